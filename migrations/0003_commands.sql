@@ -1,0 +1,24 @@
+-- A command is a row, and the row is the state machine.
+create table command (
+  id uuid primary key default gen_random_uuid(),
+  -- the order in which the commands of a vehicle take their turn
+  position bigint generated always as identity,
+  application_id integer not null references application,
+  vehicle_id integer not null references vehicle,
+  user_id uuid references user_account,
+  device_id text not null references device,
+  action text not null,
+  state text not null default 'pending'
+    check (state in ('pending', 'sent', 'acknowledged', 'refused', 'unknown', 'expired')),
+  created_at timestamptz not null default now(),
+  sent_at timestamptz,
+  expires_at timestamptz not null,
+  ended_at timestamptz,
+  -- as the device reported them
+  status text,
+  reason text,
+  idempotency_key text
+);
+create unique index command_idempotency on command (application_id, idempotency_key) where idempotency_key is not null;
+create index command_active on command (vehicle_id, position) where state in ('pending', 'sent');
+create index command_vehicle on command (vehicle_id, created_at);

@@ -1,0 +1,36 @@
+/**
+ * One upload as the broker took it: bytes that are UTF-8 travel as text, others in base64.
+ * `quarantineId` marks the replay of a quarantined upload.
+ */
+export interface QueuedUpload {
+  deviceId: string;
+  receivedAtMs: number;
+  text?: string;
+  base64?: string;
+  quarantineId?: string;
+}
+
+/** A micro-batch of uploads. `devices` and `bytes` describe it where its payloads must not be shown. */
+export interface UploadBatch {
+  uploads: QueuedUpload[];
+  devices: number;
+  bytes: number;
+}
+
+/** One acknowledgement as the device sent it. */
+export interface QueuedAcknowledgement {
+  deviceId: string;
+  receivedAtMs: number;
+  text: string;
+}
+
+export type MaintenanceTask = 'compress' | 'retain';
+
+/** Every queue with the data of its jobs. */
+export interface QueueJobs {
+  uploads: UploadBatch;
+  acknowledgements: QueuedAcknowledgement;
+  maintenance: { task: MaintenanceTask };
+}
+export type QueueName = keyof QueueJobs;
+export const queueNames = ['uploads', 'acknowledgements', 'maintenance'] as const satisfies readonly QueueName[];

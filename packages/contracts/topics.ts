@@ -1,0 +1,27 @@
+/** MQTT topics of a device; the device's side is described in docs/device-protocol.md. */
+const root = 'v1/devices/';
+
+export type DeviceChannel = 'telemetry' | 'commands' | 'acks' | 'keys';
+
+/** The topic of one channel of one device, `v1/devices/{deviceId}/{channel}`. */
+export function deviceTopic(deviceId: string, channel: DeviceChannel): string {
+  return `${root}${deviceId}/${channel}`;
+}
+
+/** What a device may publish. */
+export const upChannels: ReadonlySet<string> = new Set<DeviceChannel>(['telemetry', 'acks']);
+/** What a device may subscribe to. */
+export const downChannels: ReadonlySet<string> = new Set<DeviceChannel>(['commands', 'keys']);
+
+/** Splits a topic into device and channel; undefined for any topic that is not exactly of that form. */
+export function parseDeviceTopic(topic: string): { deviceId: string; channel: DeviceChannel } | undefined {
+  if (!topic.startsWith(root)) return undefined;
+  const slash = topic.indexOf('/', root.length);
+  if (slash <= root.length) return undefined;
+  const channel = topic.slice(slash + 1);
+  if (!upChannels.has(channel) && !downChannels.has(channel)) return undefined;
+  return { deviceId: topic.slice(root.length, slash), channel: channel as DeviceChannel };
+}
+
+/** Device ids are clientId, username and part of a topic, so they hold nothing that MQTT gives a meaning. */
+export const deviceIdPattern = '^[A-Za-z0-9._:-]{1,64}$';

@@ -1,0 +1,32 @@
+import { Pool, types } from 'pg';
+
+const int8 = 20;
+
+/** bigint columns hold ids and counts below 2^53, so they are read as numbers. */
+const parsers = {
+  getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
+    oid === int8 && format !== 'binary' ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
+};
+
+export interface PoolOptions {
+  url: string;
+  /** Shown in pg_stat_activity. */
+  name: string;
+  size: number;
+  statementTimeoutMs?: number;
+}
+
+/** A pool of PostgreSQL connections; the caller ends it. */
+export function createPool({ url, name, size, statementTimeoutMs }: PoolOptions): Pool {
+  const pool = new Pool({
+    connectionString: url,
+    application_name: `odograph-${name}`,
+    max: size,
+    connectionTimeoutMillis: 10_000,
+    types: parsers,
+    ...(statementTimeoutMs === undefined ? {} : { statement_timeout: statementTimeoutMs }),
+  });
+  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  pool.on('error', () => undefined);
+  return pool;
+}

@@ -1,0 +1,30 @@
+import { Failure, type FailureCode } from '@odograph/contracts/failures';
+import { DatabaseError } from 'pg';
+
+/** The SQLSTATE of an error that PostgreSQL raised, else undefined (PostgreSQL, Appendix A). */
+export function sqlState(error: unknown): string | undefined {
+  return error instanceof DatabaseError ? error.code : undefined;
+}
+
+/** Whether PostgreSQL refused the values themselves (classes 22 and 23), so that the same statement can never succeed. */
+export function isDataFault(error: unknown): boolean {
+  const state = sqlState(error);
+  return state !== undefined && (state.startsWith('22') || state.startsWith('23'));
+}
+
+/**
+ * Runs `work` and turns the violation of a named constraint into the failure it stands for.
+ * @throws Failure for a constraint in the table, else whatever `work` throws
+ */
+export async function failOnConstraint<T>(
+  codes: Readonly<Record<string, FailureCode>>,
+  work: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = error instanceof DatabaseError && error.constraint ? codes[error.constraint] : undefined;
+    if (code) throw new Failure(code, undefined, {}, { cause: error });
+    throw error;
+  }
+}

@@ -1,0 +1,143 @@
+import type { CommandState } from '@odograph/contracts/commands';
+import type { ColumnType, Generated } from 'kysely';
+
+type Written<T> = ColumnType<T, T | undefined, T>;
+
+interface ApplicationTable {
+  id: Generated<number>;
+  app_id: string;
+  app_key_sha256: Buffer;
+  name: string;
+  view: Written<'dynamic' | 'fleet' | null>;
+  created_at: Generated<Date>;
+}
+
+interface UserAccountTable {
+  id: Generated<string>;
+  application_id: number;
+  username: string;
+  password_hash: string;
+  must_change_password: Generated<boolean>;
+  created_at: Generated<Date>;
+  deleted_at: Written<Date | null>;
+}
+
+interface SessionTable {
+  id: Generated<string>;
+  application_id: number;
+  user_id: string | null;
+  created_at: Generated<Date>;
+  revoked_at: Written<Date | null>;
+}
+
+interface AccessTokenTable {
+  token_sha256: Buffer;
+  session_id: string;
+  expires_at: Date;
+}
+
+interface RefreshTokenTable {
+  token_sha256: Buffer;
+  session_id: string;
+  expires_at: Date;
+  spent_at: Written<Date | null>;
+}
+
+interface VehicleTable {
+  id: Generated<number>;
+  application_id: number;
+  plate: string;
+  vin: Generated<string>;
+  brand: Generated<string>;
+  model: Generated<string>;
+  energy: Generated<string>;
+  seats: Generated<number>;
+  gearbox: Generated<string>;
+  kind: Generated<string>;
+  accessories: Generated<string[]>;
+  towing: Generated<boolean>;
+  accident: Generated<boolean>;
+  maintenance: Generated<boolean>;
+  breakdown: Generated<boolean>;
+  stolen: Generated<boolean>;
+  unavailable: Generated<boolean>;
+  created_at: Generated<Date>;
+  archived_at: Written<Date | null>;
+  deleted_at: Written<Date | null>;
+}
+
+interface VehicleGrantTable {
+  user_id: string;
+  vehicle_id: number;
+  created_at: Generated<Date>;
+}
+
+interface DeviceModelTable {
+  id: string;
+  actions: string[];
+  proprietary_can: boolean;
+  bluetooth: boolean;
+  encrypted_commands: Generated<string[]>;
+  digital_outputs: Generated<Record<string, number>>;
+}
+
+interface DeviceTable {
+  id: string;
+  model_id: string;
+  application_id: number | null;
+  secret_sha256: Buffer;
+  bluetooth_name: Generated<string>;
+  bluetooth_pin: Generated<string>;
+  created_at: Generated<Date>;
+}
+
+interface DeviceLinkTable {
+  device_id: string;
+  vehicle_id: number;
+  period: string;
+}
+
+interface QuarantineTable {
+  id: Generated<number>;
+  device_id: string;
+  received_at: Date;
+  payload: Buffer;
+  payload_sha256: Buffer;
+  faults: unknown;
+  times_seen: Generated<number>;
+  resolved_at: Written<Date | null>;
+}
+
+interface CommandTable {
+  id: Generated<string>;
+  position: Generated<number>;
+  application_id: number;
+  vehicle_id: number;
+  user_id: string | null;
+  device_id: string;
+  action: string;
+  state: Generated<CommandState>;
+  created_at: Generated<Date>;
+  sent_at: Written<Date | null>;
+  expires_at: Date;
+  ended_at: Written<Date | null>;
+  status: Written<string | null>;
+  reason: Written<string | null>;
+  idempotency_key: Written<string | null>;
+}
+
+/** The tables as kysely sees them; migrations/ is where they are made. The two reading tables are only met in plain SQL. */
+export interface Tables {
+  application: ApplicationTable;
+  user_account: UserAccountTable;
+  session: SessionTable;
+  access_token: AccessTokenTable;
+  refresh_token: RefreshTokenTable;
+  vehicle: VehicleTable;
+  vehicle_grant: VehicleGrantTable;
+  device_model: DeviceModelTable;
+  device: DeviceTable;
+  device_link: DeviceLinkTable;
+  quarantine: QuarantineTable;
+  command: CommandTable;
+}

@@ -1,0 +1,48 @@
+import type { Caller } from '@odograph/contracts/caller';
+import { Failure } from '@odograph/contracts/failures';
+import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Who asks; set by requireToken. */
+    caller: Caller;
+  }
+}
+
+type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+
+/**
+ * An onRequest hook that lets only holders of an access token pass (interface specification, "Authentication").
+ * @param findCaller whom the hash of a token stands for; throws INVALID_TOKEN or TOKEN_EXPIRED
+ */
+export function requireToken(findCaller: (tokenSha256: Buffer) => Promise<Caller>): Hook {
+  return async (request) => {
+    const token = request.headers['x-service-token'];
+    if (typeof token !== 'string' || token === '') throw new Failure('MISSING_TOKEN');
+    request.caller = await findCaller(hashSecret(token));
+  };
+}
+
+/** The secret in `authorization`: a bearer token, or the password of the user `admin` (browsers). */
+function presentedSecret(header: string | undefined): string | undefined {
+  const [scheme, value] = header?.split(' ', 2) ?? [];
+  if (value === undefined) return undefined;
+  if (scheme?.toLowerCase() === 'bearer') return value;
+  if (scheme?.toLowerCase() !== 'basic') return undefined;
+  const [user, ...password] = Buffer.from(value, 'base64').toString('utf8').split(':');
+  return user === 'admin' ? password.join(':') : undefined;
+}
+
+/** An onRequest hook that lets only the holder of the admin token pass; a browser is asked for it. */
+export function requireAdmin(adminToken: string): Hook {
+  const expected = hashSecret(adminToken);
+  return async (request, reply) => {
+    const secret = presentedSecret(request.headers.authorization);
+    if (secret !== undefined && equalSecrets(hashSecret(secret), expected)) return;
+    reply.header('www-authenticate', 'Basic realm="odograph", charset="UTF-8"');
+    throw secret === undefined
+      ? new Failure('MISSING_TOKEN', 'the admin token is missing')
+      : new Failure('INVALID_TOKEN', 'the admin token is wrong');
+  };
+}

@@ -1,0 +1,25 @@
+import type { Registry } from '@odograph/runtime/metrics';
+import { healthOf, type RunningServices } from '@odograph/runtime/running-services';
+import Type from 'typebox';
+import type { Http } from './http.ts';
+
+const Health = Type.Object({
+  status: Type.Union([Type.Literal('ok'), Type.Literal('failing')]),
+  services: Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), state: Type.String() })),
+});
+
+/** GET /health: 200 when every service of this process is well, else 503; and GET /metrics for Prometheus. */
+export function addOperationRoutes(http: Http, services: () => RunningServices, metrics: Registry): void {
+  http.get(
+    '/health',
+    { schema: { tags: ['operations'], response: { 200: Health, 503: Health } }, config: { rateLimit: false } },
+    async (_request, reply) => {
+      const states = await healthOf(services());
+      const ok = Object.values(states).every((state) => state.ok);
+      return reply.code(ok ? 200 : 503).send({ status: ok ? 'ok' : 'failing', services: states });
+    },
+  );
+  http.get('/metrics', { schema: { tags: ['operations'] }, config: { rateLimit: false } }, async (_request, reply) =>
+    reply.header('content-type', metrics.contentType).send(await metrics.metrics()),
+  );
+}

@@ -1,0 +1,103 @@
+import Type, { type Static } from 'typebox';
+import Value from 'typebox/value';
+
+const port = (standard: number) => Type.Integer({ minimum: 0, maximum: 65535, default: standard });
+const milliseconds = (standard: number, minimum = 1, maximum = 86_400_000) =>
+  Type.Integer({ minimum, maximum, default: standard });
+const count = (standard: number, minimum = 1) => Type.Integer({ minimum, default: standard });
+
+/** Every setting by its environment variable; docs/settings.md explains them. */
+const Settings = Type.Object({
+  DATABASE_URL: Type.Optional(Type.String({ pattern: '^postgres(ql)?://' })),
+  QUERY_DATABASE_URL: Type.Optional(Type.String({ pattern: '^postgres(ql)?://' })),
+  DATABASE_POOL_SIZE: count(10),
+  REDIS_URL: Type.Optional(Type.String({ pattern: '^rediss?://' })),
+  QUEUE_PREFIX: Type.String({ pattern: '^[A-Za-z0-9_{}-]+$', default: 'odograph' }),
+  HTTP_HOST: Type.String({ minLength: 1, default: '127.0.0.1' }),
+  HTTP_PORT: port(8080),
+  HTTP_TRUST_PROXY: Type.Boolean({ default: false }),
+  HTTP_REQUESTS_PER_MINUTE: count(6000),
+  LOGIN_ATTEMPTS_PER_MINUTE: count(20),
+  MQTT_HOST: Type.String({ minLength: 1, default: '127.0.0.1' }),
+  MQTT_PORT: port(1883),
+  MQTTS_PORT: port(8883),
+  MQTT_URL: Type.Optional(Type.String({ pattern: '^mqtts?://' })),
+  MQTT_TLS_CERTIFICATE: Type.Optional(Type.String({ minLength: 1 })),
+  MQTT_TLS_KEY: Type.Optional(Type.String({ minLength: 1 })),
+  DATA_DIR: Type.String({ minLength: 1, default: '.odograph' }),
+  ADMIN_TOKEN: Type.Optional(Type.String({ minLength: 16 })),
+  ACK_TIMEOUT_MS: milliseconds(10_000, 100, 60_000),
+  ACCESS_TOKEN_SECONDS: count(3600),
+  REFRESH_TOKEN_SECONDS: count(30 * 86_400),
+  UPLOAD_BATCH_MS: Type.Integer({ minimum: 0, maximum: 1000, default: 5 }),
+  UPLOAD_BATCH_SIZE: Type.Integer({ minimum: 1, maximum: 5000, default: 500 }),
+  UPLOAD_BACKLOG_JOBS: count(20_000),
+  UPLOAD_BACKLOG_BYTES: count(2 * 1024 ** 3),
+  UPLOAD_HELD_BYTES: count(64 * 1024 ** 2),
+  INGEST_CONCURRENCY: Type.Integer({ minimum: 1, maximum: 64, default: 4 }),
+  COMPRESS_AFTER_DAYS: count(7),
+  RETENTION_DAYS: Type.Integer({ minimum: 0, default: 0 }),
+  SHUTDOWN_TIMEOUT_MS: milliseconds(15_000),
+  LOG_LEVEL: Type.Union(
+    ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map((level) => Type.Literal(level)),
+    { default: 'info' },
+  ),
+});
+type Settings = Static<typeof Settings>;
+
+/** All settings, validated and frozen. */
+export type Config = Readonly<Settings> & { readonly LOG_LEVEL: string };
+
+/** Settings with the addresses of the engines known, given or embedded: what services see. */
+export type ResolvedConfig = Config & {
+  readonly DATABASE_URL: string;
+  readonly QUERY_DATABASE_URL: string;
+  readonly REDIS_URL: string;
+  readonly MQTT_URL: string;
+};
+
+/** Completes the settings with the addresses that were not given. */
+export function resolveConfig(config: Config, engines: { databaseUrl: string; redisUrl: string }): ResolvedConfig {
+  return Object.freeze({
+    ...config,
+    DATABASE_URL: engines.databaseUrl,
+    QUERY_DATABASE_URL: config.QUERY_DATABASE_URL ?? engines.databaseUrl,
+    REDIS_URL: engines.redisUrl,
+    MQTT_URL: config.MQTT_URL ?? `mqtt://${config.MQTT_HOST}:${config.MQTT_PORT}`,
+  });
+}
+
+/** Thrown with every fault of the settings at once, one a line. */
+export class InvalidSettings extends Error {
+  constructor(faults: readonly string[]) {
+    super(`the settings cannot be used:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    this.name = 'InvalidSettings';
+  }
+}
+
+/**
+ * Reads the settings from environment variables; an empty variable counts as not set.
+ * @throws InvalidSettings naming every variable that is at fault
+ */
+export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
+  const given: Record<string, unknown> = {};
+  for (const name of Object.keys(Settings.properties)) {
+    const value = environment[name];
+    if (value !== undefined && value !== '') given[name] = value;
+  }
+  const settings = Value.Convert(Settings, Value.Default(Settings, given));
+  const faults = Value.Errors(Settings, settings).map(({ instancePath, message }) => {
+    const name = instancePath.slice(1).split('/')[0] ?? '';
+    return `${name}: ${message}`;
+  });
+  if (environment['MQTT_TLS_CERTIFICATE'] && !environment['MQTT_TLS_KEY']) {
+    faults.push('MQTT_TLS_KEY: is needed beside MQTT_TLS_CERTIFICATE');
+  }
+  if (faults.length > 0) throw new InvalidSettings([...new Set(faults)]);
+  return Object.freeze(settings) as Config;
+}
+
+/** Variables handed on to a child process: the caller's environment with these settings laid over it. */
+export function childEnvironment(settings: Record<string, string>): NodeJS.ProcessEnv {
+  return { ...process.env, ...settings };
+}

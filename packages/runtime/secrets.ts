@@ -1,0 +1,21 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** A random secret of 256 bits in base64url; long enough for a plain SHA-256 to be stored. */
+export function createSecret(): string {
+  return randomBytes(32).toString('base64url');
+}
+
+/** What is stored of a random secret. Never for passwords of people: those are short. */
+export function hashSecret(secret: string): Buffer {
+  return createHash('sha256').update(secret).digest();
+}
+
+/** Compares in constant time; buffers of unequal length are unequal. */
+export function equalSecrets(left: Buffer, right: Buffer): boolean {
+  return left.length === right.length && timingSafeEqual(left, right);
+}
+
+/** A secret for one purpose, made from a secret of several: holders of the one cannot compute the other. */
+export function deriveSecret(secret: string, purpose: string): string {
+  return createHmac('sha256', secret).update(purpose).digest('base64url');
+}

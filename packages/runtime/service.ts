@@ -1,0 +1,33 @@
+import type { ResolvedConfig } from './config.ts';
+import type { Logger } from './logger.ts';
+import type { Registry } from './metrics.ts';
+
+/** What a service stands on; `Http` is the HTTP interface that a process's services share. */
+export interface ServiceHost<Http = unknown> {
+  readonly config: ResolvedConfig;
+  readonly logger: Logger;
+  readonly metrics: Registry;
+  readonly http: Http;
+  /** The secret of whoever runs the platform. */
+  readonly adminToken: string;
+  /** Whoever opens a thing registers its close; the closes run in reverse order, also when a start fails half-way. */
+  onStop(name: string, close: () => Promise<unknown> | unknown): void;
+}
+
+/** A service tells its health with a word for people; a throw or `ok: false` makes /health answer 503. */
+export interface ServiceHealth {
+  ok: boolean;
+  state: string;
+}
+
+export interface RunningService {
+  health(): Promise<ServiceHealth> | ServiceHealth;
+  /** Called when everything is listening, for a service that speaks to others. */
+  ready?(): Promise<void>;
+}
+
+/** The form of every service, and of the table in services/platform/services.ts. */
+export interface Service<Http = unknown> {
+  readonly name: string;
+  start(host: ServiceHost<Http>): Promise<RunningService>;
+}

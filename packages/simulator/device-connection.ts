@@ -1,0 +1,84 @@
+import type { AcknowledgementMessage, CommandMessage } from '@odograph/contracts/commands';
+import { deviceTopic } from '@odograph/contracts/topics';
+import { connect, type IClientOptions, type MqttClient } from 'mqtt';
+
+export interface DeviceCredentials {
+  deviceId: string;
+  secret: string;
+}
+
+/** What a simulated device answers to a command; undefined stays silent. */
+export type CommandAnswer = Omit<AcknowledgementMessage, 'id'> | undefined;
+
+/** A device's MQTT session, as a telematics box holds it. */
+export interface DeviceConnection {
+  readonly client: MqttClient;
+  /** Publishes at QoS 1 and resolves with the PUBACK. A string or Buffer is sent as it is. */
+  upload(payload: unknown): Promise<void>;
+  /** Subscribes to the device's commands and answers each; resolves with the SUBACK. */
+  obey(answer: (command: CommandMessage) => CommandAnswer | Promise<CommandAnswer>): Promise<void>;
+  acknowledge(acknowledgement: AcknowledgementMessage): Promise<void>;
+  /** Ends the session with DISCONNECT, or cuts the connection without a word. */
+  close(how?: 'disconnect' | 'cut'): Promise<void>;
+}
+
+/**
+ * Connects a device and resolves with its CONNACK.
+ * @param options laid over: MQTT 3.1.1, clean session, no reconnection
+ * @throws when the broker refuses the connection
+ */
+export async function connectDevice(
+  url: string,
+  { deviceId, secret }: DeviceCredentials,
+  options: IClientOptions = {},
+): Promise<DeviceConnection> {
+  const client = connect(url, {
+    clientId: deviceId,
+    username: deviceId,
+    password: secret,
+    protocolVersion: 4,
+    reconnectPeriod: 0,
+    connectTimeout: 10_000,
+    ...options,
+  });
+  // A connection that breaks is told by 'close'; an unheard 'error' would end the process.
+  client.on('error', () => undefined);
+  await connected(client);
+  const acknowledge = async (acknowledgement: AcknowledgementMessage): Promise<void> => {
+    await client.publishAsync(deviceTopic(deviceId, 'acks'), JSON.stringify(acknowledgement), { qos: 1 });
+  };
+  return {
+    client,
+    acknowledge,
+    async upload(payload) {
+      const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? payload : JSON.stringify(payload);
+      await client.publishAsync(deviceTopic(deviceId, 'telemetry'), bytes, { qos: 1 });
+    },
+    async obey(answer) {
+      const topic = deviceTopic(deviceId, 'commands');
+      client.on('message', async (received, payload) => {
+        if (received !== topic) return;
+        const command = JSON.parse(payload.toString()) as CommandMessage;
+        const reply = await answer(command);
+        if (reply !== undefined && client.connected)
+          await acknowledge({ id: command.id, ...reply }).catch(() => undefined);
+      });
+      await client.subscribeAsync(topic, { qos: 1 });
+    },
+    async close(how = 'disconnect') {
+      if (how === 'cut') client.stream.destroy();
+      await client.endAsync(how === 'cut');
+    },
+  };
+}
+
+function connected(client: MqttClient): Promise<void> {
+  if (client.connected) return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    client.once('connect', () => resolve());
+    client.once('close', () => {
+      client.end(true);
+      reject(new Error('the broker closed the connection'));
+    });
+  });
+}

@@ -1,0 +1,38 @@
+export interface ApiAnswer {
+  status: number;
+  headers: Headers;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
+  body: any;
+}
+
+export interface ApiClient {
+  get(path: string): Promise<ApiAnswer>;
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiAnswer>;
+  put(path: string, body?: unknown): Promise<ApiAnswer>;
+  delete(path: string, body?: unknown): Promise<ApiAnswer>;
+}
+
+/** Speaks to the HTTP interface as a consumer does; `headers` go with every request. */
+export function createApiClient(httpUrl: string, headers: Record<string, string> = {}): ApiClient {
+  const request = async (method: string, path: string, body?: unknown, more: Record<string, string> = {}) => {
+    const response = await fetch(new URL(path, httpUrl), {
+      method,
+      headers: { 'content-type': 'application/json', ...headers, ...more },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const json = response.headers.get('content-type')?.includes('json') && text !== '';
+    return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
+  };
+  return {
+    get: (path) => request('GET', path),
+    post: (path, body, more) => request('POST', path, body, more),
+    put: (path, body) => request('PUT', path, body),
+    delete: (path, body) => request('DELETE', path, body),
+  };
+}
+
+/** A client that carries an access token. */
+export function clientWithToken(httpUrl: string, token: string): ApiClient {
+  return createApiClient(httpUrl, { 'x-service-token': token });
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '@odograph/database/database';
+import { createSecret, hashSecret } from '@odograph/runtime/secrets';
+import { sql } from 'kysely';
+
+export interface TestApplication {
+  id: number;
+  appId: string;
+  appKey: string;
+  /** An access token in application mode. */
+  token: string;
+}
+
+export interface TestVehicle {
+  /** As the interface writes it. */
+  id: string;
+  deviceId: string;
+  secret: string;
+}
+
+/** An application with a login of its own. */
+export async function createApplication(db: Database): Promise<TestApplication> {
+  const appId = `app-${randomUUID()}`;
+  const appKey = createSecret();
+  const { id } = await db
+    .insertInto('application')
+    .values({ app_id: appId, app_key_sha256: hashSecret(appKey), name: appId })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return { id, appId, appKey, token: await createToken(db, id) };
+}
+
+/** An access token of an application, or of one of its users. */
+export async function createToken(db: Database, applicationId: number, userId?: string): Promise<string> {
+  const token = createSecret();
+  const session = await db
+    .insertInto('session')
+    .values({ application_id: applicationId, user_id: userId ?? null })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  await db
+    .insertInto('access_token')
+    .values({ token_sha256: hashSecret(token), session_id: session.id, expires_at: new Date(Date.now() + 3_600_000) })
+    .execute();
+  return token;
+}
+
+/** A device without a vehicle. */
+export async function createDevice(
+  db: Database,
+  { applicationId = null, model = 'generic' }: { applicationId?: number | null; model?: string } = {},
+): Promise<{ deviceId: string; secret: string }> {
+  const deviceId = `test-${randomUUID()}`;
+  const secret = createSecret();
+  await db
+    .insertInto('device')
+    .values({ id: deviceId, model_id: model, application_id: applicationId, secret_sha256: hashSecret(secret) })
+    .execute();
+  return { deviceId, secret };
+}
+
+/** A vehicle with a device that has been linked to it for ever. */
+export async function createVehicle(
+  db: Database,
+  application: { id: number },
+  options: { model?: string } = {},
+): Promise<TestVehicle> {
+  const { id } = await db
+    .insertInto('vehicle')
+    .values({ application_id: application.id, plate: randomUUID().slice(0, 13), brand: 'Renault', model: 'Zoe' })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const device = await createDevice(db, { applicationId: application.id, ...options });
+  await db
+    .insertInto('device_link')
+    .values({ device_id: device.deviceId, vehicle_id: id, period: sql`tstzrange(null, null)` })
+    .execute();
+  return { id: String(id), ...device };
+}

@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Database, openDatabase } from '@odograph/database/database';
+import { createHttp, type Http } from '@odograph/http/http';
+import { addOperationRoutes } from '@odograph/http/operations';
+import { type ResolvedConfig, readConfig, resolveConfig } from '@odograph/runtime/config';
+import { createLogger } from '@odograph/runtime/logger';
+import { Registry } from '@odograph/runtime/metrics';
+import { type RunningServices, startServices } from '@odograph/runtime/running-services';
+import type { Service } from '@odograph/runtime/service';
+import { Stops } from '@odograph/runtime/stops';
+import { inject } from 'vitest';
+import { freePort } from './free-port.ts';
+
+export const testAdminToken = 'admin-token-of-the-tests';
+
+export interface TestPlatform {
+  readonly config: ResolvedConfig;
+  readonly httpUrl: string;
+  readonly mqttUrl: string;
+  /** The test's own connections, for preparing and looking. */
+  readonly db: Database;
+  readonly metrics: Registry;
+  stop(): Promise<void>;
+}
+
+/** The settings of one test: the engines of the run, and queues, ports and a data directory of its own. */
+export async function testConfig(settings: Record<string, string> = {}): Promise<ResolvedConfig> {
+  const config = readConfig({
+    LOG_LEVEL: 'silent',
+    QUEUE_PREFIX: `test-${randomUUID()}`,
+    HTTP_PORT: '0',
+    MQTT_PORT: String(await freePort()),
+    ADMIN_TOKEN: testAdminToken,
+    DATA_DIR: await mkdtemp(join(tmpdir(), 'odograph-test-')),
+    HTTP_REQUESTS_PER_MINUTE: '1000000',
+    LOGIN_ATTEMPTS_PER_MINUTE: '100000',
+    ACK_TIMEOUT_MS: '3000',
+    DATABASE_POOL_SIZE: '4',
+    UPLOAD_BATCH_MS: '2',
+    ...settings,
+  });
+  return resolveConfig(config, {
+    databaseUrl: config.DATABASE_URL ?? inject('databaseUrl'),
+    redisUrl: config.REDIS_URL ?? inject('redisUrl'),
+  });
+}
+
+/** Runs services for a test, in its own process, on the real engines of the run; the caller stops it. */
+export async function startTestPlatform(
+  services: readonly Service<Http>[],
+  settings: Record<string, string> = {},
+): Promise<TestPlatform> {
+  const config = await testConfig(settings);
+  const logger = createLogger(config.LOG_LEVEL);
+  const stops = new Stops(logger);
+  stops.add('data directory', () => rm(config.DATA_DIR, { recursive: true, force: true }));
+  const db = openDatabase({ url: config.DATABASE_URL, name: 'test', size: 2 });
+  stops.add('database', () => db.destroy());
+  const metrics = new Registry();
+  const http = await createHttp(config, logger);
+  let running: RunningServices = new Map();
+  addOperationRoutes(http, () => running, metrics);
+  const onStop = stops.add.bind(stops);
+  running = await startServices(services, { config, logger, metrics, http, adminToken: testAdminToken, onStop });
+  stops.add('http', () => http.close());
+  const httpUrl = await http.listen({ host: config.HTTP_HOST, port: 0 });
+  for (const service of running.values()) await service.ready?.();
+  return { config, httpUrl, mqttUrl: config.MQTT_URL, db, metrics, stop: () => stops.run() };
+}

@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import { migrate } from '@odograph/database/migrate';
+import { startEmbeddedRedis } from '@odograph/embedded/redis';
+import { startEmbeddedTimescale } from '@odograph/embedded/timescaledb';
+import { type Config, type ResolvedConfig, resolveConfig } from '@odograph/runtime/config';
+import type { Logger } from '@odograph/runtime/logger';
+import type { Stops } from '@odograph/runtime/stops';
+
+const notDurable =
+  'redis-server is not on the PATH: Redis runs in memory, and uploads acknowledged but not yet stored would not outlive it';
+
+async function databaseUrl(config: Config, logger: Logger, stops: Stops): Promise<string> {
+  if (config.DATABASE_URL !== undefined) return config.DATABASE_URL;
+  const dataDirectory = join(config.DATA_DIR, 'timescaledb');
+  const engine = await startEmbeddedTimescale({
+    dataDirectory,
+    onLine: (line) => logger.warn({ line }, 'TimescaleDB'),
+  });
+  stops.add('embedded TimescaleDB', engine.stop);
+  logger.info({ dataDirectory }, 'embedded TimescaleDB runs');
+  return engine.url;
+}
+
+async function redisUrl(config: Config, logger: Logger, stops: Stops): Promise<string> {
+  if (config.REDIS_URL !== undefined) return config.REDIS_URL;
+  const dataDirectory = join(config.DATA_DIR, 'redis');
+  const engine = await startEmbeddedRedis({ dataDirectory, onLine: (line) => logger.debug({ line }, 'Redis') });
+  stops.add('embedded Redis', engine.stop);
+  if (engine.durable) logger.info({ dataDirectory }, 'embedded Redis runs');
+  else logger.warn(notDurable);
+  return engine.url;
+}
+
+/** Finds or starts TimescaleDB and Redis, and migrates the database. */
+export async function prepareEngines(config: Config, logger: Logger, stops: Stops): Promise<ResolvedConfig> {
+  const engines = {
+    databaseUrl: await databaseUrl(config, logger, stops),
+    redisUrl: await redisUrl(config, logger, stops),
+  };
+  const applied = await migrate(engines.databaseUrl);
+  if (applied.length > 0) logger.info({ applied }, 'migrated');
+  return resolveConfig(config, engines);
+}

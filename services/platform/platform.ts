@@ -1,0 +1,58 @@
+import { createHttp, type Http } from '@odograph/http/http';
+import { addOperationRoutes } from '@odograph/http/operations';
+import { ensureAdminToken } from '@odograph/runtime/admin-token';
+import type { Config } from '@odograph/runtime/config';
+import type { Logger } from '@odograph/runtime/logger';
+import { collectDefaultMetrics, Registry } from '@odograph/runtime/metrics';
+import { type RunningServices, startServices } from '@odograph/runtime/running-services';
+import type { Service } from '@odograph/runtime/service';
+import { Stops } from '@odograph/runtime/stops';
+import { prepareEngines } from './engines.ts';
+
+export interface Platform {
+  /** Where the HTTP interface is reached. */
+  readonly httpUrl: string;
+  readonly mqttUrl: string;
+  stop(): Promise<void>;
+}
+
+async function open(
+  config: Config,
+  logger: Logger,
+  services: readonly Service<Http>[],
+  stops: Stops,
+): Promise<Platform> {
+  const adminToken = await ensureAdminToken(config);
+  const resolved = await prepareEngines(config, logger, stops);
+  const metrics = new Registry();
+  collectDefaultMetrics({ register: metrics });
+  const http = await createHttp(resolved, logger);
+  let running: RunningServices = new Map();
+  addOperationRoutes(http, () => running, metrics);
+  const onStop = stops.add.bind(stops);
+  running = await startServices(services, { config: resolved, logger, metrics, http, adminToken, onStop });
+  stops.add('http', () => http.close());
+  await http.listen({ host: resolved.HTTP_HOST, port: resolved.HTTP_PORT });
+  for (const service of running.values()) await service.ready?.();
+  const address = http.server.address();
+  const port = typeof address === 'object' && address !== null ? address.port : resolved.HTTP_PORT;
+  return { httpUrl: `http://${resolved.HTTP_HOST}:${port}`, mqttUrl: resolved.MQTT_URL, stop: () => stops.run() };
+}
+
+/**
+ * Starts services on given or embedded engines.
+ * @throws when a part does not start; what was open by then is closed
+ */
+export async function startPlatform(
+  config: Config,
+  logger: Logger,
+  services: readonly Service<Http>[],
+): Promise<Platform> {
+  const stops = new Stops(logger);
+  try {
+    return await open(config, logger, services, stops);
+  } catch (error) {
+    await stops.run();
+    throw error;
+  }
+}

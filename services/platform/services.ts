@@ -1,0 +1,31 @@
+import { brokerService } from '@odograph/broker/service';
+import { commandService } from '@odograph/command/service';
+import { consoleService } from '@odograph/console/service';
+import { fleetService } from '@odograph/fleet/service';
+import type { Http } from '@odograph/http/http';
+import { ingestService } from '@odograph/ingest/service';
+import { queryService } from '@odograph/query/service';
+import type { Service } from '@odograph/runtime/service';
+
+/** Every service, in the order in which one process starts them. */
+export const services: readonly Service<Http>[] = [
+  ingestService,
+  brokerService,
+  queryService,
+  fleetService,
+  commandService,
+  consoleService,
+];
+
+/**
+ * The services of these names, all of them when none is named.
+ * @throws Error with the list of names for one that does not exist
+ */
+export function selectServices(names: readonly string[]): readonly Service<Http>[] {
+  const unknown = names.filter((name) => !services.some((service) => service.name === name));
+  if (unknown.length > 0) {
+    const list = services.map(({ name }) => name).join(', ');
+    throw new Error(`no service is named ${unknown.join(', ')}; the services are ${list}`);
+  }
+  return names.length === 0 ? services : services.filter(({ name }) => names.includes(name));
+}
