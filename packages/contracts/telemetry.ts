@@ -7,8 +7,9 @@ export const maximumPacketBytes = 256 * 1024;
 export const maximumClockLeadSeconds = 300;
 
 const finite = (minimum = -1e12, maximum = 1e12) => Type.Number({ minimum, maximum });
-/** PostgreSQL stores no NUL in text, and a reading is never silently changed. */
-const text = (maxLength = 1024) => Type.String({ maxLength, pattern: '^[^\\u0000]*$' });
+/** PostgreSQL stores neither NUL nor half a surrogate pair, and a reading is never silently changed. */
+const storable = '^(?:[^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$';
+const text = (maxLength = 1024) => Type.String({ maxLength, pattern: storable });
 const optionalFields = <T extends Record<string, TSchema>>(fields: T) => Type.Partial(Type.Object(fields));
 
 /** Interface specification, "location object"; speed in km/h is the device's own. */

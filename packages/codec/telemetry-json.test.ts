@@ -1,0 +1,90 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decodeTelemetry } from './telemetry-json.ts';
+
+const whole = {
+  timestamp: 1763712000.25,
+  sequence: 4711,
+  location: { latitude: 48.8566, longitude: 2.3522, angle: 90, altitude: 35, speed: 52, satellites: 9 },
+  status: { ignition: true, movement: true, mileage: 12345.6, autonomy: 310 },
+  can: [{ key: 'engine_rpm', value: '2100' }],
+  electric: { soc: 80, soh: 97, current: -12.3, voltage: 390.2, energy: 41.2 },
+  sensors: [{ name: 'cargo', data: [{ key: 'temperature', value: '4.5' }] }],
+  fleet: { lock: 'LOCKED', doors: 'CLOSED', fuel: 31.5, cardholder: [{ id: '1', statut: 'PRESENT' }], vehicleKey: true },
+  alarms: { towing: false, crash: false, gps_jamming: false, gnss_jamming: false },
+};
+
+describe('decodeTelemetry', () => {
+  it('decodes every group of a single reading and of an array', () => {
+    expect(decodeTelemetry(JSON.stringify(whole))).toEqual({
+      readings: [{ index: 0, timeMicroseconds: 1763712000250000, reading: whole }],
+      faults: [],
+    });
+    expect(decodeTelemetry(JSON.stringify([whole, { timestamp: 1 }])).readings).toHaveLength(2);
+  });
+
+  it('keeps device time to the microsecond', () => {
+    const microseconds = fc.integer({ min: 0, max: 4_000_000_000_000_000 });
+    fc.assert(
+      fc.property(microseconds, (time) => {
+        const text = `{"timestamp":${Math.floor(time / 1e6)}.${String(time % 1e6).padStart(6, '0')}}`;
+        expect(decodeTelemetry(text).readings[0]?.timeMicroseconds).toBe(time);
+      }),
+    );
+  });
+
+  it('spoils only the reading with a field of the wrong type, and names the field', () => {
+    const wrong = { ...whole, location: { latitude: '48.8566', longitude: 2.3522 } };
+    const { readings, faults } = decodeTelemetry(JSON.stringify([whole, wrong, whole]));
+    expect(readings.map(({ index }) => index)).toEqual([0, 2]);
+    expect(faults).toMatchObject([{ index: 1, reason: 'INVALID_FIELD', field: 'location.latitude' }]);
+    expect(JSON.stringify(faults)).not.toContain('48.8566');
+  });
+
+  it.each([
+    ['a missing timestamp', '{"status":{}}', 'timestamp'],
+    ['a timestamp that is text', '{"timestamp":"1"}', 'timestamp'],
+    ['a number beyond what JSON numbers hold', '{"timestamp":1e400}', 'timestamp'],
+    ['a latitude beyond the pole', '{"timestamp":1,"location":{"latitude":90.1,"longitude":0}}', 'location.latitude'],
+    ['a location without longitude', '{"timestamp":1,"location":{"latitude":1}}', 'location.longitude'],
+    ['a NUL in text', '{"timestamp":1,"can":[{"key":"a","value":"\\u0000"}]}', 'can.0.value'],
+    ['half a surrogate pair', '{"timestamp":1,"can":[{"key":"a","value":"\\ud800"}]}', 'can.0.value'],
+    ['an unknown word', '{"timestamp":1,"fleet":{"lock":"AJAR"}}', 'fleet.lock'],
+    ['a group that is null', '{"timestamp":1,"status":null}', 'status'],
+  ])('names the field for %s', (_name, text, field) => {
+    expect(decodeTelemetry(text)).toMatchObject({ readings: [], faults: [{ index: 0, field }] });
+  });
+
+  it('takes text of any script', () => {
+    const text = JSON.stringify({ timestamp: 1, can: [{ key: 'é漢字😀', value: '😀' }] });
+    expect(decodeTelemetry(text).faults).toEqual([]);
+  });
+
+  it('ignores fields it does not know, prototype names among them', () => {
+    const { readings, faults } = decodeTelemetry('{"timestamp":1,"future":{},"__proto__":{"x":1},"constructor":1}');
+    expect(faults).toEqual([]);
+    expect(readings).toHaveLength(1);
+  });
+
+  it.each([
+    ['broken JSON', Buffer.from('{"timestamp":'), 'NOT_JSON'],
+    ['nothing at all', Buffer.alloc(0), 'NOT_JSON'],
+    ['broken UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'NOT_UTF8'],
+    ['a number', Buffer.from('7'), 'NOT_A_READING'],
+    ['very deep nesting', Buffer.from('['.repeat(100_000) + ']'.repeat(100_000)), 'NOT_A_READING'],
+    ['1,001 readings', Buffer.from(JSON.stringify(Array.from({ length: 1001 }, () => ({ timestamp: 1 })))), 'TOO_MANY_READINGS'],
+  ])('gives a reason for %s', (_name, payload, reason) => {
+    expect(decodeTelemetry(payload)).toMatchObject({ readings: [], faults: [{ reason }] });
+  });
+
+  it('never throws, and accounts for every reading once', () => {
+    fc.assert(
+      fc.property(fc.array(fc.oneof(fc.jsonValue(), fc.constant(whole)), { maxLength: 20 }), (values) => {
+        const { readings, faults } = decodeTelemetry(JSON.stringify(values));
+        const indexes = [...readings, ...faults].map(({ index }) => index).sort((a, b) => Number(a) - Number(b));
+        expect(indexes).toEqual(values.map((_value, index) => index));
+      }),
+    );
+    fc.assert(fc.property(fc.uint8Array(), (bytes) => void decodeTelemetry(Buffer.from(bytes))));
+  });
+});
