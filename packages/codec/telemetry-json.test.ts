@@ -10,7 +10,13 @@ const whole = {
   can: [{ key: 'engine_rpm', value: '2100' }],
   electric: { soc: 80, soh: 97, current: -12.3, voltage: 390.2, energy: 41.2 },
   sensors: [{ name: 'cargo', data: [{ key: 'temperature', value: '4.5' }] }],
-  fleet: { lock: 'LOCKED', doors: 'CLOSED', fuel: 31.5, cardholder: [{ id: '1', statut: 'PRESENT' }], vehicleKey: true },
+  fleet: {
+    lock: 'LOCKED',
+    doors: 'CLOSED',
+    fuel: 31.5,
+    cardholder: [{ id: '1', statut: 'PRESENT' }],
+    vehicleKey: true,
+  },
   alarms: { towing: false, crash: false, gps_jamming: false, gnss_jamming: false },
 };
 
@@ -72,7 +78,11 @@ describe('decodeTelemetry', () => {
     ['broken UTF-8', Buffer.from([0x7b, 0xff, 0x7d]), 'NOT_UTF8'],
     ['a number', Buffer.from('7'), 'NOT_A_READING'],
     ['very deep nesting', Buffer.from('['.repeat(100_000) + ']'.repeat(100_000)), 'NOT_A_READING'],
-    ['1,001 readings', Buffer.from(JSON.stringify(Array.from({ length: 1001 }, () => ({ timestamp: 1 })))), 'TOO_MANY_READINGS'],
+    [
+      '1,001 readings',
+      Buffer.from(JSON.stringify(Array.from({ length: 1001 }, () => ({ timestamp: 1 })))),
+      'TOO_MANY_READINGS',
+    ],
   ])('gives a reason for %s', (_name, payload, reason) => {
     expect(decodeTelemetry(payload)).toMatchObject({ readings: [], faults: [{ reason }] });
   });

@@ -70,5 +70,10 @@ function describeFault(index: number, value: unknown): UploadFault {
   if (!error) return { index, reason: 'INVALID_FIELD', message: 'a field is malformed' };
   const missing = 'requiredProperties' in error.params ? error.params.requiredProperties : [];
   const path = error.instancePath.split('/').slice(1).concat(missing.slice(0, 1)).join('.');
-  return { index, reason: 'INVALID_FIELD', field: path.slice(0, 200), message: `${path.slice(0, 200)} ${error.message}` };
+  return {
+    index,
+    reason: 'INVALID_FIELD',
+    field: path.slice(0, 200),
+    message: `${path.slice(0, 200)} ${error.message}`,
+  };
 }

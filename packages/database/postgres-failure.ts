@@ -28,3 +28,11 @@ export async function failOnConstraint<T>(
     throw error;
   }
 }
+
+/** What may be logged of an error: PostgreSQL's own messages and details can repeat the values of a row. */
+export function describeDatabaseError(error: unknown): Record<string, string | undefined> {
+  if (error instanceof DatabaseError) {
+    return { sqlState: error.code, table: error.table, constraint: error.constraint, routine: error.routine };
+  }
+  return { error: error instanceof Error ? error.message : String(error) };
+}

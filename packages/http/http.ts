@@ -7,7 +7,7 @@ import underPressure from '@fastify/under-pressure';
 import { Failure } from '@odograph/contracts/failures';
 import type { Config } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
-import Fastify, { type FastifyBaseLogger, type FastifyInstance, type RawServerDefault } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, LogController, type RawServerDefault } from 'fastify';
 import { answerFailure, answerUnknownPath } from './failure-answer.ts';
 import { describeInterface } from './openapi.ts';
 import { acceptEmptyJson, mergeParameters } from './parameters.ts';
@@ -27,7 +27,7 @@ const maximumBodyBytes = 1024 * 1024;
 export async function createHttp(config: Config, logger: Logger): Promise<Http> {
   const http = Fastify({
     loggerInstance: logger.child({ part: 'http' }, { serializers: { req: describeRequest } }) as FastifyBaseLogger,
-    disableRequestLogging: config.LOG_LEVEL !== 'debug' && config.LOG_LEVEL !== 'trace',
+    logController: new LogController({ disableRequestLogging: !logger.isLevelEnabled('debug') }),
     genReqId: () => randomUUID(),
     trustProxy: config.HTTP_TRUST_PROXY,
     bodyLimit: maximumBodyBytes,

@@ -7,7 +7,7 @@ export function acceptEmptyJson(http: Http): void {
   http.removeContentTypeParser('application/json');
   http.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body.length === 0) done(null, {});
-    else parse(request, body as string, done);
+    else void parse(request, body as string, done);
   });
 }
 

@@ -2,8 +2,8 @@ import type { QueueJobs, QueueName } from '@odograph/contracts/queues';
 import { type Job, type JobsOptions, Queue, Worker, type WorkerOptions } from 'bullmq';
 
 /** A BullMQ queue whose jobs carry what contracts/queues.ts says. */
-export type TypedQueue<Name extends QueueName> = Queue<QueueJobs[Name], unknown, Name>;
-export type TypedJob<Name extends QueueName> = Job<QueueJobs[Name], unknown, Name>;
+export type TypedQueue<Name extends QueueName> = Queue<QueueJobs[Name], unknown, string>;
+export type TypedJob<Name extends QueueName> = Job<QueueJobs[Name], unknown, string>;
 
 const keptJobs: JobsOptions = {
   removeOnComplete: true,

@@ -11,7 +11,7 @@ export interface ServiceHost<Http = unknown> {
   /** The secret of whoever runs the platform. */
   readonly adminToken: string;
   /** Whoever opens a thing registers its close; the closes run in reverse order, also when a start fails half-way. */
-  onStop(name: string, close: () => Promise<unknown> | unknown): void;
+  onStop(name: string, close: () => unknown): void;
 }
 
 /** A service tells its health with a word for people; a throw or `ok: false` makes /health answer 503. */

@@ -2,14 +2,14 @@ import type { Logger } from './logger.ts';
 
 /** The closes that wait for the end, run in reverse order of their registration. */
 export class Stops {
-  readonly #closes: { name: string; close: () => Promise<unknown> | unknown }[] = [];
+  readonly #closes: { name: string; close: () => unknown }[] = [];
   readonly #logger: Logger;
 
   constructor(logger: Logger) {
     this.#logger = logger;
   }
 
-  add(name: string, close: () => Promise<unknown> | unknown): void {
+  add(name: string, close: () => unknown): void {
     this.#closes.push({ name, close });
   }
 

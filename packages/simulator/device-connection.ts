@@ -56,12 +56,13 @@ export async function connectDevice(
     },
     async obey(answer) {
       const topic = deviceTopic(deviceId, 'commands');
-      client.on('message', async (received, payload) => {
-        if (received !== topic) return;
-        const command = JSON.parse(payload.toString()) as CommandMessage;
+      const execute = async (command: CommandMessage): Promise<void> => {
         const reply = await answer(command);
-        if (reply !== undefined && client.connected)
-          await acknowledge({ id: command.id, ...reply }).catch(() => undefined);
+        if (reply !== undefined && client.connected) await acknowledge({ id: command.id, ...reply });
+      };
+      client.on('message', (received, payload) => {
+        if (received !== topic) return;
+        execute(JSON.parse(payload.toString()) as CommandMessage).catch(() => undefined);
       });
       await client.subscribeAsync(topic, { qos: 1 });
     },

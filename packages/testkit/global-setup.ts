@@ -20,7 +20,10 @@ async function createDatabase(serverUrl: string, undo: Undo[]): Promise<string> 
   const name = `odograph_test_${process.pid}_${Date.now()}`;
   const client = new Client({ connectionString: serverUrl });
   await client.connect();
-  undo.push(() => client.query(`drop database ${name} with (force)`).finally(() => client.end()));
+  undo.push(async () => {
+    await client.query(`drop database ${name} with (force)`);
+    await client.end();
+  });
   await client.query(`create database ${name}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;

@@ -1,9 +1,37 @@
+import { openDatabase, pingDatabase } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
+import { openQueue, openWorker } from '@odograph/queue/queues';
 import type { Service } from '@odograph/runtime/service';
+import { scheduleMaintenance } from './maintenance/schedule.ts';
+import { createIngestMetrics } from './metrics.ts';
+import { createUploadProcessor } from './upload/ingest-upload.ts';
 
+/** Takes uploads from the queue into the database, and keeps the database's policies. */
 export const ingestService: Service<Http> = {
   name: 'ingest',
-  async start() {
-    return { health: () => ({ ok: true, state: 'running' }) };
+  async start(host) {
+    const { config, logger } = host;
+    const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
+    const db = openDatabase({ url: config.DATABASE_URL, name: 'ingest', size: config.INGEST_CONCURRENCY + 1 });
+    host.onStop('ingest database', () => db.destroy());
+    const queue = openQueue('uploads', connection);
+    host.onStop('uploads queue', () => queue.close());
+    const metrics = createIngestMetrics(host.metrics, () => queue.getJobCountByTypes('waiting', 'active', 'delayed'));
+    await scheduleMaintenance(db, host);
+    const worker = openWorker({
+      ...connection,
+      name: 'uploads',
+      concurrency: config.INGEST_CONCURRENCY,
+      process: createUploadProcessor(db, metrics, logger),
+      onFailure: (error, jobId) => logger.debug({ jobId, reason: error.message }, 'uploads worker'),
+    });
+    host.onStop('uploads worker', () => worker.close());
+    return {
+      async health() {
+        await pingDatabase(db);
+        const ok = worker.isRunning();
+        return { ok, state: ok ? 'taking uploads' : 'not taking uploads' };
+      },
+    };
   },
 };

@@ -1,0 +1,38 @@
+import type { Database } from '@odograph/database/database';
+import { sql } from 'kysely';
+
+async function chunksOlderThan(db: Database, days: number): Promise<string[]> {
+  const { rows } = await sql<{ chunk: string }>`
+    select chunk::text as chunk from show_chunks('reading', older_than => make_interval(days => ${days})) as chunk
+    order by 1`.execute(db);
+  return rows.map(({ chunk }) => chunk);
+}
+
+/**
+ * Compresses the chunks of readings that are older than so many days, each by itself, so that nobody waits for long;
+ * a chunk that late data came to is compressed anew.
+ * @returns how many chunks there were
+ */
+export async function compressReadings(db: Database, afterDays: number): Promise<number> {
+  const chunks = await chunksOlderThan(db, afterDays);
+  for (const chunk of chunks) {
+    await sql`select compress_chunk(${chunk}::regclass, if_not_compressed => true)`.execute(db);
+  }
+  return chunks.length;
+}
+
+/** Drops the chunks of readings that are older than so many days. @returns how many there were */
+export async function dropOldReadings(db: Database, retentionDays: number): Promise<number> {
+  const { rows } =
+    await sql`select drop_chunks('reading', older_than => make_interval(days => ${retentionDays}))`.execute(db);
+  return rows.length;
+}
+
+/** Forgets tokens that ran out more than a day ago. */
+export async function forgetExpiredTokens(db: Database): Promise<void> {
+  await sql`delete from access_token where expires_at < now() - interval '1 day'`.execute(db);
+  await sql`delete from refresh_token where expires_at < now() - interval '1 day'`.execute(db);
+  await sql`delete from session where created_at < now() - interval '1 day'
+    and not exists (select 1 from access_token where access_token.session_id = session.id)
+    and not exists (select 1 from refresh_token where refresh_token.session_id = session.id)`.execute(db);
+}

@@ -1,0 +1,37 @@
+import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
+
+export interface IngestMetrics {
+  readings: Counter;
+  quarantined: Counter;
+  lagSeconds: Histogram;
+}
+
+/** The metrics of ingest. @param waitingJobs counts the jobs that wait, asked when metrics are read */
+export function createIngestMetrics(registry: Registry, waitingJobs: () => Promise<number>): IngestMetrics {
+  new Gauge({
+    name: 'odograph_ingest_queue_depth_jobs',
+    help: 'Micro-batches of uploads that are not stored yet',
+    registers: [registry],
+    async collect() {
+      this.set(await waitingJobs().catch(() => Number.NaN));
+    },
+  });
+  return {
+    readings: new Counter({
+      name: 'odograph_ingest_readings_total',
+      help: 'Readings stored, repeated ones included',
+      registers: [registry],
+    }),
+    quarantined: new Counter({
+      name: 'odograph_ingest_quarantined_uploads_total',
+      help: 'Uploads of which something went to quarantine',
+      registers: [registry],
+    }),
+    lagSeconds: new Histogram({
+      name: 'odograph_ingest_lag_seconds',
+      help: 'From the receipt of an upload by the broker to its readings being stored',
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600],
+      registers: [registry],
+    }),
+  };
+}

@@ -1,0 +1,14 @@
+function element(value: number | boolean | string | undefined): string {
+  if (value === undefined) return 'NULL';
+  if (typeof value !== 'string') return String(value);
+  return `"${value.replace(/[\\"]/g, '\\$&')}"`;
+}
+
+/**
+ * A column of values as a PostgreSQL array literal (PostgreSQL, "Array Value Input"). A column without any value is the
+ * empty array, which `unnest` beside longer ones fills with nulls.
+ */
+export function arrayLiteral(values: readonly (number | boolean | string | undefined)[]): string {
+  if (values.every((value) => value === undefined)) return '{}';
+  return `{${values.map(element).join(',')}}`;
+}

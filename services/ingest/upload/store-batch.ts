@@ -1,0 +1,79 @@
+import type { Database } from '@odograph/database/database';
+import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
+import { isDataFault } from '@odograph/database/postgres-failure';
+import { quarantineUploads, resolveQuarantined } from '../quarantine/queries.ts';
+import type { UploadInProgress } from './decode-batch.ts';
+import { latestStates } from './latest-state.ts';
+import { findLinks } from './links.ts';
+import { mergeReadings } from './merge-readings.ts';
+import { placeReadings } from './place-readings.ts';
+import { writeLatest } from './write-latest.ts';
+import { writeReadings } from './write-readings.ts';
+
+/** What became of a batch. */
+export interface StoredBatch {
+  readings: number;
+  quarantinedUploads: number;
+}
+
+async function storeInOneTransaction(db: Database, uploads: readonly UploadInProgress[]): Promise<StoredBatch> {
+  return db.transaction().execute(async (transaction) => {
+    await shareIngestBarrier(transaction);
+    const devices = new Set(uploads.filter(({ readings }) => readings.length > 0).map(({ upload }) => upload.deviceId));
+    const links = await findLinks(transaction, [...devices]);
+    const { placed, uploads: finished } = placeReadings(uploads, links);
+    const readings = mergeReadings(placed);
+    await writeReadings(transaction, readings);
+    await writeLatest(transaction, latestStates(readings));
+    const faulty = finished.filter(({ faults }) => faults.length > 0);
+    await quarantineUploads(transaction, faulty);
+    await resolveQuarantined(transaction, finished);
+    return { readings: placed.length, quarantinedUploads: faulty.length };
+  });
+}
+
+/** Halves a batch by uploads, and a single upload by its readings. */
+function halve(uploads: readonly UploadInProgress[]): [UploadInProgress[], UploadInProgress[]] {
+  const [only] = uploads;
+  if (uploads.length > 1 || !only) {
+    const middle = Math.ceil(uploads.length / 2);
+    return [uploads.slice(0, middle), uploads.slice(middle)];
+  }
+  const middle = Math.ceil(only.readings.length / 2);
+  return [
+    [{ ...only, readings: only.readings.slice(0, middle) }],
+    [{ ...only, readings: only.readings.slice(middle), faults: [] }],
+  ];
+}
+
+function asNotStorable({ upload, readings, faults }: UploadInProgress): UploadInProgress {
+  const refused = readings.map(({ index }) => ({
+    index,
+    reason: 'NOT_STORABLE' as const,
+    message: 'the database refused the reading',
+  }));
+  return { upload, readings: [], faults: [...faults, ...refused] };
+}
+
+/**
+ * Stores a decoded batch: readings to their vehicles, the latest states, and faults to quarantine, whole or not at all.
+ * When the database refuses a value, the batch is halved until the reading at fault is alone and can be quarantined.
+ * @throws when the database is away; the batch is then untouched and can be stored again
+ */
+export async function storeBatch(db: Database, uploads: readonly UploadInProgress[]): Promise<StoredBatch> {
+  try {
+    return await storeInOneTransaction(db, uploads);
+  } catch (error) {
+    if (!isDataFault(error)) throw error;
+    const readings = uploads.reduce((total, upload) => total + upload.readings.length, 0);
+    if (readings === 0) throw error;
+    if (readings === 1) return storeBatch(db, uploads.map(asNotStorable));
+    const [left, right] = halve(uploads);
+    const first = await storeBatch(db, left);
+    const second = await storeBatch(db, right);
+    return {
+      readings: first.readings + second.readings,
+      quarantinedUploads: first.quarantinedUploads + second.quarantinedUploads,
+    };
+  }
+}
