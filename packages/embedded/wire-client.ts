@@ -1,0 +1,71 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { forEachMessage } from './backend-messages.ts';
+import { frontendMessage } from './frontend-messages.ts';
+
+/** A client of single protocol messages, for tests of what no driver would send. */
+export interface WireClient {
+  socket: Socket;
+  send(...messages: Buffer[]): void;
+  /** The answers up to and with the first ReadyForQuery (or `until`), as type and body text. Rejects when the server hangs up. */
+  receive(until?: string): Promise<{ type: string; body: string }[]>;
+}
+
+const text = (...values: string[]): Buffer => Buffer.from(values.map((value) => `${value}\0`).join(''));
+const number = (bytes: Buffer, at: number): number => bytes.readInt32BE(at);
+
+export const parse = (name: string, sql: string): Buffer => frontendMessage('P', text(name, sql), Buffer.alloc(2));
+export const bind = (portal: string, statement: string): Buffer =>
+  frontendMessage('B', text(portal, statement), Buffer.alloc(6));
+export const execute = (portal: string): Buffer => frontendMessage('E', text(portal), Buffer.alloc(4));
+export const describePortal = (portal: string): Buffer => frontendMessage('D', Buffer.from('P'), text(portal));
+export const flush = (): Buffer => frontendMessage('H');
+
+/** Connects and logs in with further startup parameters. */
+export async function connectWire(url: string, parameters: Record<string, string> = {}): Promise<WireClient> {
+  const socket = connect({ host: '127.0.0.1', port: Number(new URL(url).port) });
+  await once(socket, 'connect');
+  let unread = Buffer.alloc(0);
+  let wake: () => void = () => undefined;
+  let ended = false;
+  socket.on('data', (chunk) => {
+    unread = Buffer.concat([unread, chunk]);
+    wake();
+  });
+  socket.on('error', () => undefined);
+  socket.on('close', () => {
+    ended = true;
+    wake();
+  });
+  function next(): { type: string; body: string } | undefined {
+    if (unread.length < 5 || unread.length < number(unread, 1) + 1) return undefined;
+    const whole = unread.subarray(0, number(unread, 1) + 1);
+    unread = unread.subarray(whole.length);
+    let found = { type: '', body: '' };
+    forEachMessage(whole, (type, start, end) => {
+      found = { type, body: whole.toString('utf8', start + 5, end) };
+    });
+    return found;
+  }
+  async function receive(until = 'Z'): Promise<{ type: string; body: string }[]> {
+    const received: { type: string; body: string }[] = [];
+    for (;;) {
+      const message = next();
+      if (message !== undefined) received.push(message);
+      if (message?.type === until) return received;
+      if (message === undefined && ended) {
+        throw new Error(`the server hung up: ${received.map(({ body }) => body).join(' ')}`);
+      }
+      if (message === undefined) await new Promise<void>((resolve) => (wake = resolve));
+    }
+  }
+  const send = (...messages: Buffer[]): void => void socket.write(Buffer.concat(messages));
+  const all = { user: 'postgres', database: 'postgres', ...parameters };
+  const body = Buffer.concat([text(...Object.entries(all).flat()), Buffer.from([0])]);
+  const header = Buffer.alloc(8);
+  header.writeInt32BE(body.length + 8, 0);
+  header.writeInt32BE(0x30000, 4);
+  send(header, body);
+  await receive();
+  return { socket, send, receive };
+}
