@@ -1,4 +1,5 @@
-import { createHttp, type Http } from '@odograph/http/http';
+import { createHttp } from '@odograph/http/create-http';
+import type { Http } from '@odograph/http/http';
 import { addOperationRoutes } from '@odograph/http/operations';
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
 import type { Config } from '@odograph/runtime/config';

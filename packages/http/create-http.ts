@@ -1,0 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import helmet from '@fastify/helmet';
+import rateLimit from '@fastify/rate-limit';
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
+import underPressure from '@fastify/under-pressure';
+import { Failure } from '@odograph/contracts/failures';
+import type { Config } from '@odograph/runtime/config';
+import type { Logger } from '@odograph/runtime/logger';
+import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
+import { answerFailure, answerUnknownPath } from './failure-answer.ts';
+import type { Http } from './http.ts';
+import { describeInterface } from './openapi.ts';
+import { acceptEmptyJson, mergeParameters } from './parameters.ts';
+
+const maximumBodyBytes = 1024 * 1024;
+
+/** Creates the HTTP interface with everything every route shares; the caller lets it listen and closes it. */
+export async function createHttp(config: Config, logger: Logger): Promise<Http> {
+  const http = Fastify({
+    loggerInstance: logger.child({ part: 'http' }, { serializers: { req: describeRequest } }) as FastifyBaseLogger,
+    logController: new LogController({ disableRequestLogging: !logger.isLevelEnabled('debug') }),
+    genReqId: () => randomUUID(),
+    trustProxy: config.HTTP_TRUST_PROXY,
+    bodyLimit: maximumBodyBytes,
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    // An array where one value belongs is a fault of the request, not something to be guessed at.
+    ajv: { customOptions: { coerceTypes: true, removeAdditional: false, allErrors: false } },
+    routerOptions: { maxParamLength: 256 },
+  }).withTypeProvider<TypeBoxTypeProvider>();
+
+  refuseWhileClosing(http);
+  http.setErrorHandler(answerFailure);
+  http.setNotFoundHandler(answerUnknownPath);
+  acceptEmptyJson(http);
+  http.addHook('preValidation', mergeParameters);
+  await http.register(helmet, { contentSecurityPolicy: false });
+  await http.register(underPressure, { maxEventLoopDelay: 5000, pressureHandler: refuseOverloaded });
+  await http.register(rateLimit, {
+    max: config.HTTP_REQUESTS_PER_MINUTE,
+    timeWindow: 60_000,
+    errorResponseBuilder: (_request, { ttl }) => tooManyRequests(ttl),
+  });
+  await describeInterface(http);
+  return http;
+}
+
+/** The failure of a caller who asks too often; `waitMs` until the window is over. */
+export function tooManyRequests(waitMs: number): Failure {
+  return new Failure('TOO_MANY_REQUESTS', undefined, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });
+}
+
+function refuseOverloaded(): never {
+  throw new Failure('OVERLOADED', undefined, { retryAfterSeconds: 5 });
+}
+
+function refuseWhileClosing(http: Http): void {
+  let closing = false;
+  http.addHook('preClose', async () => {
+    closing = true;
+  });
+  http.addHook('onRequest', async (_request, reply) => {
+    if (!closing) return;
+    reply.header('connection', 'close');
+    throw new Failure('OVERLOADED', 'the service is shutting down', { retryAfterSeconds: 5 });
+  });
+}
+
+/** Query strings may carry what must not be logged, so only the path is. */
+function describeRequest(request: { method: string; url: string }): { method: string; path: string } {
+  return { method: request.method, path: request.url.split('?', 1)[0] ?? '' };
+}

@@ -1,0 +1,166 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** Which packages of ours each package may import; tests may also import testkit and simulator. */
+const allowed: Record<string, readonly string[]> = {
+  contracts: [],
+  codec: ['contracts'],
+  runtime: ['contracts'],
+  database: ['contracts', 'runtime'],
+  queue: ['contracts', 'runtime'],
+  http: ['contracts', 'runtime'],
+  embedded: ['contracts', 'runtime'],
+  simulator: ['contracts'],
+  cli: ['contracts', 'runtime'],
+  testkit: ['contracts', 'database', 'embedded', 'http', 'runtime', 'simulator'],
+};
+const serviceMayImport = ['contracts', 'codec', 'runtime', 'database', 'queue', 'http'];
+const services = readdirSync(join(root, 'services'));
+
+interface SourceFile {
+  path: string;
+  /** `packages/contracts`, `services/query`, or `` for files that belong to no workspace. */
+  workspace: string;
+  isTest: boolean;
+  imports: string[];
+}
+
+function listFiles(directory: string): string[] {
+  return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
+    if (entry.name === 'node_modules' || entry.name.startsWith('.')) return [];
+    const path = join(directory, entry.name);
+    if (entry.isDirectory()) return listFiles(path);
+    return /\.(ts|mjs)$/.test(entry.name) ? [path] : [];
+  });
+}
+
+const importForm =
+  /(?:^|[\n;])\s*(?:import|export)\s(?:[^'";]*?\sfrom\s)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g;
+
+const files: SourceFile[] = ['packages', 'services', 'test', 'bench', 'scripts']
+  .filter((folder) => existsSync(join(root, folder)))
+  .flatMap((folder) => listFiles(join(root, folder)))
+  .map((path) => {
+    const name = relative(root, path);
+    const [top, second] = name.split('/');
+    const imports = [...readFileSync(path, 'utf8').matchAll(importForm)].map((match) => match[1] ?? match[2] ?? '');
+    const isTest = name.includes('.test.') || top === 'test' || second === 'testkit';
+    return {
+      path: name,
+      workspace: top === 'packages' || top === 'services' ? `${top}/${second}` : '',
+      isTest,
+      imports,
+    };
+  });
+
+/** The workspace package that an import names, without its scope. */
+function ourPackage(specifier: string): string | undefined {
+  return /^@odograph\/([^/]+)/.exec(specifier)?.[1];
+}
+
+function isAllowed(file: SourceFile, target: string): boolean {
+  if (file.workspace === '' || target === file.workspace.split('/')[1]) return true;
+  if (file.isTest && (target === 'testkit' || target === 'simulator')) return true;
+  if (file.workspace === 'services/platform') return target !== 'testkit';
+  if (file.workspace.startsWith('services/')) return serviceMayImport.includes(target);
+  const own = allowed[file.workspace.slice('packages/'.length)] ?? [];
+  return own.includes(target) || (file.isTest && serviceMayImport.includes(target));
+}
+
+describe('the walls of the house', () => {
+  it('every package has its place in the rules', () => {
+    expect(readdirSync(join(root, 'packages')).sort()).toEqual(Object.keys(allowed).sort());
+    expect(files.length).toBeGreaterThan(50);
+  });
+
+  it('imports of workspaces follow the arrows', () => {
+    const wrong = files.flatMap((file) =>
+      file.imports.flatMap((specifier) => {
+        const target = ourPackage(specifier);
+        return target === undefined || isAllowed(file, target) ? [] : [`${file.path} imports ${target}`];
+      }),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('only the platform imports services', () => {
+    const wrong = files
+      .filter(({ workspace }) => workspace !== '' && workspace !== 'services/platform')
+      .filter(({ workspace, imports }) =>
+        imports.some((one) => {
+          const target = ourPackage(one) ?? '';
+          return services.includes(target) && `services/${target}` !== workspace;
+        }),
+      );
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('testkit is imported by tests alone', () => {
+    const wrong = files.filter(
+      ({ isTest, imports }) => !isTest && imports.some((one) => ourPackage(one) === 'testkit'),
+    );
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('a relative import stays inside its workspace', () => {
+    const wrong = files.flatMap(({ path, workspace, imports }) =>
+      imports
+        .filter((one) => one.startsWith('.') && workspace !== '')
+        .filter((one) => !resolve(root, dirname(path), one).startsWith(join(root, workspace) + '/'))
+        .map((one) => `${path} imports ${one}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('every imported package is declared where it is imported', () => {
+    const undeclared = files.flatMap(({ path, workspace, imports, isTest }) => {
+      const manifest = JSON.parse(readFileSync(join(root, workspace, 'package.json'), 'utf8'));
+      const rootManifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+      const declared = {
+        ...manifest.dependencies,
+        ...(isTest || workspace === '' ? { ...manifest.devDependencies, ...rootManifest.devDependencies } : {}),
+      };
+      return imports
+        .filter((one) => !one.startsWith('.') && !one.startsWith('node:'))
+        .map((one) =>
+          one
+            .split('/')
+            .slice(0, one.startsWith('@') ? 2 : 1)
+            .join('/'),
+        )
+        .filter((name) => !(name in declared) && name !== manifest.name && name !== 'tsx')
+        .map((name) => `${path} imports ${name}`);
+    });
+    expect([...new Set(undeclared)]).toEqual([]);
+  });
+
+  it('there is no import cycle between files', () => {
+    const edges = new Map(
+      files.map(({ path, imports }) => [
+        path,
+        imports.filter((one) => one.startsWith('.')).map((one) => relative(root, resolve(root, dirname(path), one))),
+      ]),
+    );
+    const done = new Set<string>();
+    const cycles: string[] = [];
+    const visit = (path: string, trail: readonly string[]): void => {
+      if (trail.includes(path)) cycles.push([...trail.slice(trail.indexOf(path)), path].join(' -> '));
+      if (done.has(path) || trail.includes(path)) return;
+      for (const next of edges.get(path) ?? []) visit(next, [...trail, path]);
+      done.add(path);
+    };
+    for (const path of edges.keys()) visit(path, []);
+    expect(cycles).toEqual([]);
+  });
+
+  it('the environment is read in one file', () => {
+    const readers = files.filter(({ path }) => readFileSync(join(root, path), 'utf8').includes('process.env'));
+    expect(readers.map(({ path }) => path).filter((path) => !path.endsWith('architecture.test.ts'))).toEqual([
+      'packages/runtime/config.ts',
+    ]);
+  });
+});
