@@ -15,3 +15,8 @@ export function brokerKey(prefix: string, brokerId: string): string {
 export function brokerOfSession(session: string): string {
   return session.split(' ', 1)[0] ?? '';
 }
+
+/** The Redis channel that names each device whose secret was replaced or that was deleted: its session ends. */
+export function deviceRevokedChannel(prefix: string): string {
+  return `${prefix}:device-revoked`;
+}

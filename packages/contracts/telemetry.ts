@@ -53,7 +53,7 @@ export const ElectricGroup = optionalFields({
 /** Interface specification, "sensors element". */
 export const Sensor = Type.Object({ name: text(256), data: Type.Array(CanDatum, { maxItems: 100 }) });
 
-const word = (...words: string[]) => Type.Union(words.map((value) => Type.Literal(value)));
+const word = <const Words extends string[]>(...words: Words) => Type.Enum(words);
 
 /** The device-reported fields of the "Fleet vehicle status record", by their names there. */
 export const FleetGroup = optionalFields({

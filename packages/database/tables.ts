@@ -121,6 +121,7 @@ interface CommandTable {
   sent_at: Written<Date | null>;
   expires_at: Date;
   ended_at: Written<Date | null>;
+  cause: Written<string | null>;
   status: Written<string | null>;
   reason: Written<string | null>;
   idempotency_key: Written<string | null>;

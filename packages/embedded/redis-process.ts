@@ -41,10 +41,11 @@ async function serveDurably(options: ChildArguments, unlock: () => void): Promis
       if (stopping) return;
       console.log('redis-server ended unexpectedly, starting it again on its data');
       server = await startAgain(options.dataDirectory, port);
+      if (stopping) await endRedisServer(server);
     }
   }
   // Without its server this process is no use: the parent starts it anew.
-  keepRunning().catch((error: unknown) => {
+  const running = keepRunning().catch((error: unknown) => {
     console.error(error);
     unlock();
     process.exit(70);
@@ -52,21 +53,21 @@ async function serveDurably(options: ChildArguments, unlock: () => void): Promis
   async function stop(): Promise<void> {
     stopping = true;
     await endRedisServer(server);
+    await running;
     rmSync(orphanFile(options.dataDirectory), { force: true });
     unlock();
   }
-  function abandon(): void {
-    stopping = true;
-    server.process.kill('SIGKILL');
-    unlock();
-  }
-  return { port, durable: true, stop, abandon };
+  return { port, durable: true, stop, abandon: unlock };
 }
 
 async function startNoted(dataDirectory: string, port: number): Promise<RunningRedis> {
-  const server = await startRedisServer(dataDirectory, port);
-  writeFileSync(orphanFile(dataDirectory), JSON.stringify(identifyProcess(server.pid)));
-  return server;
+  return await startRedisServer(dataDirectory, port, (server) => {
+    if (server.pid === undefined) return;
+    writeFileSync(orphanFile(dataDirectory), JSON.stringify(identifyProcess(server.pid)));
+    const end = (): void => void server.kill('SIGKILL');
+    process.once('exit', end);
+    server.once('exit', () => process.off('exit', end));
+  });
 }
 
 /** Right after a kill the old sockets may hold the port for a moment. */

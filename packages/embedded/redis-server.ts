@@ -18,12 +18,16 @@ export interface RunningRedis {
 
 /**
  * Starts `redis-server` with every write on disk before its answer, and waits until it has loaded its data. Port 0 takes a free one.
- * Throws RedisMissingError, an error with code EADDRINUSE for a taken port, or what the server said last.
+ * `onSpawn` hears of each process before it is ready. Throws RedisMissingError, an error with code EADDRINUSE for a taken port, or what the server said last.
  */
-export async function startRedisServer(dataDirectory: string, port: number): Promise<RunningRedis> {
+export async function startRedisServer(
+  dataDirectory: string,
+  port: number,
+  onSpawn: (server: ChildProcess) => void,
+): Promise<RunningRedis> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await startOnPort(dataDirectory, port === 0 ? await findFreePort() : port);
+      return await startOnPort(dataDirectory, port === 0 ? await findFreePort() : port, onSpawn);
     } catch (error) {
       const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
       if (!taken || port !== 0 || attempt === PORT_ATTEMPTS) throw error;
@@ -31,12 +35,17 @@ export async function startRedisServer(dataDirectory: string, port: number): Pro
   }
 }
 
-async function startOnPort(dataDirectory: string, port: number): Promise<RunningRedis> {
+async function startOnPort(
+  dataDirectory: string,
+  port: number,
+  onSpawn: (server: ChildProcess) => void,
+): Promise<RunningRedis> {
   const server = spawn('redis-server', redisArguments(dataDirectory, port), {
     stdio: ['ignore', 'pipe', 'pipe'],
     // A terminal's Ctrl-C must not reach it: uploads are still drained into it then.
     detached: true,
   });
+  onSpawn(server);
   const lastLines = collectOutput(server);
   const ended = new Promise<Error>((resolve) => {
     server.once('error', (error: NodeJS.ErrnoException) =>

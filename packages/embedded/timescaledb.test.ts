@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import fc from 'fast-check';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { frontendMessage, queryMessage, syncMessage } from './frontend-messages.ts';
@@ -263,6 +264,32 @@ describe('a client that goes wrong', () => {
     expect(types(await client.receive())).toBe('TDCZ');
     expect(types(await client.receive())).toBe('TDCZ');
     client.socket.destroy();
+  });
+});
+
+describe('a byte stream', () => {
+  it('means the same however it is cut', async () => {
+    const stream = Buffer.concat([
+      ...[parse('cut', `select '${'x'.repeat(100_000)}'`), bind('', 'cut'), execute(''), syncMessage()],
+      ...[queryMessage('begin'), queryMessage('select 1/0'), queryMessage('rollback')],
+      ...[frontendMessage('C', Buffer.from('Scut\0')), syncMessage()],
+    ]);
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.nat(stream.length), { maxLength: 12 }), async (offsets) => {
+        const client = await connectWire(database.url);
+        let start = 0;
+        for (const end of [...offsets.sort((a, b) => a - b), stream.length]) {
+          client.send(stream.subarray(start, end));
+          await new Promise((resolve) => setImmediate(resolve));
+          start = end;
+        }
+        const answers = [];
+        for (let count = 0; count < 5; count++) answers.push(types(await client.receive()));
+        expect(answers).toEqual(['12DCZ', 'CZ', 'EZ', 'CZ', '3Z']);
+        client.socket.destroy();
+      }),
+      { numRuns: 25 },
+    );
   });
 });
 

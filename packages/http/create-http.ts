@@ -11,6 +11,7 @@ import { answerFailure, answerUnknownPath } from './failure-answer.ts';
 import type { Http } from './http.ts';
 import { describeInterface } from './openapi.ts';
 import { acceptEmptyJson, mergeParameters } from './parameters.ts';
+import { tooManyRequests } from './too-many-requests.ts';
 
 const maximumBodyBytes = 1024 * 1024;
 
@@ -43,11 +44,6 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
   });
   await describeInterface(http);
   return http;
-}
-
-/** The failure of a caller who asks too often; `waitMs` until the window is over. */
-export function tooManyRequests(waitMs: number): Failure {
-  return new Failure('TOO_MANY_REQUESTS', undefined, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });
 }
 
 function refuseOverloaded(): never {

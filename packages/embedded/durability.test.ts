@@ -1,0 +1,127 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { holderPid, killHard, startOwner } from './owner-process.ts';
+import { startEmbeddedTimescale } from './timescaledb.ts';
+
+let dataDirectory: string;
+
+beforeEach(async () => {
+  dataDirectory = await mkdtemp(join(tmpdir(), 'embedded-durability-'));
+});
+
+afterEach(() => rm(dataDirectory, { recursive: true, force: true }));
+
+/** Inserts one batch after the other until the connection breaks; calls `onBatch` with the number committed. */
+async function insertUntilBroken(url: string, onBatch: (committed: number) => void): Promise<number> {
+  const client = new pg.Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  await client.query(`create table reading (time timestamptz not null, batch int not null, primary key (batch, time))`);
+  await client.query("select create_hypertable('reading', by_range('time', interval '1 day'))");
+  let committed = 0;
+  try {
+    for (;;) {
+      await client.query(
+        "insert into reading select '2026-01-01'::timestamptz + x * interval '1 minute', $1 from generate_series(1, 500) x",
+        [committed],
+      );
+      onBatch(++committed);
+    }
+  } catch {
+    return committed;
+  }
+}
+
+async function queryOnce<Row extends pg.QueryResultRow>(url: string, sql: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return (await client.query<Row>(sql)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function retryUntilUp<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let left = 100; ; left--) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (left === 0) throw error;
+      await delay(100);
+    }
+  }
+}
+
+const COUNT_BATCHES = 'select batch, count(*)::int as rows from reading group by batch order by batch';
+const batches = (count: number): { batch: number; rows: number }[] =>
+  Array.from({ length: count }, (_, batch) => ({ batch, rows: 500 }));
+
+describe('embedded TimescaleDB', { timeout: 60_000 }, () => {
+  it('keeps everything across a stop, hypertables included', async () => {
+    const first = await startEmbeddedTimescale({ dataDirectory });
+    await queryOnce(first.url, 'create table reading (time timestamptz not null)');
+    await queryOnce(first.url, "select create_hypertable('reading', by_range('time'))");
+    await first.stop();
+    const second = await startEmbeddedTimescale({ dataDirectory });
+    await queryOnce(second.url, 'insert into reading values (now())');
+    expect(await queryOnce(second.url, 'select count(*)::int from only reading')).toEqual([{ count: 0 }]);
+    expect(await queryOnce(second.url, 'select count(*)::int from reading')).toEqual([{ count: 1 }]);
+    await second.stop();
+  });
+
+  it('loses nothing committed when its process is killed under load, and comes back on the same port', async () => {
+    const lines: string[] = [];
+    const database = await startEmbeddedTimescale({ dataDirectory, onLine: (line) => lines.push(line) });
+    const committed = await insertUntilBroken(database.url, (count) => {
+      if (count === 40) setTimeout(() => process.kill(holderPid(dataDirectory), 'SIGKILL'), 15);
+    });
+    const found = await retryUntilUp(() => queryOnce(database.url, COUNT_BATCHES));
+    // The batch in flight may have been committed without its answer having arrived.
+    expect(found.slice(0, committed)).toEqual(batches(committed));
+    expect(committed).toBeGreaterThanOrEqual(40);
+    expect(lines.join('\n')).toContain('ended unexpectedly (SIGKILL)');
+    await database.stop();
+  });
+
+  it('loses nothing committed when the whole owner is killed under load, and starts at once on the same directory', async () => {
+    const owner = await startOwner('timescale', dataDirectory);
+    const committed = await insertUntilBroken(owner.url, (count) => {
+      if (count === 40) void killHard(owner.process);
+    });
+    const database = await startEmbeddedTimescale({ dataDirectory });
+    const found = await queryOnce(database.url, COUNT_BATCHES);
+    expect(found.slice(0, committed)).toEqual(batches(committed));
+    expect(committed).toBeGreaterThanOrEqual(40);
+    await database.stop();
+  });
+
+  it('refuses a directory that is in use, and says by whom', async () => {
+    const owner = await startOwner('timescale', dataDirectory);
+    await expect(startEmbeddedTimescale({ dataDirectory })).rejects.toThrow(
+      `${dataDirectory} is in use by process ${owner.process.pid}`,
+    );
+    await killHard(owner.process);
+  });
+
+  it('starts over when the very first start was killed half-way', async () => {
+    const started = startEmbeddedTimescale({ dataDirectory });
+    await retryUntilUp(() => Promise.resolve(process.kill(holderPid(dataDirectory), 'SIGKILL')));
+    await expect(started).rejects.toThrow('ended while starting (SIGKILL)');
+    const database = await startEmbeddedTimescale({ dataDirectory });
+    expect(await queryOnce(database.url, 'select 1 as x')).toEqual([{ x: 1 }]);
+    await database.stop();
+  });
+
+  it('says that the port is taken', async () => {
+    const database = await startEmbeddedTimescale({ dataDirectory });
+    const port = Number(new URL(database.url).port);
+    const second = startEmbeddedTimescale({ dataDirectory: join(dataDirectory, 'second'), port });
+    await expect(second).rejects.toThrow(/EADDRINUSE/);
+    await database.stop();
+  });
+});
