@@ -25,7 +25,8 @@ export interface EmbeddedTimescale {
  * It is one session, which connections take in turns: a transaction keeps the others waiting. Settings (SET) and prepared statements are
  * kept apart for each connection. What SQL keeps in the session is not: temporary tables, session-level advisory locks (every connection gets
  * them), SQL-level PREPARE, cursors WITH HOLD, custom settings outside of a transaction, LISTEN. COPY FROM STDIN must be a simple query
- * of its own, at most 256 MiB. A cancel request does nothing. Anybody who reaches the port is the superuser.
+ * of its own, at most 256 MiB. A cancel request does nothing. Nothing runs in the background: no autovacuum, no analyze, no TimescaleDB job.
+ * Anybody who reaches the port is the superuser.
  *
  * Throws when another process uses `dataDirectory` or the port.
  */

@@ -18,7 +18,6 @@ export const parse = (name: string, sql: string): Buffer => frontendMessage('P',
 export const bind = (portal: string, statement: string): Buffer =>
   frontendMessage('B', text(portal, statement), Buffer.alloc(6));
 export const execute = (portal: string): Buffer => frontendMessage('E', text(portal), Buffer.alloc(4));
-export const describePortal = (portal: string): Buffer => frontendMessage('D', Buffer.from('P'), text(portal));
 export const flush = (): Buffer => frontendMessage('H');
 
 /** Connects and logs in with further startup parameters. */
