@@ -1,9 +1,90 @@
+import { once } from 'node:events';
+import { deviceRevokedChannel } from '@odograph/contracts/presence';
+import { openDatabase, pingDatabase } from '@odograph/database/database';
+import { findCaller } from '@odograph/database/tokens';
+import { requireAdmin, requireToken } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import type { Service } from '@odograph/runtime/service';
+import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import type { Service, ServiceHost } from '@odograph/runtime/service';
+import { addApplicationRoutes } from './admin/applications/routes.ts';
+import { addLinkRoutes } from './admin/devices/link-routes.ts';
+import { addDeviceCreation, addDeviceList, addSecretRoute } from './admin/devices/routes.ts';
+import { addGrantRoutes, addUserRoutes } from './admin/users/routes.ts';
+import { addVehicleRoutes } from './admin/vehicles/routes.ts';
+import { limitAttempts } from './attempts.ts';
+import { removeExpiredTokens } from './auth/queries.ts';
+import { addLoginRoute, addRefreshRoute } from './auth/routes.ts';
+import { addDeviceRoutes } from './devices/routes.ts';
+import { addPasswordRoutes } from './password/routes.ts';
 
+const cleaningIntervalMs = 3_600_000;
+
+function openFleetDatabase(host: ServiceHost<Http>) {
+  const db = openDatabase({ url: host.config.DATABASE_URL, name: 'fleet', size: host.config.DATABASE_POOL_SIZE });
+  host.onStop('fleet database', () => db.destroy());
+  return db;
+}
+
+async function openRedis(host: ServiceHost<Http>): Promise<Redis> {
+  const redis = connectRedis(host.config.REDIS_URL, host.logger);
+  host.onStop('fleet Redis', () => redis.disconnect());
+  // Commands fail at once until it is connected; it goes on trying when it is away.
+  await once(redis, 'ready').catch(() => undefined);
+  return redis;
+}
+
+function cleanRegularly(host: ServiceHost<Http>, db: ReturnType<typeof openFleetDatabase>): void {
+  const timer = setInterval(() => {
+    removeExpiredTokens(db).catch((err: unknown) => host.logger.warn({ err }, 'expired tokens were not removed'));
+  }, cleaningIntervalMs);
+  timer.unref();
+  host.onStop('token cleaning', () => clearInterval(timer));
+}
+
+/** Accounts, vehicles, devices and their links: short transactions, and the only service that makes secrets. */
 export const fleetService: Service<Http> = {
   name: 'fleet',
-  async start() {
-    return { health: () => ({ ok: true, state: 'running' }) };
+  async start(host) {
+    const { config, http, adminToken } = host;
+    const db = openFleetDatabase(host);
+    const redis = await openRedis(host);
+    cleanRegularly(host, db);
+    const countAttempt = limitAttempts(redis, config.QUEUE_PREFIX, config.LOGIN_ATTEMPTS_PER_MINUTE);
+    const lifetimes = { accessSeconds: config.ACCESS_TOKEN_SECONDS, refreshSeconds: config.REFRESH_TOKEN_SECONDS };
+    const closeSession = async (deviceId: string) => {
+      // The new secret holds all the same, and without its answer nobody would know it.
+      await redis.publish(deviceRevokedChannel(config.QUEUE_PREFIX), deviceId).catch((err: unknown) => {
+        host.logger.warn({ err, deviceId }, 'the MQTT session of a device could not be ended');
+      });
+    };
+
+    addLoginRoute(http, db, lifetimes, countAttempt);
+    addRefreshRoute(http, db, lifetimes);
+    await http.register(async (withToken) => {
+      withToken.addHook(
+        'onRequest',
+        requireToken((hash) => findCaller(db, hash)),
+      );
+      addPasswordRoutes(withToken, db, countAttempt);
+      addDeviceRoutes(withToken, db);
+    });
+    await http.register(async (forOperators) => {
+      forOperators.addHook('onRequest', requireAdmin(adminToken));
+      addApplicationRoutes(forOperators, db);
+      addUserRoutes(forOperators, db);
+      addGrantRoutes(forOperators, db);
+      addVehicleRoutes(forOperators, db);
+      addDeviceCreation(forOperators, db);
+      addDeviceList(forOperators, db);
+      addSecretRoute(forOperators, db, closeSession);
+      addLinkRoutes(forOperators, db);
+    });
+
+    return {
+      async health() {
+        await pingDatabase(db);
+        return { ok: true, state: 'running' };
+      },
+    };
   },
 };

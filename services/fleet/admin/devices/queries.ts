@@ -1,0 +1,107 @@
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import { failOnConstraint } from '@odograph/database/postgres-failure';
+import { parseVehicleId } from '@odograph/database/vehicle-access';
+import { createSecret, hashSecret } from '@odograph/runtime/secrets';
+import { sql } from 'kysely';
+
+export interface NewDevice {
+  id: string;
+  model: string;
+  applicationId: number | null;
+  bluetoothName: string;
+  bluetoothPin: string;
+}
+
+export interface ListedDevice {
+  deviceId: string;
+  model: string;
+  appId: string | null;
+  vehicleId: string | null;
+  createdAt: string;
+}
+
+/**
+ * Enters a device. @returns its secret, which is not stored and cannot be shown again
+ * @throws Failure ALREADY_EXISTS; INVALID_PARAMETER for a model that does not exist
+ */
+export async function createDevice(db: Database, device: NewDevice): Promise<string> {
+  const model = await db.selectFrom('device_model').select('id').where('id', '=', device.model).executeTakeFirst();
+  if (!model) throw invalidParameter('model', 'is no device model');
+  const secret = createSecret();
+  await failOnConstraint({ device_pkey: 'ALREADY_EXISTS' }, () =>
+    db
+      .insertInto('device')
+      .values({
+        id: device.id,
+        model_id: device.model,
+        application_id: device.applicationId,
+        secret_sha256: hashSecret(secret),
+        bluetooth_name: device.bluetoothName,
+        bluetooth_pin: device.bluetoothPin,
+      })
+      .execute(),
+  );
+  return secret;
+}
+
+/** Gives a device a new secret and returns it; the old one is worth nothing any more. @throws Failure UNKNOWN_DEVICE */
+export async function replaceSecret(db: Database, deviceId: string): Promise<string> {
+  const secret = createSecret();
+  const { numUpdatedRows } = await db
+    .updateTable('device')
+    .set({ secret_sha256: hashSecret(secret) })
+    .where('id', '=', deviceId)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new Failure('UNKNOWN_DEVICE');
+  return secret;
+}
+
+/** The application that owns a device, null for one in stock. @throws Failure UNKNOWN_DEVICE */
+export async function findOwner(db: Database, deviceId: string): Promise<number | null> {
+  const row = await db.selectFrom('device').select('application_id').where('id', '=', deviceId).executeTakeFirst();
+  if (!row) throw new Failure('UNKNOWN_DEVICE');
+  return row.application_id;
+}
+
+/** The application of a vehicle. @throws Failure UNKNOWN_VEHICLE */
+export async function applicationOfVehicle(db: Database, vehicleId: string): Promise<number> {
+  const id = parseVehicleId(vehicleId);
+  const row =
+    id === undefined
+      ? undefined
+      : await db
+          .selectFrom('vehicle')
+          .select('application_id')
+          .where('id', '=', id)
+          .where('deleted_at', 'is', null)
+          .executeTakeFirst();
+  if (!row) throw new Failure('UNKNOWN_VEHICLE');
+  return row.application_id;
+}
+
+/** Devices by id, at most `limit` of them after the id `after`; of every application without one. */
+export async function listDevices(
+  db: Database,
+  { applicationId, after, limit }: { applicationId: number | undefined; after: string; limit: number },
+): Promise<ListedDevice[]> {
+  let query = db
+    .selectFrom('device')
+    .leftJoin('application', 'application.id', 'device.application_id')
+    .leftJoin('device_link', (join) =>
+      join.onRef('device_link.device_id', '=', 'device.id').on(sql<boolean>`upper_inf(device_link.period)`),
+    )
+    .select(['device.id', 'model_id', 'app_id', 'device_link.vehicle_id', 'device.created_at'])
+    .where('device.id', '>', after)
+    .orderBy('device.id')
+    .limit(limit);
+  if (applicationId !== undefined) query = query.where('device.application_id', '=', applicationId);
+  const rows = await query.execute();
+  return rows.map((row) => ({
+    deviceId: row.id,
+    model: row.model_id,
+    appId: row.app_id,
+    vehicleId: row.vehicle_id === null ? null : String(row.vehicle_id),
+    createdAt: row.created_at.toISOString(),
+  }));
+}

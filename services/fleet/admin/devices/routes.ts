@@ -1,0 +1,121 @@
+import { invalidParameter } from '@odograph/contracts/failures';
+import { serviceAccountPrefix } from '@odograph/contracts/service-accounts';
+import { deviceIdPattern } from '@odograph/contracts/topics';
+import type { Tables } from '@odograph/database/tables';
+import type { Http } from '@odograph/http/http';
+import { answers } from '@odograph/http/schemas';
+import type { Kysely } from 'kysely';
+import Type from 'typebox';
+import { changeLinks, linkDevice } from '../../devices/links.ts';
+import { DeviceId, text, VehicleId } from '../../schemas.ts';
+import { findApplicationId } from '../applications/queries.ts';
+import { AppId, adminRoute, pageLimit } from '../schemas.ts';
+import { applicationOfVehicle, createDevice, listDevices, replaceSecret } from './queries.ts';
+
+const DeviceSecret = Type.Object({ deviceId: Type.String(), secret: Type.String() });
+const nullable = Type.Union([Type.String(), Type.Null()]);
+const ListedDevice = Type.Object({
+  deviceId: Type.String(),
+  model: Type.String(),
+  appId: nullable,
+  vehicleId: nullable,
+  createdAt: Type.String(),
+});
+const optionalText = Type.Unsafe<string>({ ...text(0, 64), default: '' });
+const NewDevice = Type.Object({
+  id: Type.String({ pattern: deviceIdPattern, description: '1 to 64 of A-Z a-z 0-9 . _ : -' }),
+  model: text(1, 64),
+  appId: Type.Optional(AppId),
+  vehicleId: Type.Optional(VehicleId),
+  bluetoothName: optionalText,
+  bluetoothPin: optionalText,
+});
+
+/** Enters devices; the secret is in the answer and nowhere else. */
+export function addDeviceCreation(http: Http, db: Kysely<Tables>): void {
+  http.post(
+    '/v1/x/admin/devices',
+    {
+      schema: {
+        ...adminRoute,
+        summary: 'Enter a device, and link it to a vehicle when one is given; its secret is shown only now',
+        body: NewDevice,
+        response: answers(
+          DeviceSecret,
+          'UNKNOWN_APPLICATION',
+          'UNKNOWN_VEHICLE',
+          'ALREADY_EXISTS',
+          'VEHICLE_NOT_AVAILABLE',
+          'VEHICLE_ALREADY_LINKED',
+        ),
+      },
+    },
+    async ({ body: { id, appId, vehicleId, ...rest } }) => {
+      if (id.startsWith(serviceAccountPrefix)) {
+        throw invalidParameter('id', `must not begin with ${serviceAccountPrefix}`);
+      }
+      const applicationId = appId === undefined ? null : await findApplicationId(db, appId);
+      const device = { ...rest, id, applicationId };
+      if (vehicleId === undefined) return { deviceId: id, secret: await createDevice(db, device) };
+      const caller = { applicationId: await applicationOfVehicle(db, vehicleId) };
+      if (applicationId !== null && applicationId !== caller.applicationId) {
+        throw invalidParameter('vehicleId', 'is a vehicle of another application');
+      }
+      return changeLinks(db, async (trx) => {
+        const secret = await createDevice(trx, device);
+        await linkDevice(trx, caller, { deviceId: id, vehicleId });
+        return { deviceId: id, secret };
+      });
+    },
+  );
+}
+
+/** Lists devices. */
+export function addDeviceList(http: Http, db: Kysely<Tables>): void {
+  http.get(
+    '/v1/x/admin/devices',
+    {
+      schema: {
+        ...adminRoute,
+        summary: 'List the devices, of one application or of all',
+        querystring: Type.Object({
+          appId: Type.Optional(AppId),
+          limit: pageLimit,
+          after: Type.Unsafe<string>({ ...text(0, 64), default: '' }),
+        }),
+        response: answers(Type.Object({ devices: Type.Array(ListedDevice) }), 'UNKNOWN_APPLICATION'),
+      },
+    },
+    async ({ query: { appId, after, limit } }) => {
+      const applicationId = appId === undefined ? undefined : await findApplicationId(db, appId);
+      return { devices: await listDevices(db, { applicationId, after, limit }) };
+    },
+  );
+}
+
+/**
+ * Replaces the secret of a device.
+ * @param closeSession ends the MQTT session that was opened with the old one
+ */
+export function addSecretRoute(
+  http: Http,
+  db: Kysely<Tables>,
+  closeSession: (deviceId: string) => Promise<void>,
+): void {
+  http.post(
+    '/v1/x/admin/devices/:id/secret',
+    {
+      schema: {
+        ...adminRoute,
+        summary: 'Give a device a new secret, shown only now; its MQTT session ends',
+        params: Type.Object({ id: DeviceId }),
+        response: answers(DeviceSecret, 'UNKNOWN_DEVICE'),
+      },
+    },
+    async ({ params }) => {
+      const secret = await replaceSecret(db, params.id);
+      await closeSession(params.id);
+      return { deviceId: params.id, secret };
+    },
+  );
+}

@@ -1,0 +1,46 @@
+import { Failure } from '@odograph/contracts/failures';
+import type { Tables } from '@odograph/database/tables';
+import type { Http } from '@odograph/http/http';
+import { answers, EmptyAnswer } from '@odograph/http/schemas';
+import { hashSecret } from '@odograph/runtime/secrets';
+import type { Kysely } from 'kysely';
+import Type from 'typebox';
+import type { CountAttempt } from '../attempts.ts';
+import { hashPassword, passwordMatches, requirePasswordLength } from '../passwords.ts';
+import { Password } from '../schemas.ts';
+import { changePassword, findPasswordHash } from './queries.ts';
+
+// Too short is a failure of its own, so the schema lets it pass.
+const NewPassword = Type.String({ maxLength: 1024, description: 'at least 8 characters' });
+
+/** POST /v1/user/updatePassword (interface specification, "Authentication"), in user mode only. */
+export function addPasswordRoutes(http: Http, db: Kysely<Tables>, countAttempt: CountAttempt): void {
+  http.post(
+    '/v1/user/updatePassword',
+    {
+      schema: {
+        tags: ['authentication'],
+        summary: 'Change the password; other sessions of the user end',
+        security: [{ serviceToken: [] }],
+        body: Type.Object({ oldPassword: Password, newPassword: NewPassword }),
+        response: answers(EmptyAnswer, 'INVALID_OLD_PASSWORD', 'INVALID_PASSWORD_LENGTH', 'UNAUTHORIZED'),
+      },
+    },
+    async ({ body, caller: { userId }, headers }) => {
+      if (userId === undefined) throw new Failure('UNAUTHORIZED', 'an application has no password');
+      requirePasswordLength(body.newPassword);
+      await countAttempt('password', userId);
+      const oldHash = await findPasswordHash(db, userId);
+      if (!(await passwordMatches(body.oldPassword, oldHash)) || oldHash === undefined) {
+        throw new Failure('INVALID_OLD_PASSWORD');
+      }
+      const newHash = await hashPassword(body.newPassword);
+      const tokenSha256 = hashSecret(String(headers['x-service-token']));
+      const changed = await db
+        .transaction()
+        .execute((trx) => changePassword(trx, { userId, oldHash, newHash, tokenSha256 }));
+      if (!changed) throw new Failure('INVALID_OLD_PASSWORD');
+      return {};
+    },
+  );
+}
