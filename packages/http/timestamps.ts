@@ -44,12 +44,12 @@ function parseIso(text: string): Microseconds | undefined {
  * A moment as clients write it: UNIX seconds with any fraction, UNIX milliseconds (from 1e11 on), or ISO 8601 (UTC when
  * it names no zone).
  * @param field the parameter's name, for the failure
- * @throws Failure INVALID_PARAMETER for anything else, and for a moment after the year 9999
+ * @throws Failure INVALID_PARAMETER for anything else, and for a moment before 1970 or after 9999
  */
 export function parseTimestamp(field: string, text: string): Microseconds {
   const moment = parseNumber(text) ?? parseIso(text);
   if (moment === undefined) throw invalidParameter(field, 'must be UNIX seconds, milliseconds or ISO 8601');
-  if (moment > latest) throw invalidParameter(field, 'must not lie after the year 9999');
+  if (moment < 0n || moment > latest) throw invalidParameter(field, 'must lie in the years 1970 to 9999');
   return moment;
 }
 

@@ -1,0 +1,56 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { childEnvironment } from '@odograph/runtime/config';
+import { eventually } from './eventually.ts';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+
+export interface ChildPlatform {
+  readonly httpUrl: string;
+  readonly process: ChildProcess;
+  /** Everything it wrote so far. */
+  output(): string;
+  /** Ends it by a signal and resolves with its exit code, null when the signal killed it. */
+  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
+}
+
+/**
+ * Starts services in a process of their own, as `npm start -- NAME…` does, and resolves when /health says they are well.
+ * @param settings environment variables; HTTP_PORT must be among them
+ */
+export async function spawnPlatform(
+  services: readonly string[],
+  settings: Record<string, string>,
+): Promise<ChildPlatform> {
+  const child = spawn(process.execPath, [join(root, 'scripts/run.mjs'), 'services/platform/main.ts', ...services], {
+    cwd: root,
+    env: childEnvironment(settings),
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  const exited = once(child, 'exit') as Promise<[number | null]>;
+  const httpUrl = `http://127.0.0.1:${settings['HTTP_PORT']}`;
+  await eventually(async () => {
+    if (child.exitCode !== null) throw new Error(`the platform ended: ${text}`);
+    const response = await fetch(`${httpUrl}/health`);
+    if (!response.ok) throw new Error(`not well: ${await response.text()}`);
+  }, 60_000);
+  return {
+    httpUrl,
+    process: child,
+    output: () => text,
+    async end(signal) {
+      child.kill(signal);
+      const [code] = await exited;
+      return code;
+    },
+  };
+}

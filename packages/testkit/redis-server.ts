@@ -1,0 +1,34 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { freePort } from './free-port.ts';
+
+export interface RedisServer {
+  readonly url: string;
+  readonly port: number;
+  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+}
+
+/** A redis-server of a test's own, to be killed: it keeps its append-only file in `directory`. */
+export async function spawnRedis(directory: string, port?: number): Promise<RedisServer> {
+  const chosen = port ?? (await freePort());
+  const parameters = ['--port', String(chosen), '--bind', '127.0.0.1', '--dir', directory, '--save', ''];
+  const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
+  const child = spawn('redis-server', [...parameters, ...durable], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const exited = once(child, 'exit');
+  let text = '';
+  await new Promise<void>((resolve, reject) => {
+    child.stdout.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+      if (text.includes('Ready to accept connections')) resolve();
+    });
+    child.once('exit', () => reject(new Error(`redis-server did not start: ${text}`)));
+  });
+  return {
+    url: `redis://127.0.0.1:${chosen}`,
+    port: chosen,
+    async end(signal) {
+      child.kill(signal);
+      await exited;
+    },
+  };
+}

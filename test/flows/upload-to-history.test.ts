@@ -1,0 +1,156 @@
+import { brokerService } from '@odograph/broker/service';
+import { ingestService } from '@odograph/ingest/service';
+import { queryService } from '@odograph/query/service';
+import { connectDevice } from '@odograph/simulator/device-connection';
+import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createDevice, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+let platform: TestPlatform;
+let application: TestApplication;
+let api: ApiClient;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([ingestService, brokerService, queryService]);
+  application = await createApplication(platform.db);
+  api = clientWithToken(platform.httpUrl, application.token);
+});
+afterAll(() => platform.stop());
+
+const start = 1_750_000_000;
+
+interface HistoryReading {
+  vehicle: { id: string };
+  timestamp: number;
+  status: { mileage: number };
+}
+
+/** Every page of a history route by offset. */
+async function readHistory(path: string, client: ApiClient): Promise<HistoryReading[]> {
+  const all: HistoryReading[] = [];
+  for (;;) {
+    const { status, body } = await client.get(`${path}&limit=10000&offset=${all.length}`);
+    expect(status).toBe(200);
+    all.push(...body.status);
+    if (body.status.length < 10_000) return all;
+  }
+}
+
+describe('what devices upload comes back from history', () => {
+  it('20,000 readings of 50 devices, with duplicates, out of order, in arrays and singly: the distinct ones, in order', async () => {
+    const own = await createApplication(platform.db);
+    const vehicles = await Promise.all(Array.from({ length: 50 }, () => createVehicle(platform.db, own)));
+    const expected: string[] = [];
+    await Promise.all(
+      vehicles.map(async (vehicle, device) => {
+        const readings = Array.from({ length: 400 }, (_unused, index) => ({
+          timestamp: start + index + device / 64,
+          status: { mileage: index },
+        }));
+        for (const { timestamp } of readings) expected.push(`${timestamp.toFixed(6)} ${vehicle.id}`);
+        const shuffled = fc.sample(fc.shuffledSubarray([...readings, ...readings], { minLength: 800 }), {
+          numRuns: 1,
+          seed: device,
+        })[0];
+        const connection = await connectDevice(platform.mqttUrl, vehicle);
+        const uploads: Promise<void>[] = [];
+        for (let next = shuffled ?? []; next.length > 0; ) {
+          const size = next.length % 3 === 0 ? 1 : (next.length % 40) + 1;
+          const part = next.slice(0, size);
+          uploads.push(connection.upload(part.length === 1 ? part[0] : part));
+          next = next.slice(size);
+        }
+        await Promise.all(uploads);
+        await connection.close();
+      }),
+    );
+    expected.sort();
+    const client = clientWithToken(platform.httpUrl, own.token);
+    const range = `from=${start}&until=${start + 500}`;
+    await eventually(async () => {
+      const { rows } = await sql<{ count: number }>`
+        select count(*)::int as count from reading where application_id = ${own.id}`.execute(platform.db);
+      expect(rows[0]?.count).toBe(20_000);
+    }, 60_000);
+    const key = ({ timestamp, vehicle }: HistoryReading) => `${timestamp.toFixed(6)} ${vehicle.id}`;
+    expect((await readHistory(`/v1/vehicles/history?${range}`, client)).map(key)).toEqual(expected);
+    const ofEach = await Promise.all(
+      vehicles.map(({ id }) => readHistory(`/v1/vehicle/${id}/history?${range}`, client)),
+    );
+    for (const readings of ofEach) expect(readings.map(key)).toEqual(readings.map(key).sort());
+    expect(ofEach.flat().map(key).sort()).toEqual(expected);
+  });
+
+  it('a device swapped from one vehicle to another: late uploads of before the swap belong to the first', async () => {
+    const first = await createVehicle(platform.db, application);
+    const second = await createVehicle(platform.db, application);
+    const swap = start + 100;
+    await sql`delete from device_link where vehicle_id = ${Number(second.id)}`.execute(platform.db);
+    await sql`update device_link set period = tstzrange(null, to_timestamp(${swap}))
+      where vehicle_id = ${Number(first.id)}`.execute(platform.db);
+    await sql`insert into device_link values (${first.deviceId}, ${Number(second.id)},
+      tstzrange(to_timestamp(${swap}), null))`.execute(platform.db);
+    const box = await connectDevice(platform.mqttUrl, first);
+    await box.upload({ timestamp: swap + 1 });
+    await box.upload([{ timestamp: swap - 1 }, { timestamp: swap }]);
+    await box.close();
+    const times = async (id: string) => {
+      const { body } = await api.get(`/v1/vehicle/${id}/history?from=${start}&until=${start + 500}`);
+      return body.status.map(({ timestamp }: HistoryReading) => timestamp);
+    };
+    await eventually(async () => expect(await times(second.id)).toEqual([swap, swap + 1]));
+    expect(await times(first.id)).toEqual([swap - 1]);
+  });
+});
+
+describe('an upload that cannot be stored', () => {
+  it('is acknowledged and quarantined, its neighbours are stored, and the connection stays', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const stray = await createDevice(platform.db);
+    const box = await connectDevice(platform.mqttUrl, vehicle);
+    const strayBox = await connectDevice(platform.mqttUrl, stray);
+    const soon = Math.floor(Date.now() / 1000);
+    await box.upload('{"timestamp":');
+    await box.upload([
+      { timestamp: soon + 1000 },
+      { timestamp: soon },
+      { timestamp: soon + 1, status: { mileage: '1' } },
+    ]);
+    await strayBox.upload({ timestamp: soon });
+    await box.upload({ timestamp: soon + 2 });
+    const reasons = async (deviceId: string) => {
+      const rows = await platform.db
+        .selectFrom('quarantine')
+        .select('faults')
+        .where('device_id', '=', deviceId)
+        .orderBy('id')
+        .execute();
+      return rows.flatMap(({ faults }) => (faults as { reason: string }[]).map(({ reason }) => reason)).sort();
+    };
+    await eventually(async () =>
+      expect(await reasons(vehicle.deviceId)).toEqual(['INVALID_FIELD', 'IN_THE_FUTURE', 'NOT_JSON']),
+    );
+    await eventually(async () => expect(await reasons(stray.deviceId)).toEqual(['DEVICE_NOT_LINKED']));
+    const { body } = await api.get(`/v1/vehicle/${vehicle.id}/history?from=${soon - 10}&until=${soon + 10}`);
+    expect(body.status.map(({ timestamp }: HistoryReading) => timestamp)).toEqual([soon, soon + 2]);
+    expect(box.client.connected && strayBox.client.connected).toBe(true);
+    await Promise.all([box.close(), strayBox.close()]);
+  });
+
+  it('is refused with its connection when it is a packet of 1 MB, and other devices notice nothing', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const other = await createVehicle(platform.db, application);
+    const box = await connectDevice(platform.mqttUrl, vehicle);
+    const otherBox = await connectDevice(platform.mqttUrl, other);
+    const closed = new Promise<void>((resolve) => box.client.once('close', () => resolve()));
+    box.upload(Buffer.alloc(1_000_000, 0x20)).catch(() => undefined);
+    await closed;
+    await otherBox.upload({ timestamp: start });
+    expect(otherBox.client.connected).toBe(true);
+    await otherBox.close();
+  });
+});
