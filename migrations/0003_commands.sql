@@ -14,11 +14,17 @@ create table command (
   sent_at timestamptz,
   expires_at timestamptz not null,
   ended_at timestamptz,
+  -- why it was not acknowledged, in the words of the answer's `reason`
+  cause text,
   -- as the device reported them
   status text,
   reason text,
   idempotency_key text
 );
-create unique index command_idempotency on command (application_id, idempotency_key) where idempotency_key is not null;
+-- A user's key is a key of its own, apart from those of the application and of its other users.
+create unique index command_idempotency on command (application_id, idempotency_key, user_id) nulls not distinct
+  where idempotency_key is not null;
+-- Whatever races there are, a vehicle never has two commands under way.
+create unique index command_under_way on command (vehicle_id) where state = 'sent';
 create index command_active on command (vehicle_id, position) where state in ('pending', 'sent');
-create index command_vehicle on command (vehicle_id, created_at);
+create index command_vehicle on command (vehicle_id, position);

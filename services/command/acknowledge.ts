@@ -1,0 +1,46 @@
+import { AcknowledgementMessage } from '@odograph/contracts/commands';
+import type { QueuedAcknowledgement } from '@odograph/contracts/queues';
+import type { Database } from '@odograph/database/database';
+import type { Logger } from '@odograph/runtime/logger';
+import Value from 'typebox/value';
+import type { CommandEvents } from './command-events.ts';
+import { acknowledgeCommand } from './queries.ts';
+
+const commandIdForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Text as PostgreSQL can store it: without NUL, and with U+FFFD for half a surrogate pair. */
+function storable(text: string): string {
+  return Buffer.from(text.replaceAll('\0', ''), 'utf8').toString('utf8');
+}
+
+/** What a device said of a command; undefined for anything that cannot be of one. */
+export function parseAcknowledgement(text: string): AcknowledgementMessage | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!Value.Check(AcknowledgementMessage, value) || !commandIdForm.test(value.id)) return undefined;
+  return {
+    id: value.id,
+    ok: value.ok,
+    ...(value.status === undefined ? {} : { status: storable(value.status) }),
+    ...(value.reason === undefined ? {} : { reason: storable(value.reason) }),
+  };
+}
+
+/** Records one acknowledgement and wakes whoever waits for it. A repeated, foreign or malformed one changes nothing. */
+export async function acknowledge(
+  { db, events, logger }: { db: Database; events: CommandEvents; logger: Logger },
+  { deviceId, text }: QueuedAcknowledgement,
+): Promise<void> {
+  const acknowledgement = parseAcknowledgement(text);
+  if (!acknowledgement) {
+    logger.warn({ deviceId }, 'a malformed acknowledgement was dropped');
+    return;
+  }
+  const command = await acknowledgeCommand(db, deviceId, acknowledgement);
+  if (command) events.announce([command]);
+  else logger.debug({ deviceId }, 'an acknowledgement changed nothing');
+}

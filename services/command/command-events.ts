@@ -1,0 +1,111 @@
+import type { Logger } from '@odograph/runtime/logger';
+import { connectRedis } from '@odograph/runtime/redis';
+import { hasEnded, type Outcome } from './rules.ts';
+
+/** The end of a command, or its correction by a late acknowledgement, as every replica hears it. */
+export interface CommandEnd extends Outcome {
+  readonly id: string;
+  readonly vehicleId: number;
+}
+
+/** Waits for what happens to one command and to the vehicle whose turn it waits for. */
+export interface Watch {
+  /** The end of the command, once it was heard. */
+  end(): CommandEnd | undefined;
+  /**
+   * Resolves when something of the vehicle ended since the last call, or after `milliseconds`.
+   * @returns whether something was heard
+   */
+  changed(milliseconds: number): Promise<boolean>;
+  stop(): void;
+}
+
+/** Tells the ends of commands to all replicas, over Redis. What is lost on the way is found by the waiting one's poll. */
+export interface CommandEvents {
+  announce(ends: readonly CommandEnd[]): void;
+  /** Watches from now on; to be called before the command can end. */
+  watch(vehicleId: number, commandId: string): Watch;
+  close(): Promise<void>;
+}
+
+interface Watcher {
+  readonly watch: Watch;
+  hear(end: CommandEnd): void;
+}
+
+function createWatcher(commandId: string, stop: () => void): Watcher {
+  let ended: CommandEnd | undefined;
+  let heard = false;
+  let wake: (() => void) | undefined;
+  const changed = async (milliseconds: number): Promise<boolean> => {
+    if (!heard) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, milliseconds);
+        wake = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    const was = heard;
+    heard = false;
+    return was;
+  };
+  return {
+    watch: { end: () => ended, changed, stop },
+    hear(end) {
+      if (end.id === commandId) ended = end;
+      heard = true;
+      wake?.();
+    },
+  };
+}
+
+/** What another replica announced; undefined for anything that is not of that form. */
+function parseEnd(text: string): CommandEnd | undefined {
+  try {
+    const end = JSON.parse(text) as CommandEnd;
+    return typeof end.id === 'string' && typeof end.vehicleId === 'number' && hasEnded(end) ? end : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Opens the two Redis connections that publishing and subscribing need; the caller closes them. */
+export function openCommandEvents(redisUrl: string, prefix: string, logger: Logger): CommandEvents {
+  const channel = `${prefix}:commands`;
+  const publisher = connectRedis(redisUrl, logger);
+  const subscriber = connectRedis(redisUrl, logger);
+  const watchers = new Map<number, Set<Watcher>>();
+
+  subscriber.on('ready', () => {
+    subscriber.subscribe(channel).catch((error: unknown) => logger.warn({ err: error }, 'commands are only polled'));
+  });
+  subscriber.on('message', (_channel: string, text: string) => {
+    const end = parseEnd(text);
+    if (!end) return;
+    for (const watcher of watchers.get(end.vehicleId) ?? []) watcher.hear(end);
+  });
+
+  return {
+    announce(ends) {
+      for (const { id, vehicleId, state, cause, status, reason } of ends) {
+        const text = JSON.stringify({ id, vehicleId, state, cause, status, reason });
+        publisher.publish(channel, text).catch((error: unknown) => logger.debug({ err: error }, 'not announced'));
+      }
+    },
+    watch(vehicleId, commandId) {
+      const ofVehicle = watchers.get(vehicleId) ?? new Set();
+      const watcher = createWatcher(commandId, () => {
+        ofVehicle.delete(watcher);
+        if (ofVehicle.size === 0 && watchers.get(vehicleId) === ofVehicle) watchers.delete(vehicleId);
+      });
+      watchers.set(vehicleId, ofVehicle.add(watcher));
+      return watcher.watch;
+    },
+    async close() {
+      subscriber.disconnect();
+      publisher.disconnect();
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { randomUUID } from 'node:crypto';
+import type { CommandMessage } from '@odograph/contracts/commands';
+import { commandAccount } from '@odograph/contracts/service-accounts';
+import { deviceTopic } from '@odograph/contracts/topics';
+import type { Logger } from '@odograph/runtime/logger';
+import { deriveSecret } from '@odograph/runtime/secrets';
+import { connect } from 'mqtt';
+
+/** The platform's own session at the MQTT broker, the only one that may publish commands. */
+export interface CommandPublisher {
+  /** Connects, and from then on reconnects for ever; resolves with the first connection, or after `milliseconds`. */
+  open(milliseconds: number): Promise<void>;
+  isConnected(): boolean;
+  /** Hands a command to the device's live session; nothing is kept for a later one. */
+  publish(deviceId: string, message: CommandMessage): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** @param adminToken the secret that the account's password is derived from */
+export function createCommandPublisher(url: string, adminToken: string, logger: Logger): CommandPublisher {
+  const client = connect(url, {
+    manualConnect: true,
+    clientId: `${commandAccount}-${randomUUID()}`,
+    username: commandAccount,
+    password: deriveSecret(adminToken, commandAccount),
+    protocolVersion: 4,
+    keepalive: 15,
+    connectTimeout: 5000,
+    reconnectPeriod: 500,
+    reconnectOnConnackError: true,
+    // A command that cannot go out now must not go out later.
+    queueQoSZero: false,
+  });
+  client.on('error', (error) => logger.warn({ reason: error.message }, 'the MQTT broker cannot be used'));
+  client.on('connect', () => logger.info('connected to the MQTT broker'));
+  return {
+    open(milliseconds) {
+      return new Promise((resolve) => {
+        const timer = setTimeout(resolve, milliseconds);
+        client.once('connect', () => {
+          clearTimeout(timer);
+          resolve();
+        });
+        client.connect();
+      });
+    },
+    isConnected: () => client.connected,
+    async publish(deviceId, message) {
+      if (!client.connected) throw new Error('not connected to the MQTT broker');
+      await client.publishAsync(deviceTopic(deviceId, 'commands'), JSON.stringify(message), { qos: 0 });
+    },
+    async close() {
+      await client.endAsync(true);
+    },
+  };
+}

@@ -1,0 +1,153 @@
+import { performance } from 'node:perf_hooks';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { findVehicle } from '@odograph/database/vehicle-access';
+import type { Http } from '@odograph/http/http';
+import { answers, EmptyAnswer } from '@odograph/http/schemas';
+import Type, { type TSchema } from 'typebox';
+import { availableActions, type RemoteAction, remoteActions, statusOf } from './actions.ts';
+import type { CommandPath } from './await-end.ts';
+import { type Dispatched, dispatch } from './dispatch.ts';
+import type { CommandMetrics } from './metrics.ts';
+import { findTarget, listCommands } from './queries.ts';
+import { type Order, type Outcome, requireAcknowledged, unreachable } from './rules.ts';
+
+const maximumKeyLength = 255;
+const maximumListed = 1000;
+
+const OfVehicle = Type.Object({ vehicleId: Type.String() });
+const KeyHeader = Type.Object({
+  'idempotency-key': Type.Optional(
+    Type.String({
+      description: 'the same key again answers the outcome of the first request, without a second command',
+    }),
+  ),
+});
+
+const ListedCommands = Type.Object({
+  commands: Type.Array(
+    Type.Object({
+      id: Type.String(),
+      action: Type.String(),
+      state: Type.String({ description: 'pending, sent, acknowledged, refused, unknown or expired' }),
+      createdAt: Type.String(),
+      expiresAt: Type.String(),
+      sentAt: Type.Optional(Type.String()),
+      endedAt: Type.Optional(Type.String()),
+      reason: Type.Optional(Type.String({ description: 'why it was not acknowledged' })),
+      message: Type.Optional(Type.String({ description: 'what the device said when it refused' })),
+      status: Type.Optional(Type.String({ description: 'what the device reported' })),
+    }),
+  ),
+});
+
+const tags = ['remote actions'];
+const security = [{ serviceToken: [] }];
+
+function successSchema({ answer, statuses }: RemoteAction): TSchema {
+  if (answer === 'nothing') return Type.Null({ description: 'an empty body' });
+  if (answer === 'object' || !statuses) return EmptyAnswer;
+  return Type.Object({ Status: Type.Union(statuses.map((word) => Type.Literal(word))) });
+}
+
+/** The body of success: undefined sends none. */
+function successBody({ answer, statuses }: RemoteAction, outcome: Outcome): object | undefined {
+  if (answer === 'nothing') return undefined;
+  return statuses ? { Status: statusOf(statuses, outcome.status) } : {};
+}
+
+function idempotencyKey(header: string | undefined): string | undefined {
+  if (header !== undefined && (header === '' || header.length > maximumKeyLength)) {
+    throw invalidParameter('Idempotency-Key', `needs 1 to ${maximumKeyLength} characters`);
+  }
+  return header;
+}
+
+/** Dispatches an order, and counts and logs how it ended. */
+async function recorded(path: CommandPath, metrics: CommandMetrics, order: Order): Promise<Outcome> {
+  const start = performance.now();
+  const record = (word: string, dispatched?: Dispatched) => {
+    const { action, vehicleId } = order;
+    const milliseconds = performance.now() - start;
+    const outcome = dispatched?.repeated ? 'REPEATED' : word;
+    metrics.ended(action, outcome, milliseconds);
+    const durationMs = Math.round(milliseconds);
+    path.logger.info({ commandId: dispatched?.commandId, vehicleId, action, outcome, durationMs }, 'command');
+  };
+  let dispatched: Dispatched | undefined;
+  try {
+    dispatched = await dispatch(path, order);
+    requireAcknowledged(dispatched.outcome);
+    record('acknowledged', dispatched);
+    return dispatched.outcome;
+  } catch (error) {
+    record(error instanceof Failure ? (error.details.reason ?? error.code) : 'INTERNAL_ERROR', dispatched);
+    throw error;
+  }
+}
+
+/** POST /v1/vehicle/lock, unlock, … : interface specification, "Remote vehicle actions". */
+export function addActionRoutes(http: Http, path: CommandPath, metrics: CommandMetrics): void {
+  for (const remoteAction of remoteActions) {
+    const { summary, action } = remoteAction;
+    const response = answers(successSchema(remoteAction), 'UNKNOWN_VEHICLE', 'COMMUNICATION_FAILED');
+    http.post(
+      `/v1/vehicle/${remoteAction.path}`,
+      { schema: { tags, summary, security, headers: KeyHeader, body: OfVehicle, response } },
+      async (request, reply) => {
+        const outcome = await recorded(path, metrics, {
+          caller: request.caller,
+          vehicleId: request.body.vehicleId,
+          action,
+          idempotencyKey: idempotencyKey(request.headers['idempotency-key']),
+        });
+        return reply.send(successBody(remoteAction, outcome));
+      },
+    );
+  }
+}
+
+/** What a vehicle can be asked for, and what it was asked for. */
+export function addListRoutes(http: Http, { db }: CommandPath): void {
+  http.get(
+    '/v1/vehicle/actions',
+    {
+      schema: {
+        tags,
+        summary: 'The actions that the device of a vehicle supports',
+        security,
+        querystring: OfVehicle,
+        response: answers(
+          Type.Object({ actions: Type.Array(Type.String()) }),
+          'UNKNOWN_VEHICLE',
+          'COMMUNICATION_FAILED',
+        ),
+      },
+    },
+    async ({ caller, query }) => {
+      const target = await findTarget(db, caller, query.vehicleId);
+      // An archived vehicle stays readable, and nothing can be done with it.
+      if (target.archived) return { actions: [] };
+      if (!target.device) throw unreachable('NO_DEVICE');
+      return { actions: availableActions(target.device.actions) };
+    },
+  );
+  http.get(
+    '/v1/x/commands',
+    {
+      schema: {
+        tags,
+        summary: 'The latest commands of a vehicle with their states, the newest first',
+        security,
+        querystring: Type.Object({
+          vehicleId: Type.String(),
+          limit: Type.Optional(Type.Integer({ minimum: 1, default: 100, description: `at most ${maximumListed}` })),
+        }),
+        response: answers(ListedCommands, 'UNKNOWN_VEHICLE'),
+      },
+    },
+    async ({ caller, query }) => {
+      const { id } = await findVehicle(db, caller, query.vehicleId);
+      return { commands: await listCommands(db, id, Math.min(query.limit ?? 100, maximumListed)) };
+    },
+  );
+}
