@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import type { Socket } from 'node:net';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Http } from '@odograph/http/http';
+import type { ServiceHost } from '@odograph/runtime/service';
+import { AcknowledgementAcceptor } from './accept-acknowledgement.ts';
+import { UploadAcceptor } from './accept-upload.ts';
+import { createAuthenticate, dropWill } from './authenticate.ts';
+import { createAuthorizeForward, createAuthorizeSubscribe } from './authorize.ts';
+import { DeviceBroker } from './device-broker.ts';
+import { DeviceSecrets } from './device-secrets.ts';
+import { disconnectRevokedDevices } from './disconnect-device.ts';
+import type { BrokerEngines } from './engines.ts';
+import { createHeldBytes } from './held-bytes.ts';
+import { limitPackets } from './limit-packets.ts';
+import { type Listeners, listen } from './listen.ts';
+import { Presence } from './presence.ts';
+import { createAuthorizePublish } from './publish.ts';
+import { createQuietLog, type QuietLog } from './quiet-log.ts';
+import { readOnWhileHeld } from './read-on.ts';
+import type { Sessions } from './sessions.ts';
+
+/** How long a connection may take to say who it is. */
+const connectTimeoutMs = 10_000;
+/** Packets a client may send behind its CONNECT without waiting for CONNACK [MQTT-3.1.4-5]. */
+const packetsBehindConnect = 1000;
+const longestClientId = 128;
+const drainTimeoutMs = 20_000;
+
+/** The parts that end in an order of their own. */
+interface Parts {
+  readonly aedes: DeviceBroker;
+  readonly uploads: UploadAcceptor;
+  readonly acknowledgements: AcknowledgementAcceptor;
+  readonly presence: Presence;
+}
+
+/** Starts the MQTT broker on its listeners and registers its graceful stop. */
+export async function startBroker(
+  host: ServiceHost<Http>,
+  engines: BrokerEngines,
+  commandSecret: string,
+): Promise<Listeners> {
+  const { config, logger } = host;
+  const { metrics } = engines;
+  const log = createQuietLog(logger);
+  const sessions: Sessions = new WeakMap();
+  const brokerId = randomUUID();
+  const held = createHeldBytes(config.UPLOAD_HELD_BYTES, host.metrics);
+  const secrets = new DeviceSecrets(engines.db);
+  const presence = new Presence(engines.redis, config.QUEUE_PREFIX, brokerId, metrics.connectedDevices);
+  const shared = { backlog: engines.backlog, held, config, metrics, log };
+  const uploads = new UploadAcceptor({ ...shared, queue: engines.uploads });
+  const acknowledgements = new AcknowledgementAcceptor({ ...shared, queue: engines.acknowledgements });
+  let stopping = false;
+
+  const aedes = new DeviceBroker(
+    {
+      id: brokerId,
+      connectTimeout: connectTimeoutMs,
+      drainTimeout: drainTimeoutMs,
+      queueLimit: packetsBehindConnect,
+      maxClientsIdLength: longestClientId,
+      // No queue in front of the deliveries, in which one slow device could stand before the others.
+      concurrency: 0,
+      preConnect: dropWill,
+      authenticate: createAuthenticate({ secrets, presence, sessions, commandSecret, metrics, log }),
+      authorizePublish: createAuthorizePublish({
+        ...{ sessions, held, uploads, acknowledgements, metrics, log },
+        stopping: () => stopping,
+      }),
+      authorizeSubscribe: createAuthorizeSubscribe(sessions, () => metrics.refused.inc({ reason: 'subscribe' })),
+      authorizeForward: createAuthorizeForward(sessions),
+    },
+    sessions,
+  );
+  logProblems(aedes, log);
+  await aedes.listen();
+  await presence.start();
+  const { subscriber } = engines;
+  disconnectRevokedDevices({ subscriber, prefix: config.QUEUE_PREFIX, presence, secrets, logger });
+  const stopReadingOn = readOnWhileHeld(() => [...uploads.held, ...acknowledgements.held]);
+
+  const listeners = await listen(config, (socket) => {
+    limitPackets(socket, (fault) => {
+      metrics.refused.inc({ reason: 'packet' });
+      log('a connection was closed: a packet cannot be taken', { fault, address: socket.remoteAddress });
+    });
+    aedes.handle(socket);
+  });
+  host.onStop('broker', async () => {
+    stopping = true;
+    listeners.stop();
+    await stopGracefully({ aedes, uploads, acknowledgements, presence }, config.SHUTDOWN_TIMEOUT_MS / 3);
+    stopReadingOn();
+  });
+  return listeners;
+}
+
+function logProblems(aedes: DeviceBroker, log: QuietLog): void {
+  aedes.on('clientError', (client, error) =>
+    log('a connection failed', { clientId: client.id, reason: error.message }),
+  );
+  aedes.on('connectionError', (client, error) => {
+    const address = (client.conn as Socket).remoteAddress;
+    log('a connection failed before it was a session', { address, reason: error.message });
+  });
+  aedes.on('error', (error: Error) => log('the broker failed at something', { err: error }));
+}
+
+/** Acknowledges what is held while there is time, and only then closes the connections. */
+async function stopGracefully({ aedes, uploads, acknowledgements, presence }: Parts, timeoutMs: number): Promise<void> {
+  await uploads.drain(timeoutMs);
+  acknowledgements.stop();
+  // The last PUBACKs are written at the end of this turn; a connection is destroyed without waiting for them.
+  await turn();
+  await turn();
+  await new Promise<void>((resolve) => aedes.close(() => resolve()));
+  await turn();
+  await presence.stop().catch(() => undefined);
+}

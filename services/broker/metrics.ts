@@ -1,0 +1,48 @@
+import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
+
+/** Why a packet or a connection was refused, as the metric's label. */
+export type RefusalReason =
+  | 'credentials'
+  | 'unavailable'
+  | 'publish'
+  | 'subscribe'
+  | 'packet'
+  | 'held_bytes'
+  | 'stopping'
+  | 'acknowledgement'
+  | 'protocol';
+
+export interface BrokerMetrics {
+  readonly connectedDevices: Gauge;
+  readonly acceptedUploads: Counter;
+  readonly batchUploads: Histogram;
+  readonly pubackSeconds: Histogram;
+  readonly backlogJobs: Gauge;
+  readonly backlogBytes: Gauge;
+  readonly failedBatches: Counter;
+  readonly refused: Counter<'reason'>;
+}
+
+export function createBrokerMetrics(registry: Registry): BrokerMetrics {
+  const registers = [registry];
+  const named = (name: string, help: string) => ({ name: `odograph_broker_${name}`, help, registers });
+  return {
+    connectedDevices: new Gauge(named('connected_devices', 'Devices with a live session')),
+    acceptedUploads: new Counter(named('accepted_uploads_total', 'Uploads that are in the queue and acknowledged')),
+    batchUploads: new Histogram({
+      ...named('batch_uploads', 'Uploads in one job'),
+      buckets: [1, 5, 20, 50, 100, 200, 500, 1000, 2000, 5000],
+    }),
+    pubackSeconds: new Histogram({
+      ...named('puback_seconds', 'From the arrival of a PUBLISH to the release of its PUBACK'),
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
+    }),
+    backlogJobs: new Gauge(named('backlog_jobs', 'Upload jobs that are not done, at the last look')),
+    backlogBytes: new Gauge(named('backlog_bytes', 'Memory Redis uses, at the last look')),
+    failedBatches: new Counter(named('failed_batches_total', 'Attempts to queue a batch that Redis did not take')),
+    refused: new Counter({
+      ...named('refused_total', 'Packets and connections refused, by reason'),
+      labelNames: ['reason'] as const,
+    }),
+  };
+}

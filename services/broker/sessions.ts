@@ -1,0 +1,45 @@
+import { deviceTopic } from '@odograph/contracts/topics';
+import type { Client } from 'aedes';
+import { ReleaseOrder } from './release-order.ts';
+
+/** The MQTT session of one device, from its authentication to the end of its connection. */
+export interface DeviceSession {
+  readonly kind: 'device';
+  readonly deviceId: string;
+  readonly client: Client;
+  /** What contracts/presence.ts calls a session: `{brokerId} {connectionId}`. */
+  readonly presence: string;
+  readonly secretSha256: Buffer;
+  readonly telemetryTopic: string;
+  readonly acksTopic: string;
+  readonly commandsTopic: string;
+  readonly keysTopic: string;
+  readonly releases: ReleaseOrder;
+}
+
+/** A session of the command service. */
+export interface CommandSession {
+  readonly kind: 'command';
+}
+
+export type Session = DeviceSession | CommandSession;
+
+/** Whom each connection was authenticated as. */
+export type Sessions = WeakMap<Client, Session>;
+
+export function createDeviceSession(
+  client: Client,
+  identity: { deviceId: string; secretSha256: Buffer; presence: string },
+): DeviceSession {
+  const { deviceId } = identity;
+  return {
+    kind: 'device',
+    client,
+    ...identity,
+    telemetryTopic: deviceTopic(deviceId, 'telemetry'),
+    acksTopic: deviceTopic(deviceId, 'acks'),
+    commandsTopic: deviceTopic(deviceId, 'commands'),
+    keysTopic: deviceTopic(deviceId, 'keys'),
+    releases: new ReleaseOrder(),
+  };
+}
