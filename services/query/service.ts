@@ -1,9 +1,47 @@
+import { openDatabase, pingDatabase } from '@odograph/database/database';
+import { findCaller } from '@odograph/database/tokens';
+import { requireToken } from '@odograph/http/authentication';
+import { answerFailure } from '@odograph/http/failure-answer';
 import type { Http } from '@odograph/http/http';
 import type { Service } from '@odograph/runtime/service';
+import { addCustomCanRoutes } from './customcan/routes.ts';
+import { addHistoryRoutes } from './history/routes.ts';
+import { addLatestRoutes } from './latest/routes.ts';
+import { recognizeOverload } from './overload.ts';
 
+const statementTimeoutMs = 30_000;
+
+/** Reads what vehicles reported: the latest state, history and CAN data. Writes nothing, so a replica serves it. */
 export const queryService: Service<Http> = {
   name: 'query',
-  async start() {
-    return { health: () => ({ ok: true, state: 'running' }) };
+  async start({ config, http, logger, onStop }) {
+    const db = openDatabase({
+      url: config.QUERY_DATABASE_URL,
+      name: 'query',
+      size: config.DATABASE_POOL_SIZE,
+      statementTimeoutMs,
+    });
+    onStop('query database', () => db.destroy());
+
+    http.register(async (routes: Http) => {
+      routes.setErrorHandler<Error>((error, request, reply) => {
+        const failure = recognizeOverload(error);
+        if (failure !== error) logger.warn({ err: error }, 'the database did not answer a query in time');
+        answerFailure(failure, request, reply);
+      });
+      routes.addHook(
+        'onRequest',
+        requireToken((tokenSha256) => findCaller(db, tokenSha256)),
+      );
+      addLatestRoutes(routes, db);
+      addHistoryRoutes(routes, db);
+      addCustomCanRoutes(routes, db);
+    });
+
+    const health = async () => {
+      await pingDatabase(db);
+      return { ok: true, state: 'running' };
+    };
+    return { health };
   },
 };

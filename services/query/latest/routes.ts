@@ -1,0 +1,73 @@
+import type { Tables } from '@odograph/database/tables';
+import type { Http } from '@odograph/http/http';
+import { sendJson } from '@odograph/http/paging';
+import { answers } from '@odograph/http/schemas';
+import type { Kysely } from 'kysely';
+import Type from 'typebox';
+import { listFrame, streamJson } from '../json-stream.ts';
+import { CombinedVehicle, DynamicVehicle, FleetVehicle, VehicleParameters, VehicleStatus } from '../schemas.ts';
+import { withSnapshot } from '../snapshot.ts';
+import { findConfiguredView, findStatus, listStatus, listVehicles } from './queries.ts';
+import { chooseView } from './rules.ts';
+
+const Vehicles = Type.Union([Type.Array(CombinedVehicle), Type.Array(DynamicVehicle), Type.Array(FleetVehicle)]);
+const ViewQuery = Type.Object({
+  view: Type.Optional(
+    Type.Union([Type.Literal('dynamic'), Type.Literal('fleet')], {
+      description: 'one shape alone; without it the shape that the application has set, else both at once',
+    }),
+  ),
+  searchType: Type.Optional(Type.String({ description: 'means the fleet shape' })),
+});
+
+/** Interface specification, "Dynamic data": the latest state of vehicles. */
+export function addLatestRoutes(http: Http, db: Kysely<Tables>): void {
+  http.get(
+    '/v1/vehicles',
+    {
+      schema: {
+        tags: ['latest'],
+        summary: 'All vehicles with their latest position',
+        querystring: ViewQuery,
+        response: answers(Vehicles),
+      },
+    },
+    async ({ caller, query: { view, searchType } }, reply) => {
+      const body = await withSnapshot(db, async (snapshot) => {
+        const shape = chooseView(view, searchType, await findConfiguredView(snapshot.db, caller));
+        return streamJson(snapshot, listVehicles[shape](caller), listFrame, (row) => row.json);
+      });
+      return sendJson(reply, body);
+    },
+  );
+
+  http.get(
+    '/v1/vehicles/status',
+    {
+      schema: {
+        tags: ['latest'],
+        summary: 'Latest status of all vehicles that have data',
+        response: answers(Type.Array(VehicleStatus)),
+      },
+    },
+    async ({ caller }, reply) => {
+      const body = await withSnapshot(db, (snapshot) =>
+        streamJson(snapshot, listStatus(caller), listFrame, (row) => row.json),
+      );
+      return sendJson(reply, body);
+    },
+  );
+
+  http.get(
+    '/v1/vehicle/:id/status',
+    {
+      schema: {
+        tags: ['latest'],
+        summary: 'Latest status of one vehicle',
+        params: VehicleParameters,
+        response: answers(VehicleStatus, 'UNKNOWN_VEHICLE', 'NO_DATA'),
+      },
+    },
+    async ({ caller, params }, reply) => sendJson(reply, await findStatus(db, caller, params.id)),
+  );
+}

@@ -1,0 +1,157 @@
+import { type RawBuilder, sql } from 'kysely';
+
+/**
+ * The groups of a reading as JSON text that PostgreSQL concatenates itself: less than half the time of
+ * json_build_object, and nothing is left to do for the process that sends it. What was never reported is filled in
+ * (interface specification, general convention 4); only an unknown location is left out.
+ */
+interface Field {
+  readonly key: string;
+  readonly column: string;
+  readonly missing: '0' | 'false';
+}
+
+const number = (key: string, column = key): Field => ({ key, column, missing: '0' });
+const boolean = (key: string): Field => ({ key, column: key, missing: 'false' });
+
+const statusFields = [boolean('ignition'), boolean('movement'), number('mileage'), number('autonomy')];
+const locationExtras = [number('angle'), number('altitude')];
+const electricFields = [
+  number('soh'),
+  number('soc'),
+  number('current'),
+  number('voltage'),
+  number('energy'),
+  number('maxEnergy', 'max_energy'),
+  number('minCellVoltage', 'min_cell_voltage'),
+  number('maxCellVoltage', 'max_cell_voltage'),
+  number('temperature'),
+  number('minCellTemperature', 'min_cell_temperature'),
+  number('maxCellTemperature', 'max_cell_temperature'),
+  number('lifetimePowerUse', 'lifetime_power_use'),
+  number('lifetimeChargePower', 'lifetime_charge_power'),
+];
+const stateFlags = ['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable'].map(boolean);
+
+/** SQL that gives the JSON text of one field, never null. */
+type FieldValue = (field: Field) => string;
+
+/** A field that has a column of its own. */
+const ofColumn =
+  (table: string): FieldValue =>
+  ({ column, missing }) =>
+    missing === 'false'
+      ? `case when ${table}.${column} then 'true' else 'false' end`
+      : `coalesce(${table}.${column}, 0)`;
+
+/** A field inside a group that is stored as one JSON object. */
+const ofGroup =
+  (group: string): FieldValue =>
+  ({ key, missing }) =>
+    `coalesce(vehicle_latest.${group}->'${key}', '${missing}')`;
+
+const concat = (parts: readonly string[]): string => `concat(${parts.join(', ')})`;
+
+function members(fields: readonly Field[], value: FieldValue): string[] {
+  return fields.flatMap((field, index) => [`'${index === 0 ? '' : ','}"${field.key}":'`, value(field)]);
+}
+
+function group(name: string, fields: readonly Field[], value: FieldValue): string {
+  return concat([`',"${name}":{'`, ...members(fields, value), `'}'`]);
+}
+
+function location(latitude: string, longitude: string, value: FieldValue): string {
+  const known = concat([
+    `',"location":{"latitude":', ${latitude}, ',"longitude":', ${longitude}, ','`,
+    ...members(locationExtras, value),
+    `'}'`,
+  ]);
+  return `case when ${latitude} is not null and ${longitude} is not null then ${known} end`;
+}
+
+/** UNIX seconds with every microsecond, written as a decimal without ever being a binary fraction. */
+const timestamp = (table: string): string =>
+  concat([`',"timestamp":'`, `trim_scale(extract(epoch from ${table}.time))`]);
+
+const list = (table: string, name: string): string => concat([`',"${name}":'`, `coalesce(${table}.${name}, '[]')`]);
+
+const ofReading = ofColumn('reading');
+const reading = {
+  timestamp: timestamp('reading'),
+  location: location('reading.latitude', 'reading.longitude', ofReading),
+  status: group('status', statusFields, ofReading),
+  electric: group('electric', electricFields, ofReading),
+  can: list('reading', 'can'),
+  sensors: list('reading', 'sensors'),
+};
+const latest = {
+  timestamp: timestamp('vehicle_latest'),
+  location: location(
+    "(vehicle_latest.location->'latitude')",
+    "(vehicle_latest.location->'longitude')",
+    ofGroup('location'),
+  ),
+  status: group('status', statusFields, ofGroup('status')),
+  electric: group('electric', electricFields, ofGroup('electric')),
+  can: list('vehicle_latest', 'can'),
+  sensors: list('vehicle_latest', 'sensors'),
+  state: group('state', stateFlags, ofColumn('vehicle')),
+};
+
+const texts = ['plate', 'vin', 'brand', 'model'] as const;
+const vehicle = concat([
+  `'"vehicle":{"id":"', vehicle.id, '"'`,
+  ...texts.map((name) => `',"${name}":', to_json(vehicle.${name})`),
+  `'}'`,
+]);
+
+const fragment = (...parts: string[]): RawBuilder<string> => sql.raw<string>(concat(parts));
+
+/** The member `"vehicle":{…}`; needs the table vehicle. */
+export const vehicleMember = fragment(vehicle);
+
+/** What follows the vehicle in an element of a history; needs the table reading. */
+export const historyMembers = fragment(
+  reading.timestamp,
+  reading.location,
+  reading.status,
+  reading.electric,
+  reading.sensors,
+);
+
+/** What follows the vehicle in an element of a customcan history; needs the table reading. */
+export const customCanMembers = fragment(
+  reading.timestamp,
+  reading.location,
+  reading.can,
+  reading.status,
+  reading.sensors,
+);
+
+/** All members of the latest state of a vehicle, by answer; need the tables vehicle and vehicle_latest. */
+export const latestMembers = {
+  brief: fragment(vehicle, latest.timestamp, latest.location, latest.status),
+  customCan: fragment(vehicle, latest.timestamp, latest.location, latest.can, latest.status, latest.sensors),
+  full: fragment(
+    vehicle,
+    latest.timestamp,
+    latest.location,
+    latest.status,
+    latest.electric,
+    latest.sensors,
+    latest.state,
+  ),
+} as const;
+
+/** The fleet vehicle record; needs the tables vehicle and device, the latter outer joined. */
+export const fleetMembers = fragment(
+  concat([
+    `'"id":"', vehicle.id, '","builder":', to_json(vehicle.brand), ',"model":', to_json(vehicle.model)`,
+    `',"plate":', to_json(vehicle.plate), ',"deviceId":', to_json(coalesce(device.id, ''))`,
+    `',"deviceModel":', to_json(coalesce(device.model_id, '')), ',"energy":', to_json(vehicle.energy)`,
+    `',"bluetoothName":', to_json(coalesce(device.bluetooth_name, '')), ',"seats":', vehicle.seats`,
+    `',"gearbox":', to_json(vehicle.gearbox), ',"kind":', to_json(vehicle.kind)`,
+    `',"archived":', case when vehicle.archived_at is null then 'false' else 'true' end`,
+    `',"accessories":', to_json(vehicle.accessories)`,
+  ]),
+);

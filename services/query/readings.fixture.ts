@@ -1,0 +1,79 @@
+import type { Database } from '@odograph/database/database';
+import { sql } from 'kysely';
+
+/** A stored reading by its columns: `time` as PostgreSQL reads it, all that is left out was not reported. */
+export interface StoredReading {
+  time: string;
+  vehicle_id: string;
+  latitude?: number;
+  longitude?: number;
+  angle?: number;
+  altitude?: number;
+  ignition?: boolean;
+  mileage?: number;
+  soc?: number;
+  max_energy?: number;
+  can?: unknown;
+  sensors?: unknown;
+}
+
+export async function storeReadings(db: Database, applicationId: number, readings: StoredReading[]): Promise<void> {
+  const rows = JSON.stringify(readings);
+  await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, angle, altitude, ignition, mileage,
+      soc, max_energy, can, sensors, device_id, received_at)
+    select time, ${applicationId}, vehicle_id, latitude, longitude, angle, altitude, ignition, mileage,
+      soc, max_energy, can, sensors, 'test', now()
+    from jsonb_populate_recordset(null::reading, ${rows}::jsonb)`.execute(db);
+}
+
+/** `count` readings a second apart, the first at `start`. */
+export async function storeSeries(
+  db: Database,
+  {
+    applicationId,
+    vehicleId,
+    start,
+    count,
+  }: { applicationId: number; vehicleId: string; start: string; count: number },
+): Promise<void> {
+  await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, mileage, device_id, received_at)
+    select ${start}::timestamptz + n * interval '1 second', ${applicationId}, ${vehicleId}::integer, 48, 2, n, 'test', now()
+    from generate_series(0, ${count} - 1) as n`.execute(db);
+}
+
+/** The latest state of a vehicle, as ingest keeps it. */
+export async function storeLatest(
+  db: Database,
+  vehicleId: string,
+  time: string,
+  groups: Partial<Record<'location' | 'status' | 'electric' | 'can' | 'sensors', unknown>>,
+): Promise<void> {
+  await sql`insert into vehicle_latest (vehicle_id, time, location, status, electric, can, sensors, received_at)
+    select ${vehicleId}::integer, ${time}, location, status, electric, can, sensors, now()
+    from jsonb_populate_record(null::vehicle_latest, ${JSON.stringify(groups)}::jsonb)`.execute(db);
+}
+
+/** Many vehicles at once, each with a device of its own; gives their ids in order. */
+export async function createFleet(db: Database, applicationId: number, count: number): Promise<string[]> {
+  const { rows } = await sql<{ id: number }>`
+    with fleet as (insert into vehicle (application_id, plate)
+        select ${applicationId}, 'F' || n from generate_series(1, ${count}::integer) as n returning id),
+      boxes as (insert into device (id, model_id, application_id, secret_sha256)
+        select 'fleet-' || id, 'generic', ${applicationId}, '' from fleet returning id),
+      links as (insert into device_link (device_id, vehicle_id, period)
+        select boxes.id, fleet.id, tstzrange(null, null) from fleet join boxes on boxes.id = 'fleet-' || fleet.id returning 1)
+    select id from fleet order by id`.execute(db);
+  return rows.map(({ id }) => String(id));
+}
+
+/** A user of the application who may see exactly these vehicles; gives its id. */
+export async function createUser(db: Database, applicationId: number, vehicleIds: string[]): Promise<string> {
+  const { id } = await db
+    .insertInto('user_account')
+    .values({ application_id: applicationId, username: `user-${applicationId}`, password_hash: '' })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const grants = vehicleIds.map((vehicleId) => ({ user_id: id, vehicle_id: Number(vehicleId) }));
+  await db.insertInto('vehicle_grant').values(grants).execute();
+  return id;
+}
