@@ -28,5 +28,7 @@ export function createPool({ url, name, size, statementTimeoutMs }: PoolOptions)
   });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => undefined);
+  // So would one that breaks between two statements of a transaction; the next statement then fails.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   return pool;
 }

@@ -61,6 +61,7 @@ interface VehicleTable {
   breakdown: Generated<boolean>;
   stolen: Generated<boolean>;
   unavailable: Generated<boolean>;
+  states_lowered: Generated<Record<string, string>>;
   created_at: Generated<Date>;
   archived_at: Written<Date | null>;
   deleted_at: Written<Date | null>;
@@ -79,6 +80,7 @@ interface DeviceModelTable {
   bluetooth: boolean;
   encrypted_commands: Generated<string[]>;
   digital_outputs: Generated<Record<string, number>>;
+  scenarii: Generated<Record<string, string>>;
 }
 
 interface DeviceTable {
@@ -95,6 +97,31 @@ interface DeviceLinkTable {
   device_id: string;
   vehicle_id: number;
   period: string;
+}
+
+interface PrivacyPeriodTable {
+  vehicle_id: number;
+  period: string;
+}
+
+interface VehicleRequestTable {
+  id: Generated<string>;
+  application_id: number;
+  user_id: string | null;
+  plate: string;
+  request: string;
+  state: Written<'pending' | 'approved' | 'declined'>;
+  vehicle_id: Written<number | null>;
+  reason: Written<string | null>;
+  created_at: Generated<Date>;
+  decided_at: Written<Date | null>;
+}
+
+interface VehiclePurgeTable {
+  vehicle_id: number;
+  application_id: number;
+  requested_at: Generated<Date>;
+  verified_at: Written<Date | null>;
 }
 
 interface QuarantineTable {
@@ -139,6 +166,9 @@ export interface Tables {
   device_model: DeviceModelTable;
   device: DeviceTable;
   device_link: DeviceLinkTable;
+  privacy_period: PrivacyPeriodTable;
+  vehicle_request: VehicleRequestTable;
+  vehicle_purge: VehiclePurgeTable;
   quarantine: QuarantineTable;
   command: CommandTable;
 }

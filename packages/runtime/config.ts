@@ -15,6 +15,7 @@ const Settings = Type.Object({
   QUEUE_PREFIX: Type.String({ pattern: '^[A-Za-z0-9_{}-]+$', default: 'odograph' }),
   HTTP_HOST: Type.String({ minLength: 1, default: '127.0.0.1' }),
   HTTP_PORT: port(8080),
+  ODOGRAPH_URL: Type.Optional(Type.String({ pattern: '^https?://' })),
   HTTP_TRUST_PROXY: Type.Boolean({ default: false }),
   HTTP_REQUESTS_PER_MINUTE: count(6000),
   LOGIN_ATTEMPTS_PER_MINUTE: count(20),
@@ -26,6 +27,8 @@ const Settings = Type.Object({
   MQTT_TLS_KEY: Type.Optional(Type.String({ minLength: 1 })),
   DATA_DIR: Type.String({ minLength: 1, default: '.odograph' }),
   ADMIN_TOKEN: Type.Optional(Type.String({ minLength: 16 })),
+  /** Newest first, parted by commas: the first encrypts what is stored, all of them decrypt. */
+  ENCRYPTION_KEYS: Type.Optional(Type.String({ pattern: '^[^,\\s]{32,}(,[^,\\s]{32,})*$' })),
   ACK_TIMEOUT_MS: milliseconds(10_000, 100, 60_000),
   ACCESS_TOKEN_SECONDS: count(3600),
   REFRESH_TOKEN_SECONDS: count(30 * 86_400),

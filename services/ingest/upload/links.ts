@@ -1,37 +1,57 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 
-/** The vehicle that a device was linked to in the half-open period [from, until), microseconds since the epoch. */
-export interface Link {
-  vehicleId: number;
-  applicationId: number;
+/** Half-open, microseconds since the epoch. */
+export interface Period {
   fromMicroseconds: number;
   untilMicroseconds: number;
 }
+
+/** The vehicle that a device was linked to in a period, and when that vehicle's positions are private. */
+export interface Link extends Period {
+  vehicleId: number;
+  applicationId: number;
+  privatePeriods: readonly Period[];
+}
+
+type PeriodRow = [from: number | null, until: number | null];
 
 interface LinkRow {
   device_id: string;
   vehicle_id: number;
   application_id: number;
-  from_microseconds: number | null;
-  until_microseconds: number | null;
+  period: PeriodRow;
+  private_periods: PeriodRow[] | null;
 }
+
+const noPeriods: readonly Period[] = [];
+
+function toPeriod([from, until]: PeriodRow): Period {
+  return {
+    fromMicroseconds: from ?? Number.NEGATIVE_INFINITY,
+    untilMicroseconds: until ?? Number.POSITIVE_INFINITY,
+  };
+}
+
+/** A period as a JSON array of two numbers, null where it has no bound. */
+const periodAsJson = sql`json_build_array(
+  (extract(epoch from nullif(lower(period), '-infinity')) * 1000000)::bigint,
+  (extract(epoch from nullif(upper(period), 'infinity')) * 1000000)::bigint)`;
 
 /** Every link that these devices ever had to a vehicle that still exists. */
 export async function findLinks(db: Database, deviceIds: readonly string[]): Promise<Map<string, Link[]>> {
   const { rows } = await sql<LinkRow>`
-    select device_link.device_id, device_link.vehicle_id, vehicle.application_id,
-      (extract(epoch from nullif(lower(period), '-infinity')) * 1000000)::bigint as from_microseconds,
-      (extract(epoch from nullif(upper(period), 'infinity')) * 1000000)::bigint as until_microseconds
+    select device_link.device_id, device_link.vehicle_id, vehicle.application_id, ${periodAsJson} as period,
+      (select json_agg(${periodAsJson}) from privacy_period where privacy_period.vehicle_id = vehicle.id) as private_periods
     from device_link join vehicle on vehicle.id = device_link.vehicle_id
     where device_link.device_id = any(${deviceIds}::text[]) and vehicle.deleted_at is null`.execute(db);
   const links = new Map<string, Link[]>();
   for (const row of rows) {
     const link: Link = {
+      ...toPeriod(row.period),
       vehicleId: row.vehicle_id,
       applicationId: row.application_id,
-      fromMicroseconds: row.from_microseconds ?? Number.NEGATIVE_INFINITY,
-      untilMicroseconds: row.until_microseconds ?? Number.POSITIVE_INFINITY,
+      privatePeriods: row.private_periods?.map(toPeriod) ?? noPeriods,
     };
     const known = links.get(row.device_id);
     if (known) known.push(link);

@@ -1,6 +1,6 @@
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import type { UploadInProgress } from './decode-batch.ts';
-import type { Link } from './links.ts';
+import type { Link, Period } from './links.ts';
 
 /** A reading with the vehicle it belongs to. */
 export interface PlacedReading {
@@ -10,6 +10,8 @@ export interface PlacedReading {
   timeMicroseconds: number;
   receivedAtMs: number;
   reading: TelemetryReading;
+  /** When positions of the vehicle are private. */
+  privatePeriods: readonly Period[];
 }
 
 /** The link that held at a device time; devices have few links, so a walk beats an index. */
@@ -32,9 +34,9 @@ export function placeReadings(
     for (const { index, timeMicroseconds, reading } of readings) {
       const link = linkAt(links.get(upload.deviceId), timeMicroseconds);
       if (link) {
-        const { vehicleId, applicationId } = link;
+        const { vehicleId, applicationId, privatePeriods } = link;
         const { deviceId, receivedAtMs } = upload;
-        placed.push({ vehicleId, applicationId, deviceId, timeMicroseconds, receivedAtMs, reading });
+        placed.push({ vehicleId, applicationId, deviceId, timeMicroseconds, receivedAtMs, reading, privatePeriods });
       } else {
         const message = 'the device was linked to no vehicle at that time';
         faults.push({ index, reason: 'DEVICE_NOT_LINKED', message });

@@ -7,8 +7,10 @@ import { latestStates } from './latest-state.ts';
 import { findLinks } from './links.ts';
 import { mergeReadings } from './merge-readings.ts';
 import { placeReadings } from './place-readings.ts';
+import { protectReadings } from './protect-readings.ts';
 import { writeLatest } from './write-latest.ts';
 import { writeReadings } from './write-readings.ts';
+import { writeStates } from './write-states.ts';
 
 /** What became of a batch. */
 export interface StoredBatch {
@@ -22,9 +24,9 @@ async function storeInOneTransaction(db: Database, uploads: readonly UploadInPro
     const devices = new Set(uploads.filter(({ readings }) => readings.length > 0).map(({ upload }) => upload.deviceId));
     const links = await findLinks(transaction, [...devices]);
     const { placed, uploads: finished } = placeReadings(uploads, links);
-    const readings = mergeReadings(placed);
+    const readings = mergeReadings(protectReadings(placed));
     await writeReadings(transaction, readings);
-    await writeLatest(transaction, latestStates(readings));
+    await writeStates(transaction, readings, await writeLatest(transaction, latestStates(readings)));
     const faulty = finished.filter(({ faults }) => faults.length > 0);
     await quarantineUploads(transaction, faulty);
     await resolveQuarantined(transaction, finished);

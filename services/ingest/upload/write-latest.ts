@@ -1,7 +1,9 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import { arrayLiteral } from './array-literal.ts';
+import type { Position } from './detect-states.ts';
 import { type LatestGroup, type LatestState, latestGroups, mergedGroups } from './latest-state.ts';
+import type { ParkedRow } from './write-states.ts';
 
 /** A group takes what is not older than itself; of older data only fields it has never seen. */
 function newState(group: LatestGroup): string {
@@ -31,13 +33,24 @@ on conflict (vehicle_id) do update set
       (group) => `${group} = ${newState(group)},
   ${group}_time = greatest(vehicle_latest.${group}_time, excluded.${group}_time)`,
     )
-    .join(',\n  ')}`;
+    .join(',\n  ')}
+returning vehicle_id, parked_location, (extract(epoch from parked_at) * 1000000)::bigint as parked_us`;
+
+interface LatestRow {
+  vehicle_id: number;
+  parked_location: Position | null;
+  parked_us: number | null;
+}
 
 const parts = statement.split(/\$\d+/);
 
-/** Brings the latest state of the vehicles of a job up to date in one statement. @param states sorted by vehicle */
-export async function writeLatest(db: Database, states: readonly LatestState[]): Promise<void> {
-  if (states.length === 0) return;
+/**
+ * Brings the latest state of the vehicles of a job up to date in one statement.
+ * @param states sorted by vehicle
+ * @returns where each of the vehicles is known to be parked
+ */
+export async function writeLatest(db: Database, states: readonly LatestState[]): Promise<ParkedRow[]> {
+  if (states.length === 0) return [];
   const parameters = [
     arrayLiteral(states.map(({ vehicleId }) => vehicleId)),
     arrayLiteral(states.map(({ timeMicroseconds }) => timeMicroseconds)),
@@ -47,5 +60,9 @@ export async function writeLatest(db: Database, states: readonly LatestState[]):
       arrayLiteral(states.map(({ groups }) => groups[group]?.timeMicroseconds)),
     ]),
   ];
-  await sql(parts as unknown as TemplateStringsArray, ...parameters).execute(db);
+  const { rows } = await sql<LatestRow>(parts as unknown as TemplateStringsArray, ...parameters).execute(db);
+  return rows.map(({ vehicle_id: vehicleId, parked_location: location, parked_us: sinceMicroseconds }) => ({
+    vehicleId,
+    parked: sinceMicroseconds === null ? undefined : { location, sinceMicroseconds },
+  }));
 }

@@ -16,9 +16,10 @@ const arrays = ['vehicle_id', 'time_us', 'application_id', 'device_id', 'receive
 
 /**
  * The merging statement: one row for each vehicle and device time. A repeated upload changes nothing, not even the row
- * version, so that those who follow changes do not see it again.
+ * version, so those who follow changes do not see it again. What did change is listed for them by its keys.
  */
 const statement = `
+with stored as (
 insert into reading (vehicle_id, time, application_id, device_id, received_at, ${names.join(', ')})
 select vehicle_id, timestamptz 'epoch' + time_us * interval '1 microsecond', application_id, device_id,
   timestamptz 'epoch' + received_ms * interval '1 millisecond', ${names.join(', ')}
@@ -29,7 +30,10 @@ on conflict (vehicle_id, time) do update set
   ${names.map((name) => `${name} = ${mergedValue(name)}`).join(',\n  ')},
   received_at = greatest(reading.received_at, excluded.received_at)
 where (${names.map(mergedValue).join(',\n  ')})
-  is distinct from (${names.map((name) => `reading.${name}`).join(', ')})`;
+  is distinct from (${names.map((name) => `reading.${name}`).join(', ')})
+returning application_id, vehicle_id, time)
+insert into reading_change (application_id, vehicle_ids, times)
+select application_id, array_agg(vehicle_id), array_agg(time) from stored group by application_id`;
 
 const parts = statement.split(/\$\d+/);
 

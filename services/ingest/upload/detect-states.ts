@@ -1,0 +1,72 @@
+import type { PlacedReading } from './place-readings.ts';
+
+/** Metres that a vehicle may be found away from where it was parked before it counts as towed. */
+const towingMetres = 200;
+const earthRadiusMetres = 6_371_008.8;
+
+export interface Position {
+  latitude: number;
+  longitude: number;
+}
+
+/** Where a vehicle stands with the ignition off, since when; no location while it runs. Microseconds since the epoch. */
+export interface Parked {
+  location: Position | null;
+  sinceMicroseconds: number;
+}
+
+/** A state flag to raise, with the device time of the reading that tells. */
+export interface RaisedState {
+  vehicleId: number;
+  applicationId: number;
+  flag: 'towing' | 'accident';
+  raisedBy: 'device' | 'platform';
+  timeMicroseconds: number;
+}
+
+/** Great-circle distance in metres by the haversine formula. */
+export function distanceMetres(from: Position, to: Position): number {
+  const radians = Math.PI / 180;
+  const latitude = Math.sin(((to.latitude - from.latitude) * radians) / 2);
+  const longitude = Math.sin(((to.longitude - from.longitude) * radians) / 2);
+  const chord = latitude ** 2 + Math.cos(from.latitude * radians) * Math.cos(to.latitude * radians) * longitude ** 2;
+  return 2 * earthRadiusMetres * Math.asin(Math.min(1, Math.sqrt(chord)));
+}
+
+/** The flags that devices' own alarms raise. An alarm that is over lowers nothing: a person does. */
+export function statesFromAlarms(readings: readonly PlacedReading[]): RaisedState[] {
+  return readings.flatMap(({ vehicleId, applicationId, timeMicroseconds, reading }) => {
+    const raised = { vehicleId, applicationId, timeMicroseconds, raisedBy: 'device' as const };
+    return [
+      ...(reading.alarms?.towing ? [{ ...raised, flag: 'towing' as const }] : []),
+      ...(reading.alarms?.crash ? [{ ...raised, flag: 'accident' as const }] : []),
+    ];
+  });
+}
+
+/**
+ * Follows one vehicle from where it was parked: found 200 m away with the ignition still off, it is being towed.
+ * @param readings of one vehicle, sorted by time; those not newer than what is known are passed over
+ */
+export function followParked(
+  parked: Parked | undefined,
+  readings: readonly PlacedReading[],
+): { parked: Parked | undefined; raised: RaisedState[] } {
+  let now = parked;
+  const raised: RaisedState[] = [];
+  for (const { vehicleId, applicationId, timeMicroseconds, reading } of readings) {
+    const { status, location } = reading;
+    if (status?.ignition === undefined || (now && timeMicroseconds <= now.sinceMicroseconds)) continue;
+    if (status.ignition) {
+      if (!now || now.location) now = { location: null, sinceMicroseconds: timeMicroseconds };
+    } else if (location && !now?.location) {
+      const { latitude, longitude } = location;
+      now = { location: { latitude, longitude }, sinceMicroseconds: timeMicroseconds };
+    } else if (location && now?.location && distanceMetres(now.location, location) >= towingMetres) {
+      raised.push({ vehicleId, applicationId, flag: 'towing', raisedBy: 'platform', timeMicroseconds });
+      const { latitude, longitude } = location;
+      now = { location: { latitude, longitude }, sinceMicroseconds: timeMicroseconds };
+    }
+  }
+  return { parked: now, raised };
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ingestService } from '../service.ts';
+
+let platform: TestPlatform;
+let queue: TypedQueue<'uploads'>;
+let application: TestApplication;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([ingestService]);
+  queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+  application = await createApplication(platform.db);
+});
+afterAll(async () => {
+  await queue.close();
+  await platform.stop();
+});
+
+const start = 1_710_000_000;
+
+/** Uploads readings in one job each and waits until they are worked. */
+async function upload(deviceId: string, ...readings: object[]): Promise<void> {
+  for (const reading of readings) {
+    const uploads = [{ deviceId, receivedAtMs: Date.now(), text: JSON.stringify(reading) }];
+    const job = await queue.add('uploads', { uploads, devices: 1, bytes: 1 }, { jobId: randomUUID() });
+    await eventually(async () => expect(await queue.getJob(job.id ?? '')).toBeUndefined());
+  }
+}
+
+/** Every row of every table that holds this text. */
+async function tablesWith(text: string): Promise<string[]> {
+  const { rows } = await sql<{ name: string }>`select table_name as name from information_schema.tables
+    where table_schema = 'public' and table_type = 'BASE TABLE'`.execute(platform.db);
+  const found: string[] = [];
+  for (const { name } of rows) {
+    const hits = await sql`select 1 from ${sql.table(name)} as t where t::text like ${`%${text}%`} limit 1`.execute(
+      platform.db,
+    );
+    if (hits.rows.length > 0) found.push(name);
+  }
+  return found;
+}
+
+async function flags(vehicleId: string) {
+  return platform.db
+    .selectFrom('vehicle')
+    .select(['towing', 'accident'])
+    .where('id', '=', Number(vehicleId))
+    .executeTakeFirstOrThrow();
+}
+
+describe('a position of a private time', () => {
+  it('never reaches the database, however late it is uploaded; time, distance and speed do', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    await sql`insert into privacy_period values (${Number(vehicle.id)},
+      tstzrange(to_timestamp(${start + 100}), to_timestamp(${start + 200})))`.execute(platform.db);
+    const reading = (timestamp: number, latitude: number) => ({
+      timestamp,
+      location: { latitude, longitude: latitude / 10, angle: 17.4711, altitude: 4711.25, speed: 52 },
+      status: { ignition: true, mileage: timestamp - start },
+      can: [
+        { key: 'gps_latitude', value: String(latitude) },
+        { key: 'engine_rpm', value: '2100' },
+      ],
+      sensors: [{ name: 'tracker', data: [{ key: 'longitude', value: String(latitude) }] }],
+    });
+    await upload(
+      vehicle.deviceId,
+      [reading(start + 99, 11.111111), reading(start + 100, 22.222222), reading(start + 199.999999, 33.333333)],
+      reading(start + 200, 44.444444),
+    );
+    expect(await tablesWith('22.222222')).toEqual([]);
+    expect(await tablesWith('33.333333')).toEqual([]);
+    expect(await tablesWith('2.2222222')).toEqual([]);
+    expect(await tablesWith('11.111111')).toEqual(['reading']);
+    expect(await tablesWith('44.444444')).toEqual(['reading', 'vehicle_latest']);
+    const { rows } = await sql`select latitude, speed, mileage, can from reading
+      where vehicle_id = ${Number(vehicle.id)} order by time`.execute(platform.db);
+    expect(rows).toMatchObject([
+      { latitude: 11.111111, speed: 52 },
+      { latitude: null, speed: 52, mileage: 100, can: [{ key: 'engine_rpm', value: '2100' }] },
+      { latitude: null, speed: 52 },
+      { latitude: 44.444444, speed: 52 },
+    ]);
+  });
+});
+
+describe('a state flag', () => {
+  it.each([
+    ['towing', { towing: true }],
+    ['accident', { crash: true }],
+  ] as const)(
+    '%s is raised by the device, not lowered by it, and not raised again by older data',
+    async (flag, alarms) => {
+      const vehicle = await createVehicle(platform.db, application);
+      await upload(vehicle.deviceId, { timestamp: start, alarms });
+      expect((await flags(vehicle.id))[flag]).toBe(true);
+      await upload(vehicle.deviceId, { timestamp: start + 1, alarms: { towing: false, crash: false } });
+      expect((await flags(vehicle.id))[flag]).toBe(true);
+      await sql`update vehicle set ${sql.ref(flag)} = false, states_lowered = jsonb_build_object(${flag}::text,
+      to_timestamp(${start + 10})) where id = ${Number(vehicle.id)}`.execute(platform.db);
+      await upload(vehicle.deviceId, { timestamp: start + 5, alarms });
+      expect((await flags(vehicle.id))[flag]).toBe(false);
+      await upload(vehicle.deviceId, { timestamp: start + 20, alarms });
+      expect((await flags(vehicle.id))[flag]).toBe(true);
+      const { rows } = await sql`select actor from audit where action = ${`state.${flag}`}
+      and subject = ${`vehicle:${vehicle.id}`}`.execute(platform.db);
+      expect(rows).toEqual([{ actor: 'device' }, { actor: 'device' }]);
+    },
+  );
+
+  const at = (timestamp: number, latitude: number, ignition: boolean) => ({
+    timestamp,
+    location: { latitude, longitude: 2 },
+    status: { ignition },
+  });
+
+  it('towing is raised when the vehicle is found 200 m away with the ignition off, over as many uploads as it takes', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    await upload(vehicle.deviceId, at(start, 48, true), at(start + 10, 48, false), at(start + 20, 48.0017, false));
+    expect((await flags(vehicle.id)).towing).toBe(false);
+    await upload(vehicle.deviceId, at(start + 30, 48.0019, false));
+    expect((await flags(vehicle.id)).towing).toBe(true);
+  });
+
+  it('towing is not raised by a drive between two parkings, nor by older data that comes late', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    await upload(
+      vehicle.deviceId,
+      [at(start, 48, false), at(start + 10, 48, true), at(start + 20, 49, true), at(start + 30, 49, false)],
+      at(start + 5, 48.5, false),
+      at(start + 40, 49, false),
+    );
+    expect((await flags(vehicle.id)).towing).toBe(false);
+  });
+});
