@@ -60,6 +60,10 @@ function refuseWhileClosing(http: Http): void {
     reply.header('connection', 'close');
     throw new Failure('OVERLOADED', 'the service is shutting down', { retryAfterSeconds: 5 });
   });
+  // A connection whose request was under way would be kept alive, and the close would wait for it to time out.
+  http.addHook('onSend', async (_request, reply) => {
+    if (closing) reply.header('connection', 'close');
+  });
 }
 
 /** Query strings may carry what must not be logged, so only the path is. */
