@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Socket } from 'node:net';
 import type { CommandMessage } from '@odograph/contracts/commands';
 import { commandAccount } from '@odograph/contracts/service-accounts';
 import { deviceTopic } from '@odograph/contracts/topics';
@@ -32,7 +33,11 @@ export function createCommandPublisher(url: string, adminToken: string, logger: 
     queueQoSZero: false,
   });
   client.on('error', (error) => logger.warn({ reason: error.message }, 'the MQTT broker cannot be used'));
-  client.on('connect', () => logger.info('connected to the MQTT broker'));
+  client.on('connect', () => {
+    // A command is small, and must not wait until the broker's TCP has confirmed the one before it.
+    if (client.stream instanceof Socket) client.stream.setNoDelay(true);
+    logger.info('connected to the MQTT broker');
+  });
   return {
     open(milliseconds) {
       return new Promise((resolve) => {

@@ -32,6 +32,7 @@ export interface Order {
 
 /** Speeds above this are driving, in km/h. */
 const drivingAboveKmh = 5;
+
 /** The last that the vehicle reported of its driving; undefined where it never did. */
 export interface LastReported {
   readonly ignition?: boolean;

@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import type { CommandState } from '@odograph/contracts/commands';
+import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import fc from 'fast-check';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { acknowledgeCommand, endCommand, insertCommand, markSent, type NewCommand } from './queries.ts';
+
+let platform: TestPlatform;
+let application: TestApplication;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([]);
+  application = await createApplication(platform.db);
+});
+
+afterAll(() => platform?.stop());
+
+async function newCommand(idempotencyKey?: string): Promise<NewCommand> {
+  const { id, deviceId } = await createVehicle(platform.db, application);
+  const caller = { applicationId: application.id };
+  const vehicleId = Number(id);
+  return { id: randomUUID(), caller, vehicleId, deviceId, action: 'LOCK', idempotencyKey, remainingMs: 60_000 };
+}
+
+async function statesOf({ vehicleId }: NewCommand): Promise<CommandState[]> {
+  const rows = platform.db.selectFrom('command').select('state').where('vehicle_id', '=', vehicleId);
+  return (await rows.orderBy('position').execute()).map(({ state }) => state);
+}
+
+interface Step {
+  readonly verb: 'insert' | 'send' | 'end' | 'acknowledge' | 'refuse' | 'acknowledgeAsAnother';
+  /** Which command of the vehicle it is about; one that does not exist is about none. */
+  readonly index: number;
+}
+
+const step: fc.Arbitrary<Step> = fc.record({
+  verb: fc.constantFrom('insert', 'insert', 'send', 'end', 'acknowledge', 'refuse', 'acknowledgeAsAnother'),
+  index: fc.nat({ max: 4 }),
+});
+
+const isActive = (state: CommandState) => state === 'pending' || state === 'sent';
+
+/** The state machine as a table: from which state a step leads where; from any other it leads nowhere. */
+const transitions: Record<Step['verb'], Partial<Record<CommandState, CommandState>>> = {
+  insert: {},
+  send: { pending: 'sent' },
+  end: { pending: 'expired', sent: 'unknown' },
+  acknowledge: { sent: 'acknowledged', unknown: 'acknowledged' },
+  refuse: { sent: 'refused', unknown: 'refused' },
+  acknowledgeAsAnother: {},
+};
+
+/** The states of the vehicle's commands after a step. */
+function modelled(states: readonly CommandState[], { verb, index }: Step): CommandState[] {
+  if (verb === 'insert') return [...states, states.some(isActive) ? 'pending' : 'sent'];
+  const waits = states.some((state, other) => state === 'sent' || (other < index && state === 'pending'));
+  if (verb === 'send' && waits) return [...states];
+  return states.map((state, at) => (at === index ? (transitions[verb][state] ?? state) : state));
+}
+
+async function take({ verb, index }: Step, template: NewCommand, ids: string[]): Promise<void> {
+  const { db } = platform;
+  const id = ids[index] ?? randomUUID();
+  const { deviceId } = template;
+  switch (verb) {
+    case 'insert': {
+      const created = await insertCommand(db, { ...template, id: randomUUID() });
+      ids.push(created?.id ?? '');
+      break;
+    }
+    case 'send':
+      await markSent(db, id);
+      break;
+    case 'end':
+      await endCommand(db, id);
+      break;
+    case 'acknowledgeAsAnother':
+      await acknowledgeCommand(db, 'another', { id, ok: true });
+      break;
+    default:
+      await acknowledgeCommand(db, deviceId, { id, ok: verb === 'acknowledge' });
+  }
+}
+
+it('moves a command only as the state machine says, with at most one of a vehicle under way', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 16 }), async (steps) => {
+      const template = await newCommand();
+      const ids: string[] = [];
+      let states: CommandState[] = [];
+      for (const taken of steps) {
+        states = modelled(states, taken);
+        await take(taken, template, ids);
+        expect(await statesOf(template)).toEqual(states);
+        expect(states.filter((state) => state === 'sent').length).toBeLessThanOrEqual(1);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+it('lets one of many commands that are made at the same moment go first', async () => {
+  const template = await newCommand();
+  const ids = Array.from({ length: 12 }, () => randomUUID());
+  const made = await Promise.all(ids.map((id) => insertCommand(platform.db, { ...template, id })));
+  expect(made.filter((command) => command?.state === 'sent')).toHaveLength(1);
+  expect(made.filter((command) => command?.state === 'pending')).toHaveLength(11);
+});
+
+it('makes one command of many with the same key at the same moment', async () => {
+  const template = await newCommand(randomUUID());
+  const ids = Array.from({ length: 12 }, () => randomUUID());
+  const made = await Promise.all(ids.map((id) => insertCommand(platform.db, { ...template, id })));
+  expect(made.filter((command) => command !== undefined)).toHaveLength(1);
+  expect(await statesOf(template)).toEqual(['sent']);
+});
+
+it('does not send a command whose time is over, or whose device left the vehicle', async () => {
+  const first = await newCommand();
+  await insertCommand(platform.db, first);
+  const [late, moved] = [randomUUID(), randomUUID()];
+  await insertCommand(platform.db, { ...first, id: late, remainingMs: -1 });
+  await insertCommand(platform.db, { ...first, id: moved });
+  await endCommand(platform.db, first.id);
+  expect(await markSent(platform.db, late)).toBeUndefined();
+  await endCommand(platform.db, late);
+  await platform.db.deleteFrom('device_link').where('device_id', '=', first.deviceId).execute();
+  expect(await markSent(platform.db, moved)).toBeUndefined();
+  expect(await statesOf(first)).toEqual(['unknown', 'expired', 'pending']);
+});

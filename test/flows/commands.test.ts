@@ -1,0 +1,225 @@
+import { randomUUID } from 'node:crypto';
+import { brokerService } from '@odograph/broker/service';
+import { commandService } from '@odograph/command/service';
+import type { CommandMessage } from '@odograph/contracts/commands';
+import { type CommandAnswer, connectDevice } from '@odograph/simulator/device-connection';
+import { clientWithToken } from '@odograph/testkit/api-client';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { ackTimeoutMs, type CommandHouse, expectFailure, startCommandHouse, timed } from './command-house.ts';
+
+let house: CommandHouse;
+
+beforeAll(async () => {
+  house = await startCommandHouse();
+});
+
+afterEach(() => house.disconnectAll());
+
+afterAll(() => house?.stop());
+
+it.each([
+  ['lock', 'LOCK', { Status: 'CLOSED' }],
+  ['unlock', 'UNLOCK', { Status: 'OPEN' }],
+  ['immobilize', 'IMMOBILIZE', { Status: 'LOCKED' }],
+  ['start', 'START', { Status: 'UNLOCKED' }],
+  ['honk', 'HONK', ''],
+  ['lights/on', 'TURNING-LIGHTS', {}],
+  ['trunk/unlock', 'UNLOCK-TRUNK', {}],
+  ['windows/open', 'OPEN-WINDOWS', {}],
+  ['windows/close', 'CLOSE-WINDOWS', {}],
+])('answers %s as documented once the device acknowledged %s', async (path, action, body) => {
+  const vehicle = await house.createVehicle();
+  const device = await house.connected(vehicle);
+  const before = Date.now() / 1000;
+  const answer = await house.act(path, vehicle);
+  expect(answer.body).toEqual(body);
+  expect(answer.status).toBe(200);
+  expect(device.heard).toEqual([{ id: expect.any(String), action, expiresAt: expect.any(Number) }]);
+  const expiresAt = device.heard[0]?.expiresAt ?? 0;
+  expect(expiresAt).toBeGreaterThan(before);
+  expect(expiresAt).toBeLessThanOrEqual(Date.now() / 1000 + ackTimeoutMs / 1000);
+  const [row] = await house.rowsOf(vehicle);
+  expect(row).toMatchObject({ id: device.heard[0]?.id, action, state: 'acknowledged', device_id: vehicle.deviceId });
+  expect(row?.sent_at).toBeInstanceOf(Date);
+  expect(row?.ended_at).toBeInstanceOf(Date);
+});
+
+it('answers honk with a body of no bytes', async () => {
+  const vehicle = await house.createVehicle();
+  await house.connected(vehicle);
+  const answer = await house.act('honk', vehicle);
+  expect(answer.status).toBe(200);
+  expect(answer.body).toBe('');
+  expect(answer.headers.get('content-length')).toBe('0');
+});
+
+it('takes vehicleId from the query string too', async () => {
+  const vehicle = await house.createVehicle();
+  await house.connected(vehicle);
+  const answer = await house.client.post(`/v1/vehicle/lock?vehicleId=${vehicle.id}`, '');
+  expect(answer.body).toEqual({ Status: 'CLOSED' });
+});
+
+it('answers what the device reports where it is a documented word, else the standard one', async () => {
+  const vehicle = await house.createVehicle();
+  const reports = ['OPEN', 'AJAR'];
+  await house.connected(vehicle, () => ({ ok: true, status: reports.shift() ?? '' }));
+  expect((await house.act('lock', vehicle)).body).toEqual({ Status: 'OPEN' });
+  expect((await house.act('lock', vehicle)).body).toEqual({ Status: 'CLOSED' });
+});
+
+it('answers the reason of a device that refuses', async () => {
+  const vehicle = await house.createVehicle();
+  await house.connected(vehicle, () => ({ ok: false, reason: 'the original key is in\u0000side' }));
+  const answer = await house.act('unlock', vehicle);
+  expectFailure(answer, 'REFUSED');
+  expect(answer.body.message).toBe('the original key is inside');
+  await house.expectState(vehicle, 'refused');
+});
+
+it('answers NO_ACKNOWLEDGEMENT in time, and a late acknowledgement turns unknown into what happened, once', async () => {
+  const vehicle = await house.createVehicle();
+  const device = await house.silent(vehicle);
+  const [answer, milliseconds] = await timed(house.act('unlock', vehicle));
+  expectFailure(answer, 'NO_ACKNOWLEDGEMENT');
+  expect(milliseconds).toBeGreaterThanOrEqual(ackTimeoutMs - 5);
+  expect(milliseconds).toBeLessThan(ackTimeoutMs + 500);
+  expect(await house.statesOf(vehicle)).toEqual(['unknown']);
+  const { id } = await device.next();
+  await device.acknowledge({ id, ok: true, status: 'OPEN' });
+  await house.expectState(vehicle, 'acknowledged');
+  await device.acknowledge({ id, ok: false, reason: 'no' });
+  await device.acknowledge({ id: 'garbage', ok: true });
+  await device.acknowledge({ id: randomUUID(), ok: true });
+  // What was acknowledged later than those shows that they have been worked through.
+  const lock = house.act('lock', vehicle);
+  const command = await device.next();
+  await device.acknowledge({ id: command.id, ok: true });
+  expect((await lock).body).toEqual({ Status: 'CLOSED' });
+  const rows = await house.rowsOf(vehicle);
+  expect(rows.map(({ state, status, cause }) => [state, status, cause])).toEqual([
+    ['acknowledged', 'OPEN', null],
+    ['acknowledged', null, null],
+  ]);
+});
+
+it('answers DEVICE_OFFLINE at once, and never delivers to the persistent session that comes back', async () => {
+  const vehicle = await house.createVehicle();
+  const persistent = { clean: false };
+  const first = await connectDevice(house.platform.mqttUrl, vehicle, persistent);
+  await first.obey(() => ({ ok: true }));
+  expect((await house.act('lock', vehicle)).status).toBe(200);
+  await first.close();
+  await eventually(async () => {
+    const [answer, milliseconds] = await timed(house.act('unlock', vehicle));
+    expectFailure(answer, 'DEVICE_OFFLINE');
+    expect(milliseconds).toBeLessThan(300);
+  });
+  const second = await connectDevice(house.platform.mqttUrl, vehicle, persistent);
+  house.adopt(second);
+  const heard: string[] = [];
+  await second.obey(({ action }) => {
+    heard.push(action);
+    return { ok: true };
+  });
+  expect((await house.act('honk', vehicle)).status).toBe(200);
+  expect(heard).toEqual(['HONK']);
+});
+
+it('does not deliver a command that expired while the connection was cut to the session that comes back', async () => {
+  const vehicle = await house.createVehicle();
+  const first = await connectDevice(house.platform.mqttUrl, vehicle, { clean: false });
+  await first.obey(() => undefined);
+  first.client.stream.pause();
+  const unlock = house.act('unlock', vehicle);
+  await house.expectState(vehicle, 'sent');
+  await first.close('cut');
+  expectFailure(await unlock, 'NO_ACKNOWLEDGEMENT');
+  const second = await connectDevice(house.platform.mqttUrl, vehicle, { clean: false });
+  house.adopt(second);
+  const heard: string[] = [];
+  await second.obey(({ action }) => {
+    heard.push(action);
+    return { ok: true };
+  });
+  expect((await house.act('honk', vehicle)).status).toBe(200);
+  expect(heard).toEqual(['HONK']);
+});
+
+it('ignores an acknowledgement by another device', async () => {
+  const [vehicle, other] = [await house.createVehicle(), await house.createVehicle()];
+  const device = await house.silent(vehicle);
+  const stranger = await house.silent(other);
+  const unlock = house.act('unlock', vehicle);
+  const { id } = await device.next();
+  await stranger.acknowledge({ id, ok: false, reason: 'not mine' });
+  await device.acknowledge({ id, ok: true });
+  expect((await unlock).body).toEqual({ Status: 'OPEN' });
+  await house.expectState(vehicle, 'acknowledged');
+});
+
+it('drops what is no acknowledgement', async () => {
+  const vehicle = await house.createVehicle();
+  const device = await house.silent(vehicle);
+  const lock = house.act('lock', vehicle);
+  const { id } = await device.next();
+  const topic = `v1/devices/${vehicle.deviceId}/acks`;
+  for (const text of ['{', '[]', 'null', JSON.stringify({ id, ok: 'true' }), JSON.stringify({ id: [id], ok: true })]) {
+    await device.client.publishAsync(topic, text, { qos: 1 });
+  }
+  expect(await house.statesOf(vehicle)).toEqual(['sent']);
+  await device.acknowledge({ id, ok: true });
+  expect((await lock).status).toBe(200);
+});
+
+it('lists the commands of a vehicle with their states and times, the newest first', async () => {
+  const vehicle = await house.createVehicle();
+  const answers: CommandAnswer[] = [
+    { ok: true, status: 'CLOSED' },
+    { ok: false, reason: 'no' },
+  ];
+  await house.connected(vehicle, () => answers.shift());
+  await house.act('lock', vehicle);
+  await house.act('unlock', vehicle);
+  const { body } = await house.client.get(`/v1/x/commands?vehicleId=${vehicle.id}`);
+  const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
+  const times = { id: expect.any(String), createdAt: time, sentAt: time, expiresAt: time, endedAt: time };
+  expect(body.commands).toEqual([
+    { ...times, action: 'UNLOCK', state: 'refused', reason: 'REFUSED', message: 'no' },
+    { ...times, action: 'LOCK', state: 'acknowledged', status: 'CLOSED' },
+  ]);
+  expect((await house.client.get(`/v1/x/commands?vehicleId=${vehicle.id}&limit=1`)).body.commands).toHaveLength(1);
+});
+
+it('counts the outcomes by action', async () => {
+  const text = await house.platform.metrics.metrics();
+  expect(text).toMatch(/odograph_commands_total\{action="LOCK",outcome="acknowledged"\} \d+/);
+  expect(text).toMatch(/odograph_commands_total\{action="UNLOCK",outcome="DEVICE_OFFLINE"\} \d+/);
+  expect(text).toMatch(/odograph_command_duration_seconds_count\{action="LOCK"\} \d+/);
+});
+
+it('finishes what waits before it stops', async () => {
+  const alone = await startTestPlatform([brokerService, commandService], { ACK_TIMEOUT_MS: '3000' });
+  const own = await createApplication(alone.db);
+  const vehicle = await createVehicle(alone.db, own);
+  const by = clientWithToken(alone.httpUrl, own.token);
+  const device = await connectDevice(alone.mqttUrl, vehicle);
+  house.adopt(device);
+  let hear: (command: CommandMessage) => void = () => undefined;
+  const heard = new Promise<CommandMessage>((resolve) => {
+    hear = resolve;
+  });
+  await device.obey((command) => {
+    hear(command);
+    return undefined;
+  });
+  const lock = by.post('/v1/vehicle/lock', { vehicleId: vehicle.id });
+  const { id } = await heard;
+  const stopped = alone.stop();
+  await device.acknowledge({ id, ok: true });
+  expect((await lock).body).toEqual({ Status: 'CLOSED' });
+  await stopped;
+});
