@@ -34,12 +34,25 @@ function presentedSecret(header: string | undefined): string | undefined {
   return user === 'admin' ? password.join(':') : undefined;
 }
 
+/**
+ * A browser adds the password it remembers to whatever the page of another site makes it send (cross-site request
+ * forgery), so with basic authentication a change must come from a page of ours.
+ */
+function refuseForeignPage({ method, headers, host }: FastifyRequest): void {
+  const { origin, authorization } = headers;
+  if (origin === undefined || method === 'GET' || method === 'HEAD') return;
+  if (!authorization?.toLowerCase().startsWith('basic ')) return;
+  if (!URL.canParse(origin) || new URL(origin).host !== host) {
+    throw new Failure('UNAUTHORIZED', 'the request comes from a page of another site');
+  }
+}
+
 /** An onRequest hook that lets only the holder of the admin token pass; a browser is asked for it. */
 export function requireAdmin(adminToken: string): Hook {
   const expected = hashSecret(adminToken);
   return async (request, reply) => {
     const secret = presentedSecret(request.headers.authorization);
-    if (secret !== undefined && equalSecrets(hashSecret(secret), expected)) return;
+    if (secret !== undefined && equalSecrets(hashSecret(secret), expected)) return refuseForeignPage(request);
     reply.header('www-authenticate', 'Basic realm="odograph", charset="UTF-8"');
     throw secret === undefined
       ? new Failure('MISSING_TOKEN', 'the admin token is missing')

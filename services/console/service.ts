@@ -1,9 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import type { QueueName, queueNames } from '@odograph/contracts/queues';
+import { openDatabase, pingDatabase } from '@odograph/database/database';
+import { requireAdmin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import type { Service } from '@odograph/runtime/service';
+import { openQueue } from '@odograph/queue/queues';
+import type { Service, ServiceHost } from '@odograph/runtime/service';
+import { addQuarantineRoutes } from './quarantine/routes.ts';
+import { addQueuePage } from './queues/routes.ts';
 
+const databaseConnections = 2;
+
+function openConsoleQueue<Name extends QueueName>(host: ServiceHost<Http>, name: Name) {
+  const queue = openQueue(name, { redisUrl: host.config.REDIS_URL, prefix: host.config.QUEUE_PREFIX });
+  host.onStop(`console queue ${name}`, () => queue.close());
+  return queue;
+}
+
+/** What operators look at in a browser, and what they do with quarantined uploads. */
 export const consoleService: Service<Http> = {
   name: 'console',
-  async start() {
-    return { health: () => ({ ok: true, state: 'running' }) };
+  async start(host) {
+    const { config, http, adminToken } = host;
+    const db = openDatabase({ url: config.DATABASE_URL, name: 'console', size: databaseConnections });
+    host.onStop('console database', () => db.destroy());
+    const queues = {
+      uploads: openConsoleQueue(host, 'uploads'),
+      acknowledgements: openConsoleQueue(host, 'acknowledgements'),
+      maintenance: openConsoleQueue(host, 'maintenance'),
+    } satisfies Record<(typeof queueNames)[number], unknown>;
+    const startPage = await readFile(new URL('./start-page.html', import.meta.url), 'utf8');
+
+    await http.register(async (forOperators) => {
+      forOperators.addHook('onRequest', requireAdmin(adminToken));
+      forOperators.get('/', { schema: { hide: true } }, async (_request, reply) =>
+        reply.type('text/html; charset=utf-8').send(startPage),
+      );
+      addQuarantineRoutes(forOperators, db, {
+        queue: queues.uploads,
+        maximumBacklogJobs: config.UPLOAD_BACKLOG_JOBS,
+      });
+      await addQueuePage(forOperators, queues);
+    });
+
+    return {
+      async health() {
+        await pingDatabase(db);
+        return { ok: true, state: 'running' };
+      },
+    };
   },
 };

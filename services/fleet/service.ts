@@ -12,12 +12,9 @@ import { addDeviceCreation, addDeviceList, addSecretRoute } from './admin/device
 import { addGrantRoutes, addUserRoutes } from './admin/users/routes.ts';
 import { addVehicleRoutes } from './admin/vehicles/routes.ts';
 import { limitAttempts } from './attempts.ts';
-import { removeExpiredTokens } from './auth/queries.ts';
 import { addLoginRoute, addRefreshRoute } from './auth/routes.ts';
 import { addDeviceRoutes } from './devices/routes.ts';
 import { addPasswordRoutes } from './password/routes.ts';
-
-const cleaningIntervalMs = 3_600_000;
 
 function openFleetDatabase(host: ServiceHost<Http>) {
   const db = openDatabase({ url: host.config.DATABASE_URL, name: 'fleet', size: host.config.DATABASE_POOL_SIZE });
@@ -33,14 +30,6 @@ async function openRedis(host: ServiceHost<Http>): Promise<Redis> {
   return redis;
 }
 
-function cleanRegularly(host: ServiceHost<Http>, db: ReturnType<typeof openFleetDatabase>): void {
-  const timer = setInterval(() => {
-    removeExpiredTokens(db).catch((err: unknown) => host.logger.warn({ err }, 'expired tokens were not removed'));
-  }, cleaningIntervalMs);
-  timer.unref();
-  host.onStop('token cleaning', () => clearInterval(timer));
-}
-
 /** Accounts, vehicles, devices and their links: short transactions, and the only service that makes secrets. */
 export const fleetService: Service<Http> = {
   name: 'fleet',
@@ -48,7 +37,6 @@ export const fleetService: Service<Http> = {
     const { config, http, adminToken } = host;
     const db = openFleetDatabase(host);
     const redis = await openRedis(host);
-    cleanRegularly(host, db);
     const countAttempt = limitAttempts(redis, config.QUEUE_PREFIX, config.LOGIN_ATTEMPTS_PER_MINUTE);
     const lifetimes = { accessSeconds: config.ACCESS_TOKEN_SECONDS, refreshSeconds: config.REFRESH_TOKEN_SECONDS };
     const closeSession = async (deviceId: string) => {

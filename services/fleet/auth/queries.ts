@@ -175,12 +175,3 @@ export async function refreshSession(
   if (result instanceof Failure) throw result;
   return result;
 }
-
-/** Removes tokens long expired, and sessions that have none left; until then they answer TOKEN_EXPIRED. */
-export async function removeExpiredTokens(db: Database): Promise<void> {
-  await sql`delete from access_token where expires_at < now() - interval '1 day'`.execute(db);
-  await sql`delete from refresh_token where expires_at < now() - interval '30 days'`.execute(db);
-  await sql`delete from session where created_at < now() - interval '1 day'
-    and not exists (select from access_token where session_id = session.id)
-    and not exists (select from refresh_token where session_id = session.id)`.execute(db);
-}

@@ -1,0 +1,186 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import { childEnvironment } from '@odograph/runtime/config';
+import { createApiClient } from '@odograph/testkit/api-client';
+import { eventually } from '@odograph/testkit/eventually';
+import { freePort } from '@odograph/testkit/free-port';
+import { testConfig } from '@odograph/testkit/test-platform';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+let environment: NodeJS.ProcessEnv;
+let httpUrl: string;
+let dataDirectory: string;
+let platform: ChildProcess;
+let platformLog: Promise<string>;
+
+beforeAll(async () => {
+  const config = await testConfig();
+  const port = await freePort();
+  httpUrl = `http://127.0.0.1:${port}`;
+  dataDirectory = config.DATA_DIR;
+  environment = childEnvironment({
+    DATABASE_URL: config.DATABASE_URL,
+    REDIS_URL: config.REDIS_URL,
+    QUEUE_PREFIX: config.QUEUE_PREFIX,
+    DATA_DIR: dataDirectory,
+    HTTP_PORT: String(port),
+    LOG_LEVEL: 'trace',
+    ADMIN_TOKEN: '',
+  });
+  platform = spawn(process.execPath, ['scripts/run.mjs', 'services/platform/main.ts', 'fleet', 'console'], {
+    cwd: root,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  if (!platform.stdout) throw new Error('stdout is a pipe');
+  platformLog = text(platform.stdout);
+  await eventually(async () => {
+    if (!(await fetch(`${httpUrl}/health`)).ok) throw new Error('the platform is not ready');
+  }, 50_000);
+}, 60_000);
+afterAll(async () => {
+  if (platform.exitCode === null) {
+    platform.kill('SIGTERM');
+    await once(platform, 'exit');
+  }
+  await rm(dataDirectory, { recursive: true, force: true });
+});
+
+interface Outcome {
+  status: unknown;
+  stdout: string;
+  stderr: string;
+}
+
+/** Runs the command as an operator's shell does. */
+async function odograph(args: readonly string[], settings: NodeJS.ProcessEnv = {}): Promise<Outcome> {
+  const child = spawn(join(root, 'node_modules/.bin/odograph'), args, {
+    cwd: root,
+    env: { ...environment, ...settings },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [stdout, stderr, [status]] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')]);
+  return { status, stdout, stderr };
+}
+
+/** The one JSON value that a command prints. */
+async function answerOf(...args: string[]) {
+  const { status, stdout, stderr } = await odograph(args);
+  expect([status, stderr]).toEqual([0, '']);
+  expect(stdout.endsWith('\n')).toBe(true);
+  return JSON.parse(stdout);
+}
+
+async function refusalOf(args: readonly string[], settings?: NodeJS.ProcessEnv): Promise<string> {
+  const { status, stdout, stderr } = await odograph(args, settings);
+  expect([status, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^odograph: [^\n]+\n$/);
+  return stderr;
+}
+
+describe('npx odograph', () => {
+  it('takes an operator from an empty platform to a device in a vehicle, and no secret reaches the log', async () => {
+    const application = await answerOf('application', 'create', '--name', 'Acme & Söhne');
+    expect(Object.keys(application)).toEqual(['appId', 'appKey']);
+    const { appId } = application;
+    const vehicle = await answerOf(
+      ...['vehicle', 'create', '--app', appId, '--plate', 'AB-123-CD', '--vin', 'VF1AG000000000001'],
+      ...['--brand', 'Renault', '--model', 'Zoe', '--seats', '5', '--accessory', 'CARDHOLDER'],
+    );
+    expect(vehicle).toEqual({ id: expect.stringMatching(/^\d{10}$/) });
+    const id = `test-${appId}`;
+    const device = await answerOf('device', 'create', '--id', id, '--model', 'generic', '--vehicle', vehicle.id);
+    expect(device).toEqual({ deviceId: id, secret: expect.any(String) });
+    const password = 'correct horse battery';
+    const account = ['--app', appId, '--username', 'anna', '--password', password, '--must-change'];
+    const user = await answerOf('user', 'create', ...account);
+    expect(Object.keys(user)).toEqual(['userId']);
+    await answerOf('user', 'grant', '--user', user.userId, '--vehicle', vehicle.id);
+
+    expect((await answerOf('vehicle', 'list', '--app', appId)).vehicles).toEqual([
+      expect.objectContaining({ id: vehicle.id, plate: 'AB-123-CD', seats: 5, deviceId: id }),
+    ]);
+    expect((await answerOf('user', 'list', '--app', appId)).users[0].vehicleIds).toEqual([vehicle.id]);
+    const rotated = await answerOf('device', 'secret', '--id', id);
+    await answerOf('device', 'unlink', '--id', id);
+    await answerOf('device', 'link', '--id', id, '--vehicle', vehicle.id);
+    await answerOf('device', 'move', '--id', id, '--vehicle', vehicle.id);
+    await answerOf('user', 'revoke', '--user', user.userId, '--vehicle', vehicle.id);
+    expect((await answerOf('device', 'list', '--app', appId)).devices).toHaveLength(1);
+    expect(await answerOf('quarantine', 'list')).toEqual({ quarantine: expect.any(Array) });
+    expect(await answerOf('quarantine', 'replay', '--all')).toEqual({ replayed: expect.any(Number) });
+
+    const api = createApiClient(httpUrl);
+    const { body: login } = await api.post('/v1/login', { ...application, username: 'anna', password });
+    const { body: refreshed } = await api.post('/v1/refreshToken', {
+      ...application,
+      refreshToken: login.refresh_token,
+    });
+    await createApiClient(httpUrl, { 'x-service-token': refreshed.token }).post('/v1/user/updatePassword', {
+      oldPassword: password,
+      newPassword: 'another password',
+    });
+    const adminToken = (await readFile(join(dataDirectory, 'admin-token'), 'utf8')).trim();
+    platform.kill('SIGTERM');
+    await once(platform, 'exit');
+    const log = await platformLog;
+    expect(log).toContain('/v1/user/updatePassword');
+    const tokens = [login.token, login.refresh_token, refreshed.token, refreshed.refresh_token, adminToken];
+    const secrets = [...tokens, application.appKey, device.secret, rotated.secret, password, 'another password'];
+    for (const secret of secrets) expect([secret, log.includes(secret)]).toEqual([secret, false]);
+  }, 60_000);
+
+  it('says what the platform refuses in one line, by its code', async () => {
+    const settings = { ADMIN_TOKEN: 'a token that is wrong' };
+    expect(await refusalOf(['application', 'list'], settings)).toMatch(/INVALID_TOKEN|nothing answers/);
+  });
+
+  it('says that nothing answers', async () => {
+    const url = `http://127.0.0.1:${await freePort()}`;
+    for (const [args, settings] of [
+      [['application', 'list', '--url', url], {}],
+      [['application', 'list'], { ODOGRAPH_URL: url }],
+    ] as const) {
+      expect(await refusalOf(args, settings)).toBe(
+        `odograph: nothing answers at ${url} (ECONNREFUSED); does the platform run?\n`,
+      );
+    }
+  });
+
+  it('says where an admin token is looked for when there is none', async () => {
+    expect(await refusalOf(['application', 'list'], { DATA_DIR: '/nowhere' })).toContain('/nowhere/admin-token');
+  });
+
+  it.each([
+    [['application', 'create', '--nam', 'x'], '--nam'],
+    [['application', 'create'], '--name'],
+    [['application', 'create', '--name'], '--name'],
+    [['vehicle', 'create', '--app', 'x'], '--plate'],
+    [['user', 'grant', '--user', 'x'], '--vehicle'],
+    [['application', 'list', 'surplus'], 'surplus'],
+    [['quarantine', 'replay'], '--all'],
+    [['quarantine', 'replay', '1', '--all'], '--all'],
+    [['application', 'remove'], 'application list'],
+    [['nonsense'], '--help'],
+    [[], '--help'],
+    [['application', 'list', '--url', 'ftp://x'], '--url'],
+  ])('names what is wrong with %j', async (args, named) => {
+    expect(await refusalOf(args, { ADMIN_TOKEN: 'a token of sixteen' })).toContain(named);
+  });
+
+  it('explains every command on --help, of one group or one command too', async () => {
+    const all = await odograph(['--help']);
+    expect([all.status, all.stderr]).toEqual([0, '']);
+    for (const name of ['application create', 'user grant', 'vehicle create', 'device secret', 'quarantine replay']) {
+      expect(all.stdout).toContain(`odograph ${name}`);
+    }
+    const one = await odograph(['device', 'create', '--help']);
+    expect(one.stdout).toContain('--id');
+    expect(one.stdout).not.toContain('application create');
+  });
+});

@@ -1,0 +1,36 @@
+import { segment } from './admin-api.ts';
+import type { Command } from './command.ts';
+
+export const userCommands: readonly Command[] = [
+  {
+    name: 'user create',
+    summary: 'create a user of an application, who sees only granted vehicles',
+    required: ['app', 'username', 'password'],
+    flags: ['must-change'],
+    run: (api, { text, flags }) =>
+      api.post('users', {
+        appId: text.app,
+        username: text.username,
+        password: text.password,
+        mustChangePassword: flags.has('must-change'),
+      }),
+  },
+  {
+    name: 'user list',
+    summary: 'list the users of an application with the vehicles they are granted',
+    required: ['app'],
+    run: (api, { text }) => api.get('users', { appId: text.app }),
+  },
+  {
+    name: 'user grant',
+    summary: 'let a user see a vehicle',
+    required: ['user', 'vehicle'],
+    run: (api, { text }) => api.post(`users/${segment(text.user)}/vehicles`, { vehicleId: text.vehicle }),
+  },
+  {
+    name: 'user revoke',
+    summary: 'hide a vehicle from a user again',
+    required: ['user', 'vehicle'],
+    run: (api, { text }) => api.delete(`users/${segment(text.user)}/vehicles/${segment(text.vehicle)}`),
+  },
+];

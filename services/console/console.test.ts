@@ -1,0 +1,134 @@
+import { type EventEmitter, once } from 'node:events';
+import { openQueue } from '@odograph/queue/queues';
+import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { Worker } from 'bullmq';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { consoleService } from './service.ts';
+
+const planted = 'PLANTED-48.8566';
+let platform: TestPlatform;
+let admin: ApiClient;
+let connection: { redisUrl: string; prefix: string };
+
+beforeAll(async () => {
+  platform = await startTestPlatform([consoleService]);
+  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+  connection = { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX };
+});
+afterAll(() => platform?.stop());
+
+/** A job that failed with the planted text in everything a job can carry; its id. */
+async function plantFailedJob(name: 'uploads' | 'acknowledgements' | 'maintenance', data: object): Promise<string> {
+  const queue = openQueue(name, connection);
+  await queue.waitUntilReady();
+  const job = await queue.add(name, data as never, { attempts: 1 });
+  await job.log(planted);
+  const worker = new Worker(
+    name,
+    async (running) => {
+      await running.updateProgress({ seen: planted });
+      throw new Error(`could not store ${planted}`);
+    },
+    { connection: { url: connection.redisUrl }, prefix: connection.prefix },
+  );
+  await once(worker as unknown as EventEmitter, 'failed');
+  await worker.close();
+  await queue.close();
+  return job.id ?? '';
+}
+
+describe('the queue page', () => {
+  it('answers 401 to everything without the admin token, and asks a browser for it', async () => {
+    const stranger = createApiClient(platform.httpUrl);
+    for (const path of ['/', '/queues', '/queues/', '/queues/api/queues', '/queues/static/favicon-32x32.png']) {
+      const { status, headers, body } = await stranger.get(path);
+      expect([path, status]).toEqual([path, 401]);
+      expect(headers.get('www-authenticate')).toContain('Basic');
+      expect(JSON.stringify(body)).not.toContain('<html');
+    }
+    expect((await stranger.put('/queues/api/queues/maintenance/pause')).status).toBe(401);
+  });
+
+  it('is shown to operators, beside a start page with links to it', async () => {
+    expect((await admin.get('/')).body).toContain('href="/queues"');
+    expect((await admin.get('/queues')).body).toContain('Odograph queues');
+    const { body } = await admin.get('/queues/api/queues');
+    expect(body.queues.map(({ name }: { name: string }) => name).sort()).toEqual([
+      'acknowledgements',
+      'maintenance',
+      'uploads',
+    ]);
+  });
+
+  it('never shows a payload: not in data, progress, errors, logs or options', async () => {
+    const uploads = [{ deviceId: 'd1', receivedAtMs: 1, text: `{"latitude":"${planted}"}` }];
+    const upload = await plantFailedJob('uploads', { uploads, devices: 1, bytes: 32 });
+    const acknowledgement = await plantFailedJob('acknowledgements', {
+      deviceId: 'd1',
+      receivedAtMs: 1,
+      text: planted,
+    });
+    const maintenance = await plantFailedJob('maintenance', { task: 'compress', text: planted });
+    const jobs = { uploads: upload, acknowledgements: acknowledgement, maintenance };
+    for (const [name, id] of Object.entries(jobs)) {
+      for (const path of [
+        `?activeQueue=${name}&status=latest&page=1&jobsPerPage=10`,
+        `?activeQueue=${name}&status=failed&page=1&jobsPerPage=10`,
+        `/${name}/${id}`,
+        `/${name}/${id}/logs`,
+        `/${name}/${id}/flow`,
+        `/${name}/default-job-options`,
+        `/${name}/metrics`,
+        `/${name}/workers`,
+      ]) {
+        const { status, body } = await admin.get(`/queues/api/queues${path}`);
+        expect([path, status]).toEqual([path, 200]);
+        expect([path, JSON.stringify(body).includes(planted)]).toEqual([path, false]);
+      }
+    }
+    const { body } = await admin.get('/queues/api/queues?activeQueue=uploads&status=failed&page=1&jobsPerPage=10');
+    const { jobs: shown } = body.queues.find(({ name }: { name: string }) => name === 'uploads');
+    expect(shown).toHaveLength(1);
+    expect(shown[0]).toMatchObject({ id: upload, isFailed: true, data: { uploads: 1, devices: 1, bytes: 32 } });
+  });
+
+  it('cannot remove, edit or pause anything, and runs maintenance again on request only', async () => {
+    const upload = await plantFailedJob('uploads', { uploads: [], devices: 0, bytes: 0 });
+    const maintenance = await plantFailedJob('maintenance', { task: 'retain' });
+    const forbidden = [
+      `uploads/${upload}/retry`,
+      `uploads/${upload}/clean`,
+      'uploads/clean/failed',
+      'uploads/empty',
+      'uploads/obliterate',
+      'uploads/pause',
+      'acknowledgements/empty',
+      'acknowledgements/pause',
+      `maintenance/${maintenance}/clean`,
+      'maintenance/clean/failed',
+      'maintenance/obliterate',
+      'pause',
+    ];
+    for (const path of forbidden) {
+      const { status } = await admin.put(`/queues/api/queues/${path}`, {});
+      expect([path, [403, 405].includes(status)]).toEqual([path, true]);
+    }
+    const added = await admin.post('/queues/api/queues/uploads/add', { name: 'uploads', data: {} });
+    expect([403, 405]).toContain(added.status);
+    expect((await admin.get(`/queues/api/queues/uploads/${upload}`)).body.status).toBe('failed');
+    expect((await admin.put(`/queues/api/queues/maintenance/${maintenance}/retry`)).status).toBe(204);
+    expect((await admin.get(`/queues/api/queues/maintenance/${maintenance}`)).body.status).toBe('waiting');
+  });
+
+  it('says nothing of an error of its own', async () => {
+    const { body } = await admin.get('/queues/api/queues/none/1');
+    expect(JSON.stringify(body)).not.toMatch(/stack|node_modules/);
+  });
+
+  it('keeps the admin token to itself', async () => {
+    for (const path of ['/', '/queues', '/queues/api/queues', '/queues/api/redis/stats']) {
+      expect(JSON.stringify((await admin.get(path)).body)).not.toContain(testAdminToken);
+    }
+  });
+});

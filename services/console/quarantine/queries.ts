@@ -1,0 +1,108 @@
+import { Failure } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import { sql } from 'kysely';
+
+/** What the operator sees of a quarantined upload; its bytes stay in the database. */
+export interface QuarantinedUpload {
+  id: string;
+  deviceId: string;
+  receivedAt: string;
+  bytes: number;
+  faults: unknown[];
+  timesSeen: number;
+  resolvedAt: string | null;
+}
+
+export interface QuarantinedPayload {
+  id: number;
+  deviceId: string;
+  receivedAtMs: number;
+  payload: Buffer;
+}
+
+interface Row {
+  id: number;
+  device_id: string;
+  received_at: Date;
+  bytes: number;
+  faults: unknown;
+  times_seen: number;
+  resolved_at: Date | null;
+}
+
+function describe(row: Row): QuarantinedUpload {
+  return {
+    id: String(row.id),
+    deviceId: row.device_id,
+    receivedAt: row.received_at.toISOString(),
+    bytes: row.bytes,
+    faults: Array.isArray(row.faults) ? row.faults : [],
+    timesSeen: row.times_seen,
+    resolvedAt: row.resolved_at?.toISOString() ?? null,
+  };
+}
+
+function selectUploads(db: Database) {
+  return db
+    .selectFrom('quarantine')
+    .select(['id', 'device_id', 'received_at', 'faults', 'times_seen', 'resolved_at'])
+    .select(sql<number>`octet_length(payload)`.as('bytes'));
+}
+
+/** Quarantined uploads in the order of their ids, at most `limit` of them after the id `after`. */
+export async function listQuarantine(
+  db: Database,
+  { after, limit }: { after: number; limit: number },
+): Promise<QuarantinedUpload[]> {
+  const rows = await selectUploads(db).where('id', '>', after).orderBy('id').limit(limit).execute();
+  return rows.map(describe);
+}
+
+/** @throws Failure NOT_FOUND */
+export async function findQuarantined(db: Database, id: number): Promise<QuarantinedUpload> {
+  const row = await selectUploads(db).where('id', '=', id).executeTakeFirst();
+  if (!row) throw new Failure('NOT_FOUND', 'there is no quarantined upload with this id');
+  return describe(row);
+}
+
+function selectPayloads(db: Database, limit: number) {
+  return db
+    .selectFrom('quarantine')
+    .select(['id', 'device_id as deviceId', 'payload'])
+    .select(sql<number>`extract(epoch from received_at)::double precision * 1000`.as('receivedAtMs'))
+    .orderBy('id')
+    .limit(limit);
+}
+
+/** Payloads of these ids. */
+export async function findPayloads(db: Database, ids: readonly number[]): Promise<QuarantinedPayload[]> {
+  return selectPayloads(db, ids.length).where('id', 'in', ids).execute();
+}
+
+/** Payloads of unresolved uploads with ids after `after` up to `last`. */
+export async function findUnresolvedPayloads(
+  db: Database,
+  { after, last, limit }: { after: number; last: number; limit: number },
+): Promise<QuarantinedPayload[]> {
+  return selectPayloads(db, limit)
+    .where('resolved_at', 'is', null)
+    .where('id', '>', after)
+    .where('id', '<=', last)
+    .execute();
+}
+
+/** The newest id, 0 when the quarantine is empty. */
+export async function findLastId(db: Database): Promise<number> {
+  const row = await db
+    .selectFrom('quarantine')
+    .select(({ fn }) => fn.max('id').as('last'))
+    .executeTakeFirst();
+  return row?.last ?? 0;
+}
+
+/** Which of these ids do not exist. */
+export async function findMissing(db: Database, ids: readonly number[]): Promise<number[]> {
+  const rows = await db.selectFrom('quarantine').select('id').where('id', 'in', ids).execute();
+  const present = new Set(rows.map(({ id }) => id));
+  return ids.filter((id) => !present.has(id));
+}

@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import type { UploadBatch } from '@odograph/contracts/queues';
+import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { hashSecret } from '@odograph/runtime/secrets';
+import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { consoleService } from '../service.ts';
+
+const path = '/v1/x/admin/quarantine';
+const receivedAt = new Date('2026-01-02T03:04:05.678Z');
+let platform: TestPlatform;
+let admin: ApiClient;
+let queue: TypedQueue<'uploads'>;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([consoleService]);
+  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+  queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+  await queue.waitUntilReady();
+});
+afterAll(async () => {
+  await queue?.close();
+  await platform?.stop();
+});
+beforeEach(() => queue.drain());
+
+async function quarantine(payload: Buffer, resolvedAt: Date | null = null): Promise<{ id: string; deviceId: string }> {
+  const deviceId = `test-${randomUUID()}`;
+  const { id } = await platform.db
+    .insertInto('quarantine')
+    .values({
+      device_id: deviceId,
+      received_at: receivedAt,
+      payload,
+      payload_sha256: hashSecret(payload.toString('hex')),
+      faults: JSON.stringify([
+        { index: 0, reason: 'INVALID_FIELD', field: 'location', message: 'location is malformed' },
+      ]),
+      resolved_at: resolvedAt,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return { id: String(id), deviceId };
+}
+
+async function queued(): Promise<UploadBatch[]> {
+  return (await queue.getWaiting()).map(({ data }) => data);
+}
+
+describe('/v1/x/admin/quarantine', () => {
+  it('lists uploads with their faults page by page, and one by its id, without a byte of the payload', async () => {
+    const payload = Buffer.from('{"location":{"latitude":"48.8566"}}');
+    const { id, deviceId } = await quarantine(payload);
+    const { id: second } = await quarantine(Buffer.from([1, 2, 3]), receivedAt);
+    const described = {
+      id,
+      deviceId,
+      receivedAt: receivedAt.toISOString(),
+      bytes: payload.length,
+      faults: [{ index: 0, reason: 'INVALID_FIELD', field: 'location', message: 'location is malformed' }],
+      timesSeen: 1,
+      resolvedAt: null,
+    };
+    const page = await admin.get(`${path}?after=${Number(id) - 1}&limit=1`);
+    expect(page.body).toEqual({ quarantine: [described] });
+    expect((await admin.get(`${path}/${id}`)).body).toEqual(described);
+    const next = await admin.get(`${path}?after=${id}`);
+    expect(next.body.quarantine[0]).toMatchObject({ id: second, resolvedAt: receivedAt.toISOString() });
+    expect(JSON.stringify([page.body, next.body])).not.toContain('48.8566');
+  });
+
+  it('answers NOT_FOUND for an id that does not exist, 401 without the admin token', async () => {
+    for (const id of ['999999999999', 'none', '0', '%00', '9'.repeat(40)]) {
+      expect((await admin.get(`${path}/${id}`)).body.error).toBe('NOT_FOUND');
+    }
+    for (const answer of [
+      await createApiClient(platform.httpUrl).get(path),
+      await createApiClient(platform.httpUrl).post(`${path}/replay`, { all: true }),
+    ]) {
+      expect(answer.status).toBe(401);
+    }
+  });
+
+  it('replays given uploads byte for byte, with the time of their receipt and their quarantine id', async () => {
+    const [text, bytes] = [Buffer.from('\ufeff{"é":1}'), Buffer.from([0xff, 0x00, 0x80])];
+    const [first, second] = [await quarantine(text), await quarantine(bytes, receivedAt)];
+    const { status, body } = await admin.post(`${path}/replay`, { ids: [second.id, first.id, first.id] });
+    expect([status, body]).toEqual([200, { replayed: 2 }]);
+    const origin = { receivedAtMs: receivedAt.getTime() };
+    expect(await queued()).toEqual([
+      {
+        uploads: [
+          { ...origin, deviceId: first.deviceId, quarantineId: first.id, text: text.toString() },
+          { ...origin, deviceId: second.deviceId, quarantineId: second.id, base64: bytes.toString('base64') },
+        ],
+        devices: 2,
+        bytes: text.length + bytes.length,
+      },
+    ]);
+  });
+
+  it('replays all that are unresolved, and nothing else, in jobs of a bounded size', async () => {
+    const resolved = await quarantine(Buffer.from('resolved'), receivedAt);
+    const open = [];
+    for (let index = 0; index < 70; index += 1) open.push((await quarantine(Buffer.from(`open ${index}`))).id);
+    const { body } = await admin.post(`${path}/replay`, { all: true });
+    const batches = await queued();
+    const ids = batches.flatMap(({ uploads }) => uploads.map(({ quarantineId }) => quarantineId));
+    expect(body.replayed).toBe(ids.length);
+    expect(ids).toEqual(expect.arrayContaining(open));
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids).not.toContain(resolved.id);
+    expect(Math.max(...batches.map(({ uploads }) => uploads.length))).toBeLessThanOrEqual(32);
+  });
+
+  it('sends nothing when one of the ids does not exist, and names what is malformed', async () => {
+    const { id } = await quarantine(Buffer.from('kept'));
+    const missing = await admin.post(`${path}/replay`, { ids: [id, '999999999999'] });
+    expect([missing.status, missing.body.error]).toEqual([404, 'NOT_FOUND']);
+    for (const body of [{}, { ids: [id], all: true }, { ids: [] }, { ids: ['x'] }, { ids: 'x' }, { all: false }]) {
+      const answer = await admin.post(`${path}/replay`, body);
+      expect([answer.status, answer.body.error]).toEqual([400, 'INVALID_PARAMETER']);
+      expect(answer.body.field).toMatch(/^(ids|all)/);
+    }
+    expect(await queued()).toEqual([]);
+  });
+});

@@ -1,0 +1,86 @@
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import type { Http } from '@odograph/http/http';
+import { answers } from '@odograph/http/schemas';
+import Type from 'typebox';
+import { findQuarantined, listQuarantine } from './queries.ts';
+import { type ReplayTarget, replayUnresolved, replayUploads } from './replay.ts';
+
+const adminRoute = { tags: ['operators'], security: [{ adminToken: [] }] };
+const idPattern = '^[1-9][0-9]{0,14}$';
+const Id = Type.String({ pattern: idPattern });
+
+const Fault = Type.Object({
+  index: Type.Union([Type.Integer(), Type.Null()], { description: 'of the reading, null for the upload as a whole' }),
+  reason: Type.String(),
+  field: Type.Optional(Type.String()),
+  message: Type.Optional(Type.String()),
+});
+const Quarantined = Type.Object({
+  id: Type.String(),
+  deviceId: Type.String(),
+  receivedAt: Type.String(),
+  bytes: Type.Integer(),
+  faults: Type.Array(Fault),
+  timesSeen: Type.Integer(),
+  resolvedAt: Type.Union([Type.String(), Type.Null()]),
+});
+
+function addLookRoutes(http: Http, db: Database): void {
+  http.get(
+    '/v1/x/admin/quarantine',
+    {
+      schema: {
+        ...adminRoute,
+        summary: 'List uploads of which something could not be stored, with the reasons',
+        querystring: Type.Object({
+          limit: Type.Integer({ minimum: 1, maximum: 10_000, default: 1000 }),
+          after: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
+        }),
+        response: answers(Type.Object({ quarantine: Type.Array(Quarantined) })),
+      },
+    },
+    async ({ query }) => ({ quarantine: (await listQuarantine(db, query)) as Type.Static<typeof Quarantined>[] }),
+  );
+
+  http.get(
+    '/v1/x/admin/quarantine/:id',
+    {
+      schema: {
+        ...adminRoute,
+        summary: 'One quarantined upload',
+        params: Type.Object({ id: Type.String() }),
+        response: answers(Quarantined, 'NOT_FOUND'),
+      },
+    },
+    async ({ params: { id } }) => {
+      if (!new RegExp(idPattern).test(id))
+        throw new Failure('NOT_FOUND', 'there is no quarantined upload with this id');
+      return (await findQuarantined(db, Number(id))) as Type.Static<typeof Quarantined>;
+    },
+  );
+}
+
+/** The operator's routes for quarantined uploads: look at the reasons, and send them through ingest again. */
+export function addQuarantineRoutes(http: Http, db: Database, target: ReplayTarget): void {
+  addLookRoutes(http, db);
+  http.post(
+    '/v1/x/admin/quarantine/replay',
+    {
+      schema: {
+        ...adminRoute,
+        summary: 'Send quarantined uploads through ingest again: the given ones, or all that are unresolved',
+        body: Type.Object({
+          ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 10_000 })),
+          all: Type.Optional(Type.Literal(true)),
+        }),
+        response: answers(Type.Object({ replayed: Type.Integer() }), 'NOT_FOUND'),
+      },
+    },
+    async ({ body: { ids, all } }) => {
+      if ((ids === undefined) === (all === undefined)) throw invalidParameter('ids', 'or all is needed, not both');
+      if (ids === undefined) return { replayed: await replayUnresolved(db, target) };
+      return { replayed: await replayUploads(db, target, ids.map(Number)) };
+    },
+  );
+}
