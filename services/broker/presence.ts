@@ -25,6 +25,7 @@ export class Presence {
   readonly #key: string;
   readonly #connected: Gauge;
   readonly #live = new Map<string, DeviceSession>();
+  readonly #onReady = (): void => void this.#writeAll().catch(() => undefined);
   #connections = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -57,10 +58,9 @@ export class Presence {
 
   /** Writes everything now if Redis is there, and whenever it comes back. */
   async start(): Promise<void> {
-    const write = async (): Promise<void> => this.#writeAll().catch(() => undefined);
-    this.#redis.on('ready', () => void write());
+    this.#redis.on('ready', this.#onReady);
     this.#timer = setInterval(() => void this.#refresh().catch(() => undefined), refreshMs);
-    if (this.#redis.status === 'ready') await write();
+    if (this.#redis.status === 'ready') await this.#writeAll().catch(() => undefined);
   }
 
   /** Resolves when the session is in Redis, or it is clear that it will not be there soon. */
@@ -75,7 +75,7 @@ export class Presence {
   /** The broker is gone at once, not when its key expires. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
-    this.#redis.removeAllListeners('ready');
+    this.#redis.off('ready', this.#onReady);
     if (this.#redis.status === 'ready') await this.#redis.del(this.#brokerKey);
   }
 

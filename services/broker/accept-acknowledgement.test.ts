@@ -1,0 +1,46 @@
+import type { QueuedAcknowledgement } from '@odograph/contracts/queues';
+import { deviceTopic } from '@odograph/contracts/topics';
+import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { connectDevice } from '@odograph/simulator/device-connection';
+import { createDevice } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { maximumAcknowledgementBytes } from './accept-acknowledgement.ts';
+import { brokerService } from './service.ts';
+
+let platform: TestPlatform;
+let queue: TypedQueue<'acknowledgements'>;
+beforeAll(async () => {
+  platform = await startTestPlatform([brokerService]);
+  const { REDIS_URL, QUEUE_PREFIX } = platform.config;
+  queue = openQueue('acknowledgements', { redisUrl: REDIS_URL, prefix: QUEUE_PREFIX });
+});
+afterAll(async () => {
+  await queue.close();
+  await platform.stop();
+});
+
+async function queued(device: string): Promise<QueuedAcknowledgement[]> {
+  const jobs = await queue.getJobs(['wait'], 0, -1, true);
+  return jobs.map(({ data }) => data).filter(({ deviceId }) => deviceId === device);
+}
+
+it('has an acknowledgement in the queue, as it was sent, when its PUBACK arrives', async () => {
+  const identity = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, identity);
+  await device.acknowledge({ id: 'c-1', ok: true, status: 'CLOSED' });
+  const [acknowledgement] = await queued(identity.deviceId);
+  expect(acknowledgement?.text).toBe('{"id":"c-1","ok":true,"status":"CLOSED"}');
+  await device.close();
+});
+
+it('drops what can be no acknowledgement, and keeps the connection', async () => {
+  const identity = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const topic = deviceTopic(identity.deviceId, 'acks');
+  await device.client.publishAsync(topic, 'x'.repeat(maximumAcknowledgementBytes + 1), { qos: 1 });
+  await device.client.publishAsync(topic, Buffer.from([0xff, 0xfe]), { qos: 1 });
+  await device.client.publishAsync(topic, 'y'.repeat(maximumAcknowledgementBytes), { qos: 1 });
+  expect((await queued(identity.deviceId)).map(({ text }) => text[0])).toEqual(['y']);
+  await device.close();
+});

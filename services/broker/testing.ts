@@ -1,0 +1,150 @@
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { connect, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { QueuedUpload } from '@odograph/contracts/queues';
+import { commandAccount } from '@odograph/contracts/service-accounts';
+import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import type { ResolvedConfig } from '@odograph/runtime/config';
+import { createLogger } from '@odograph/runtime/logger';
+import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import { deriveSecret } from '@odograph/runtime/secrets';
+import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
+import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
+import { testAdminToken } from '@odograph/testkit/test-platform';
+
+/** What the tests of the broker need beside testkit: a Redis to kill, a look into the queue, bytes as they are. */
+
+export const hasRedisServer = spawnSync('redis-server', ['--version']).status === 0;
+
+export interface OwnRedis {
+  readonly url: string;
+  /** Ends it as a power cut would. */
+  kill(): Promise<void>;
+  restart(): Promise<void>;
+  remove(): Promise<void>;
+}
+
+/** A durable Redis server of one test's own. */
+export async function startOwnRedis(): Promise<OwnRedis> {
+  const directory = await mkdtemp(join(tmpdir(), 'odograph-redis-'));
+  let server: RedisServer | undefined = await spawnRedis(directory);
+  const { url, port } = server;
+  const kill = async (): Promise<void> => {
+    await server?.end('SIGKILL');
+    server = undefined;
+  };
+  return {
+    url,
+    kill,
+    async restart() {
+      server = await spawnRedis(directory, port);
+    },
+    async remove() {
+      await kill();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A connection to Redis that has been made. */
+export async function openRedis(url: string): Promise<Redis> {
+  const redis = connectRedis(url, createLogger('silent'));
+  await once(redis, 'ready');
+  return redis;
+}
+
+export function openUploads(config: ResolvedConfig): TypedQueue<'uploads'> {
+  return openQueue('uploads', { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX });
+}
+
+/** Every upload that waits in the queue, oldest first. */
+export async function queuedUploads(queue: TypedQueue<'uploads'>): Promise<QueuedUpload[]> {
+  const jobs = await queue.getJobs(['wait'], 0, -1, true);
+  return jobs.flatMap(({ data }) => data.uploads);
+}
+
+export const commandSecret = deriveSecret(testAdminToken, commandAccount);
+
+/** A session of the command service. */
+export function connectCommandService(mqttUrl: string): Promise<DeviceConnection> {
+  const clientId = `${commandAccount}-${process.pid}`;
+  return connectDevice(mqttUrl, { deviceId: commandAccount, secret: commandSecret }, { clientId });
+}
+
+/** The packet numbers of the PUBLISHes sent and of the PUBACKs received, in their order. */
+export function watchPubacks({ client }: DeviceConnection): { sent: number[]; received: number[] } {
+  const sent: number[] = [];
+  const received: number[] = [];
+  client.on('packetsend', (packet) => {
+    if (packet.cmd === 'publish') sent.push(packet.messageId ?? 0);
+  });
+  client.on('packetreceive', (packet) => {
+    if (packet.cmd === 'puback') received.push(packet.messageId ?? 0);
+  });
+  return { sent, received };
+}
+
+/** Resolves when the connection of a device has ended. */
+export function closed({ client }: DeviceConnection): Promise<unknown> {
+  return client.connected
+    ? new Promise((resolve) => client.once('close', () => resolve(undefined)))
+    : Promise.resolve();
+}
+
+function text(value: string): Buffer {
+  const bytes = Buffer.from(value);
+  return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 0xff]), bytes]);
+}
+
+/** One MQTT packet of a type and flags around a body [MQTT-2.2]. */
+export function packet(header: number, ...body: Buffer[]): Buffer {
+  const bytes = Buffer.concat(body);
+  const length: number[] = [];
+  let rest = bytes.length;
+  do {
+    const byte = rest % 128;
+    rest = Math.floor(rest / 128);
+    length.push(rest > 0 ? byte | 0x80 : byte);
+  } while (rest > 0);
+  return Buffer.concat([Buffer.from([header, ...length]), bytes]);
+}
+
+export interface ConnectFields {
+  clientId: string;
+  username: string;
+  password: string;
+  will?: { topic: string; payload: string };
+}
+
+/** A CONNECT of MQTT 3.1.1 with a clean session [MQTT-3.1]; a will is of QoS 1 and retained. */
+export function connectPacket({ clientId, username, password, will }: ConnectFields): Buffer {
+  const flags = 0xc2 | (will ? 0x2c : 0);
+  const wills = will ? [text(will.topic), text(will.payload)] : [];
+  const header = Buffer.concat([text('MQTT'), Buffer.from([4, flags, 0, 60])]);
+  return packet(0x10, header, text(clientId), ...wills, text(username), text(password));
+}
+
+/** A PUBLISH of QoS 1. */
+export function publishPacket(topic: string, messageId: number, payload: Buffer): Buffer {
+  return packet(0x32, text(topic), Buffer.from([messageId >> 8, messageId & 0xff]), payload);
+}
+
+export async function openSocket(mqttUrl: string): Promise<Socket> {
+  const { hostname, port } = new URL(mqttUrl);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  return socket;
+}
+
+/** The return code of the CONNACK that a CONNECT is answered with. */
+export async function connackOf(mqttUrl: string, fields: ConnectFields): Promise<number | undefined> {
+  const socket = await openSocket(mqttUrl);
+  socket.write(connectPacket(fields));
+  const [answer] = (await once(socket, 'data')) as [Buffer];
+  socket.destroy();
+  return answer[3];
+}
