@@ -20,7 +20,13 @@ export interface QueueConnection {
 
 /** Opens a queue to add jobs to; the caller closes it. Adding fails at once while Redis is away. */
 export function openQueue<Name extends QueueName>(name: Name, { redisUrl, prefix }: QueueConnection): TypedQueue<Name> {
-  const connection = { url: redisUrl, enableOfflineQueue: false, retryStrategy: reconnectDelayMs };
+  const connection = {
+    url: redisUrl,
+    enableOfflineQueue: false,
+    retryStrategy: reconnectDelayMs,
+    // A connection that was cut without a word is given up, and what it still owed an answer is sent again.
+    socketTimeout: silenceMs,
+  };
   const queue = new Queue(name, { connection, prefix, defaultJobOptions: keptJobs });
   queue.on('error', () => undefined);
   return queue as unknown as TypedQueue<Name>;
@@ -31,6 +37,7 @@ export function retryDelayMs(attempt: number): number {
   return Math.min(200 * 2 ** Math.min(attempt - 1, 10), 15_000);
 }
 
+const silenceMs = 5000;
 const reconnectDelayMs = (attempt: number): number => Math.min(attempt * 50, 1000);
 
 export interface WorkOptions<Name extends QueueName> extends QueueConnection {

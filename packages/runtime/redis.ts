@@ -13,6 +13,8 @@ export function connectRedis(url: string, logger: Logger): Redis {
     maxRetriesPerRequest: null,
     retryStrategy: (attempt) => Math.min(attempt * 50, 1000),
     lazyConnect: false,
+    // A connection that was cut without a word is given up.
+    socketTimeout: 5000,
   });
   redis.on('error', (error: Error) => logger.debug({ err: error }, 'Redis connection'));
   return redis;

@@ -13,6 +13,7 @@ import {
   openUploads,
   queuedUploads,
   startOwnRedis,
+  startSilentLine,
 } from './testing.ts';
 
 describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
@@ -100,6 +101,20 @@ describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
     }
     expect(await queued(platform, identity.deviceId)).toEqual(range(0, 600));
     await eventually(async () => expect((await health(platform)).status).toBe(200));
+  });
+
+  it('gives up a connection to Redis that has gone silent, and loses nothing with it', async () => {
+    const line = await startSilentLine(redis.url);
+    undo.push(() => line.close());
+    const platform = await start({ REDIS_URL: line.url });
+    const identity = await createDevice(platform.db);
+    const device = await connectDevice(platform.mqttUrl, identity);
+    const acknowledged: number[] = [];
+    await device.upload({ timestamp: 0 });
+    line.silence();
+    upload(device, [1, 2, 3], acknowledged);
+    await eventually(async () => expect(acknowledged).toEqual([1, 2, 3]), 15_000);
+    expect(await queued(platform, identity.deviceId)).toEqual([0, 1, 2, 3]);
   });
 
   it('starts and lets devices in without Redis, and takes their uploads when it comes', async () => {

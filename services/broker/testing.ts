@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { QueuedUpload } from '@odograph/contracts/queues';
@@ -45,6 +45,31 @@ export async function startOwnRedis(): Promise<OwnRedis> {
     async remove() {
       await kill();
       await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A way to Redis whose connections can fall silent, as when a cable is pulled; later ones work. */
+export async function startSilentLine(redisUrl: string) {
+  const { hostname, port } = new URL(redisUrl);
+  let open: Socket[] = [];
+  const server = createServer((socket) => {
+    const beyond = connect(Number(port), hostname);
+    open.push(socket, beyond);
+    for (const end of [socket, beyond]) end.on('error', () => undefined);
+    socket.pipe(beyond);
+    beyond.pipe(socket);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    silence(): void {
+      for (const end of open.splice(0)) end.unpipe().pause();
+    },
+    async close(): Promise<void> {
+      server.close();
+      for (const end of open) end.destroy();
+      open = [];
     },
   };
 }
