@@ -6,6 +6,8 @@ import { hasEnded, type Outcome } from './rules.ts';
 export interface CommandEnd extends Outcome {
   readonly id: string;
   readonly vehicleId: number;
+  /** The one command whose turn it is now; without it each that waits looks for itself. */
+  readonly nextId?: string;
 }
 
 /** Waits for what happens to one command and to the vehicle whose turn it waits for. */
@@ -13,7 +15,7 @@ export interface Watch {
   /** The end of the command, once it was heard. */
   end(): CommandEnd | undefined;
   /**
-   * Resolves when something of the vehicle ended since the last call, or after `milliseconds`.
+   * Resolves when the command ended or its turn may have come since the last call, or after `milliseconds`.
    * @returns whether something was heard
    */
   changed(milliseconds: number): Promise<boolean>;
@@ -55,6 +57,7 @@ function createWatcher(commandId: string, stop: () => void): Watcher {
     watch: { end: () => ended, changed, stop },
     hear(end) {
       if (end.id === commandId) ended = end;
+      else if (end.nextId !== undefined && end.nextId !== commandId) return;
       heard = true;
       wake?.();
     },
@@ -89,8 +92,8 @@ export function openCommandEvents(redisUrl: string, prefix: string, logger: Logg
 
   return {
     announce(ends) {
-      for (const { id, vehicleId, state, cause, status, reason } of ends) {
-        const text = JSON.stringify({ id, vehicleId, state, cause, status, reason });
+      for (const { id, vehicleId, state, cause, status, reason, nextId } of ends) {
+        const text = JSON.stringify({ id, vehicleId, state, cause, status, reason, nextId });
         publisher.publish(channel, text).catch((error: unknown) => logger.debug({ err: error }, 'not announced'));
       }
     },

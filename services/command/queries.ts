@@ -70,6 +70,8 @@ export interface Command extends Outcome {
   readonly expiresAt: number;
   /** By the database's clock; negative when the time is over. */
   readonly remainingMs: number;
+  /** The command whose turn comes with the end of this one, where that is known. */
+  readonly nextId?: string;
 }
 
 interface CommandRow {
@@ -83,10 +85,13 @@ interface CommandRow {
   reason: string | null;
   expires_at: Date;
   remaining_ms: number;
+  next_id?: string | null;
 }
 
 const columns = sql`id, vehicle_id, device_id, action, state, cause, status, reason, expires_at,
   (extract(epoch from expires_at - clock_timestamp()) * 1000)::float8 as remaining_ms`;
+const nextId = sql`(select next.id from command next where next.vehicle_id = command.vehicle_id
+  and next.state = 'pending' and next.id <> command.id order by next.position limit 1) as next_id`;
 const active = sql`state in ('pending', 'sent')`;
 
 function toCommand(row: CommandRow): Command {
@@ -101,6 +106,7 @@ function toCommand(row: CommandRow): Command {
     ...(row.cause === null ? {} : { cause: row.cause }),
     ...(row.status === null ? {} : { status: row.status }),
     ...(row.reason === null ? {} : { reason: row.reason }),
+    ...(typeof row.next_id === 'string' ? { nextId: row.next_id } : {}),
   };
 }
 
@@ -196,12 +202,16 @@ export async function markSent(db: Database, id: string): Promise<Command | unde
   }
 }
 
-const ending = (cause: string | undefined, condition: RawBuilder<unknown>) => sql<CommandRow>`
+const ending = (
+  cause: string | undefined,
+  condition: RawBuilder<unknown>,
+  returned: RawBuilder<unknown>,
+) => sql<CommandRow>`
   update command set ended_at = clock_timestamp(),
     state = case state when 'sent' then 'unknown' else 'expired' end,
     cause = coalesce(${cause ?? null}::text, case state when 'sent' then 'NO_ACKNOWLEDGEMENT' else 'VEHICLE_BUSY' end)
   where ${active} and ${condition}
-  returning ${columns}`;
+  returning ${returned}`;
 
 /**
  * sent -> unknown, pending -> expired.
@@ -209,13 +219,13 @@ const ending = (cause: string | undefined, condition: RawBuilder<unknown>) => sq
  * @returns undefined when it had ended before
  */
 export async function endCommand(db: Database, id: string, cause?: string): Promise<Command | undefined> {
-  return (await commands(db, ending(cause, sql`id = ${id}`)))[0];
+  return (await commands(db, ending(cause, sql`id = ${id}`, sql`${columns}, ${nextId}`)))[0];
 }
 
 /** Ends the commands whose time is over, of one vehicle or of all. @returns those that it ended */
 export async function endOverdueCommands(db: Database, vehicleId?: number): Promise<Command[]> {
   const ofVehicle = vehicleId === undefined ? sql`true` : sql`vehicle_id = ${vehicleId}`;
-  return commands(db, ending(undefined, sql`expires_at <= clock_timestamp() and ${ofVehicle}`));
+  return commands(db, ending(undefined, sql`expires_at <= clock_timestamp() and ${ofVehicle}`, columns));
 }
 
 /**
@@ -232,7 +242,7 @@ export async function acknowledgeCommand(
     sql`update command set state = ${ok ? 'acknowledged' : 'refused'}, cause = ${ok ? null : 'REFUSED'},
         status = ${status ?? null}, reason = ${reason ?? null}, ended_at = clock_timestamp()
       where id = ${id} and device_id = ${deviceId} and state in ('sent', 'unknown')
-      returning ${columns}`,
+      returning ${columns}, ${nextId}`,
   );
   return acknowledged[0];
 }

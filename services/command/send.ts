@@ -31,7 +31,6 @@ async function requireUnchanged(path: CommandPath, order: Order, deviceId: strin
 }
 
 async function markSentInTurn(path: CommandPath, order: Order, command: Command): Promise<Command | undefined> {
-  path.events.announce(await endOverdueCommands(path.db, command.vehicleId));
   if (!(await isNext(path.db, command.id))) return undefined;
   await requireUnchanged(path, order, command.deviceId);
   return markSent(path.db, command.id);
@@ -51,10 +50,12 @@ export async function awaitTurn(
 ): Promise<Command | undefined> {
   const reservedMs = path.ackTimeoutMs * reservedShare;
   try {
-    while (!watch.end() && deadline.remainingMs() > reservedMs) {
+    for (let heard = false; !watch.end() && deadline.remainingMs() > reservedMs; ) {
+      // Nobody tells of a command whose process is gone.
+      if (!heard) path.events.announce(await endOverdueCommands(path.db, command.vehicleId));
       const sent = await markSentInTurn(path, order, command);
       if (sent) return sent;
-      await watch.changed(Math.min(Math.max(deadline.remainingMs() - reservedMs, 0), pollMs));
+      heard = await watch.changed(Math.min(Math.max(deadline.remainingMs() - reservedMs, 0), pollMs));
     }
     return undefined;
   } catch (error) {
