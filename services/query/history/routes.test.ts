@@ -139,20 +139,22 @@ describe('readings', () => {
   });
 
   it('answer the same from compressed chunks', async () => {
-    await series(first, 500);
-    await series(second, 500);
-    const paths = [`/v1/vehicles/history?${window}`, `/v1/vehicle/${first.id}/history?${window}&offset=100&limit=50`];
-    const before = await Promise.all(paths.map((path) => read(path)));
-    await sql`select compress_chunk(chunk) from show_chunks('reading') as chunk`.execute(platform.db);
-    try {
-      const compressed = await sql`select 1 from timescaledb_information.chunks where is_compressed`.execute(
-        platform.db,
-      );
-      expect(compressed.rows).not.toEqual([]);
-      expect(await Promise.all(paths.map((path) => read(path)))).toEqual(before);
-    } finally {
-      await sql`select decompress_chunk(chunk) from show_chunks('reading') as chunk`.execute(platform.db);
+    const day = '2025-10-01';
+    for (const { id } of [first, second]) {
+      await storeSeries(platform.db, { applicationId: application.id, vehicleId: id, start: day, count: 500 });
     }
+    const all = `/v1/vehicles/history?from=${day}&until=2025-10-02`;
+    const paths = [
+      all,
+      `${all}&offset=333&limit=7`,
+      `/v1/vehicle/${first.id}/history?from=${day}&until=2025-10-02&limit=50`,
+    ];
+    const before = await Promise.all(paths.map((path) => read(path)));
+    expect(before.map(({ readings }) => readings.length)).toEqual([1000, 7, 50]);
+    const { rows } = await sql`select compress_chunk(chunk)
+      from show_chunks('reading', older_than => '2025-10-02'::timestamptz) as chunk`.execute(platform.db);
+    expect(rows).toHaveLength(1);
+    expect(await Promise.all(paths.map((path) => read(path)))).toEqual(before);
   });
 });
 
