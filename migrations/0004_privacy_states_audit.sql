@@ -49,6 +49,26 @@ create table audit (
   sha256 bytea not null,
   primary key (chain, position)
 );
+-- What the hash of a row is over, beside the hash of the row before; jsonb writes equal values in one way.
+create function audit_content(row_of audit) returns text language sql stable as $$
+  select jsonb_build_array(row_of.chain, row_of.position, to_char(row_of.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US'),
+    row_of.actor, row_of.address, row_of.action, row_of.subject, row_of.details, row_of.outcome)::text
+$$;
+-- Adds a row to its chain; until the end of the transaction others wait who add to the same chain.
+create function append_audit(
+  to_chain integer, actor text, address text, action text, subject text, details jsonb, outcome text
+) returns void language plpgsql as $$
+declare
+  last audit_chain;
+  added audit;
+begin
+  insert into audit_chain (chain) values (to_chain) on conflict do nothing;
+  select * into last from audit_chain where chain = to_chain for update;
+  added := (to_chain, last.length + 1, clock_timestamp(), actor, address, action, subject, details, outcome, '\x');
+  added.sha256 := sha256(last.head_sha256 || convert_to(audit_content(added), 'UTF8'));
+  insert into audit select added.*;
+  update audit_chain set length = added.position, head_sha256 = added.sha256 where chain = to_chain;
+end $$;
 create function refuse_change() returns trigger language plpgsql as $$
 begin
   raise exception 'rows of % are only ever added', tg_table_name;

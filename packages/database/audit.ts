@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 
 /** The chain of what the operator does to no application in particular. */
@@ -21,33 +21,11 @@ export interface AuditEntry {
   outcome: string;
 }
 
-interface AuditRow extends Required<AuditEntry> {
-  position: number;
-  at: string;
-  sha256: Buffer;
-}
-
-/** Sorted keys, so that the text is the same after a way through jsonb. */
-function canonical(details: AuditEntry['details']): string {
-  const entries = Object.entries(details ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
-  return JSON.stringify(entries);
-}
-
-/** The hash of a row, over its own content and the hash of the row before. */
-function chainHash(previous: Buffer, row: Omit<AuditRow, 'sha256'>): Buffer {
-  const { chain, position, at, actor, address, action, subject, outcome } = row;
-  const content = JSON.stringify([
-    chain,
-    position,
-    at,
-    actor,
-    address,
-    action,
-    subject,
-    canonical(row.details),
-    outcome,
-  ]);
-  return createHash('sha256').update(previous).update(content).digest();
+/** The row as SQL that adds it, to be part of a statement that changes what it tells of. */
+export function auditCall(entry: AuditEntry): RawBuilder<unknown> {
+  const { chain, actor, address, action, subject, details, outcome } = entry;
+  return sql`append_audit(${chain}::integer, ${actor}::text, ${address}::text, ${action}::text, ${subject}::text,
+    ${JSON.stringify(details ?? {})}::jsonb, ${outcome}::text)`;
 }
 
 /**
@@ -55,19 +33,13 @@ function chainHash(previous: Buffer, row: Omit<AuditRow, 'sha256'>): Buffer {
  * transaction others wait who add to the same chain.
  */
 export async function appendAudit(db: Database, entry: AuditEntry): Promise<void> {
-  await sql`insert into audit_chain (chain) values (${entry.chain}) on conflict do nothing`.execute(db);
-  const { rows } = await sql<{ length: number; head: Buffer; at: string }>`
-    select length, head_sha256 as head, to_char(clock_timestamp() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at
-    from audit_chain where chain = ${entry.chain} for update`.execute(db);
-  const [last] = rows;
-  if (!last) throw new Error('the audit chain is missing');
-  const row = { ...entry, details: entry.details ?? {}, position: last.length + 1, at: last.at };
-  const sha256 = chainHash(last.head, row);
-  await sql`insert into audit (chain, position, at, actor, address, action, subject, details, outcome, sha256)
-    values (${row.chain}, ${row.position}, ${row.at}::timestamptz, ${row.actor}, ${row.address}, ${row.action},
-      ${row.subject}, ${JSON.stringify(row.details)}::jsonb, ${row.outcome}, ${sha256})`.execute(db);
-  await sql`update audit_chain set length = ${row.position}, head_sha256 = ${sha256}
-    where chain = ${row.chain}`.execute(db);
+  await sql`select ${auditCall(entry)}`.execute(db);
+}
+
+interface ChainRow {
+  position: number;
+  content: string;
+  sha256: Buffer;
 }
 
 /** What verification found in one chain: `fault` names the first row that is not as it was written. */
@@ -81,12 +53,15 @@ export interface ChainVerdict {
 
 const pageLength = 1000;
 
-async function readRows(db: Database, chain: number, after: number): Promise<AuditRow[]> {
-  const { rows } = await sql<AuditRow>`
-    select chain, position, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, actor, address,
-      action, subject, details, outcome, sha256
+async function readRows(db: Database, chain: number, after: number): Promise<ChainRow[]> {
+  const { rows } = await sql<ChainRow>`select position, audit_content(audit) as content, sha256
     from audit where chain = ${chain} and position > ${after} order by position limit ${pageLength}`.execute(db);
   return rows;
+}
+
+/** Recomputed here and not by the database, which is what is being checked. */
+function chainHash(previous: Buffer, content: string): Buffer {
+  return createHash('sha256').update(previous).update(content).digest();
 }
 
 async function verifyChain(db: Database, chain: number, length: number, head: Buffer): Promise<ChainVerdict> {
@@ -99,7 +74,8 @@ async function verifyChain(db: Database, chain: number, length: number, head: Bu
       position += 1;
       if (row.position !== position) return { ...verdict, fault: { position, reason: 'MISSING' } };
       if (position > length) return { ...verdict, fault: { position, reason: 'NOT_IN_CHAIN' } };
-      if (!chainHash(previous, row).equals(row.sha256)) return { ...verdict, fault: { position, reason: 'CHANGED' } };
+      if (!chainHash(previous, row.content).equals(row.sha256))
+        return { ...verdict, fault: { position, reason: 'CHANGED' } };
       previous = row.sha256;
     }
     if (rows.length < pageLength) break;
