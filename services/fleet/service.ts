@@ -15,6 +15,7 @@ import { limitAttempts } from './attempts.ts';
 import { addLoginRoute, addRefreshRoute } from './auth/routes.ts';
 import { addDeviceRoutes } from './devices/routes.ts';
 import { addPasswordRoutes } from './password/routes.ts';
+import { registerRegistration } from './registration/register.ts';
 
 function openFleetDatabase(host: ServiceHost<Http>) {
   const db = openDatabase({ url: host.config.DATABASE_URL, name: 'fleet', size: host.config.DATABASE_POOL_SIZE });
@@ -67,6 +68,7 @@ export const fleetService: Service<Http> = {
       addSecretRoute(forOperators, db, closeSession);
       addLinkRoutes(forOperators, db);
     });
+    await registerRegistration(host, db);
 
     return {
       async health() {

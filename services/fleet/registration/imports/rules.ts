@@ -1,0 +1,62 @@
+import type { Fields } from '../fields.ts';
+import { type Fault, readFields } from '../read-fields.ts';
+import { subjectOfFields } from '../subject.ts';
+
+/** A row of a file: its record, or why whoever read the file could not read the row. */
+export interface ImportRow {
+  line: number;
+  record?: unknown;
+  fault?: string;
+}
+
+export interface LineFault extends Fault {
+  line: number;
+}
+
+/** One row can have a fault in each of its fields; more than this is no help. */
+const maximumFaultsPerRow = 20;
+const maximumNameLength = 128;
+
+function readRow({ record, fault }: ImportRow): { fields: Fields; faults: Fault[] } {
+  if (fault !== undefined) return { fields: new Map(), faults: [{ field: '', message: fault }] };
+  const read = readFields(record);
+  if (read.faults.length > 0) return read;
+  const { vin, plate } = subjectOfFields(read.fields);
+  if (vin !== undefined || plate !== undefined) return read;
+  return { ...read, faults: [{ field: 'certificate.plate', message: 'is missing, and there is no certificate.vin' }] };
+}
+
+/** What makes two records records of the same vehicle. */
+function identityOf(fields: Fields): string {
+  const { vin, plate } = subjectOfFields(fields);
+  return vin ?? plate ?? '';
+}
+
+/**
+ * Reads the rows of a part of a file. A row with a fault is not imported at all; of several rows for one vehicle the
+ * last counts.
+ */
+export function readRows(rows: readonly ImportRow[]): { records: Fields[]; faults: LineFault[]; badRows: number } {
+  const records = new Map<string, Fields>();
+  const faults: LineFault[] = [];
+  let badRows = 0;
+  for (const row of rows) {
+    const read = readRow(row);
+    if (read.faults.length > 0) {
+      badRows += 1;
+      for (const { field, message } of read.faults.slice(0, maximumFaultsPerRow)) {
+        faults.push({ line: row.line, field: storable(field), message });
+      }
+      continue;
+    }
+    const identity = identityOf(read.fields);
+    // Inserted anew, so that the order of the rows is the order of the records.
+    records.delete(identity);
+    records.set(identity, read.fields);
+  }
+  return { records: [...records.values()], faults, badRows };
+}
+
+function storable(name: string): string {
+  return name.slice(0, maximumNameLength).replace(/[\0\p{Surrogate}]/gu, '');
+}

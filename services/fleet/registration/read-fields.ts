@@ -1,0 +1,120 @@
+import { type Fields, type FieldValue, fieldType, fullPath, isMissing, maximumTires } from './fields.ts';
+import { normalizePlate } from './vin/plate.ts';
+import { normalizeVin } from './vin/vin.ts';
+
+/** Why a field of a row cannot be used; `field` is as the row names it, empty for the whole row. */
+export interface Fault {
+  field: string;
+  message: string;
+}
+
+/** A value that is read, or why it cannot be. */
+type Read = { value: FieldValue } | { fault: string };
+
+const maximumTextLength = 256;
+const maximumNumber = 1e9;
+const words = new Map([
+  ...['true', '1', 'yes', 'oui', 'vrai'].map((word) => [word, true] as const),
+  ...['false', '0', 'no', 'non', 'faux'].map((word) => [word, false] as const),
+]);
+const dateFields: ReadonlySet<string> = new Set(['certificate.first_registration', 'certificate.certificate_date']);
+
+function readNumber(value: unknown): Read {
+  if (typeof value === 'number') return checkNumber(value);
+  if (typeof value !== 'string') return { fault: 'must be a number' };
+  const text = value.trim();
+  // A comma is the decimal separator in French files, and groups thousands in English ones.
+  if (/^[1-9]\d{0,2},\d{3}$/.test(text)) return { fault: 'can be read in two ways: write no separator of thousands' };
+  return /^\d+([.,]\d+)?$/.test(text) ? checkNumber(Number(text.replace(',', '.'))) : { fault: 'must be a number' };
+}
+
+function checkNumber(value: number): Read {
+  return value >= 0 && value <= maximumNumber ? { value } : { fault: `must lie between 0 and ${maximumNumber}` };
+}
+
+function readBoolean(value: unknown): Read {
+  const word = typeof value === 'boolean' ? value : words.get(String(value).trim().toLowerCase());
+  return word === undefined ? { fault: 'must be true or false' } : { value: word };
+}
+
+function readText(value: unknown): Read {
+  if (typeof value !== 'string' && typeof value !== 'number') return { fault: 'must be text' };
+  const text = String(value).trim();
+  if (text.length > maximumTextLength) return { fault: `is longer than ${maximumTextLength} characters` };
+  // PostgreSQL stores neither NUL nor half a surrogate pair.
+  return /[\0\p{Surrogate}]/u.test(text) ? { fault: 'holds characters that cannot be stored' } : { value: text };
+}
+
+/** A date in ISO 8601, also from the French way of writing it. */
+function readDate(text: string): Read {
+  const french = /^(\d\d)[/.](\d\d)[/.](\d{4})$/.exec(text);
+  const iso = french ? `${french[3]}-${french[2]}-${french[1]}` : text.slice(0, 10);
+  const isWritten = french !== null || /^\d{4}-\d\d-\d\d(T[\d:.]+Z?)?$/.test(text);
+  const date = new Date(`${iso}T00:00:00Z`);
+  const isDay = isWritten && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(iso);
+  return isDay ? { value: iso } : { fault: 'must be a date, such as 2021-03-15 or 15/03/2021' };
+}
+
+function readSpecialText(path: string, text: string): Read {
+  if (text === '') return { value: text };
+  if (dateFields.has(path)) return readDate(text);
+  if (path === 'certificate.plate') {
+    const plate = normalizePlate(text);
+    return plate ? { value: plate.display } : { fault: 'is no French plate, such as AB-123-CD or 1234 AB 75' };
+  }
+  if (path === 'certificate.vin') {
+    const vin = normalizeVin(text);
+    return vin === undefined ? { fault: 'is no VIN: 17 digits and letters without I, O and Q' } : { value: vin };
+  }
+  return { value: text };
+}
+
+function readValue(path: string, value: unknown): Read {
+  const type = fieldType(path);
+  if (type === 'number') return readNumber(value);
+  if (type === 'boolean') return readBoolean(value);
+  const text = readText(value);
+  return 'value' in text ? readSpecialText(path, String(text.value)) : text;
+}
+
+/** The leaves of nested objects and arrays by their path, at most as deep as a record is. */
+function* leaves(value: unknown, path = '', depth = 0): Generator<[path: string, value: unknown]> {
+  if (typeof value !== 'object' || value === null || depth > 3) {
+    yield [path, value];
+    return;
+  }
+  for (const [name, inner] of Object.entries(value)) {
+    yield* leaves(inner, path === '' ? name : `${path}.${name}`, depth + 1);
+  }
+}
+
+function isBlank(value: unknown): boolean {
+  return value === null || value === undefined || (typeof value === 'string' && value.trim() === '');
+}
+
+/**
+ * Reads a record as somebody else wrote it: sections and fields as in the specification, values also as text, a field
+ * also without its section (`vin`, `front_width`). What is missing or empty is left out.
+ */
+export function readFields(record: unknown): { fields: Fields; faults: Fault[] } {
+  const fields = new Map<string, FieldValue>();
+  const faults: Fault[] = [];
+  if (typeof record !== 'object' || record === null || Array.isArray(record)) {
+    return { fields, faults: [{ field: '', message: 'is no record' }] };
+  }
+  for (const [name, value] of leaves(record)) {
+    // An answer of the interface can be imported as it is.
+    if (name === 'error') continue;
+    const path = fullPath(name);
+    if (path === undefined) {
+      const message = name.startsWith('tires.') ? `is no field of at most ${maximumTires} tires` : 'is no field of a record';
+      faults.push({ field: name, message });
+      continue;
+    }
+    if (isBlank(value)) continue;
+    const read = readValue(path, value);
+    if ('fault' in read) faults.push({ field: name, message: read.fault });
+    else if (!isMissing(read.value)) fields.set(path, read.value);
+  }
+  return { fields, faults };
+}

@@ -1,0 +1,100 @@
+import type { Database } from '@odograph/database/database';
+import type { Logger } from '@odograph/runtime/logger';
+import { Counter, type Registry } from '@odograph/runtime/metrics';
+import type { Finding, Source } from '../look-up.ts';
+import type { Subject } from '../subject.ts';
+import { askedFor, addressFor, askProvider, type ProviderAnswer } from './ask-provider.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
+import { findKeptAnswer, type KeptAnswer, keepAnswer } from './provider-queries.ts';
+import type { ProviderSettings } from './provider-settings.ts';
+
+/** What the provider stands on. */
+export interface ProviderHost {
+  readonly db: Database;
+  readonly logger: Logger;
+  readonly metrics: Registry;
+  readonly now: () => number;
+}
+
+/** Lets so many calls a minute pass, for a provider may ask money for each. */
+function limitCalls(callsPerMinute: number, now: () => number): () => boolean {
+  let windowEndMs = 0;
+  let calls = 0;
+  return () => {
+    if (now() >= windowEndMs) {
+      windowEndMs = now() + 60_000;
+      calls = 0;
+    }
+    calls += 1;
+    return calls <= callsPerMinute;
+  };
+}
+
+function toFinding({ fields }: KeptAnswer, outcome: string): Finding {
+  return fields ? { records: [fields], outcome } : { records: [], outcome: 'unknown' };
+}
+
+/**
+ * The provider of the settings, asked over HTTP. Its answers are kept in the database; it is not asked while its circuit
+ * is open or its calls of the minute are used up. Then, and when it fails, an older answer serves.
+ */
+export function createProviderSource(settings: ProviderSettings, { db, logger, metrics, now }: ProviderHost): Source {
+  const circuit = new CircuitBreaker({ failures: settings.failures, pauseMs: settings.pauseMs, now });
+  const mayCall = limitCalls(settings.callsPerMinute, now);
+  const underWay = new Map<string, Promise<ProviderAnswer>>();
+  const calls = new Counter({
+    name: 'odograph_registration_provider_calls_total',
+    help: 'Lookups at the provider of registration data by their end',
+    labelNames: ['end'],
+    registers: [metrics],
+  });
+
+  async function call(subject: Subject): Promise<ProviderAnswer> {
+    if (!circuit.allows()) return { kind: 'failed', reason: 'circuit-open' };
+    if (!mayCall()) {
+      circuit.abandoned();
+      return { kind: 'failed', reason: 'calls-used-up' };
+    }
+    const answer = await askProvider(settings, addressFor(settings.template, subject));
+    if (answer.kind === 'failed') {
+      circuit.failed();
+      logger.warn({ reason: answer.reason }, 'the provider of registration data did not answer');
+      return answer;
+    }
+    circuit.succeeded();
+    const kept = { fetchedAtMs: now(), ...(answer.kind === 'found' ? { fields: answer.fields } : {}) };
+    await keepAnswer(db, settings.sha256, subject, kept);
+    return answer;
+  }
+
+  /** Two who look up the same vehicle at the same time wait for one call. */
+  async function callOnce(subject: Subject): Promise<ProviderAnswer> {
+    const name = JSON.stringify([subject.plate, subject.vin]);
+    const running = underWay.get(name);
+    if (running) return running;
+    const started = call(subject).finally(() => underWay.delete(name));
+    underWay.set(name, started);
+    const answer = await started;
+    calls.inc({ end: answer.kind === 'failed' ? answer.reason : answer.kind });
+    return answer;
+  }
+
+  function isFresh({ fields, fetchedAtMs }: KeptAnswer): boolean {
+    return now() - fetchedAtMs < (fields ? settings.cacheMs : settings.negativeCacheMs);
+  }
+
+  return {
+    name: 'provider',
+    async find(known): Promise<Finding> {
+      const subject = askedFor(settings.template, known);
+      if (!subject) return { records: [], outcome: 'not-asked' };
+      const kept = await findKeptAnswer(db, settings.sha256, subject);
+      if (kept && isFresh(kept)) return toFinding(kept, 'kept');
+      const answer = await callOnce(subject);
+      if (answer.kind === 'found') return { records: [answer.fields], outcome: 'found' };
+      if (answer.kind === 'unknown') return { records: [], outcome: 'unknown' };
+      if (kept?.fields) return { ...toFinding(kept, 'kept'), outcome: `kept, ${answer.reason}` };
+      return { records: [], outcome: answer.reason, isAway: true };
+    },
+  };
+}
