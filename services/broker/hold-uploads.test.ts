@@ -103,7 +103,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
     await eventually(async () => expect((await health(platform)).status).toBe(200));
   });
 
-  it('gives up a connection to Redis that has gone silent, and loses nothing with it', async () => {
+  it('gives up a connection to Redis that has gone silent, and neither loses nor doubles what went that way', async () => {
     const line = await startSilentLine(redis.url);
     undo.push(() => line.close());
     const platform = await start({ REDIS_URL: line.url });

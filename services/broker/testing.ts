@@ -49,13 +49,15 @@ export async function startOwnRedis(): Promise<OwnRedis> {
   };
 }
 
-/** A way to Redis whose connections can fall silent, as when a cable is pulled; later ones work. */
+/** A way to Redis whose connections can lose every answer from one moment on, without a word; later ones work. */
 export async function startSilentLine(redisUrl: string) {
   const { hostname, port } = new URL(redisUrl);
-  let open: Socket[] = [];
+  const open: Socket[] = [];
+  const answering: Socket[] = [];
   const server = createServer((socket) => {
     const beyond = connect(Number(port), hostname);
     open.push(socket, beyond);
+    answering.push(beyond);
     for (const end of [socket, beyond]) end.on('error', () => undefined);
     socket.pipe(beyond);
     beyond.pipe(socket);
@@ -64,12 +66,11 @@ export async function startSilentLine(redisUrl: string) {
   return {
     url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
     silence(): void {
-      for (const end of open.splice(0)) end.unpipe().pause();
+      for (const end of answering.splice(0)) end.unpipe().pause();
     },
     async close(): Promise<void> {
       server.close();
       for (const end of open) end.destroy();
-      open = [];
     },
   };
 }
@@ -142,11 +143,13 @@ export interface ConnectFields {
   username: string;
   password: string;
   will?: { topic: string; payload: string };
+  /** True unless told otherwise. */
+  clean?: boolean;
 }
 
-/** A CONNECT of MQTT 3.1.1 with a clean session [MQTT-3.1]; a will is of QoS 1 and retained. */
-export function connectPacket({ clientId, username, password, will }: ConnectFields): Buffer {
-  const flags = 0xc2 | (will ? 0x2c : 0);
+/** A CONNECT of MQTT 3.1.1 [MQTT-3.1]; a will is of QoS 1 and retained. */
+export function connectPacket({ clientId, username, password, will, clean = true }: ConnectFields): Buffer {
+  const flags = 0xc0 | (clean ? 0x02 : 0) | (will ? 0x2c : 0);
   const wills = will ? [text(will.topic), text(will.payload)] : [];
   const header = Buffer.concat([text('MQTT'), Buffer.from([4, flags, 0, 60])]);
   return packet(0x10, header, text(clientId), ...wills, text(username), text(password));
