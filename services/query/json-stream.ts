@@ -36,19 +36,21 @@ export async function streamJson<Row>(
     return { text: rows.map(write).join(','), empty: rows.length === 0, last: rows.length < count };
   };
   const first = await fetchRows(firstRows);
-  let fetched: typeof first | undefined = first;
+  let upcoming = Promise.resolve(first);
 
   const next = async (stream: Readable) => {
-    const batch = fetched ?? (await fetchRows(rowsPerFetch));
+    const batch = await upcoming;
     const start = batch === first ? frame.start : batch.empty ? '' : ',';
-    fetched = undefined;
-    if (!batch.last) {
-      stream.push(start + batch.text);
+    if (batch.last) {
+      await snapshot.close();
+      stream.push(start + batch.text + frame.end);
+      stream.push(null);
       return;
     }
-    await snapshot.close();
-    stream.push(start + batch.text + frame.end);
-    stream.push(null);
+    // The database is at work on the next rows while these are sent.
+    upcoming = fetchRows(rowsPerFetch);
+    upcoming.catch(() => undefined);
+    stream.push(start + batch.text);
   };
 
   const deadline = setTimeout(() => stream.destroy(new Error('the client reads too slowly')), longestReadMs);

@@ -98,7 +98,7 @@ describe('no parameter', () => {
         const { status } = await client.get(`/v1/vehicles/history?${search}`);
         expect([200, 400]).toContain(status);
       }),
-      { numRuns: 400 },
+      { numRuns: 300 },
     );
   });
 
@@ -116,7 +116,7 @@ describe('no parameter', () => {
           expect([200, 400, 404]).toContain(status);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 60 },
     );
   });
 });

@@ -14,15 +14,37 @@ export interface VehicleScope {
 }
 
 /**
- * True for vehicles whose device reports a proprietary CAN protocol; without a device now, the last one counts, because
- * what it reported is still there. `vehicle` is the alias of the table.
+ * True for some of the vehicles, `vehicle` being the alias of the table. `candidates` narrows where it has to look, and
+ * calls the same table `candidate`.
  */
-export const hasProprietaryCan = sql<boolean>`(
-  select device_model.proprietary_can from device_link
-  join device on device.id = device_link.device_id
-  join device_model on device_model.id = device.model_id
-  where device_link.vehicle_id = vehicle.id
-  order by lower(device_link.period) desc nulls last limit 1)`;
+export type VehicleFilter = (candidates: RawBuilder<boolean>) => RawBuilder<boolean>;
+
+const anyVehicle: VehicleFilter = () => sql<boolean>`true`;
+
+/**
+ * Vehicles whose device reports a proprietary CAN protocol; without a device now, the last one counts, because what it
+ * reported is still there. "is true" makes it one hash table, also for a planner that knows nothing of the tables yet.
+ */
+export const hasProprietaryCan: VehicleFilter = (candidates) => sql<boolean>`(vehicle.id in (
+  select last_link.vehicle_id from (
+    select distinct on (device_link.vehicle_id) device_link.vehicle_id, device_model.proprietary_can from device_link
+    join vehicle as candidate on candidate.id = device_link.vehicle_id
+    join device on device.id = device_link.device_id
+    join device_model on device_model.id = device.model_id
+    where ${candidates}
+    order by device_link.vehicle_id, lower(device_link.period) desc nulls last) as last_link
+  where last_link.proprietary_can)) is true`;
+
+/** All vehicles the caller may see and for which the filter holds. */
+export function vehiclesOfCaller(caller: Caller, filter: VehicleFilter = anyVehicle): RawBuilder<boolean> {
+  const passes = filter(sql<boolean>`candidate.application_id = ${caller.applicationId}`);
+  return sql<boolean>`${accessibleTo(caller)} and ${passes}`;
+}
+
+/** The vehicle with this id if the filter holds for it; says nothing of who may see it. */
+export function vehicleWithId(id: number, filter: VehicleFilter = anyVehicle): RawBuilder<boolean> {
+  return sql<boolean>`vehicle.id = ${id} and ${filter(sql<boolean>`candidate.id = ${id}`)}`;
+}
 
 async function findMembers(db: Database, condition: RawBuilder<boolean>): Promise<Map<number, string>> {
   const { rows } = await sql<{ id: number; member: string }>`
@@ -38,12 +60,8 @@ function among(caller: Caller, ids: number[]): RawBuilder<boolean> {
 }
 
 /** All vehicles the caller may see, or those of them for which `filter` holds. */
-export async function scopeOfCaller(
-  db: Database,
-  caller: Caller,
-  filter: RawBuilder<boolean> = sql<boolean>`true`,
-): Promise<VehicleScope> {
-  const members = await findMembers(db, sql<boolean>`${accessibleTo(caller)} and ${filter}`);
+export async function scopeOfCaller(db: Database, caller: Caller, filter?: VehicleFilter): Promise<VehicleScope> {
+  const members = await findMembers(db, vehiclesOfCaller(caller, filter));
   return { condition: among(caller, [...members.keys()]), members };
 }
 
@@ -55,10 +73,10 @@ export async function scopeOfVehicle(
   db: Database,
   caller: Caller,
   vehicleId: string,
-  filter: RawBuilder<boolean> = sql<boolean>`true`,
+  filter?: VehicleFilter,
 ): Promise<VehicleScope> {
   const { id } = await findVehicle(db, caller, vehicleId);
-  const members = await findMembers(db, sql<boolean>`vehicle.id = ${id} and ${filter}`);
+  const members = await findMembers(db, vehicleWithId(id, filter));
   if (members.size === 0) throw new Failure('NO_DATA');
   return { condition: sql<boolean>`reading.vehicle_id = ${id}`, members };
 }

@@ -1,17 +1,17 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
-import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
+import { findVehicle } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
 import { latestMembers } from '../reading-json.ts';
-import { hasProprietaryCan } from '../vehicle-scope.ts';
+import { hasProprietaryCan, vehiclesOfCaller, vehicleWithId } from '../vehicle-scope.ts';
 
 const source = sql`from vehicle join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id`;
 
 /** The latest CAN data of every vehicle that has a proprietary CAN protocol, as JSON text. */
 export function latestCustomCan(caller: Caller): RawBuilder<{ json: string }> {
   return sql<{ json: string }>`select concat('{', ${latestMembers.customCan}, '}') as json ${source}
-    where ${accessibleTo(caller)} and ${hasProprietaryCan} order by vehicle.id`;
+    where ${vehiclesOfCaller(caller, hasProprietaryCan)} order by vehicle.id`;
 }
 
 /**
@@ -21,7 +21,7 @@ export function latestCustomCan(caller: Caller): RawBuilder<{ json: string }> {
 export async function findLatestCustomCan(db: Database, caller: Caller, vehicleId: string): Promise<string> {
   const { id } = await findVehicle(db, caller, vehicleId);
   const { rows } = await sql<{ json: string }>`select concat('{', ${latestMembers.customCan}, '}') as json ${source}
-    where vehicle.id = ${id} and ${hasProprietaryCan}`.execute(db);
+    where ${vehicleWithId(id, hasProprietaryCan)}`.execute(db);
   if (!rows[0]) throw new Failure('NO_DATA');
   return rows[0].json;
 }
