@@ -71,12 +71,15 @@ create table quarantine (
   id bigint generated always as identity primary key,
   device_id text not null,
   received_at timestamptz not null,
-  payload bytea not null,
-  payload_sha256 bytea not null,
+  -- sealed, since it can hold positions of a private time; the key is not in the database
+  sealed_payload bytea not null,
+  payload_bytes integer not null,
+  -- tells the same bytes from others without telling the bytes
+  payload_fingerprint bytea not null,
   -- [{ "index", "reason", "field", "message" }], index null for the upload as a whole
   faults jsonb not null,
   times_seen integer not null default 1,
   resolved_at timestamptz,
-  unique (device_id, payload_sha256)
+  unique (device_id, payload_fingerprint)
 );
 create index quarantine_open on quarantine (id) where resolved_at is null;

@@ -18,6 +18,15 @@ export const quarantineCommands: readonly Command[] = [
     },
   },
   {
+    name: 'quarantine open',
+    summary: 'the bytes of one of them in base64; that they were opened is recorded in the audit',
+    words: 'ID',
+    run: async (api, { words }) => {
+      if (words.length !== 1) throw new Error('give one ID');
+      return api.post(`quarantine/${segment(words[0])}/open`, {});
+    },
+  },
+  {
     name: 'quarantine replay',
     summary: 'send quarantined uploads through ingest again, all unresolved ones with --all',
     words: '[ID …]',

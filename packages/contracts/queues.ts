@@ -24,7 +24,7 @@ export interface QueuedAcknowledgement {
   text: string;
 }
 
-export type MaintenanceTask = 'compress' | 'retain' | 'forget';
+export type MaintenanceTask = 'compress' | 'retain' | 'forget' | 'vacuum';
 
 /** Every queue with the data of its jobs. */
 export interface QueueJobs {

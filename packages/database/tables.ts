@@ -128,8 +128,9 @@ interface QuarantineTable {
   id: Generated<number>;
   device_id: string;
   received_at: Date;
-  payload: Buffer;
-  payload_sha256: Buffer;
+  sealed_payload: Buffer;
+  payload_bytes: number;
+  payload_fingerprint: Buffer;
   faults: unknown;
   times_seen: Generated<number>;
   resolved_at: Written<Date | null>;

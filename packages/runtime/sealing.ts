@@ -65,6 +65,11 @@ export class Sealer {
   }
 }
 
+/** What binds the sealed bytes of a quarantined upload to their row. */
+export function quarantineContext(deviceId: string): string {
+  return `quarantine ${deviceId}`;
+}
+
 /** The sealer of ENCRYPTION_KEYS, else of the file `encryption-key` in the data directory, made on the first start. */
 export async function openSealer(config: Config): Promise<Sealer> {
   if (config.ENCRYPTION_KEYS !== undefined) return new Sealer(config.ENCRYPTION_KEYS.split(','));

@@ -4,6 +4,7 @@ import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { requireAdmin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { openQueue } from '@odograph/queue/queues';
+import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { addQuarantineRoutes } from './quarantine/routes.ts';
 import { addQueuePage } from './queues/routes.ts';
@@ -37,6 +38,7 @@ export const consoleService: Service<Http> = {
       );
       addQuarantineRoutes(forOperators, db, {
         queue: queues.uploads,
+        sealer: await openSealer(config),
         maximumBacklogJobs: config.UPLOAD_BACKLOG_JOBS,
       });
       await addQueuePage(forOperators, queues);

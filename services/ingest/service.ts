@@ -1,6 +1,7 @@
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { openQueue, openWorker } from '@odograph/queue/queues';
+import { openSealer } from '@odograph/runtime/sealing';
 import type { Service } from '@odograph/runtime/service';
 import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createIngestMetrics } from './metrics.ts';
@@ -22,7 +23,7 @@ export const ingestService: Service<Http> = {
       ...connection,
       name: 'uploads',
       concurrency: config.INGEST_CONCURRENCY,
-      process: createUploadProcessor(db, metrics, logger),
+      process: createUploadProcessor(db, await openSealer(config), metrics, logger),
       onFailure: (error, jobId) => logger.debug({ jobId, reason: error.message }, 'uploads worker'),
     });
     host.onStop('uploads worker', () => worker.close());

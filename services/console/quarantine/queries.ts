@@ -13,11 +13,12 @@ export interface QuarantinedUpload {
   resolvedAt: string | null;
 }
 
-export interface QuarantinedPayload {
+/** An upload under its seal, as it lies in the database. */
+export interface SealedUpload {
   id: number;
   deviceId: string;
   receivedAtMs: number;
-  payload: Buffer;
+  sealed: Buffer;
 }
 
 interface Row {
@@ -45,8 +46,7 @@ function describe(row: Row): QuarantinedUpload {
 function selectUploads(db: Database) {
   return db
     .selectFrom('quarantine')
-    .select(['id', 'device_id', 'received_at', 'faults', 'times_seen', 'resolved_at'])
-    .select(sql<number>`octet_length(payload)`.as('bytes'));
+    .select(['id', 'device_id', 'received_at', 'payload_bytes as bytes', 'faults', 'times_seen', 'resolved_at']);
 }
 
 /** Quarantined uploads in the order of their ids, at most `limit` of them after the id `after`. */
@@ -68,14 +68,14 @@ export async function findQuarantined(db: Database, id: number): Promise<Quarant
 function selectPayloads(db: Database, limit: number) {
   return db
     .selectFrom('quarantine')
-    .select(['id', 'device_id as deviceId', 'payload'])
+    .select(['id', 'device_id as deviceId', 'sealed_payload as sealed'])
     .select(sql<number>`extract(epoch from received_at)::double precision * 1000`.as('receivedAtMs'))
     .orderBy('id')
     .limit(limit);
 }
 
 /** Payloads of these ids. */
-export async function findPayloads(db: Database, ids: readonly number[]): Promise<QuarantinedPayload[]> {
+export async function findPayloads(db: Database, ids: readonly number[]): Promise<SealedUpload[]> {
   return selectPayloads(db, ids.length).where('id', 'in', ids).execute();
 }
 
@@ -83,7 +83,7 @@ export async function findPayloads(db: Database, ids: readonly number[]): Promis
 export async function findUnresolvedPayloads(
   db: Database,
   { after, last, limit }: { after: number; last: number; limit: number },
-): Promise<QuarantinedPayload[]> {
+): Promise<SealedUpload[]> {
   return selectPayloads(db, limit)
     .where('resolved_at', 'is', null)
     .where('id', '>', after)

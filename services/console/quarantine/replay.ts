@@ -3,34 +3,37 @@ import { Failure } from '@odograph/contracts/failures';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
 import type { TypedQueue } from '@odograph/queue/queues';
-import { findLastId, findMissing, findPayloads, findUnresolvedPayloads, type QuarantinedPayload } from './queries.ts';
+import { quarantineContext, type Sealer } from '@odograph/runtime/sealing';
+import { findLastId, findMissing, findPayloads, findUnresolvedPayloads, type SealedUpload } from './queries.ts';
 
 /** An upload has at most 256 KiB, so a job stays within 8 MiB. */
 const uploadsPerJob = 32;
 
 export interface ReplayTarget {
+  readonly sealer: Sealer;
   readonly queue: TypedQueue<'uploads'>;
   /** Above so many waiting jobs nothing is added: replays must not keep devices from uploading. */
   readonly maximumBacklogJobs: number;
 }
 
 /** The upload as the broker took it, every byte of it. */
-function describeUpload({ id, deviceId, receivedAtMs, payload }: QuarantinedPayload): QueuedUpload {
+function describeUpload({ id, deviceId, receivedAtMs }: SealedUpload, payload: Buffer): QueuedUpload {
   const origin = { deviceId, receivedAtMs: Math.floor(receivedAtMs), quarantineId: String(id) };
   return isUtf8(payload)
     ? { ...origin, text: payload.toString('utf8') }
     : { ...origin, base64: payload.toString('base64') };
 }
 
-async function enqueue({ queue, maximumBacklogJobs }: ReplayTarget, payloads: QuarantinedPayload[]): Promise<void> {
-  if (payloads.length === 0) return;
+async function enqueue({ queue, sealer, maximumBacklogJobs }: ReplayTarget, uploads: SealedUpload[]): Promise<void> {
+  if (uploads.length === 0) return;
+  const payloads = uploads.map(({ deviceId, sealed }) => sealer.open(sealed, quarantineContext(deviceId)));
   try {
     const waiting = await queue.getJobCountByTypes('wait', 'active', 'delayed');
     if (waiting > maximumBacklogJobs) throw new Failure('OVERLOADED', 'too many uploads wait to be stored');
     await queue.add('uploads', {
-      uploads: payloads.map(describeUpload),
-      devices: new Set(payloads.map(({ deviceId }) => deviceId)).size,
-      bytes: payloads.reduce((sum, { payload }) => sum + payload.length, 0),
+      uploads: uploads.map((upload, index) => describeUpload(upload, payloads[index] ?? Buffer.alloc(0))),
+      devices: new Set(uploads.map(({ deviceId }) => deviceId)).size,
+      bytes: payloads.reduce((sum, payload) => sum + payload.length, 0),
     });
   } catch (cause) {
     if (cause instanceof Failure) throw cause;

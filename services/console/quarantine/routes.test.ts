@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { UploadBatch } from '@odograph/contracts/queues';
 import { openQueue, type TypedQueue } from '@odograph/queue/queues';
-import { hashSecret } from '@odograph/runtime/secrets';
+import { openSealer, quarantineContext, type Sealer } from '@odograph/runtime/sealing';
 import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { consoleService } from '../service.ts';
 
@@ -12,9 +13,11 @@ const receivedAt = new Date('2026-01-02T03:04:05.678Z');
 let platform: TestPlatform;
 let admin: ApiClient;
 let queue: TypedQueue<'uploads'>;
+let sealer: Sealer;
 
 beforeAll(async () => {
   platform = await startTestPlatform([consoleService]);
+  sealer = await openSealer(platform.config);
   admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
   queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
   await queue.waitUntilReady();
@@ -32,8 +35,9 @@ async function quarantine(payload: Buffer, resolvedAt: Date | null = null): Prom
     .values({
       device_id: deviceId,
       received_at: receivedAt,
-      payload,
-      payload_sha256: hashSecret(payload.toString('hex')),
+      payload_bytes: payload.length,
+      sealed_payload: sealer.seal(payload, quarantineContext(deviceId)),
+      payload_fingerprint: sealer.fingerprint(payload),
       faults: JSON.stringify([
         { index: 0, reason: 'INVALID_FIELD', field: 'location', message: 'location is malformed' },
       ]),
@@ -49,6 +53,17 @@ async function queued(): Promise<UploadBatch[]> {
 }
 
 describe('/v1/x/admin/quarantine', () => {
+  it('opens the bytes of one upload and records in the audit who did', async () => {
+    const payload = Buffer.from([0x7b, 0xff, 0x00]);
+    const { id, deviceId } = await quarantine(payload);
+    const opened = await admin.post(`${path}/${id}/open`);
+    expect(opened.body).toEqual({ id, deviceId, base64: payload.toString('base64') });
+    const { rows } = await sql`select actor, address, details from audit
+      where action = 'quarantine.open' and subject = ${`quarantine:${id}`}`.execute(platform.db);
+    expect(rows).toEqual([{ actor: 'operator', address: '127.0.0.1', details: { deviceId } }]);
+    expect((await admin.post(`${path}/999999999/open`)).body.error).toBe('NOT_FOUND');
+  });
+
   it('lists uploads with their faults page by page, and one by its id, without a byte of the payload', async () => {
     const payload = Buffer.from('{"location":{"latitude":"48.8566"}}');
     const { id, deviceId } = await quarantine(payload);

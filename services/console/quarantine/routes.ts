@@ -1,9 +1,11 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { appendAudit, operatorChain } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
+import { quarantineContext } from '@odograph/runtime/sealing';
 import Type from 'typebox';
-import { findQuarantined, listQuarantine } from './queries.ts';
+import { findPayloads, findQuarantined, listQuarantine } from './queries.ts';
 import { type ReplayTarget, replayUnresolved, replayUploads } from './replay.ts';
 
 const adminRoute = { tags: ['operators'], security: [{ adminToken: [] }] };
@@ -61,9 +63,43 @@ function addLookRoutes(http: Http, db: Database): void {
   );
 }
 
+/** The bytes are sealed because they can hold positions of a private time, so who opened them stays on record. */
+function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void {
+  http.post(
+    '/v1/x/admin/quarantine/:id/open',
+    {
+      schema: {
+        ...adminRoute,
+        summary: 'The bytes of one quarantined upload, in base64; that they were opened is recorded in the audit',
+        body: Type.Object({ id: Id }),
+        response: answers(
+          Type.Object({ id: Type.String(), deviceId: Type.String(), base64: Type.String() }),
+          'NOT_FOUND',
+        ),
+      },
+    },
+    async ({ body: { id }, ip }) => {
+      const [upload] = await findPayloads(db, [Number(id)]);
+      if (!upload) throw new Failure('NOT_FOUND', 'there is no quarantined upload with this id');
+      const payload = sealer.open(upload.sealed, quarantineContext(upload.deviceId));
+      await appendAudit(db, {
+        chain: operatorChain,
+        actor: 'operator',
+        address: ip,
+        action: 'quarantine.open',
+        subject: `quarantine:${id}`,
+        details: { deviceId: upload.deviceId },
+        outcome: 'done',
+      });
+      return { id, deviceId: upload.deviceId, base64: payload.toString('base64') };
+    },
+  );
+}
+
 /** The operator's routes for quarantined uploads: look at the reasons, and send them through ingest again. */
 export function addQuarantineRoutes(http: Http, db: Database, target: ReplayTarget): void {
   addLookRoutes(http, db);
+  addOpenRoute(http, db, target);
   http.post(
     '/v1/x/admin/quarantine/replay',
     {

@@ -28,11 +28,20 @@ export async function dropOldReadings(db: Database, retentionDays: number): Prom
   return rows.length;
 }
 
-/** Forgets tokens that ran out more than a day ago. */
-export async function forgetExpiredTokens(db: Database): Promise<void> {
+/** Days for which the feed of changes can be followed. */
+const changeDays = 30;
+
+/** Forgets tokens that ran out more than a day ago, and changes that nobody follows any more. */
+export async function forgetExpired(db: Database): Promise<void> {
+  await sql`delete from reading_change where stored_at < now() - make_interval(days => ${changeDays})`.execute(db);
   await sql`delete from access_token where expires_at < now() - interval '1 day'`.execute(db);
   await sql`delete from refresh_token where expires_at < now() - interval '1 day'`.execute(db);
   await sql`delete from session where created_at < now() - interval '1 day'
     and not exists (select 1 from access_token where access_token.session_id = session.id)
     and not exists (select 1 from refresh_token where refresh_token.session_id = session.id)`.execute(db);
+}
+
+/** Cleans the tables whose rows change most, for databases that do not do so by themselves. */
+export async function vacuumBusyTables(db: Database): Promise<void> {
+  await sql`vacuum (analyze) vehicle_latest, command, reading_change, quarantine, audit_chain`.execute(db);
 }

@@ -3,7 +3,7 @@ import type { Database } from '@odograph/database/database';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
 import { openQueue, openWorker } from '@odograph/queue/queues';
 import type { ServiceHost } from '@odograph/runtime/service';
-import { compressReadings, dropOldReadings, forgetExpiredTokens } from './policies.ts';
+import { compressReadings, dropOldReadings, forgetExpired, vacuumBusyTables } from './policies.ts';
 
 const hourMs = 3_600_000;
 
@@ -17,7 +17,8 @@ export async function scheduleMaintenance(db: Database, host: ServiceHost): Prom
   const tasks: Record<MaintenanceTask, () => Promise<unknown>> = {
     compress: () => compressReadings(db, config.COMPRESS_AFTER_DAYS),
     retain: async () => (config.RETENTION_DAYS === 0 ? 0 : dropOldReadings(db, config.RETENTION_DAYS)),
-    forget: () => forgetExpiredTokens(db),
+    forget: () => forgetExpired(db),
+    vacuum: () => vacuumBusyTables(db),
   };
   const queue = openQueue('maintenance', connection);
   host.onStop('maintenance queue', () => queue.close());

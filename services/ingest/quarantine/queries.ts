@@ -1,35 +1,50 @@
-import { createHash } from 'node:crypto';
 import type { Database } from '@odograph/database/database';
+import { quarantineContext, type Sealer } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
 import { type UploadInProgress, uploadBytes } from '../upload/decode-batch.ts';
 
-/** The same bytes of the same device are one row, so that a device that repeats itself fills nothing. */
-function distinctUploads(
-  uploads: readonly UploadInProgress[],
-): Map<string, { upload: UploadInProgress; bytes: Buffer }> {
-  const distinct = new Map<string, { upload: UploadInProgress; bytes: Buffer }>();
-  for (const upload of uploads) {
-    const bytes = uploadBytes(upload.upload);
-    const digest = createHash('sha256').update(bytes).digest('hex');
-    distinct.set(`${upload.upload.deviceId} ${digest}`, { upload, bytes });
-  }
-  return distinct;
+interface SealedUpload {
+  deviceId: string;
+  received: Date;
+  bytes: number;
+  sealed: Buffer;
+  fingerprint: Buffer;
+  faults: string;
 }
 
-/** Keeps uploads with faults, byte for byte with every reason; bytes that are there already are counted. */
-export async function quarantineUploads(db: Database, uploads: readonly UploadInProgress[]): Promise<void> {
-  const distinct = [...distinctUploads(uploads)].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, value]) => value);
-  if (distinct.length === 0) return;
-  const devices = distinct.map(({ upload }) => upload.upload.deviceId);
-  const received = distinct.map(({ upload }) => new Date(upload.upload.receivedAtMs));
-  const payloads = distinct.map(({ bytes }) => bytes);
-  const faults = distinct.map(({ upload }) => JSON.stringify(upload.faults));
+function sealUpload({ upload, faults }: UploadInProgress, sealer: Sealer): SealedUpload {
+  const bytes = uploadBytes(upload);
+  return {
+    deviceId: upload.deviceId,
+    received: new Date(upload.receivedAtMs),
+    bytes: bytes.length,
+    sealed: sealer.seal(bytes, quarantineContext(upload.deviceId)),
+    fingerprint: sealer.fingerprint(bytes),
+    faults: JSON.stringify(faults),
+  };
+}
+
+/** The same bytes of the same device are one row, so that a device that repeats itself fills nothing. */
+function distinctUploads(uploads: readonly SealedUpload[]): SealedUpload[] {
+  const distinct = new Map(uploads.map((one) => [`${one.deviceId} ${one.fingerprint.toString('hex')}`, one]));
+  return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
+}
+
+/** Keeps uploads with faults, byte for byte under seal with every reason; bytes that are there already are counted. */
+export async function quarantineUploads(
+  db: Database,
+  sealer: Sealer,
+  uploads: readonly UploadInProgress[],
+): Promise<void> {
+  if (uploads.length === 0) return;
+  const rows = distinctUploads(uploads.map((upload) => sealUpload(upload, sealer)));
   await sql`
-    insert into quarantine (device_id, received_at, payload, payload_sha256, faults)
-    select device_id, received_at, payload, sha256(payload), faults
-    from unnest(${devices}::text[], ${received}::timestamptz[], ${payloads}::bytea[], ${faults}::jsonb[])
-      as incoming (device_id, received_at, payload, faults)
-    on conflict (device_id, payload_sha256) do update set
+    insert into quarantine (device_id, received_at, payload_bytes, sealed_payload, payload_fingerprint, faults)
+    select * from unnest(${rows.map(({ deviceId }) => deviceId)}::text[],
+      ${rows.map(({ received }) => received)}::timestamptz[], ${rows.map(({ bytes }) => bytes)}::integer[],
+      ${rows.map(({ sealed }) => sealed)}::bytea[], ${rows.map(({ fingerprint }) => fingerprint)}::bytea[],
+      ${rows.map(({ faults }) => faults)}::jsonb[])
+    on conflict (device_id, payload_fingerprint) do update set
       faults = excluded.faults, times_seen = quarantine.times_seen + 1, resolved_at = null`.execute(db);
 }
 

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { openSealer, quarantineContext } from '@odograph/runtime/sealing';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createDevice, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
@@ -65,8 +66,16 @@ async function latest(vehicleId: string): Promise<any> {
   return rows[0];
 }
 
+/** Quarantined uploads of a device, opened with the platform's key. */
 async function quarantined(deviceId: string) {
-  return platform.db.selectFrom('quarantine').selectAll().where('device_id', '=', deviceId).orderBy('id').execute();
+  const sealer = await openSealer(platform.config);
+  const rows = await platform.db
+    .selectFrom('quarantine')
+    .selectAll()
+    .where('device_id', '=', deviceId)
+    .orderBy('id')
+    .execute();
+  return rows.map((row) => ({ ...row, payload: sealer.open(row.sealed_payload, quarantineContext(deviceId)) }));
 }
 
 describe('stored readings', () => {

@@ -2,6 +2,7 @@ import type { Database } from '@odograph/database/database';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
 import type { TypedJob } from '@odograph/queue/queues';
 import type { Logger } from '@odograph/runtime/logger';
+import type { Sealer } from '@odograph/runtime/sealing';
 import type { IngestMetrics } from '../metrics.ts';
 import { decodeBatch } from './decode-batch.ts';
 import { storeBatch } from './store-batch.ts';
@@ -21,12 +22,13 @@ class UploadsNotStored extends Error {
  */
 export function createUploadProcessor(
   db: Database,
+  sealer: Sealer,
   metrics: IngestMetrics,
   logger: Logger,
 ): (job: TypedJob<'uploads'>) => Promise<void> {
   return async ({ data: { uploads } }) => {
     try {
-      const stored = await storeBatch(db, decodeBatch(uploads, Date.now()));
+      const stored = await storeBatch(db, sealer, decodeBatch(uploads, Date.now()));
       metrics.readings.inc(stored.readings);
       metrics.quarantined.inc(stored.quarantinedUploads);
     } catch (error) {

@@ -1,6 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isDataFault } from '@odograph/database/postgres-failure';
+import type { Sealer } from '@odograph/runtime/sealing';
 import { quarantineUploads, resolveQuarantined } from '../quarantine/queries.ts';
 import type { UploadInProgress } from './decode-batch.ts';
 import { latestStates } from './latest-state.ts';
@@ -18,7 +19,11 @@ export interface StoredBatch {
   quarantinedUploads: number;
 }
 
-async function storeInOneTransaction(db: Database, uploads: readonly UploadInProgress[]): Promise<StoredBatch> {
+async function storeInOneTransaction(
+  db: Database,
+  sealer: Sealer,
+  uploads: readonly UploadInProgress[],
+): Promise<StoredBatch> {
   return db.transaction().execute(async (transaction) => {
     await shareIngestBarrier(transaction);
     const devices = new Set(uploads.filter(({ readings }) => readings.length > 0).map(({ upload }) => upload.deviceId));
@@ -28,7 +33,7 @@ async function storeInOneTransaction(db: Database, uploads: readonly UploadInPro
     await writeReadings(transaction, readings);
     await writeStates(transaction, readings, await writeLatest(transaction, latestStates(readings)));
     const faulty = finished.filter(({ faults }) => faults.length > 0);
-    await quarantineUploads(transaction, faulty);
+    await quarantineUploads(transaction, sealer, faulty);
     await resolveQuarantined(transaction, finished);
     return { readings: placed.length, quarantinedUploads: faulty.length };
   });
@@ -62,17 +67,21 @@ function asNotStorable({ upload, readings, faults }: UploadInProgress): UploadIn
  * When the database refuses a value, the batch is halved until the reading at fault is alone and can be quarantined.
  * @throws when the database is away; the batch is then untouched and can be stored again
  */
-export async function storeBatch(db: Database, uploads: readonly UploadInProgress[]): Promise<StoredBatch> {
+export async function storeBatch(
+  db: Database,
+  sealer: Sealer,
+  uploads: readonly UploadInProgress[],
+): Promise<StoredBatch> {
   try {
-    return await storeInOneTransaction(db, uploads);
+    return await storeInOneTransaction(db, sealer, uploads);
   } catch (error) {
     if (!isDataFault(error)) throw error;
     const readings = uploads.reduce((total, upload) => total + upload.readings.length, 0);
     if (readings === 0) throw error;
-    if (readings === 1) return storeBatch(db, uploads.map(asNotStorable));
+    if (readings === 1) return storeBatch(db, sealer, uploads.map(asNotStorable));
     const [left, right] = halve(uploads);
-    const first = await storeBatch(db, left);
-    const second = await storeBatch(db, right);
+    const first = await storeBatch(db, sealer, left);
+    const second = await storeBatch(db, sealer, right);
     return {
       readings: first.readings + second.readings,
       quarantinedUploads: first.quarantinedUploads + second.quarantinedUploads,
