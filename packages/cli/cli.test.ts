@@ -8,7 +8,7 @@ import { childEnvironment } from '@odograph/runtime/config';
 import { createApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
-import { testConfig } from '@odograph/testkit/test-platform';
+import { testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -28,6 +28,7 @@ beforeAll(async () => {
     REDIS_URL: config.REDIS_URL,
     QUEUE_PREFIX: config.QUEUE_PREFIX,
     DATA_DIR: dataDirectory,
+    ENCRYPTION_KEYS: testEncryptionKeys,
     HTTP_PORT: String(port),
     LOG_LEVEL: 'trace',
     ADMIN_TOKEN: '',

@@ -1,6 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { Failure } from '@odograph/contracts/failures';
 import type { Config } from './config.ts';
 import { createSecretFile } from './secret-file.ts';
 
@@ -47,7 +48,7 @@ export class Sealer {
   /** @throws when the key is not known, or the bytes or their context were changed */
   open(sealed: Buffer, context: string): Buffer {
     const found = this.#keys.find(({ id }) => id.equals(sealed.subarray(0, keyIdBytes)));
-    if (!found) throw new Error('sealed with a key that is not in ENCRYPTION_KEYS');
+    if (!found) throw new Failure('INTERNAL_ERROR', 'sealed with a key that is not in ENCRYPTION_KEYS');
     const nonce = sealed.subarray(keyIdBytes, keyIdBytes + nonceBytes);
     const decipher = createDecipheriv(algorithm, found.key, nonce).setAAD(Buffer.from(context));
     decipher.setAuthTag(sealed.subarray(-tagBytes));

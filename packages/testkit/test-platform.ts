@@ -17,6 +17,9 @@ import { freePort } from './free-port.ts';
 
 export const testAdminToken = 'admin-token-of-the-tests';
 
+/** One key for all tests, since they share a database. */
+export const testEncryptionKeys = 'encryption-key-of-the-tests-0123456789';
+
 export interface TestPlatform {
   readonly config: ResolvedConfig;
   readonly httpUrl: string;
@@ -35,6 +38,7 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
     HTTP_PORT: '0',
     MQTT_PORT: String(await freePort()),
     ADMIN_TOKEN: testAdminToken,
+    ENCRYPTION_KEYS: testEncryptionKeys,
     DATA_DIR: await mkdtemp(join(tmpdir(), 'odograph-test-')),
     HTTP_REQUESTS_PER_MINUTE: '1000000',
     LOGIN_ATTEMPTS_PER_MINUTE: '100000',
