@@ -5,6 +5,7 @@ import { applicationCommands } from './application.ts';
 import { type Command, parseGiven, usageOf } from './command.ts';
 import { deviceCommands } from './device.ts';
 import { quarantineCommands } from './quarantine.ts';
+import { registrationCommands } from './registration.ts';
 import { userCommands } from './user.ts';
 import { vehicleCommands } from './vehicle.ts';
 
@@ -14,6 +15,7 @@ const commands: readonly Command[] = [
   ...vehicleCommands,
   ...deviceCommands,
   ...quarantineCommands,
+  ...registrationCommands,
 ];
 
 function helpFor(listed: readonly Command[]): string {

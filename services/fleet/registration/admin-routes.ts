@@ -10,9 +10,9 @@ import { removeRecords } from './imports/record-queries.ts';
 import { lookUp } from './look-up.ts';
 import { PlateOrVin } from './routes.ts';
 import { RegistrationRecord } from './schemas.ts';
-import type { Sources } from './sources.ts';
 import { forgetKeptAnswers } from './sources/provider-queries.ts';
 import { latestModelYear } from './sources/vin-source.ts';
+import type { Sources } from './sources.ts';
 import { parseSubject, subjectOfFields } from './subject.ts';
 import { decodeVin } from './vin/vin.ts';
 

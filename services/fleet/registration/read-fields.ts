@@ -88,8 +88,15 @@ function* leaves(value: unknown, path = '', depth = 0): Generator<[path: string,
   }
 }
 
-function isBlank(value: unknown): boolean {
-  return value === null || value === undefined || (typeof value === 'string' && value.trim() === '');
+function readGiven(path: string, value: unknown): Read {
+  const isBlank = value === null || value === undefined || (typeof value === 'string' && value.trim() === '');
+  return isBlank ? { value: '' } : readValue(path, value);
+}
+
+function unknownField(name: string): Read {
+  return {
+    fault: name.startsWith('tires.') ? `is no field of at most ${maximumTires} tires` : 'is no field of a record',
+  };
 }
 
 /**
@@ -106,15 +113,9 @@ export function readFields(record: unknown): { fields: Fields; faults: Fault[] }
     // An answer of the interface can be imported as it is.
     if (name === 'error') continue;
     const path = fullPath(name);
-    if (path === undefined) {
-      const message = name.startsWith('tires.') ? `is no field of at most ${maximumTires} tires` : 'is no field of a record';
-      faults.push({ field: name, message });
-      continue;
-    }
-    if (isBlank(value)) continue;
-    const read = readValue(path, value);
+    const read = path === undefined ? unknownField(name) : readGiven(path, value);
     if ('fault' in read) faults.push({ field: name, message: read.fault });
-    else if (!isMissing(read.value)) fields.set(path, read.value);
+    else if (path !== undefined && !isMissing(read.value)) fields.set(path, read.value);
   }
   return { fields, faults };
 }

@@ -1,5 +1,5 @@
-import { findCaller } from '@odograph/database/tokens';
 import type { Tables } from '@odograph/database/tables';
+import { findCaller } from '@odograph/database/tokens';
 import { requireAdmin, requireToken } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import type { ServiceHost } from '@odograph/runtime/service';

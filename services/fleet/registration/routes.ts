@@ -8,8 +8,8 @@ import { toRecord } from './fields.ts';
 import { type LookUp, lookUp } from './look-up.ts';
 import { findKnownVehicle } from './queries.ts';
 import { RegistrationRecord } from './schemas.ts';
-import type { Sources } from './sources.ts';
 import { createPlatformSource } from './sources/platform-source.ts';
+import type { Sources } from './sources.ts';
 import { parseSubject, subjectOf } from './subject.ts';
 
 const common = { tags: ['registration data'], security: [{ serviceToken: [] }] };

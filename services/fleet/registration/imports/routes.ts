@@ -1,7 +1,7 @@
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
-import { type Kysely } from 'kysely';
+import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { findApplicationId } from '../../admin/applications/queries.ts';
 import { AppId, adminRoute } from '../../admin/schemas.ts';

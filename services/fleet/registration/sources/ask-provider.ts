@@ -1,10 +1,13 @@
-import { type Fields, type FieldValue } from '../fields.ts';
+import type { Fields, FieldValue } from '../fields.ts';
 import { readFields } from '../read-fields.ts';
 import type { Subject } from '../subject.ts';
 import type { ProviderSettings } from './provider-settings.ts';
 
 /** The end of one call: what the provider knows, that it does not know the vehicle, or why there is no answer. */
-export type ProviderAnswer = { kind: 'found'; fields: Fields } | { kind: 'unknown' } | { kind: 'failed'; reason: string };
+export type ProviderAnswer =
+  | { kind: 'found'; fields: Fields }
+  | { kind: 'unknown' }
+  | { kind: 'failed'; reason: string };
 
 const maximumAnswerBytes = 1024 * 1024;
 const notFound: ReadonlySet<number> = new Set([204, 404, 410]);
@@ -72,7 +75,10 @@ async function readAnswer(response: Response, { mapping }: ProviderSettings): Pr
     await response.body?.cancel();
     return notFound.has(response.status)
       ? { kind: 'unknown' }
-      : { kind: 'failed', reason: response.status >= 300 && response.status < 400 ? 'redirect' : `status-${response.status}` };
+      : {
+          kind: 'failed',
+          reason: response.status >= 300 && response.status < 400 ? 'redirect' : `status-${response.status}`,
+        };
   }
   const text = await readText(response);
   if (text === undefined) return { kind: 'failed', reason: 'too-large' };
@@ -102,4 +108,3 @@ export async function askProvider(settings: ProviderSettings, address: URL): Pro
     return { kind: 'failed', reason: isTimeout(error) ? 'timeout' : 'unreachable' };
   }
 }
-

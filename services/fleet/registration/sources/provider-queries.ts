@@ -9,7 +9,11 @@ export interface KeptAnswer {
   fetchedAtMs: number;
 }
 
-export async function findKeptAnswer(db: Database, provider: string, { plate = '', vin = '' }: Subject): Promise<KeptAnswer | undefined> {
+export async function findKeptAnswer(
+  db: Database,
+  provider: string,
+  { plate = '', vin = '' }: Subject,
+): Promise<KeptAnswer | undefined> {
   const { rows } = await sql<{ fields: Record<string, FieldValue> | null; fetched_at: Date }>`
     select fields, fetched_at from registration_provider_answer
     where provider_sha256 = ${provider} and plate = ${plate} and vin = ${vin}`.execute(db);
@@ -19,7 +23,12 @@ export async function findKeptAnswer(db: Database, provider: string, { plate = '
   return row.fields === null ? { fetchedAtMs } : { fields: new Map(Object.entries(row.fields)), fetchedAtMs };
 }
 
-export async function keepAnswer(db: Database, provider: string, { plate = '', vin = '' }: Subject, answer: KeptAnswer): Promise<void> {
+export async function keepAnswer(
+  db: Database,
+  provider: string,
+  { plate = '', vin = '' }: Subject,
+  answer: KeptAnswer,
+): Promise<void> {
   const fields = answer.fields ? JSON.stringify(Object.fromEntries(answer.fields)) : null;
   await sql`
     insert into registration_provider_answer (provider_sha256, plate, vin, fields, fetched_at)

@@ -65,8 +65,10 @@ export function readProviderSettings(config: ResolvedConfig): ProviderSettings |
   const fault = templateFault(template);
   if (fault !== undefined) faults.push(`REGISTRATION_PROVIDER_URL: ${fault}`);
   const mappingPath = config.REGISTRATION_PROVIDER_MAPPING;
-  if (mappingPath === undefined) faults.push('REGISTRATION_PROVIDER_MAPPING: is needed beside REGISTRATION_PROVIDER_URL');
-  const read = mappingPath === undefined ? { mapping: new Map<string, string[]>(), faults: [] } : parseMapping(mappingPath);
+  if (mappingPath === undefined)
+    faults.push('REGISTRATION_PROVIDER_MAPPING: is needed beside REGISTRATION_PROVIDER_URL');
+  const read =
+    mappingPath === undefined ? { mapping: new Map<string, string[]>(), faults: [] } : parseMapping(mappingPath);
   faults.push(...read.faults.map((one) => `REGISTRATION_PROVIDER_MAPPING: ${one}`));
   if (faults.length > 0) throw new InvalidSettings(faults);
   const key = config.REGISTRATION_PROVIDER_KEY;
@@ -77,7 +79,9 @@ export function readProviderSettings(config: ResolvedConfig): ProviderSettings |
       ...(key === undefined ? {} : { [config.REGISTRATION_PROVIDER_KEY_HEADER]: key }),
     },
     mapping: read.mapping,
-    sha256: createHash('sha256').update(JSON.stringify([template, ...read.mapping])).digest('hex'),
+    sha256: createHash('sha256')
+      .update(JSON.stringify([template, ...read.mapping]))
+      .digest('hex'),
     timeoutMs: config.REGISTRATION_PROVIDER_TIMEOUT_MS,
     cacheMs: config.REGISTRATION_CACHE_SECONDS * 1000,
     negativeCacheMs: config.REGISTRATION_NEGATIVE_CACHE_SECONDS * 1000,

@@ -3,7 +3,7 @@ import type { Logger } from '@odograph/runtime/logger';
 import { Counter, type Registry } from '@odograph/runtime/metrics';
 import type { Finding, Source } from '../look-up.ts';
 import type { Subject } from '../subject.ts';
-import { askedFor, addressFor, askProvider, type ProviderAnswer } from './ask-provider.ts';
+import { addressFor, askedFor, askProvider, type ProviderAnswer } from './ask-provider.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { findKeptAnswer, type KeptAnswer, keepAnswer } from './provider-queries.ts';
 import type { ProviderSettings } from './provider-settings.ts';

@@ -6,7 +6,7 @@ const weights = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
 /** 49 CFR 565.15, table III: letters by value, I, O and Q having none. */
 const letterValues: Readonly<Record<string, number>> = Object.fromEntries(
   ['AJ', 'BKS', 'CLT', 'DMU', 'ENV', 'FW', 'GPX', 'HY', 'RZ'].flatMap((letters, index) =>
-    [...letters].map((letter) => [letter, index + 1]),
+    letters.split('').map((letter) => [letter, index + 1]),
   ),
 );
 /** 49 CFR 565.15, table VII: the codes of 30 model years, from 1980 and again from 2010. */
