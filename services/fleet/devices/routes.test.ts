@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
 import {
   createApplication,
@@ -12,6 +13,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fleetService } from '../service.ts';
+import { waitForLock } from '../wait-for-lock.ts';
 import { applyStep, byOrder, type ModelPeriod, type Step } from './link-model.ts';
 
 let platform: TestPlatform;
@@ -215,9 +217,25 @@ describe('/v1/device', () => {
         const modelled = history.map((period) => ({ ...period, who: `${period.device} in ${period.vehicle}` }));
         expect(byOrder(stored)).toEqual(byOrder(modelled));
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   }, 60_000);
+
+  it('waits for readings that are being placed, and changes the link only after them', async () => {
+    const [from, to, deviceId] = [await emptyVehicle(), await emptyVehicle(), await newDevice()];
+    await api.post('/v1/device', { vehicleId: from, deviceId });
+    const { moving, placedAt } = await platform.db.transaction().execute(async (writer) => {
+      await shareIngestBarrier(writer);
+      const answer = api.put('/v1/device', { vehicleId: to, deviceId });
+      await waitForLock(writer);
+      const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(writer);
+      return { moving: { answer }, placedAt: rows[0]?.now ?? '' };
+    });
+    expect((await moving.answer).status).toBe(200);
+    const { rows } = await sql<{ later: boolean }>`select lower(period) > ${placedAt}::timestamptz as later
+      from device_link where device_id = ${deviceId} and upper_inf(period)`.execute(platform.db);
+    expect(rows).toEqual([{ later: true }]);
+  });
 
   it('keeps changes in order when the clock is set back', async () => {
     const [from, to, deviceId] = [await emptyVehicle(), await emptyVehicle(), await newDevice()];
