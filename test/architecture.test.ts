@@ -48,7 +48,7 @@ const files: SourceFile[] = ['packages', 'services', 'test', 'bench', 'scripts']
     const name = relative(root, path);
     const [top, second] = name.split('/');
     const imports = [...readFileSync(path, 'utf8').matchAll(importForm)].map((match) => match[1] ?? match[2] ?? '');
-    const isTest = name.includes('.test.') || top === 'test' || second === 'testkit';
+    const isTest = name.includes('.test.') || name.includes('.fixture.') || top === 'test' || second === 'testkit';
     return {
       path: name,
       workspace: top === 'packages' || top === 'services' ? `${top}/${second}` : '',

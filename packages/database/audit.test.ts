@@ -23,7 +23,11 @@ async function verdict() {
 
 async function tamper(work: () => Promise<unknown>): Promise<void> {
   await sql`alter table audit disable trigger user`.execute(db);
-  await work().finally(() => sql`alter table audit enable trigger user`.execute(db));
+  try {
+    await work();
+  } finally {
+    await sql`alter table audit enable trigger user`.execute(db);
+  }
 }
 
 describe('the audit', () => {

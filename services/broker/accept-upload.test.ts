@@ -4,8 +4,8 @@ import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openUploads, queuedUploads, watchPubacks } from './broker.fixture.ts';
 import { brokerService } from './service.ts';
-import { openUploads, queuedUploads, watchPubacks } from './testing.ts';
 
 let platform: TestPlatform;
 let queue: TypedQueue<'uploads'>;

@@ -6,8 +6,8 @@ import { createDevice } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { commandSecret, connackOf } from './broker.fixture.ts';
 import { brokerService } from './service.ts';
-import { commandSecret, connackOf } from './testing.ts';
 
 let platform: TestPlatform;
 beforeAll(async () => {

@@ -5,8 +5,15 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  closed,
+  connectCommandService,
+  connectPacket,
+  openSocket,
+  openUploads,
+  queuedUploads,
+} from './broker.fixture.ts';
 import { brokerService } from './service.ts';
-import { closed, connectCommandService, connectPacket, openSocket, openUploads, queuedUploads } from './testing.ts';
 
 let platform: TestPlatform;
 let queue: TypedQueue<'uploads'>;

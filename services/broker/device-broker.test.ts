@@ -5,9 +5,9 @@ import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { expect, it } from 'vitest';
+import { connectPacket, openSocket } from './broker.fixture.ts';
 import { DeviceBroker } from './device-broker.ts';
 import { brokerService } from './service.ts';
-import { connectPacket, openSocket } from './testing.ts';
 
 it('keeps the newer of two connections on its list when the older ends after it', async () => {
   const broker = new DeviceBroker({}, new WeakMap());

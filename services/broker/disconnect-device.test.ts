@@ -4,8 +4,8 @@ import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { closed, hasRedisServer, openRedis, startOwnRedis } from './broker.fixture.ts';
 import { brokerService } from './service.ts';
-import { closed, hasRedisServer, openRedis, startOwnRedis } from './testing.ts';
 
 let platform: TestPlatform;
 beforeAll(async () => {

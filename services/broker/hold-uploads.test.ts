@@ -4,7 +4,6 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { brokerService } from './service.ts';
 import {
   closed,
   hasRedisServer,
@@ -14,7 +13,8 @@ import {
   queuedUploads,
   startOwnRedis,
   startSilentLine,
-} from './testing.ts';
+} from './broker.fixture.ts';
+import { brokerService } from './service.ts';
 
 describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
   let redis: OwnRedis;

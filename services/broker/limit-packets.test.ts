@@ -6,9 +6,9 @@ import { createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { closed, connectPacket, openSocket, packet, publishPacket } from './broker.fixture.ts';
 import { walkPackets } from './limit-packets.ts';
 import { brokerService } from './service.ts';
-import { closed, connectPacket, openSocket, packet, publishPacket } from './testing.ts';
 
 const connackBytes = 4;
 const connect = connectPacket({ clientId: 'd', username: 'd', password: 's' });

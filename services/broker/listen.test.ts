@@ -8,8 +8,8 @@ import { createDevice } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { expect, it } from 'vitest';
+import { openSocket } from './broker.fixture.ts';
 import { brokerService } from './service.ts';
-import { openSocket } from './testing.ts';
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 

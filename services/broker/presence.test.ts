@@ -6,8 +6,8 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { closed, hasRedisServer, openRedis, startOwnRedis } from './broker.fixture.ts';
 import { brokerService } from './service.ts';
-import { closed, hasRedisServer, openRedis, startOwnRedis } from './testing.ts';
 
 let platform: TestPlatform;
 let redis: Redis;

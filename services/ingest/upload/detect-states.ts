@@ -44,6 +44,18 @@ export function statesFromAlarms(readings: readonly PlacedReading[]): RaisedStat
   });
 }
 
+/** What a reading says of a parked vehicle; undefined when it says nothing new. */
+function nextParked(before: Parked | undefined, { timeMicroseconds, reading }: PlacedReading): Parked | undefined {
+  const { status, location } = reading;
+  if (status?.ignition === undefined || (before && timeMicroseconds <= before.sinceMicroseconds)) return undefined;
+  if (status.ignition) {
+    return before?.location === null ? undefined : { location: null, sinceMicroseconds: timeMicroseconds };
+  }
+  if (!location || (before?.location && distanceMetres(before.location, location) < towingMetres)) return undefined;
+  const { latitude, longitude } = location;
+  return { location: { latitude, longitude }, sinceMicroseconds: timeMicroseconds };
+}
+
 /**
  * Follows one vehicle from where it was parked: found 200 m away with the ignition still off, it is being towed.
  * @param readings of one vehicle, sorted by time; those not newer than what is known are passed over
@@ -54,19 +66,14 @@ export function followParked(
 ): { parked: Parked | undefined; raised: RaisedState[] } {
   let now = parked;
   const raised: RaisedState[] = [];
-  for (const { vehicleId, applicationId, timeMicroseconds, reading } of readings) {
-    const { status, location } = reading;
-    if (status?.ignition === undefined || (now && timeMicroseconds <= now.sinceMicroseconds)) continue;
-    if (status.ignition) {
-      if (!now || now.location) now = { location: null, sinceMicroseconds: timeMicroseconds };
-    } else if (location && !now?.location) {
-      const { latitude, longitude } = location;
-      now = { location: { latitude, longitude }, sinceMicroseconds: timeMicroseconds };
-    } else if (location && now?.location && distanceMetres(now.location, location) >= towingMetres) {
+  for (const placed of readings) {
+    const next = nextParked(now, placed);
+    if (!next) continue;
+    if (now?.location && next.location) {
+      const { vehicleId, applicationId, timeMicroseconds } = placed;
       raised.push({ vehicleId, applicationId, flag: 'towing', raisedBy: 'platform', timeMicroseconds });
-      const { latitude, longitude } = location;
-      now = { location: { latitude, longitude }, sinceMicroseconds: timeMicroseconds };
     }
+    now = next;
   }
   return { parked: now, raised };
 }

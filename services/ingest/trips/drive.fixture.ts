@@ -1,0 +1,72 @@
+import type { TripReading } from './segmentation/trip-reading.ts';
+
+/** A reading without anything but its time, UNIX seconds. */
+export const emptyReading = (time: number): TripReading => ({
+  timeMicroseconds: Math.round(time * 1e6),
+  latitude: null,
+  longitude: null,
+  ignition: null,
+  movement: null,
+  speedKmh: null,
+  mileageKm: null,
+  fuelUsedLitres: null,
+  fuelLitres: null,
+  fuelPercent: null,
+  lifetimePowerKwh: null,
+  socPercent: null,
+  maxEnergyKwh: null,
+});
+
+const metresPerDegree = 111_195.08;
+const home = { latitude: 48.85, longitude: 2.35 };
+
+/** A vehicle that is driven north by hand: each step adds readings, and changes where it is. */
+export class Drive {
+  readonly readings: TripReading[] = [];
+  time = 1_760_000_000;
+  metres = 0;
+  /** Laid over every reading that is added. */
+  report: Partial<TripReading> = { ignition: true };
+  /** What a reading tells beside its position. */
+  extra: (drive: Drive) => Partial<TripReading> = () => ({});
+  readonly everySeconds: number;
+
+  constructor(everySeconds = 10) {
+    this.everySeconds = everySeconds;
+  }
+
+  read(own: Partial<TripReading> = {}): this {
+    const position = { latitude: home.latitude + this.metres / metresPerDegree, longitude: home.longitude };
+    this.readings.push({ ...emptyReading(this.time), ...position, ...this.extra(this), ...this.report, ...own });
+    return this;
+  }
+
+  /** Drives on for so long, a reading at each step; the first one moves already. */
+  go(forSeconds: number, speedKmh = 36, own: Partial<TripReading> = {}): this {
+    for (let left = forSeconds; left > 0; left -= this.everySeconds) {
+      this.time += this.everySeconds;
+      this.metres += (speedKmh / 3.6) * this.everySeconds;
+      this.read({ speedKmh, movement: true, ...own });
+    }
+    return this;
+  }
+
+  stand(forSeconds: number, own: Partial<TripReading> = {}): this {
+    for (let left = forSeconds; left > 0; left -= this.everySeconds) {
+      this.time += this.everySeconds;
+      this.read({ speedKmh: 0, movement: false, ...own });
+    }
+    return this;
+  }
+
+  /** Nothing is reported for so long, while the vehicle goes on. */
+  dark(forSeconds: number, metres = 0): this {
+    this.time += forSeconds - this.everySeconds;
+    this.metres += metres;
+    return this;
+  }
+
+  park(forSeconds = 600): this {
+    return this.stand(forSeconds, { ignition: false });
+  }
+}
