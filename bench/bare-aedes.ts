@@ -1,0 +1,12 @@
+// A reference: aedes with nothing behind it, in a process of its own.
+import { createServer } from 'node:net';
+import { Aedes } from 'aedes';
+import { readSettings, serveParent } from './child-script.ts';
+
+const { port } = readSettings<{ port: number }>();
+const aedes = await Aedes.createBroker();
+const server = createServer((socket) => {
+  socket.setNoDelay(true);
+  aedes.handle(socket);
+});
+server.listen({ port, host: '127.0.0.1', backlog: 4096 }, () => serveParent({}));

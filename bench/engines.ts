@@ -1,0 +1,129 @@
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { migrate } from '@odograph/database/migrate';
+import { createPool } from '@odograph/database/pool';
+import { startEmbeddedRedis } from '@odograph/embedded/redis';
+import { startEmbeddedTimescale } from '@odograph/embedded/timescaledb';
+import { readConfig } from '@odograph/runtime/config';
+import { createLogger } from '@odograph/runtime/logger';
+import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import { Stops } from '@odograph/runtime/stops';
+
+export type Pool = ReturnType<typeof createPool>;
+
+/** The engines of one benchmark; what is opened on them is closed before them. */
+export interface Engines {
+  readonly databaseUrl: string;
+  readonly redisUrl: string;
+  /** The benchmark's own connections. */
+  readonly pool: Pool;
+  /** Every key of the benchmark begins with it, and is removed in the end. */
+  readonly queuePrefix: string;
+  /** For files that last as long as the benchmark. */
+  readonly directory: string;
+  /** Kind and version, for people. */
+  readonly database: string;
+  readonly redis: string;
+  onStop(name: string, close: () => unknown): void;
+}
+
+/** A database of its own on the given server, so that nothing is left behind. */
+async function createDatabase(serverUrl: string, stops: Stops): Promise<string> {
+  const name = `odograph_bench_${process.pid}_${Date.now()}`;
+  const server = createPool({ url: serverUrl, name: 'bench', size: 1 });
+  stops.add('benchmark database', async () => {
+    await server.query(`drop database if exists ${name} with (force)`);
+    await server.end();
+  });
+  await server.query(`create database ${name}`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function openDatabase(given: string | undefined, directory: string, stops: Stops): Promise<string> {
+  if (given !== undefined) return createDatabase(given, stops);
+  const engine = await startEmbeddedTimescale({ dataDirectory: join(directory, 'timescaledb') });
+  stops.add('embedded TimescaleDB', engine.stop);
+  return engine.url;
+}
+
+async function openRedis(given: string | undefined, directory: string, stops: Stops): Promise<string> {
+  if (given !== undefined) return given;
+  const engine = await startEmbeddedRedis({ dataDirectory: join(directory, 'redis') });
+  stops.add('embedded Redis', engine.stop);
+  return engine.url;
+}
+
+async function removeKeys(redis: Redis, prefix: string): Promise<void> {
+  let cursor = '0';
+  do {
+    const [next, keys] = await redis.scan(cursor, 'MATCH', `${prefix}*`, 'COUNT', 1000);
+    if (keys.length > 0) await redis.unlink(...keys);
+    cursor = next;
+  } while (cursor !== '0');
+}
+
+async function describeDatabase(pool: Pool, kind: string): Promise<string> {
+  const { rows } = await pool.query<{ postgres: string; timescale: string; memory: string; commit: string }>(
+    `select current_setting('server_version') as postgres, current_setting('shared_buffers') as memory,
+      current_setting('synchronous_commit') as commit,
+      (select extversion from pg_extension where extname = 'timescaledb') as timescale`,
+  );
+  const [row] = rows;
+  return `${kind}, PostgreSQL ${row?.postgres}, TimescaleDB ${row?.timescale}, shared_buffers ${row?.memory}, synchronous_commit ${row?.commit}`;
+}
+
+async function describeRedis(redis: Redis, kind: string): Promise<string> {
+  const version = /^redis_version:(\S+)/m.exec(await redis.info('server'))?.[1] ?? 'of unknown version';
+  const setting = await redis.config('GET', 'appendfsync').catch(() => []);
+  const fsync = Array.isArray(setting) ? (setting[1] ?? 'unknown') : 'unknown';
+  return `${kind}, version ${version}, appendfsync ${fsync}`;
+}
+
+async function openEngines(stops: Stops): Promise<Engines> {
+  const config = readConfig();
+  const directory = await mkdtemp(join(tmpdir(), 'odograph-bench-'));
+  stops.add('directory', () => rm(directory, { recursive: true, force: true }));
+  const databaseUrl = await openDatabase(config.DATABASE_URL, directory, stops);
+  const redisUrl = await openRedis(config.REDIS_URL, directory, stops);
+  await migrate(databaseUrl);
+  const pool = createPool({ url: databaseUrl, name: 'bench', size: 4 });
+  stops.add('database connections', () => pool.end());
+  const queuePrefix = `odograph-bench-${process.pid}`;
+  const redis = connectRedis(redisUrl, createLogger('silent'));
+  await once(redis, 'ready');
+  stops.add('Redis keys', async () => {
+    await removeKeys(redis, queuePrefix);
+    redis.disconnect();
+  });
+  return {
+    databaseUrl,
+    redisUrl,
+    pool,
+    queuePrefix,
+    directory,
+    database: await describeDatabase(pool, config.DATABASE_URL === undefined ? 'embedded' : 'native'),
+    redis: await describeRedis(redis, config.REDIS_URL === undefined ? 'embedded' : 'given'),
+    onStop: stops.add.bind(stops),
+  };
+}
+
+/** Runs a benchmark on given or embedded engines and removes what it made, also when it fails or is interrupted. */
+export async function withEngines(work: (engines: Engines) => Promise<void>): Promise<void> {
+  const stops = new Stops(createLogger('error'));
+  const interrupted = (): void => {
+    void stops.run().finally(() => process.exit(130));
+  };
+  process.once('SIGINT', interrupted);
+  process.once('SIGTERM', interrupted);
+  try {
+    await work(await openEngines(stops));
+  } finally {
+    await stops.run();
+    process.off('SIGINT', interrupted);
+    process.off('SIGTERM', interrupted);
+  }
+}

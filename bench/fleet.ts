@@ -1,0 +1,48 @@
+import { createSecret, hashSecret } from '@odograph/runtime/secrets';
+import type { Pool } from './engines.ts';
+
+export interface BenchFleet {
+  applicationId: number;
+  /** An access token of the application, good for a day. */
+  token: string;
+  /** The secret that all devices of the benchmark share. */
+  secret: string;
+  vehicles: { vehicleId: number; deviceId: string }[];
+}
+
+async function createApplication(pool: Pool): Promise<{ applicationId: number; token: string }> {
+  const token = createSecret();
+  const { rows } = await pool.query<{ id: number }>(
+    `insert into application (app_id, app_key_sha256, name) values ($1, '', 'bench') returning id`,
+    [createSecret()],
+  );
+  const applicationId = rows[0]?.id ?? 0;
+  await pool.query(
+    `with opened as (insert into session (application_id) values ($1) returning id)
+    insert into access_token (token_sha256, session_id, expires_at) select $2, id, now() + interval '1 day' from opened`,
+    [applicationId, hashSecret(token)],
+  );
+  return { applicationId, token };
+}
+
+/** An application with vehicles, each with a device that has been linked to it for ever. */
+export async function createFleet(pool: Pool, count: number): Promise<BenchFleet> {
+  const { applicationId, token } = await createApplication(pool);
+  const secret = createSecret();
+  const { rows } = await pool.query<{ id: number; device_id: string }>(
+    `with fleet as (insert into vehicle (application_id, plate, vin, brand, model)
+        select $1, 'BN-' || n || '-CH', 'VF1AG0000' || lpad(n::text, 8, '0'), 'Renault', 'Zoe'
+        from generate_series(1, $2::integer) as n returning id),
+      boxes as (insert into device (id, model_id, application_id, secret_sha256)
+        select 'bench-' || id, 'generic', $1, $3 from fleet returning id)
+    select fleet.id, boxes.id as device_id from fleet join boxes on boxes.id = 'bench-' || fleet.id order by fleet.id`,
+    [applicationId, count, hashSecret(secret)],
+  );
+  const vehicles = rows.map((row) => ({ vehicleId: row.id, deviceId: row.device_id }));
+  await pool.query(
+    `insert into device_link (device_id, vehicle_id, period)
+    select device_id, vehicle_id, tstzrange(null, null) from unnest($1::text[], $2::integer[]) as link (device_id, vehicle_id)`,
+    [vehicles.map(({ deviceId }) => deviceId), vehicles.map(({ vehicleId }) => vehicleId)],
+  );
+  return { applicationId, token, secret, vehicles };
+}

@@ -1,0 +1,113 @@
+import { type Comparers, type Comparison, compareAnswers } from './compare-answers.ts';
+import { withEngines } from './engines.ts';
+import { type BenchFleet, createFleet } from './fleet.ts';
+import { openHttpClient } from './http-client.ts';
+import { readOptions } from './options.ts';
+import { openPsql } from './psql.ts';
+import { compressReadings, fillReadings } from './readings.ts';
+import { figure, printMachine, printRatio } from './report.ts';
+import { startServices } from './service-process.ts';
+
+export const description =
+  'a page of 10,000 readings over HTTP, of one vehicle and of all, beside the same rows by plain SQL';
+
+const options = {
+  readings: { value: 1_000_000, help: 'readings stored' },
+  vehicles: { value: 50, help: 'vehicles they are of' },
+  offset: { value: 0, help: 'readings that the second page of all vehicles skips; 0 is half of what is stored' },
+  limit: { value: 10_000, help: 'readings of a page' },
+  rounds: { value: 7, help: 'requests of each kind' },
+  profile: { value: '', help: 'directory for a CPU profile of query' },
+} as const;
+
+type Settings = ReturnType<typeof readOptions<typeof options>>;
+
+const columns = `vehicle_id, extract(epoch from time) as timestamp, latitude, longitude, angle, altitude, ignition, movement,
+  mileage, autonomy, soh, soc, current, voltage, energy, max_energy, min_cell_voltage, max_cell_voltage, temperature,
+  min_cell_temperature, max_cell_temperature, lifetime_power_use, lifetime_charge_power, sensors`;
+
+/** The columns that the route answers, as JSON text: what anybody would write in psql. */
+function rowsAsJson(condition: string, offset: number, limit: number): string {
+  return `select row_to_json(page)::text from (select ${columns} from reading where ${condition}
+    order by time, vehicle_id offset ${offset} limit ${limit}) as page`;
+}
+
+/** Pages of one vehicle and of all, from the start and far from it. */
+function comparisons(
+  fleet: BenchFleet,
+  { from, until }: { from: Date; until: Date },
+  settings: Settings,
+): Comparison[] {
+  const { limit, readings } = settings;
+  const offset = settings.offset || Math.floor(readings / 2);
+  const stretch = `time between '${from.toISOString()}' and '${until.toISOString()}'`;
+  const parameters = `from=${from.toISOString()}&until=${until.toISOString()}&limit=${limit}`;
+  const vehicleId = fleet.vehicles[0]?.vehicleId;
+  const all = `application_id = ${fleet.applicationId} and ${stretch}`;
+  return [
+    {
+      title: 'one vehicle',
+      path: `/v1/vehicle/${vehicleId}/history?${parameters}`,
+      query: rowsAsJson(`vehicle_id = ${vehicleId} and ${stretch}`, 0, limit),
+      goal: 'at most 1.5',
+    },
+    {
+      title: 'all vehicles',
+      path: `/v1/vehicles/history?${parameters}`,
+      query: rowsAsJson(all, 0, limit),
+      goal: 'at most 1.5',
+    },
+    {
+      title: `all vehicles, offset ${figure(offset)}`,
+      path: `/v1/vehicles/history?${parameters}&offset=${offset}`,
+      query: rowsAsJson(all, offset, limit),
+      goal: 'none, the next counts',
+    },
+  ];
+}
+
+async function compareAll(comparers: Comparers, pages: readonly Comparison[], rounds: number): Promise<number[][]> {
+  const measured: number[][] = [];
+  for (const page of pages) measured.push(await compareAnswers(comparers, page, rounds));
+  const [, atStart = [], atOffset = []] = measured;
+  printRatio('offset', atOffset, ['no offset', atStart], 'at most 3, at an offset of 5,000,000');
+  return measured;
+}
+
+export async function run(parameters: readonly string[]): Promise<void> {
+  const settings = readOptions(parameters, options);
+  await withEngines(async (engines) => {
+    printMachine(engines);
+    const { pool, onStop } = engines;
+    const fleet = await createFleet(pool, settings.vehicles);
+    const until = new Date();
+    const { from, each } = await fillReadings(pool, fleet, { readings: settings.readings, until });
+    console.log(
+      `${figure(each)} readings of each of ${settings.vehicles} vehicles, one every 10 s; pages of ${figure(settings.limit)}`,
+    );
+    const query = await startServices(engines, ['query'], { profile: settings.profile });
+    const client = openHttpClient(query.httpUrl, fleet.token);
+    onStop('HTTP client', client.close);
+    const psql = await openPsql(engines.databaseUrl);
+    if (psql) onStop('psql', psql.close);
+    else console.log('psql is not on the PATH, so its column is missing');
+
+    const pages = comparisons(fleet, { from, until }, settings);
+    console.log('\nuncompressed');
+    const uncompressed = await compareAll({ client, pool, psql }, pages, settings.rounds);
+    await compressReadings(pool);
+    console.log('\ncompressed');
+    const compressed = await compareAll({ client, pool, psql }, pages, settings.rounds);
+    console.log();
+    for (const [index, { title }] of pages.entries()) {
+      printRatio(
+        `${title}: compressed`,
+        compressed[index] ?? [],
+        ['uncompressed', uncompressed[index] ?? []],
+        'at most 1.2',
+      );
+    }
+    const { residentBytes } = await query.usage();
+    console.log(`  memory of the query process: ${figure(residentBytes / 2 ** 20)} MiB`);
+  });
+}

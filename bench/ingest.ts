@@ -1,0 +1,126 @@
+import { type Contender, startBareAedes, startBarePipeline, startOdograph } from './contender.ts';
+import { type Engines, withEngines } from './engines.ts';
+import { type BenchFleet, createFleet } from './fleet.ts';
+import { type Measured, measureLoad, orderOf } from './measure-load.ts';
+import { readOptions } from './options.ts';
+import { figure, printMachine, printRatio, printRounds, printTable } from './report.ts';
+import { median } from './statistics.ts';
+
+export const description = 'uploads over MQTT to rows: rate, PUBACK and lag, beside a bare pipeline and bare aedes';
+
+const roundSeconds = 10;
+const warmUpUploads = 50_000;
+
+const options = {
+  connections: { value: 100, help: 'devices that upload' },
+  inFlight: { value: 20, help: 'uploads of one device that wait for their PUBACK' },
+  uploads: { value: 0, help: 'uploads of a round; 0 is what takes 10 s' },
+  rounds: { value: 3, help: 'rounds of each contender' },
+  rate: { value: 0, help: 'uploads a second for the latencies; 0 is half of what was reached' },
+  ingestProcesses: { value: 1, help: 'ingest processes' },
+  profile: { value: '', help: 'directory for CPU profiles of broker and ingest' },
+} as const;
+
+type Settings = ReturnType<typeof readOptions<typeof options>>;
+type Rounds = Map<Contender, Measured[]>;
+
+/** A multiple of the connections, so that every device has the same last reading. */
+function roundUploads(uploads: number, connections: number): number {
+  return Math.max(1, Math.round(uploads / connections)) * connections;
+}
+
+async function measureRounds(
+  pool: Engines['pool'],
+  contenders: readonly Contender[],
+  settings: Settings,
+): Promise<Rounds> {
+  const { connections, rounds } = settings;
+  const measure = (contender: Contender, uploads: number) =>
+    measureLoad(pool, contender, orderOf(roundUploads(uploads, connections), 0, connections), connections);
+  const measured: Rounds = new Map(contenders.map((contender) => [contender, []]));
+  let reached = 0;
+  for (const contender of contenders) {
+    const { uploadsPerSecond } = await measure(contender, warmUpUploads);
+    reached ||= uploadsPerSecond;
+  }
+  const uploads = roundUploads(settings.uploads || reached * roundSeconds, connections);
+  console.log(`throughput: ${connections} connections with ${settings.inFlight} in flight, ${uploads} uploads a round`);
+  for (let round = 0; round < rounds; round += 1) {
+    for (const contender of contenders) measured.get(contender)?.push(await measure(contender, uploads));
+  }
+  return measured;
+}
+
+function seriesOf(rounds: Rounds, value: (measured: Measured) => number): Record<string, number[]> {
+  return Object.fromEntries([...rounds].map(([{ name }, measured]) => [name, measured.map(value)]));
+}
+
+function printThroughput(rounds: Rounds): number {
+  const rates = seriesOf(rounds, ({ uploadsPerSecond }) => uploadsPerSecond);
+  printRounds(rates, 'uploads/s');
+  const { odograph = [], 'bare pipeline': pipeline = [], 'bare aedes': aedes = [] } = rates;
+  printRatio('odograph', odograph, ['bare pipeline', pipeline], 'at least 0.8');
+  printRatio('odograph', odograph, ['bare aedes, to the PUBACK', aedes]);
+  printRounds(
+    seriesOf(rounds, ({ pubackP50Ms }) => pubackP50Ms),
+    '\nPUBACK p50, ms',
+  );
+  printRounds(
+    seriesOf(rounds, ({ pubackP99Ms }) => pubackP99Ms),
+    'PUBACK p99, ms',
+  );
+  const parts = [...rounds].flatMap(([{ name }, measured]) =>
+    Object.keys(measured[0]?.cpuSecondsPerMillion ?? {}).map((part) => [
+      `${name}, ${part}`,
+      figure(median(measured.map(({ cpuSecondsPerMillion }) => cpuSecondsPerMillion[part] ?? 0))),
+    ]),
+  );
+  console.log();
+  printTable([['CPU seconds for a million uploads', 'median'], ...parts]);
+  return median(odograph);
+}
+
+const latencies: Record<string, (measured: Measured) => number> = {
+  'PUBACK p50': ({ pubackP50Ms }) => pubackP50Ms,
+  'PUBACK p99': ({ pubackP99Ms }) => pubackP99Ms,
+  'lag p50': ({ lag }) => lag?.quantile(0.5) ?? Number.NaN,
+  'lag p99': ({ lag }) => lag?.quantile(0.99) ?? Number.NaN,
+};
+
+async function printLatencies(
+  { pool }: Engines,
+  contenders: readonly Contender[],
+  { vehicles, secret }: BenchFleet,
+  { connections, rounds, rate }: Settings,
+): Promise<void> {
+  console.log(`\nlatencies at ${figure(rate)} uploads/s; lag is from the PUBLISH to a query that sees the row`);
+  const device = vehicles[connections];
+  if (!device) throw new Error('the fleet has no vehicle for the probe');
+  const measured: Rounds = new Map(contenders.map((contender) => [contender, []]));
+  for (let round = 0; round < rounds; round += 1) {
+    for (const contender of contenders) {
+      const { port, table } = contender;
+      const probe = table && { ...device, secret, port, table };
+      const order = orderOf(roundUploads(rate * roundSeconds, connections), rate, connections);
+      measured.get(contender)?.push(await measureLoad(pool, contender, order, connections, probe));
+    }
+  }
+  for (const [name, value] of Object.entries(latencies)) printRounds(seriesOf(measured, value), `${name}, ms`);
+  console.log('  goals for odograph: PUBACK p99 under 25 ms, lag p99 under 250 ms');
+}
+
+export async function run(parameters: readonly string[]): Promise<void> {
+  const settings = readOptions(parameters, options);
+  await withEngines(async (engines) => {
+    printMachine(engines);
+    const fleet = await createFleet(engines.pool, settings.connections + 1);
+    const contenders = [
+      await startOdograph(engines, fleet, settings),
+      await startBarePipeline(engines, fleet, settings),
+      await startBareAedes(engines, fleet, settings),
+    ];
+    let { rate } = settings;
+    if (rate === 0) rate = Math.round(printThroughput(await measureRounds(engines.pool, contenders, settings)) / 2);
+    await printLatencies(engines, contenders, fleet, { ...settings, rate });
+  });
+}

@@ -1,0 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { deviceTopic } from '@odograph/contracts/topics';
+import type { Pool } from './engines.ts';
+import { openMqtt } from './mqtt-connection.ts';
+import { publishPacket } from './mqtt-packets.ts';
+import { payloadTemplate, timestampOffset } from './payloads.ts';
+import { TimeHistogram } from './statistics.ts';
+
+const intervalMs = 10;
+const pollMs = 2;
+const patienceMs = 10_000;
+
+export interface ProbedDevice {
+  port: number;
+  deviceId: string;
+  vehicleId: number;
+  secret: string;
+  table: 'reading' | 'bare_reading';
+}
+
+export interface LagProbe {
+  /** Waits for what is under way and gives the times from PUBLISH to the row being visible to a query. */
+  stop(): Promise<TimeHistogram>;
+}
+
+/**
+ * One more device that uploads a hundred readings a second beside the load, while a connection to the database looks for
+ * their rows every 2 ms: the time from handing a PUBLISH to the socket to the answer of a statement that sees its row.
+ * @param beforeTimestamp UNIX seconds; its readings are of the 1,000 s before, so that they are told from those of the load
+ */
+export async function startLagProbe(pool: Pool, device: ProbedDevice, beforeTimestamp: number): Promise<LagProbe> {
+  const { port, deviceId, vehicleId, secret, table } = device;
+  const socket = await openMqtt({ port, clientId: deviceId, password: secret }, () => undefined);
+  const template = payloadTemplate(0);
+  const topic = deviceTopic(deviceId, 'telemetry');
+  const histogram = new TimeHistogram();
+  const sentAt = new Map<number, number>();
+  const firstMs = (beforeTimestamp - 1000) * 1000;
+  let sent = 0;
+  let stopping = false;
+
+  const timer = setInterval(() => {
+    const timestampMs = firstMs + sent;
+    template.write((timestampMs / 1000).toFixed(3), timestampOffset);
+    sentAt.set(timestampMs, performance.now());
+    sent += 1;
+    socket.write(publishPacket(topic, (sent % 60_000) + 1, template));
+  }, intervalMs);
+
+  const look = async (): Promise<void> => {
+    const [oldest] = sentAt.keys();
+    if (oldest === undefined) return;
+    const { rows } = await pool.query<{ ms: number }>(
+      `select round(extract(epoch from time) * 1000)::bigint as ms from ${table} where vehicle_id = $1 and time >= to_timestamp($2)`,
+      [vehicleId, oldest / 1000 - 0.0005],
+    );
+    const seenAt = performance.now();
+    for (const { ms } of rows) {
+      const at = sentAt.get(ms);
+      if (at === undefined) continue;
+      histogram.record(seenAt - at);
+      sentAt.delete(ms);
+    }
+  };
+  const watch = async (): Promise<void> => {
+    for (let end = Number.POSITIVE_INFINITY; !stopping || (sentAt.size > 0 && Date.now() < end); ) {
+      if (stopping && end === Number.POSITIVE_INFINITY) end = Date.now() + patienceMs;
+      await look();
+      await delay(pollMs);
+    }
+  };
+  const watching = watch();
+  return {
+    async stop() {
+      clearInterval(timer);
+      stopping = true;
+      await watching;
+      socket.destroy();
+      if (sentAt.size > 0) throw new Error(`${sentAt.size} readings of the probe never arrived`);
+      return histogram;
+    },
+  };
+}

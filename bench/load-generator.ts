@@ -1,0 +1,98 @@
+// A process of its own that loads a broker over many connections; its parent speaks to it by messages.
+import { deviceTopic } from '@odograph/contracts/topics';
+import { readSettings, serveParent } from './child-script.ts';
+import { openMqtt } from './mqtt-connection.ts';
+import { Publisher } from './publisher.ts';
+import { TimeHistogram } from './statistics.ts';
+
+export interface GeneratorSettings {
+  port: number;
+  deviceIds: string[];
+  secret: string;
+  /** Uploads of one connection that wait for their PUBACK. */
+  inFlight: number;
+}
+
+export interface LoadOrder {
+  uploads: number;
+  /** Uploads a second; 0 sends as fast as PUBACKs come. */
+  rate: number;
+  /** Device time of each device's first upload, UNIX seconds. */
+  firstTimestamp: number;
+}
+
+export interface LoadResult {
+  /** UNIX milliseconds. */
+  firstPublishAtMs: number;
+  lastPubackAtMs: number;
+  /** From the PUBLISH, of a paced load from the moment it was due. */
+  pubackP50Ms: number;
+  pubackP99Ms: number;
+}
+
+const { port, deviceIds, secret, inFlight } = readSettings<GeneratorSettings>();
+let histogram = new TimeHistogram();
+let left = 0;
+let paced = false;
+let done: () => void = () => undefined;
+
+async function connectPublisher(deviceId: string, index: number): Promise<Publisher> {
+  const socket = await openMqtt({ port, clientId: deviceId, password: secret }, () => undefined);
+  socket.removeAllListeners('data');
+  const record = { record: (ms: number) => histogram.record(ms) };
+  const publisher = new Publisher(socket, deviceTopic(deviceId, 'telemetry'), index * inFlight, inFlight, record);
+  socket.on('data', (chunk: Buffer) => {
+    left -= publisher.receive(chunk);
+    if (!paced) publisher.sendAll();
+    if (left === 0) done();
+  });
+  socket.once('close', () => {
+    throw new Error('the broker closed a connection of the load');
+  });
+  return publisher;
+}
+
+const publishers = await Promise.all(deviceIds.map(connectPublisher));
+
+/** Sends at an even pace, whatever the broker does; what could not be sent in time counts from when it was due. */
+function pace({ uploads, rate }: LoadOrder): void {
+  const start = performance.now();
+  let sent = 0;
+  let next = 0;
+  const timer = setInterval(() => {
+    const due = Math.min(uploads, Math.floor(((performance.now() - start) * rate) / 1000));
+    for (let refused = 0; sent < due && refused < publishers.length; next = (next + 1) % publishers.length) {
+      if (publishers[next]?.sendOne(start + (sent * 1000) / rate)) {
+        sent += 1;
+        refused = 0;
+      } else refused += 1;
+    }
+    if (sent === uploads) clearInterval(timer);
+  }, 1);
+}
+
+async function load(order: LoadOrder): Promise<LoadResult> {
+  const { uploads, rate, firstTimestamp } = order;
+  histogram = new TimeHistogram();
+  left = uploads;
+  paced = rate > 0;
+  for (const [index, publisher] of publishers.entries()) {
+    const share = Math.floor(uploads / publishers.length) + (index < uploads % publishers.length ? 1 : 0);
+    publisher.assign({ uploads: share, firstTimestamp });
+  }
+  const finished = new Promise<void>((resolve) => {
+    done = resolve;
+  });
+  const firstPublishAtMs = performance.timeOrigin + performance.now();
+  if (paced) pace(order);
+  else for (const publisher of publishers) publisher.sendAll();
+  await finished;
+  return {
+    firstPublishAtMs,
+    lastPubackAtMs: performance.timeOrigin + performance.now(),
+    pubackP50Ms: histogram.quantile(0.5),
+    pubackP99Ms: histogram.quantile(0.99),
+  };
+}
+
+serveParent({ load });

@@ -1,0 +1,35 @@
+import { UsageError } from './options.ts';
+
+interface Benchmark {
+  /** One line for the list. */
+  readonly description: string;
+  run(parameters: readonly string[]): Promise<void>;
+}
+
+/** Every benchmark; a module is loaded only when it is named or listed. */
+const benchmarks: Record<string, () => Promise<Benchmark>> = {
+  ingest: () => import('./ingest.ts'),
+  history: () => import('./history.ts'),
+};
+
+async function list(): Promise<void> {
+  console.log('npm run bench -- NAME [options]; --help after a name lists its options\n');
+  for (const [name, load] of Object.entries(benchmarks))
+    console.log(`${name.padEnd(12)} ${(await load()).description}`);
+}
+
+async function main([name, ...parameters]: readonly string[]): Promise<void> {
+  if (name === undefined) return list();
+  const load = Object.hasOwn(benchmarks, name) ? benchmarks[name] : undefined;
+  if (!load) {
+    throw new UsageError(`no benchmark is named ${name}; the benchmarks are ${Object.keys(benchmarks).join(', ')}`);
+  }
+  return (await load()).run(parameters);
+}
+
+try {
+  await main(process.argv.slice(2));
+} catch (error) {
+  console.error(error instanceof UsageError ? error.message : error);
+  process.exitCode = error instanceof UsageError && error.isHelp ? 0 : 1;
+}

@@ -1,0 +1,113 @@
+import type { Socket } from 'node:net';
+import { publishPacket } from './mqtt-packets.ts';
+import { payloadTemplate, timestampOffset } from './payloads.ts';
+import type { TimeHistogram } from './statistics.ts';
+
+const pubackBytes = 4;
+const secondsLength = 10;
+const zero = 0x30;
+
+/** What one connection is to send. */
+export interface Assignment {
+  uploads: number;
+  /** Device time of the first upload in UNIX seconds; each next one is a second later. */
+  firstTimestamp: number;
+}
+
+/**
+ * One connection of the load. Its packets are encoded once, one for each place in flight; sending one writes ten digits
+ * and hands a slice of the same buffer to the socket. A place is used again when its PUBACK has come.
+ */
+export class Publisher {
+  readonly #socket: Socket;
+  readonly #packets: Buffer;
+  readonly #packetBytes: number;
+  readonly #timestampAt: number;
+  readonly #sentAt: Float64Array;
+  readonly #histogram: Pick<TimeHistogram, 'record'>;
+  #place = 0;
+  #inFlight = 0;
+  #uploads = 0;
+  #sent = 0;
+  #firstTimestamp = 0;
+  #bytesOfPuback = 0;
+  #packetId = 0;
+
+  constructor(socket: Socket, topic: string, seed: number, inFlight: number, histogram: Pick<TimeHistogram, 'record'>) {
+    const packets = Array.from({ length: inFlight }, (_, place) =>
+      publishPacket(topic, place + 1, payloadTemplate(seed + place)),
+    );
+    this.#socket = socket;
+    this.#packets = Buffer.concat(packets);
+    this.#packetBytes = packets[0]?.length ?? 0;
+    if (packets.some(({ length }) => length !== this.#packetBytes)) throw new Error('payloads differ in length');
+    this.#timestampAt = this.#packetBytes - payloadTemplate(seed).length + timestampOffset;
+    this.#sentAt = new Float64Array(inFlight);
+    this.#histogram = histogram;
+  }
+
+  assign({ uploads, firstTimestamp }: Assignment): void {
+    this.#uploads = uploads;
+    this.#firstTimestamp = firstTimestamp;
+    this.#sent = 0;
+  }
+
+  get #free(): number {
+    return Math.min(this.#sentAt.length - this.#inFlight, this.#uploads - this.#sent);
+  }
+
+  /** Sends one upload that was due at `dueMs`; false when nothing may be sent. */
+  sendOne(dueMs: number): boolean {
+    if (this.#free === 0) return false;
+    this.#send(1, dueMs);
+    return true;
+  }
+
+  /** Sends whatever may be sent. */
+  sendAll(): void {
+    const toEnd = this.#sentAt.length - this.#place;
+    const free = this.#free;
+    if (free === 0) return;
+    const now = performance.now();
+    this.#send(Math.min(free, toEnd), now);
+    if (free > toEnd) this.#send(free - toEnd, now);
+  }
+
+  /** Takes in PUBACKs. @returns how many */
+  receive(chunk: Buffer): number {
+    const now = performance.now();
+    let count = 0;
+    for (const byte of chunk) {
+      if (this.#bytesOfPuback >= 2) this.#packetId = this.#packetId * 256 + byte;
+      this.#bytesOfPuback += 1;
+      if (this.#bytesOfPuback < pubackBytes) continue;
+      this.#histogram.record(now - (this.#sentAt[this.#packetId - 1] ?? now));
+      this.#bytesOfPuback = 0;
+      this.#packetId = 0;
+      count += 1;
+    }
+    this.#inFlight -= count;
+    return count;
+  }
+
+  /** Sends from neighbouring places. */
+  #send(count: number, dueMs: number): void {
+    const start = this.#place * this.#packetBytes;
+    for (let index = 0; index < count; index += 1) {
+      this.#writeTimestamp(start + index * this.#packetBytes + this.#timestampAt);
+      this.#sentAt[this.#place + index] = dueMs;
+    }
+    this.#place = (this.#place + count) % this.#sentAt.length;
+    this.#inFlight += count;
+    this.#socket.write(this.#packets.subarray(start, start + count * this.#packetBytes));
+  }
+
+  #writeTimestamp(at: number): void {
+    let seconds = this.#firstTimestamp + this.#sent;
+    this.#sent += 1;
+    for (let digit = secondsLength - 1; digit >= 0; digit -= 1) {
+      this.#packets[at + digit] = zero + (seconds % 10);
+      seconds = Math.floor(seconds / 10);
+    }
+  }
+}
