@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Runs a program that npm installed here, its output on ours; true when it ends well. */
 export function runInstalled(program: string, ...parameters: string[]): boolean {

@@ -64,25 +64,45 @@ function chainHash(previous: Buffer, content: string): Buffer {
   return createHash('sha256').update(previous).update(content).digest();
 }
 
+type Fault = NonNullable<ChainVerdict['fault']>;
+
+/** Where the walk along a chain has come to. */
+interface Walk {
+  position: number;
+  sha256: Buffer;
+}
+
+/** Goes on over rows that follow, up to the first that is not as it was written. */
+function walkRows(from: Walk, rows: readonly ChainRow[], length: number): Walk & { fault?: Fault } {
+  let { position, sha256 } = from;
+  for (const row of rows) {
+    position += 1;
+    if (row.position !== position) return { position, sha256, fault: { position, reason: 'MISSING' } };
+    if (position > length) return { position, sha256, fault: { position, reason: 'NOT_IN_CHAIN' } };
+    if (!chainHash(sha256, row.content).equals(row.sha256)) {
+      return { position, sha256, fault: { position, reason: 'CHANGED' } };
+    }
+    sha256 = row.sha256;
+  }
+  return { position, sha256 };
+}
+
+/** Whether the walk ended where the chain says that it ends. */
+function faultAtEnd({ position, sha256 }: Walk, length: number, head: Buffer): Fault | undefined {
+  if (position < length) return { position: position + 1, reason: 'MISSING' };
+  return sha256.equals(head) ? undefined : { position, reason: 'CHANGED' };
+}
+
 async function verifyChain(db: Database, chain: number, length: number, head: Buffer): Promise<ChainVerdict> {
   const verdict = { chain, length, head: head.toString('hex') };
-  let previous: Buffer = Buffer.alloc(0);
-  let position = 0;
+  let walk: Walk & { fault?: Fault } = { position: 0, sha256: Buffer.alloc(0) };
   for (;;) {
-    const rows = await readRows(db, chain, position);
-    for (const row of rows) {
-      position += 1;
-      if (row.position !== position) return { ...verdict, fault: { position, reason: 'MISSING' } };
-      if (position > length) return { ...verdict, fault: { position, reason: 'NOT_IN_CHAIN' } };
-      if (!chainHash(previous, row.content).equals(row.sha256))
-        return { ...verdict, fault: { position, reason: 'CHANGED' } };
-      previous = row.sha256;
-    }
-    if (rows.length < pageLength) break;
+    const rows = await readRows(db, chain, walk.position);
+    walk = walkRows(walk, rows, length);
+    if (walk.fault || rows.length < pageLength) break;
   }
-  if (position < length) return { ...verdict, fault: { position: position + 1, reason: 'MISSING' } };
-  if (!previous.equals(head)) return { ...verdict, fault: { position, reason: 'CHANGED' } };
-  return verdict;
+  const fault = walk.fault ?? faultAtEnd(walk, length, head);
+  return fault ? { ...verdict, fault } : verdict;
 }
 
 /** Recomputes every chain from its first row; run it in a repeatable-read transaction beside writers. */

@@ -21,7 +21,7 @@ export const ackTimeoutMs = 1500;
 type Answering = (command: CommandMessage) => CommandAnswer | Promise<CommandAnswer>;
 
 /** A device that remembers what it heard. */
-export type HearingDevice = DeviceConnection & { heard: CommandMessage[] };
+type HearingDevice = DeviceConnection & { heard: CommandMessage[] };
 
 /** A broker, two processes of the command service on the same queues, and an application with vehicles. */
 export interface CommandHouse {
