@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { csvRows, type Delimiter, type FileRow, ndjsonRows } from './registration-rows.ts';
+import { csvRows, type Delimiter, type FileRow, ndjsonRows, type ReadHeader } from './registration-rows.ts';
 
 /** The text of a file as it is read; a mark of byte order is left out. @throws Error when the bytes are no such text */
 async function* textOf(path: string, encoding: string): AsyncGenerator<string> {
@@ -64,10 +64,7 @@ export async function inspectFile(path: string, encoding: string): Promise<Regis
 }
 
 /** The rows of the file, in their order. @throws whatever `readHeader` throws */
-export function rowsOf(
-  { path, encoding, format }: RegistrationFile,
-  readHeader: (cells: readonly string[]) => (string | undefined)[],
-): AsyncGenerator<FileRow> {
+export function rowsOf({ path, encoding, format }: RegistrationFile, readHeader: ReadHeader): AsyncGenerator<FileRow> {
   const text = textOf(path, encoding);
   return format === 'ndjson' ? ndjsonRows(text) : csvRows(text, format, readHeader);
 }

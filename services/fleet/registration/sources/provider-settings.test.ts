@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig, resolveConfig } from '@odograph/runtime/config';
+import { afterAll, describe, expect, it } from 'vitest';
+import { addressFor, askedFor } from './ask-provider.ts';
+import { readProviderSettings } from './provider-settings.ts';
+
+const directory = mkdtempSync(join(tmpdir(), 'odograph-mapping-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+function read(template: string, mapping?: unknown, more: Record<string, string> = {}) {
+  const path = join(directory, 'mapping.json');
+  writeFileSync(path, typeof mapping === 'string' ? mapping : JSON.stringify(mapping ?? { brand: 'make' }));
+  const config = readConfig({ REGISTRATION_PROVIDER_URL: template, REGISTRATION_PROVIDER_MAPPING: path, ...more });
+  return readProviderSettings(resolveConfig(config, { databaseUrl: '', redisUrl: '' }));
+}
+
+describe('readProviderSettings', () => {
+  it('refuses an address whose host a vehicle could choose, or that asks for nothing', () => {
+    for (const template of [
+      'https://{plate}.example.org/{vin}',
+      'https://example.org:{plate}/',
+      'https://{plate}@example.org/{plate}',
+      'https://user:secret@example.org/{plate}',
+      'https://example.org/',
+      'https://example.org/{plate}/{key}',
+      'https://',
+    ]) {
+      expect(() => read(template)).toThrow('REGISTRATION_PROVIDER_URL: ');
+    }
+    expect(read('https://example.org/{plate}?vin={vin}')?.template).toBe('https://example.org/{plate}?vin={vin}');
+  });
+
+  it('names every fault of the mapping', () => {
+    const fault = 'REGISTRATION_PROVIDER_MAPPING: ';
+    expect(() => read('https://example.org/{vin}', '{')).toThrow(`${fault}cannot be read as JSON`);
+    expect(() => read('https://example.org/{vin}', [])).toThrow(`${fault}must hold an object`);
+    expect(() => read('https://example.org/{vin}', {})).toThrow(`${fault}maps no field`);
+    expect(() => read('https://example.org/{vin}', { wheels: 'w', brand: 4 })).toThrow(
+      /wheels is no field of a record\n.*brand needs a path/,
+    );
+  });
+
+  it('refuses a key that is no header value without repeating it', () => {
+    const attempt = () => read('https://example.org/{vin}', undefined, { REGISTRATION_PROVIDER_KEY: 'secret\nkey' });
+    expect(attempt).toThrow('REGISTRATION_PROVIDER_KEY: ');
+    expect(attempt).not.toThrow('secret');
+  });
+
+  it('is another provider when address or mapping differ', () => {
+    const hashes = [
+      read('https://example.org/{vin}')?.sha256,
+      read('https://example.org/{plate}')?.sha256,
+      read('https://example.org/{vin}', { model: 'make' })?.sha256,
+    ];
+    expect(new Set(hashes).size).toBe(3);
+    expect(read('https://example.org/{vin}')?.sha256).toBe(hashes[0]);
+  });
+});
+
+describe('addressFor', () => {
+  it('fills in what is known, and stays on its host', () => {
+    const template = 'https://example.org/lookup?plate={plate}&vin={vin}';
+    expect(addressFor(template, { plate: 'AB123CD' }).href).toBe('https://example.org/lookup?plate=AB123CD&vin=');
+    expect(addressFor('https://example.org/{plate}', { plate: '@evil/../x?' }).host).toBe('example.org');
+  });
+
+  it('asks only for what is known of the vehicle', () => {
+    expect(askedFor('https://example.org/{plate}', { vin: 'VF1TESTA0A6900001' })).toBeUndefined();
+    expect(askedFor('https://example.org/{vin}', { vin: 'VF1TESTA0A6900001', plate: 'AB123CD' })).toEqual({
+      vin: 'VF1TESTA0A6900001',
+    });
+  });
+});
