@@ -155,6 +155,67 @@ interface CommandTable {
   idempotency_key: Written<string | null>;
 }
 
+interface BookingTable {
+  id: Generated<string>;
+  application_id: number;
+  vehicle_id: number;
+  user_id: string;
+  account_id: string | null;
+  type: 'BOOKING' | 'FREE_FLOATING';
+  starts_at: Date;
+  ends_at: Date | null;
+  authorization_id: string;
+  created_at: Generated<Date>;
+  stopped_at: Written<Date | null>;
+  deleted_at: Written<Date | null>;
+}
+
+interface ParkingTable {
+  id: Generated<string>;
+  application_id: number;
+  short_id: string;
+  name: string;
+  address: string;
+  address2: string;
+  zipcode: string;
+  city: string;
+  country: string;
+  created_at: Generated<Date>;
+}
+
+interface VehicleParkingTable {
+  vehicle_id: number;
+  parking_id: string;
+}
+
+interface BluetoothAuthorizationTable {
+  id: Generated<string>;
+  vehicle_id: number;
+  driver_id: string;
+  level: 'LOCK_UNLOCK' | 'DRIVE';
+  valid_from: Date;
+  valid_until: Date;
+  suspended_until: Written<Date | null>;
+  revoked_at: Written<Date | null>;
+  replaced_by: Written<string | null>;
+  created_at: Generated<Date>;
+}
+
+interface DeviceKeyTable {
+  device_id: string;
+  sealed_key: Buffer;
+  key_version: Generated<number>;
+  epoch: Generated<number>;
+  list_version: Generated<number>;
+  published_version: Generated<number>;
+  published_at: Written<Date | null>;
+  confirmed_version: Generated<number>;
+  confirmed_at: Written<Date | null>;
+  refused_reason: Written<string | null>;
+  claim: Written<string | null>;
+  claimed_until: Written<Date | null>;
+}
+
 /** The tables as kysely sees them; migrations/ is where they are made. The two reading tables are only met in plain SQL. */
 export interface Tables {
   application: ApplicationTable;
@@ -172,4 +233,9 @@ export interface Tables {
   vehicle_purge: VehiclePurgeTable;
   quarantine: QuarantineTable;
   command: CommandTable;
+  bluetooth_authorization: BluetoothAuthorizationTable;
+  device_key: DeviceKeyTable;
+  booking: BookingTable;
+  parking: ParkingTable;
+  vehicle_parking: VehicleParkingTable;
 }

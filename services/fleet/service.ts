@@ -14,6 +14,7 @@ import { addVehicleRoutes } from './admin/vehicles/routes.ts';
 import { limitAttempts } from './attempts.ts';
 import { addLoginRoute, addRefreshRoute } from './auth/routes.ts';
 import { addDeviceRoutes } from './devices/routes.ts';
+import { addParkingRoutes } from './parkings/routes.ts';
 import { addPasswordRoutes } from './password/routes.ts';
 import { registerRegistration } from './registration/register.ts';
 
@@ -56,6 +57,7 @@ export const fleetService: Service<Http> = {
       );
       addPasswordRoutes(withToken, db, countAttempt);
       addDeviceRoutes(withToken, db);
+      addParkingRoutes(withToken, db);
     });
     await http.register(async (forOperators) => {
       forOperators.addHook('onRequest', requireAdmin(adminToken));

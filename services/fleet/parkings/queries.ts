@@ -1,0 +1,143 @@
+import { randomInt } from 'node:crypto';
+import { Failure } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import { isUuid } from '@odograph/database/uuid';
+import type { SpotFields } from './rules.ts';
+
+/** A parking spot as the interface shows it (interface specification, "Fleet management records"). */
+export interface ParkingSpot extends Required<SpotFields> {
+  id: string;
+  shortId: string;
+}
+
+/** Without characters that people take for one another. */
+const alphabet = 'ABCDEFGHJKMNPQRSTVWXYZ23456789';
+const shortIdLength = 6;
+
+/** Short enough to be read out; unique in the application by its constraint. */
+const createShortId = () => Array.from({ length: shortIdLength }, () => alphabet[randomInt(alphabet.length)]).join('');
+
+const columns = [
+  'parking.id',
+  'parking.short_id as shortId',
+  'parking.name',
+  'parking.address',
+  'parking.address2',
+  'parking.zipcode',
+  'parking.city',
+  'parking.country',
+] as const;
+
+/** Enters a spot. @returns its id */
+export async function createSpot(db: Database, applicationId: number, fields: Required<SpotFields>): Promise<string> {
+  for (;;) {
+    const row = await db
+      .insertInto('parking')
+      .values({ application_id: applicationId, short_id: createShortId(), ...fields })
+      .onConflict((conflict) => conflict.constraint('parking_short_id').doNothing())
+      .returning('id')
+      .executeTakeFirst();
+    if (row) return row.id;
+  }
+}
+
+/** The spots of an application by name. */
+export async function listSpots(db: Database, applicationId: number): Promise<ParkingSpot[]> {
+  return db
+    .selectFrom('parking')
+    .select(columns)
+    .where('application_id', '=', applicationId)
+    .orderBy('name')
+    .orderBy('id')
+    .execute();
+}
+
+/** @throws Failure NOT_FOUND for a missing spot and another application's alike */
+export async function findSpot(db: Database, applicationId: number, id: string): Promise<ParkingSpot> {
+  const spot = isUuid(id)
+    ? await db
+        .selectFrom('parking')
+        .select(columns)
+        .where('id', '=', id)
+        .where('application_id', '=', applicationId)
+        .executeTakeFirst()
+    : undefined;
+  if (!spot) throw new Failure('NOT_FOUND');
+  return spot;
+}
+
+/** Changes the fields that are given. @throws Failure NOT_FOUND */
+export async function updateSpot(
+  db: Database,
+  applicationId: number,
+  id: string,
+  { name, address, address2, zipcode, city, country }: SpotFields,
+): Promise<ParkingSpot> {
+  const spot = await findSpot(db, applicationId, id);
+  const given = Object.entries({ name, address, address2, zipcode, city, country }).filter(
+    ([, value]) => value !== undefined,
+  );
+  if (given.length === 0) return spot;
+  const changed = await db
+    .updateTable('parking')
+    .set(Object.fromEntries(given))
+    .where('id', '=', spot.id)
+    .returning(columns)
+    .executeTakeFirst();
+  if (!changed) throw new Failure('NOT_FOUND');
+  return changed;
+}
+
+/** Removes a spot; vehicles that were assigned to it have none then. @throws Failure NOT_FOUND */
+export async function deleteSpot(db: Database, applicationId: number, id: string): Promise<void> {
+  const spot = await findSpot(db, applicationId, id);
+  const deleted = await db.deleteFrom('parking').where('id', '=', spot.id).executeTakeFirst();
+  if (deleted.numDeletedRows === 0n) throw new Failure('NOT_FOUND');
+}
+
+/** Assigns a vehicle to a spot of the application, instead of the one it had. @throws Failure NOT_FOUND */
+export async function assignSpot(
+  db: Database,
+  applicationId: number,
+  { vehicleId, parkingId }: { vehicleId: number; parkingId: string },
+): Promise<void> {
+  if (!isUuid(parkingId)) throw new Failure('NOT_FOUND');
+  const { numInsertedOrUpdatedRows = 0n } = await db
+    .insertInto('vehicle_parking')
+    .columns(['vehicle_id', 'parking_id'])
+    .expression((query) =>
+      query
+        .selectFrom('parking')
+        .select((parking) => [parking.val(vehicleId).as('vehicle_id'), 'parking.id'])
+        .where('parking.id', '=', parkingId)
+        .where('parking.application_id', '=', applicationId)
+        // So that nobody removes the spot between here and the foreign key's own look.
+        .forKeyShare(),
+    )
+    .onConflict((conflict) =>
+      conflict.column('vehicle_id').doUpdateSet((excluded) => ({ parking_id: excluded.ref('excluded.parking_id') })),
+    )
+    .executeTakeFirst();
+  if (numInsertedOrUpdatedRows === 0n) throw new Failure('NOT_FOUND');
+}
+
+/** The spot a vehicle is assigned to. @throws Failure NO_PARKING */
+export async function findSpotOfVehicle(db: Database, vehicleId: number): Promise<ParkingSpot> {
+  const spot = await db
+    .selectFrom('vehicle_parking')
+    .innerJoin('parking', 'parking.id', 'vehicle_parking.parking_id')
+    .select(columns)
+    .where('vehicle_parking.vehicle_id', '=', vehicleId)
+    .executeTakeFirst();
+  if (!spot) throw new Failure('NO_PARKING');
+  return spot;
+}
+
+/** @returns whether the vehicle had a spot */
+export async function unassignSpot(db: Database, vehicleId: number): Promise<boolean> {
+  const { numDeletedRows } = await db
+    .deleteFrom('vehicle_parking')
+    .where('vehicle_id', '=', vehicleId)
+    .executeTakeFirst();
+  return numDeletedRows > 0n;
+}

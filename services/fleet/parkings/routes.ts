@@ -1,0 +1,178 @@
+import type { Caller } from '@odograph/contracts/caller';
+import { Failure } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import { findVehicle } from '@odograph/database/vehicle-access';
+import type { Http } from '@odograph/http/http';
+import { answers } from '@odograph/http/schemas';
+import Type from 'typebox';
+import { text, VehicleId } from '../schemas.ts';
+import * as queries from './queries.ts';
+import { missingCodes, requireFilled, requireSpot } from './rules.ts';
+
+const route = { tags: ['parking spots'], security: [{ serviceToken: [] }] };
+const field = (description: string) => Type.Optional({ ...text(0, 256), description });
+const SpotFields = Type.Object({
+  name: field('name'),
+  address: field('first line of the address'),
+  address2: field('second line of the address, may be empty'),
+  zipcode: field('postal code'),
+  city: field('city'),
+  country: field('country'),
+});
+const ParkingSpot = Type.Object({
+  id: Type.String(),
+  shortId: Type.String({ description: 'six letters and digits for people, unique in the application' }),
+  name: Type.String(),
+  address: Type.String(),
+  address2: Type.String(),
+  zipcode: Type.String(),
+  city: Type.String(),
+  country: Type.String(),
+});
+const Deleted = Type.Object({ deleted: Type.Boolean() });
+const spotPath = Type.Object({ id: Type.String({ description: 'parking spot identifier' }) });
+const vehiclePath = Type.Object({ id: VehicleId });
+
+/** Spots belong to the application: its users read them and put their vehicles there, but do not change them. */
+function requireApplicationMode({ userId }: Caller): void {
+  if (userId !== undefined) throw new Failure('UNAUTHORIZED', 'parking spots are changed in application mode');
+}
+
+/** Reading spots (interface specification, "Parking spots"). */
+function addSpotReading(http: Http, db: Database): void {
+  http.get(
+    '/v1/parkings',
+    {
+      schema: {
+        ...route,
+        summary: 'All parking spots of the application',
+        response: answers(Type.Object({ parkings: Type.Array(ParkingSpot) })),
+      },
+    },
+    async ({ caller }) => ({ parkings: await queries.listSpots(db, caller.applicationId) }),
+  );
+
+  http.get(
+    '/v1/parkings/:id',
+    {
+      schema: { ...route, summary: 'One parking spot', params: spotPath, response: answers(ParkingSpot, 'NOT_FOUND') },
+    },
+    async ({ caller, params }) => queries.findSpot(db, caller.applicationId, params.id),
+  );
+}
+
+/** Creating, changing and removing spots (interface specification, "Parking spots"). */
+function addSpotChanges(http: Http, db: Database): void {
+  http.post(
+    '/v1/parkings',
+    {
+      schema: {
+        ...route,
+        summary: 'Create a parking spot',
+        body: SpotFields,
+        response: answers(Type.Object({ parking_id: Type.String() }), 'UNAUTHORIZED', ...missingCodes),
+      },
+    },
+    async ({ caller, body }) => {
+      requireApplicationMode(caller);
+      return { parking_id: await queries.createSpot(db, caller.applicationId, requireSpot(body)) };
+    },
+  );
+
+  http.post(
+    '/v1/parkings/:id',
+    {
+      schema: {
+        ...route,
+        summary: 'Change the given fields of a parking spot',
+        params: spotPath,
+        body: SpotFields,
+        response: answers(ParkingSpot, 'NOT_FOUND', 'UNAUTHORIZED', ...missingCodes),
+      },
+    },
+    async ({ caller, params, body }) => {
+      requireApplicationMode(caller);
+      const { id } = await queries.findSpot(db, caller.applicationId, params.id);
+      requireFilled(body);
+      return queries.updateSpot(db, caller.applicationId, id, body);
+    },
+  );
+
+  http.delete(
+    '/v1/parkings/:id',
+    {
+      schema: {
+        ...route,
+        summary: 'Delete a parking spot; its vehicles have none then',
+        params: spotPath,
+        response: answers(Deleted, 'NOT_FOUND', 'UNAUTHORIZED'),
+      },
+    },
+    async ({ caller, params }) => {
+      requireApplicationMode(caller);
+      await queries.deleteSpot(db, caller.applicationId, params.id);
+      return { deleted: true };
+    },
+  );
+}
+
+/** Where a vehicle is parked (interface specification, "Parking spots"). */
+function addVehicleParking(http: Http, db: Database): void {
+  http.post(
+    '/v1/vehicle/:id/parking',
+    {
+      schema: {
+        ...route,
+        summary: 'Assign a vehicle to a parking spot',
+        params: vehiclePath,
+        body: Type.Object({ parkingId: Type.Optional(Type.String({ maxLength: 256 })) }),
+        response: answers(
+          Type.Object({ updated: Type.Boolean() }),
+          ...(['MISSING_PARKING', 'NOT_FOUND', 'UNKNOWN_VEHICLE', 'VEHICLE_NOT_AVAILABLE'] as const),
+        ),
+      },
+    },
+    async ({ caller, params, body: { parkingId = '' } }) => {
+      const vehicle = await findVehicle(db, caller, params.id);
+      if (parkingId === '') throw new Failure('MISSING_PARKING');
+      if (vehicle.archived) throw new Failure('VEHICLE_NOT_AVAILABLE', 'the vehicle is archived');
+      await queries.assignSpot(db, caller.applicationId, { vehicleId: vehicle.id, parkingId });
+      return { updated: true };
+    },
+  );
+
+  http.get(
+    '/v1/vehicle/:id/parking',
+    {
+      schema: {
+        ...route,
+        summary: 'The parking spot of a vehicle',
+        params: vehiclePath,
+        response: answers(ParkingSpot, 'NO_PARKING', 'UNKNOWN_VEHICLE'),
+      },
+    },
+    async ({ caller, params }) => queries.findSpotOfVehicle(db, (await findVehicle(db, caller, params.id)).id),
+  );
+
+  http.delete(
+    '/v1/vehicle/:id/parking',
+    {
+      schema: {
+        ...route,
+        summary: 'Take a vehicle from its parking spot; deleted is false when it had none',
+        params: vehiclePath,
+        response: answers(Deleted, 'UNKNOWN_VEHICLE'),
+      },
+    },
+    async ({ caller, params }) => ({
+      deleted: await queries.unassignSpot(db, (await findVehicle(db, caller, params.id)).id),
+    }),
+  );
+}
+
+/** The routes of the interface specification, "Parking spots". */
+export function addParkingRoutes(http: Http, db: Database): void {
+  addSpotReading(http, db);
+  addSpotChanges(http, db);
+  addVehicleParking(http, db);
+}

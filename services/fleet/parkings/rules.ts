@@ -1,0 +1,39 @@
+import { Failure, type FailureCode } from '@odograph/contracts/failures';
+
+/** What a client says of a parking spot; a field that is left out is undefined. */
+export interface SpotFields {
+  name?: string;
+  address?: string;
+  address2?: string;
+  zipcode?: string;
+  city?: string;
+  country?: string;
+}
+
+const required = [
+  ['name', 'MISSING_NAME'],
+  ['address', 'MISSING_ADDRESS'],
+  ['zipcode', 'MISSING_ZIPCODE'],
+  ['city', 'MISSING_CITY'],
+  ['country', 'MISSING_COUNTRY'],
+] as const satisfies readonly (readonly [keyof SpotFields, FailureCode])[];
+
+/** The codes of fields without which there is no spot. */
+export const missingCodes: readonly FailureCode[] = required.map(([, code]) => code);
+
+/**
+ * A whole spot; only address2 may be empty.
+ * @throws Failure MISSING_… for the first field that is missing or blank
+ */
+export function requireSpot(fields: SpotFields): Required<SpotFields> {
+  const { name = '', address = '', address2 = '', zipcode = '', city = '', country = '' } = fields;
+  const spot = { name, address, address2, zipcode, city, country };
+  requireFilled(spot);
+  return spot;
+}
+
+/** A change of a spot. @throws Failure MISSING_… for the first required field that is given and blank */
+export function requireFilled(fields: SpotFields): void {
+  const blank = required.find(([field]) => fields[field]?.trim() === '');
+  if (blank) throw new Failure(blank[1], undefined, { field: blank[0] });
+}
