@@ -8,6 +8,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Which packages of ours each package may import; tests may also import testkit and simulator. */
 const allowed: Record<string, readonly string[]> = {
   contracts: [],
+  keyless: [],
   codec: ['contracts'],
   runtime: ['contracts'],
   database: ['contracts', 'runtime'],
@@ -18,7 +19,7 @@ const allowed: Record<string, readonly string[]> = {
   cli: ['contracts', 'runtime'],
   testkit: ['contracts', 'database', 'embedded', 'http', 'runtime', 'simulator'],
 };
-const serviceMayImport = ['contracts', 'codec', 'runtime', 'database', 'queue', 'http'];
+const serviceMayImport = ['contracts', 'keyless', 'codec', 'runtime', 'database', 'queue', 'http'];
 const services = readdirSync(join(root, 'services'));
 
 interface SourceFile {

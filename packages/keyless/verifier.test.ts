@@ -1,0 +1,161 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { acceptKeyList, type BoxIdentity, type KeyList, parseKeyList, signKeyList } from './key-list.ts';
+import { nodeCrypto } from './node-crypto.ts';
+import { parseTokenText, signToken, type TokenFields } from './token.ts';
+import { verifyToken } from './verifier.ts';
+
+const box: BoxIdentity = { deviceId: '350000000000001', deviceKey: randomBytes(32), keyVersion: 2 };
+const fields: TokenFields = {
+  deviceId: box.deviceId,
+  authorizationId: randomUUID(),
+  level: 'DRIVE',
+  notBeforeMs: 1_763_712_000_000,
+  notAfterMs: 1_763_719_200_000,
+  keyVersion: 2,
+  epoch: 3,
+};
+const during = fields.notBeforeMs + 1000;
+const sign = (changes: Partial<TokenFields> = {}) => signToken(nodeCrypto, box.deviceKey, { ...fields, ...changes });
+const reasonOf = (token: Uint8Array, nowMs = during, list?: KeyList) => {
+  const verdict = verifyToken(nodeCrypto, box, list, token, nowMs);
+  return verdict.ok ? 'OK' : verdict.reason;
+};
+const listOf = (changes: Partial<KeyList> = {}): KeyList => ({
+  version: 5,
+  keyVersion: 2,
+  epoch: 3,
+  authorizations: [],
+  ...changes,
+});
+const accept = (list: KeyList, current?: KeyList, key = box.deviceKey) =>
+  acceptKeyList(nodeCrypto, box, current, signKeyList(nodeCrypto, { ...box, deviceKey: key }, list));
+
+describe('a box that is offline', () => {
+  it('lets a token in from its first millisecond on, and not at the millisecond of its end', () => {
+    const token = sign();
+    expect(reasonOf(token, fields.notBeforeMs - 1)).toBe('NOT_ACTIVE');
+    expect(reasonOf(token, fields.notBeforeMs)).toBe('OK');
+    expect(reasonOf(token, fields.notAfterMs - 1)).toBe('OK');
+    expect(reasonOf(token, fields.notAfterMs)).toBe('EXPIRED');
+  });
+
+  it('lets a token in exactly between its times, whatever they are', () => {
+    const time = fc.integer({ min: 0, max: 8_640_000_000_000_000 });
+    fc.assert(
+      fc.property(time, time, time, (notBeforeMs, notAfterMs, nowMs) => {
+        const inside = notBeforeMs <= nowMs && nowMs < notAfterMs;
+        expect(reasonOf(sign({ notBeforeMs, notAfterMs }), nowMs) === 'OK').toBe(inside);
+      }),
+    );
+  });
+
+  it('refuses a token in which any one bit was changed', () => {
+    const token = sign();
+    for (let bit = 0; bit < token.length * 8; bit += 1) {
+      const changed = token.slice();
+      changed[bit >> 3] = (changed[bit >> 3] ?? 0) ^ (1 << (bit & 7));
+      expect([bit, reasonOf(changed)]).not.toEqual([bit, 'OK']);
+    }
+  });
+
+  it('refuses whatever bytes were not signed with its key', () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
+        expect(reasonOf(bytes)).not.toBe('OK');
+      }),
+    );
+    fc.assert(
+      fc.property(fc.uint8Array({ minLength: 32, maxLength: 32 }), (key) => {
+        expect(reasonOf(signToken(nodeCrypto, key, fields))).toBe('MAC');
+      }),
+    );
+    for (const length of [0, 79, 81]) expect(reasonOf(new Uint8Array(length))).toBe('MALFORMED');
+  });
+
+  it('refuses the token of another box, key version or earlier epoch', () => {
+    expect(reasonOf(sign({ deviceId: '350000000000002' }))).toBe('DEVICE');
+    expect(reasonOf(sign({ keyVersion: 1 }))).toBe('KEY_VERSION');
+    expect(reasonOf(sign({ epoch: 2 }), during, listOf())).toBe('EPOCH');
+    expect(reasonOf(sign({ epoch: 4 }), during, listOf())).toBe('OK');
+  });
+
+  it('refuses everybody while it does not know the time', () => {
+    expect(reasonOf(sign(), Number.NaN)).toBe('NOT_ACTIVE');
+  });
+
+  it('refuses a revoked authorization for good, and a suspended one until the suspension ends by itself', () => {
+    const id = fields.authorizationId;
+    const revoked = listOf({ authorizations: [{ id, state: 'revoked', untilMs: during - 5 }] });
+    expect(reasonOf(sign(), during, revoked)).toBe('REVOKED');
+    const suspended = listOf({ authorizations: [{ id, state: 'suspended', untilMs: during + 1 }] });
+    expect(reasonOf(sign(), during, suspended)).toBe('SUSPENDED');
+    expect(reasonOf(sign(), during + 1, suspended)).toBe('OK');
+    const other = listOf({ authorizations: [{ id: randomUUID(), state: 'revoked', untilMs: during }] });
+    expect(reasonOf(sign(), during, other)).toBe('OK');
+  });
+
+  it('reads a token only as it is written', () => {
+    const text = Buffer.from(sign()).toString('base64url');
+    expect(parseTokenText(text)).toEqual(sign());
+    for (const other of [`${text}A`, text.slice(1), `${text}=`, '']) expect(parseTokenText(other)).toBeUndefined();
+  });
+});
+
+describe('the list of keys', () => {
+  const authorizations = [{ id: randomUUID(), state: 'suspended', untilMs: during } as const];
+
+  it('survives the way through JSON, and is confirmed by its version', () => {
+    const message = signKeyList(nodeCrypto, box, listOf({ authorizations }));
+    const parsed = parseKeyList(JSON.stringify(message));
+    expect(parsed).toEqual(message);
+    if (!parsed) throw new Error('it was parsed');
+    const { list, acknowledgement } = acceptKeyList(nodeCrypto, box, undefined, parsed);
+    expect(acknowledgement).toEqual({ id: 'keys:5', ok: true });
+    expect(list).toEqual(listOf({ authorizations }));
+  });
+
+  it('ends up as the newest one, in whatever order and how often the lists come', () => {
+    const versions = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 });
+    fc.assert(
+      fc.property(versions, (order) => {
+        let current: KeyList | undefined;
+        for (const version of order) current = accept(listOf({ version, epoch: version }), current).list;
+        expect(current).toEqual(listOf({ version: Math.max(...order), epoch: Math.max(...order) }));
+      }),
+    );
+  });
+
+  it('is refused under another key or key version, and when anything in it was changed', () => {
+    const current = listOf({ version: 4 });
+    const wrongKey = accept(listOf(), current, randomBytes(32));
+    expect(wrongKey).toEqual({ list: current, acknowledgement: { id: 'keys:5', ok: false, reason: 'MAC' } });
+    expect(accept(listOf({ keyVersion: 3 })).acknowledgement.reason).toBe('KEY_VERSION');
+    const message = signKeyList(nodeCrypto, box, listOf({ authorizations }));
+    for (const change of [
+      { version: 6 },
+      { epoch: 2 },
+      { authorizations: [] },
+      { authorizations: [{ ...authorizations[0], state: 'revoked' as const, id: randomUUID(), untilMs: during }] },
+      { authorizations: authorizations.map((one) => ({ ...one, untilMs: 0 })) },
+      { mac: '' },
+    ]) {
+      expect(acceptKeyList(nodeCrypto, box, undefined, { ...message, ...change }).acknowledgement.ok).toBe(false);
+    }
+  });
+
+  it('is not taken from text of any other form', () => {
+    const message = signKeyList(nodeCrypto, box, listOf({ authorizations }));
+    for (const anyText of [fc.string(), fc.json()]) {
+      fc.assert(
+        fc.property(anyText, (text) => {
+          expect(parseKeyList(text)).toBeUndefined();
+        }),
+      );
+    }
+    for (const change of [{ version: -1 }, { epoch: 1.5 }, { mac: 1 }, { authorizations: [{}] }, { keyVersion: '2' }]) {
+      expect(parseKeyList(JSON.stringify({ ...message, ...change }))).toBeUndefined();
+    }
+  });
+});
