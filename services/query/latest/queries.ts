@@ -12,15 +12,18 @@ const withData = sql`join vehicle_latest on vehicle_latest.vehicle_id = vehicle.
 const withDevice = sql`left join device_link on device_link.vehicle_id = vehicle.id and device_link.period @> now()
   left join device on device.id = device_link.device_id`;
 
-/** All vehicles in each shape that GET /v1/vehicles has, as JSON text; the dynamic shape leaves out who has no data. */
-export const listVehicles: Readonly<Record<View, (caller: Caller) => JsonRows>> = {
-  dynamic: (caller) => sql`select concat('{', ${latestMembers.brief}, '}') as json from vehicle ${withData}
-    where ${accessibleTo(caller)} order by vehicle.id`,
-  fleet: (caller) => sql`select concat('{', ${fleetMembers}, '}') as json from vehicle ${withDevice}
-    where ${accessibleTo(caller)} order by vehicle.id`,
-  combined: (caller) => sql`select concat('{', ${fleetMembers},
+/**
+ * The vehicles for which a condition holds, in each shape that GET /v1/vehicles has, as JSON text; the dynamic shape leaves
+ * out who has no data.
+ */
+export const listVehicles: Readonly<Record<View, (caller: Caller, filter: RawBuilder<boolean>) => JsonRows>> = {
+  dynamic: (caller, filter) => sql`select concat('{', ${latestMembers.brief}, '}') as json from vehicle ${withData}
+    where ${accessibleTo(caller)} and ${filter} order by vehicle.id`,
+  fleet: (caller, filter) => sql`select concat('{', ${fleetMembers}, '}') as json from vehicle ${withDevice}
+    where ${accessibleTo(caller)} and ${filter} order by vehicle.id`,
+  combined: (caller, filter) => sql`select concat('{', ${fleetMembers},
       case when vehicle_latest.vehicle_id is not null then concat(',', ${latestMembers.brief}) end, '}') as json
-    from vehicle ${withDevice} left ${withData} where ${accessibleTo(caller)} order by vehicle.id`,
+    from vehicle ${withDevice} left ${withData} where ${accessibleTo(caller)} and ${filter} order by vehicle.id`,
 };
 
 /** The latest status of every vehicle that has data, as JSON text. */

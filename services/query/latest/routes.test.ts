@@ -82,11 +82,10 @@ describe('GET /v1/vehicles', () => {
   });
 
   it('has the fleet shape alone when asked, or for a search', async () => {
-    for (const path of ['/v1/vehicles?view=fleet', '/v1/vehicles?searchType=FREE_FLOATING']) {
-      const { body } = await client.get(path);
-      expect(Value.Check(Type.Array(FleetVehicle), body)).toBe(true);
-      expect(body).toEqual([drivingRecord(), silentRecord()]);
-    }
+    const { body } = await client.get('/v1/vehicles?view=fleet');
+    expect(Value.Check(Type.Array(FleetVehicle), body)).toBe(true);
+    expect(body).toEqual([drivingRecord(), silentRecord()]);
+    expect((await client.get('/v1/vehicles?searchType=FREE_FLOATING')).body).toEqual([silentRecord()]);
   });
 
   it('has the shape that the application set for itself, unless the request names one', async () => {

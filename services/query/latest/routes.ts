@@ -9,6 +9,7 @@ import { CombinedVehicle, DynamicVehicle, FleetVehicle, VehicleParameters, Vehic
 import { withSnapshot } from '../snapshot.ts';
 import { findConfiguredView, findStatus, listStatus, listVehicles } from './queries.ts';
 import { chooseView } from './rules.ts';
+import { isLookedFor, SearchQuery } from './search.ts';
 
 const Vehicles = Type.Union([Type.Array(CombinedVehicle), Type.Array(DynamicVehicle), Type.Array(FleetVehicle)]);
 const ViewQuery = Type.Object({
@@ -17,7 +18,7 @@ const ViewQuery = Type.Object({
       description: 'one shape alone; without it the shape that the application has set, else both at once',
     }),
   ),
-  searchType: Type.Optional(Type.String({ description: 'means the fleet shape' })),
+  ...SearchQuery.properties,
 });
 
 /** Interface specification, "Dynamic data": the latest state of vehicles. */
@@ -27,15 +28,16 @@ export function addLatestRoutes(http: Http, db: Kysely<Tables>): void {
     {
       schema: {
         tags: ['latest'],
-        summary: 'All vehicles with their latest position',
+        summary: 'All vehicles with their latest position, or those that can be booked',
         querystring: ViewQuery,
-        response: answers(Vehicles),
+        response: answers(Vehicles, 'INVALID_INTERVAL'),
       },
     },
-    async ({ caller, query: { view, searchType } }, reply) => {
+    async ({ caller, query }, reply) => {
+      const filter = isLookedFor(query);
       const body = await withSnapshot(db, async (snapshot) => {
-        const shape = chooseView(view, searchType, await findConfiguredView(snapshot.db, caller));
-        return streamJson(snapshot, listVehicles[shape](caller), listFrame, (row) => row.json);
+        const shape = chooseView(query.view, query.searchType, await findConfiguredView(snapshot.db, caller));
+        return streamJson(snapshot, listVehicles[shape](caller, filter), listFrame, (row) => row.json);
       });
       return sendJson(reply, body);
     },
