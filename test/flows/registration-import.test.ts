@@ -55,7 +55,7 @@ async function fileWith(name: string, content: string | Buffer): Promise<string>
 
 const recordOf = async (plate: string) => (await admin.get(`/v1/x/admin/registrations/${plate}`)).body.record;
 
-describe('npx odograph registration import', () => {
+describe('npx odograph registration import', { timeout: 90_000 }, () => {
   it('reads CSV with a BOM, semicolons, quotes, values over several lines, and decimal commas', async () => {
     const lines = [
       '\ufeffplate;certificate.brand;full_version;cylinders_in_liters;tires.0.front_width;tires.1.rear_width',

@@ -78,7 +78,7 @@ describe('normalizePlate', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (text) => {
         const plate = normalizePlate(text);
-        if (plate) expect(normalizePlate(plate.display)).toEqual(plate);
+        expect(plate && normalizePlate(plate.display)).toEqual(plate);
       }),
     );
   });
