@@ -12,6 +12,12 @@ export interface LinkTarget {
   vehicleId: string;
 }
 
+/** The vehicle that a device sat in before a change, and the one that it sits in now, by number. */
+export interface LinkChange {
+  readonly from?: number | undefined;
+  readonly to?: number | undefined;
+}
+
 /**
  * Runs changes of links in a transaction of their own. No reading is placed meanwhile, so a change has one moment:
  * readings of before it belong to the old vehicle, readings of then and later to the new one.
@@ -29,12 +35,17 @@ export async function changeLinks<T>(db: Kysely<Tables>, change: (trx: Database)
  * @throws Failure UNKNOWN_DEVICE, UNKNOWN_VEHICLE, VEHICLE_NOT_AVAILABLE when archived, DEVICE_ALREADY_LINKED,
  * VEHICLE_ALREADY_LINKED (interface specification, "Vehicles and devices")
  */
-export async function linkDevice(db: Database, caller: Caller, { deviceId, vehicleId }: LinkTarget): Promise<void> {
+export async function linkDevice(
+  db: Database,
+  caller: Caller,
+  { deviceId, vehicleId }: LinkTarget,
+): Promise<LinkChange> {
   const device = await lockDevice(db, caller, deviceId);
   const vehicle = await findOpenVehicle(db, caller, vehicleId);
   if (device.vehicleId !== undefined) throw new Failure('DEVICE_ALREADY_LINKED');
   await requireFree(db, vehicle);
   await open(db, caller, device, vehicle, await momentOfChange(db, deviceId, vehicle));
+  return { to: vehicle };
 }
 
 /**
@@ -42,25 +53,37 @@ export async function linkDevice(db: Database, caller: Caller, { deviceId, vehic
  * the vehicle it sits in changes nothing.
  * @throws Failure UNKNOWN_DEVICE, UNKNOWN_VEHICLE, VEHICLE_NOT_AVAILABLE when archived, VEHICLE_ALREADY_LINKED
  */
-export async function moveDevice(db: Database, caller: Caller, { deviceId, vehicleId }: LinkTarget): Promise<void> {
+export async function moveDevice(
+  db: Database,
+  caller: Caller,
+  { deviceId, vehicleId }: LinkTarget,
+): Promise<LinkChange> {
   const device = await lockDevice(db, caller, deviceId);
   const vehicle = await findOpenVehicle(db, caller, vehicleId);
-  if (device.vehicleId === vehicle) return;
+  const change = { from: device.vehicleId, to: vehicle };
+  if (device.vehicleId === vehicle) return change;
   await requireFree(db, vehicle);
   const moment = await momentOfChange(db, deviceId, vehicle);
   await close(db, deviceId, moment);
   await open(db, caller, device, vehicle, moment);
+  return change;
 }
 
 /**
  * Ends the link of a device, if it has one; run it in changeLinks.
  * @throws Failure UNKNOWN_DEVICE, also for one that belongs to nobody
  */
-export async function unlinkDevice(db: Database, caller: Caller, deviceId: string): Promise<void> {
+export async function unlinkDevice(db: Database, caller: Caller, deviceId: string): Promise<LinkChange> {
   const device = await lockDevice(db, caller, deviceId);
   if (!device.owned) throw new Failure('UNKNOWN_DEVICE');
-  if (device.vehicleId === undefined) return;
-  await close(db, deviceId, await momentOfChange(db, deviceId, device.vehicleId));
+  if (device.vehicleId === undefined) return {};
+  await endLink(db, deviceId, device.vehicleId);
+  return { from: device.vehicleId };
+}
+
+/** Ends the link that a device has to a vehicle now; run it in changeLinks. */
+export async function endLink(db: Database, deviceId: string, vehicleId: number): Promise<void> {
+  await close(db, deviceId, await momentOfChange(db, deviceId, vehicleId));
 }
 
 interface Device {
@@ -84,7 +107,8 @@ async function lockDevice(db: Database, caller: Caller, id: string): Promise<Dev
   const { rows } = await sql<DeviceRow>`
     select device.application_id is not null as owned, device_link.vehicle_id as "vehicleId",
       coalesce(${accessibleTo(caller)}, false) as accessible,
-      not exists (select from device_link past where past.device_id = device.id) as fresh
+      device.left_deleted_vehicle_at is null
+        and not exists (select from device_link past where past.device_id = device.id) as fresh
     from device
     left join device_link on device_link.device_id = device.id and upper_inf(device_link.period)
     left join vehicle on vehicle.id = device_link.vehicle_id

@@ -1,3 +1,4 @@
+import { originOf } from '@odograph/database/audit-origin';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
@@ -5,6 +6,7 @@ import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { DeviceId, VehicleId } from '../schemas.ts';
 import { changeLinks, linkDevice, moveDevice, unlinkDevice } from './links.ts';
+import { recordLink } from './record-link.ts';
 
 const Link = Type.Object({ vehicleId: VehicleId, deviceId: DeviceId });
 const refusals = ['UNKNOWN_DEVICE', 'UNKNOWN_VEHICLE', 'VEHICLE_NOT_AVAILABLE', 'VEHICLE_ALREADY_LINKED'] as const;
@@ -22,8 +24,11 @@ export function addDeviceRoutes(http: Http, db: Kysely<Tables>): void {
         response: answers(EmptyAnswer, ...refusals, 'DEVICE_ALREADY_LINKED'),
       },
     },
-    async ({ caller, body }) => {
-      await changeLinks(db, (trx) => linkDevice(trx, caller, body));
+    async (request) => {
+      const { caller, body } = request;
+      await changeLinks(db, async (trx) => {
+        await recordLink(trx, originOf(request), body.deviceId, await linkDevice(trx, caller, body));
+      });
       return {};
     },
   );
@@ -38,8 +43,11 @@ export function addDeviceRoutes(http: Http, db: Kysely<Tables>): void {
         response: answers(EmptyAnswer, ...refusals),
       },
     },
-    async ({ caller, body }) => {
-      await changeLinks(db, (trx) => moveDevice(trx, caller, body));
+    async (request) => {
+      const { caller, body } = request;
+      await changeLinks(db, async (trx) => {
+        await recordLink(trx, originOf(request), body.deviceId, await moveDevice(trx, caller, body));
+      });
       return {};
     },
   );
@@ -54,8 +62,11 @@ export function addDeviceRoutes(http: Http, db: Kysely<Tables>): void {
         response: answers(EmptyAnswer, 'UNKNOWN_DEVICE'),
       },
     },
-    async ({ caller, body }) => {
-      await changeLinks(db, (trx) => unlinkDevice(trx, caller, body.deviceId));
+    async (request) => {
+      const { caller, body } = request;
+      await changeLinks(db, async (trx) => {
+        await recordLink(trx, originOf(request), body.deviceId, await unlinkDevice(trx, caller, body.deviceId));
+      });
       return {};
     },
   );

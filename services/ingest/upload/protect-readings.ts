@@ -1,8 +1,8 @@
+import { positionKeyPattern } from '@odograph/contracts/positions';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import type { PlacedReading } from './place-readings.ts';
 
-/** CAN data and sensor values whose key tells that they are part of a position. */
-const positionKey = /lat(itude)?|lon(gitude)?|lng|gps|gnss|position|heading/i;
+const positionKey = new RegExp(positionKeyPattern, 'i');
 
 /**
  * A reading without anything that tells where the vehicle is. Its speed stays, as a field of the fleet group: it says

@@ -1,6 +1,9 @@
-import type { Database } from '@odograph/database/database';
+import { appendAudit } from '@odograph/database/audit';
+import { operatorOrigin } from '@odograph/database/audit-origin';
+import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
+import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { text } from '../../schemas.ts';
 import { adminRoute } from '../schemas.ts';
@@ -9,7 +12,7 @@ import { createApplication, listApplications } from './queries.ts';
 const Application = Type.Object({ appId: Type.String(), name: Type.String(), createdAt: Type.String() });
 
 /** The operator's routes for applications. */
-export function addApplicationRoutes(http: Http, db: Database): void {
+export function addApplicationRoutes(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/x/admin/applications',
     {
@@ -20,7 +23,13 @@ export function addApplicationRoutes(http: Http, db: Database): void {
         response: answers(Type.Object({ appId: Type.String(), appKey: Type.String() })),
       },
     },
-    async ({ body }) => createApplication(db, body.name),
+    async ({ body, ip }) =>
+      db.transaction().execute(async (trx) => {
+        const created = await createApplication(trx, body.name);
+        const subject = `application:${created.appId}`;
+        await appendAudit(trx, { ...operatorOrigin({ ip }), action: 'application.create', subject, outcome: 'done' });
+        return created;
+      }),
   );
 
   http.get(

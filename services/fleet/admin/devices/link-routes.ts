@@ -1,9 +1,11 @@
+import { operatorOrigin } from '@odograph/database/audit-origin';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { changeLinks, linkDevice, moveDevice, unlinkDevice } from '../../devices/links.ts';
+import { recordLink } from '../../devices/record-link.ts';
 import { DeviceId, VehicleId } from '../../schemas.ts';
 import { adminRoute } from '../schemas.ts';
 import { applicationOfVehicle, findOwner } from './queries.ts';
@@ -25,10 +27,12 @@ export function addLinkRoutes(http: Http, db: Kysely<Tables>): void {
         response: answers(EmptyAnswer, ...refusals, 'DEVICE_ALREADY_LINKED'),
       },
     },
-    async ({ params: { id: deviceId }, body: { vehicleId } }) => {
-      await changeLinks(db, async (trx) =>
-        linkDevice(trx, { applicationId: await applicationOfVehicle(trx, vehicleId) }, { deviceId, vehicleId }),
-      );
+    async ({ params: { id: deviceId }, body: { vehicleId }, ip }) => {
+      await changeLinks(db, async (trx) => {
+        const applicationId = await applicationOfVehicle(trx, vehicleId);
+        const change = await linkDevice(trx, { applicationId }, { deviceId, vehicleId });
+        await recordLink(trx, operatorOrigin({ ip }, applicationId), deviceId, change);
+      });
       return {};
     },
   );
@@ -44,10 +48,12 @@ export function addLinkRoutes(http: Http, db: Kysely<Tables>): void {
         response: answers(EmptyAnswer, ...refusals),
       },
     },
-    async ({ params: { id: deviceId }, body: { vehicleId } }) => {
-      await changeLinks(db, async (trx) =>
-        moveDevice(trx, { applicationId: await applicationOfVehicle(trx, vehicleId) }, { deviceId, vehicleId }),
-      );
+    async ({ params: { id: deviceId }, body: { vehicleId }, ip }) => {
+      await changeLinks(db, async (trx) => {
+        const applicationId = await applicationOfVehicle(trx, vehicleId);
+        const change = await moveDevice(trx, { applicationId }, { deviceId, vehicleId });
+        await recordLink(trx, operatorOrigin({ ip }, applicationId), deviceId, change);
+      });
       return {};
     },
   );
@@ -66,11 +72,13 @@ function addUnlinkRoute(http: Http, db: Kysely<Tables>): void {
         response: answers(EmptyAnswer, 'UNKNOWN_DEVICE'),
       },
     },
-    async ({ params }) => {
+    async ({ params, ip }) => {
       await changeLinks(db, async (trx) => {
         const applicationId = await findOwner(trx, params.id);
         // One in stock has no link that could end.
-        if (applicationId !== null) await unlinkDevice(trx, { applicationId }, params.id);
+        if (applicationId === null) return;
+        const change = await unlinkDevice(trx, { applicationId }, params.id);
+        await recordLink(trx, operatorOrigin({ ip }, applicationId), params.id, change);
       });
       return {};
     },

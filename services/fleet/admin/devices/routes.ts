@@ -1,16 +1,27 @@
 import { invalidParameter } from '@odograph/contracts/failures';
 import { serviceAccountPrefix } from '@odograph/contracts/service-accounts';
 import { deviceIdPattern } from '@odograph/contracts/topics';
+import { appendAudit } from '@odograph/database/audit';
+import { type AuditOrigin, operatorOrigin } from '@odograph/database/audit-origin';
+import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { changeLinks, linkDevice } from '../../devices/links.ts';
+import { recordLink } from '../../devices/record-link.ts';
 import { DeviceId, text, VehicleId } from '../../schemas.ts';
 import { findApplicationId } from '../applications/queries.ts';
 import { AppId, adminRoute, pageLimit } from '../schemas.ts';
-import { applicationOfVehicle, createDevice, listDevices, replaceSecret } from './queries.ts';
+import {
+  applicationOfVehicle,
+  createDevice,
+  findOwner,
+  listDevices,
+  type NewDevice,
+  replaceSecret,
+} from './queries.ts';
 
 const DeviceSecret = Type.Object({ deviceId: Type.String(), secret: Type.String() });
 const nullable = Type.Union([Type.String(), Type.Null()]);
@@ -22,7 +33,7 @@ const ListedDevice = Type.Object({
   createdAt: Type.String(),
 });
 const optionalText = Type.Unsafe<string>({ ...text(0, 64), default: '' });
-const NewDevice = Type.Object({
+const NewDeviceBody = Type.Object({
   id: Type.String({ pattern: deviceIdPattern, description: '1 to 64 of A-Z a-z 0-9 . _ : -' }),
   model: text(1, 64),
   appId: Type.Optional(AppId),
@@ -30,6 +41,19 @@ const NewDevice = Type.Object({
   bluetoothName: optionalText,
   bluetoothPin: optionalText,
 });
+
+async function enter(trx: Database, origin: AuditOrigin, device: NewDevice) {
+  const secret = await createDevice(trx, device);
+  const { id, model } = device;
+  await appendAudit(trx, {
+    ...origin,
+    action: 'device.create',
+    subject: `device:${id}`,
+    details: { model },
+    outcome: 'done',
+  });
+  return { deviceId: id, secret };
+}
 
 /** Enters devices; the secret is in the answer and nowhere else. */
 export function addDeviceCreation(http: Http, db: Kysely<Tables>): void {
@@ -39,7 +63,7 @@ export function addDeviceCreation(http: Http, db: Kysely<Tables>): void {
       schema: {
         ...adminRoute,
         summary: 'Enter a device, and link it to a vehicle when one is given; its secret is shown only now',
-        body: NewDevice,
+        body: NewDeviceBody,
         response: answers(
           DeviceSecret,
           'UNKNOWN_APPLICATION',
@@ -50,21 +74,25 @@ export function addDeviceCreation(http: Http, db: Kysely<Tables>): void {
         ),
       },
     },
-    async ({ body: { id, appId, vehicleId, ...rest } }) => {
+    async ({ body: { id, appId, vehicleId, ...rest }, ip }) => {
       if (id.startsWith(serviceAccountPrefix)) {
         throw invalidParameter('id', `must not begin with ${serviceAccountPrefix}`);
       }
       const applicationId = appId === undefined ? null : await findApplicationId(db, appId);
       const device = { ...rest, id, applicationId };
-      if (vehicleId === undefined) return { deviceId: id, secret: await createDevice(db, device) };
+      if (vehicleId === undefined) {
+        const origin = operatorOrigin({ ip }, applicationId ?? undefined);
+        return db.transaction().execute((trx) => enter(trx, origin, device));
+      }
       const caller = { applicationId: await applicationOfVehicle(db, vehicleId) };
       if (applicationId !== null && applicationId !== caller.applicationId) {
         throw invalidParameter('vehicleId', 'is a vehicle of another application');
       }
       return changeLinks(db, async (trx) => {
-        const secret = await createDevice(trx, device);
-        await linkDevice(trx, caller, { deviceId: id, vehicleId });
-        return { deviceId: id, secret };
+        const origin = operatorOrigin({ ip }, caller.applicationId);
+        const entered = await enter(trx, origin, device);
+        await recordLink(trx, origin, id, await linkDevice(trx, caller, { deviceId: id, vehicleId }));
+        return entered;
       });
     },
   );
@@ -112,8 +140,14 @@ export function addSecretRoute(
         response: answers(DeviceSecret, 'UNKNOWN_DEVICE'),
       },
     },
-    async ({ params }) => {
-      const secret = await replaceSecret(db, params.id);
+    async ({ params, ip }) => {
+      const secret = await db.transaction().execute(async (trx) => {
+        const replaced = await replaceSecret(trx, params.id);
+        const chain = (await findOwner(trx, params.id)) ?? undefined;
+        const subject = `device:${params.id}`;
+        await appendAudit(trx, { ...operatorOrigin({ ip }, chain), action: 'device.secret', subject, outcome: 'done' });
+        return replaced;
+      });
       await closeSession(params.id);
       return { deviceId: params.id, secret };
     },

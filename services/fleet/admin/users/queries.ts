@@ -71,9 +71,10 @@ async function applicationOf(db: Database, userId: string): Promise<number> {
 
 /**
  * Lets a user see a vehicle of its application; granting twice is granting once.
+ * @returns the application of both
  * @throws Failure UNKNOWN_USER, UNKNOWN_VEHICLE
  */
-export async function grantVehicle(db: Database, userId: string, vehicleId: string): Promise<void> {
+export async function grantVehicle(db: Database, userId: string, vehicleId: string): Promise<number> {
   const applicationId = await applicationOf(db, userId);
   const vehicle = await findVehicle(db, { applicationId }, vehicleId);
   await db
@@ -81,10 +82,15 @@ export async function grantVehicle(db: Database, userId: string, vehicleId: stri
     .values({ user_id: userId, vehicle_id: vehicle.id })
     .onConflict((conflict) => conflict.doNothing())
     .execute();
+  return applicationId;
 }
 
-/** Takes a grant back. @throws Failure UNKNOWN_USER, UNKNOWN_VEHICLE; NOT_FOUND when there was none */
-export async function revokeVehicle(db: Database, userId: string, vehicleId: string): Promise<void> {
+/**
+ * Takes a grant back.
+ * @returns the application of user and vehicle
+ * @throws Failure UNKNOWN_USER, UNKNOWN_VEHICLE; NOT_FOUND when there was none
+ */
+export async function revokeVehicle(db: Database, userId: string, vehicleId: string): Promise<number> {
   const applicationId = await applicationOf(db, userId);
   const vehicle = await findVehicle(db, { applicationId }, vehicleId);
   const { numDeletedRows } = await db
@@ -93,4 +99,5 @@ export async function revokeVehicle(db: Database, userId: string, vehicleId: str
     .where('vehicle_id', '=', vehicle.id)
     .executeTakeFirst();
   if (numDeletedRows === 0n) throw new Failure('NOT_FOUND', 'the user was not granted this vehicle');
+  return applicationId;
 }

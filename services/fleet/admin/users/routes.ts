@@ -1,6 +1,10 @@
+import { appendAudit } from '@odograph/database/audit';
+import { type AuditOrigin, operatorOrigin } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
+import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
+import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { hashPassword, requirePasswordLength } from '../../passwords.ts';
 import { text, VehicleId } from '../../schemas.ts';
@@ -24,7 +28,7 @@ const User = Type.Object({
 const UserPath = Type.Object({ userId: Type.String() });
 
 /** The operator's routes for the users of an application. */
-export function addUserRoutes(http: Http, db: Database): void {
+export function addUserRoutes(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/x/admin/users',
     {
@@ -40,11 +44,16 @@ export function addUserRoutes(http: Http, db: Database): void {
         ),
       },
     },
-    async ({ body: { appId, username, password, mustChangePassword } }) => {
+    async ({ body: { appId, username, password, mustChangePassword }, ip }) => {
       requirePasswordLength(password);
       const applicationId = await findApplicationId(db, appId);
-      const passwordHash = await hashPassword(password);
-      return { userId: await createUser(db, { applicationId, username, passwordHash, mustChangePassword }) };
+      const user = { applicationId, username, passwordHash: await hashPassword(password), mustChangePassword };
+      return db.transaction().execute(async (trx) => {
+        const userId = await createUser(trx, user);
+        const origin = operatorOrigin({ ip }, applicationId);
+        await appendAudit(trx, { ...origin, action: 'user.create', subject: `user:${userId}`, outcome: 'done' });
+        return { userId };
+      });
     },
   );
 
@@ -62,8 +71,18 @@ export function addUserRoutes(http: Http, db: Database): void {
   );
 }
 
+async function recordGrant(
+  trx: Database,
+  origin: AuditOrigin,
+  action: 'grant.give' | 'grant.take',
+  { userId, vehicleId }: { userId: string; vehicleId: string },
+): Promise<void> {
+  const subject = `vehicle:${vehicleId}`;
+  await appendAudit(trx, { ...origin, action, subject, details: { userId }, outcome: 'done' });
+}
+
 /** The operator's routes for the vehicles a user may see. */
-export function addGrantRoutes(http: Http, db: Database): void {
+export function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/x/admin/users/:userId/vehicles',
     {
@@ -75,8 +94,11 @@ export function addGrantRoutes(http: Http, db: Database): void {
         response: answers(EmptyAnswer, 'UNKNOWN_USER', 'UNKNOWN_VEHICLE'),
       },
     },
-    async ({ params, body }) => {
-      await grantVehicle(db, params.userId, body.vehicleId);
+    async ({ params: { userId }, body: { vehicleId }, ip }) => {
+      await db.transaction().execute(async (trx) => {
+        const chain = await grantVehicle(trx, userId, vehicleId);
+        await recordGrant(trx, operatorOrigin({ ip }, chain), 'grant.give', { userId, vehicleId });
+      });
       return {};
     },
   );
@@ -91,8 +113,11 @@ export function addGrantRoutes(http: Http, db: Database): void {
         response: answers(EmptyAnswer, 'UNKNOWN_USER', 'UNKNOWN_VEHICLE', 'NOT_FOUND'),
       },
     },
-    async ({ params }) => {
-      await revokeVehicle(db, params.userId, params.vehicleId);
+    async ({ params: { userId, vehicleId }, ip }) => {
+      await db.transaction().execute(async (trx) => {
+        const chain = await revokeVehicle(trx, userId, vehicleId);
+        await recordGrant(trx, operatorOrigin({ ip }, chain), 'grant.take', { userId, vehicleId });
+      });
       return {};
     },
   );

@@ -1,34 +1,16 @@
-import type { Database } from '@odograph/database/database';
+import { appendAudit } from '@odograph/database/audit';
+import { operatorOrigin } from '@odograph/database/audit-origin';
+import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
+import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { text, word } from '../../schemas.ts';
 import { findApplicationId } from '../applications/queries.ts';
 import { AppId, adminRoute, pageLimit } from '../schemas.ts';
 import { createVehicle, listVehicles } from './queries.ts';
+import { DescriptionFields, Plate } from './schemas.ts';
 
 const largestId = 2_147_483_647;
-const accessories = ['TEMPERATURE-SENSOR', 'CARDHOLDER', 'KEY-DETECTOR'] as const;
-const optionalText = Type.Unsafe<string>({ ...text(0, 64), default: '' });
-
-/** Plates are told apart by their letters and digits, so one needs at least one of them. */
-const Plate = Type.String({
-  minLength: 1,
-  maxLength: 32,
-  pattern: '^[^\\u0000-\\u001f\\ud800-\\udfff]*[A-Za-z0-9][^\\u0000-\\u001f\\ud800-\\udfff]*$',
-});
-
-const Description = {
-  plate: Plate,
-  vin: optionalText,
-  brand: optionalText,
-  model: optionalText,
-  energy: optionalText,
-  seats: Type.Integer({ minimum: 0, maximum: 1000, default: 0 }),
-  gearbox: Type.Unsafe<'' | 'AUTOMATIC' | 'MANUAL'>({ ...word(['', 'AUTOMATIC', 'MANUAL']), default: '' }),
-  kind: optionalText,
-  accessories: Type.Array(word(accessories), { maxItems: accessories.length, uniqueItems: true, default: [] }),
-};
 const ListedVehicle = Type.Object({
   id: Type.String(),
   plate: Type.String(),
@@ -45,21 +27,26 @@ const ListedVehicle = Type.Object({
 });
 
 /** The operator's routes for vehicles. */
-export function addVehicleRoutes(http: Http, db: Database): void {
+export function addVehicleRoutes(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/x/admin/vehicles',
     {
       schema: {
         ...adminRoute,
         summary: 'Enter a vehicle of an application',
-        body: Type.Object({ appId: AppId, ...Description }),
+        body: Type.Object({ appId: AppId, plate: Plate, ...DescriptionFields }),
         response: answers(Type.Object({ id: Type.String() }), 'UNKNOWN_APPLICATION', 'ALREADY_EXISTS'),
       },
     },
-    async ({ body: { appId, plate, vin, brand, model, energy, seats, gearbox, kind, accessories } }) => {
+    async ({ body: { appId, plate, vin, brand, model, energy, seats, gearbox, kind, accessories }, ip }) => {
       const applicationId = await findApplicationId(db, appId);
       const description = { plate, vin, brand, model, energy, seats, gearbox, kind, accessories };
-      return { id: await createVehicle(db, applicationId, description) };
+      return db.transaction().execute(async (trx) => {
+        const id = await createVehicle(trx, applicationId, description);
+        const origin = operatorOrigin({ ip }, applicationId);
+        await appendAudit(trx, { ...origin, action: 'vehicle.create', subject: `vehicle:${id}`, outcome: 'done' });
+        return { id };
+      });
     },
   );
 

@@ -1,0 +1,24 @@
+import Type from 'typebox';
+import { text, word } from '../../schemas.ts';
+
+const accessories = ['TEMPERATURE-SENSOR', 'CARDHOLDER', 'KEY-DETECTOR'] as const;
+const optionalText = Type.Unsafe<string>({ ...text(0, 64), default: '' });
+
+/** Plates are told apart by their letters and digits, so one needs at least one of them. */
+export const Plate = Type.String({
+  minLength: 1,
+  maxLength: 32,
+  pattern: '^[^\\u0000-\\u001f\\ud800-\\udfff]*[A-Za-z0-9][^\\u0000-\\u001f\\ud800-\\udfff]*$',
+});
+
+/** What the operator knows of a vehicle beside its plate. */
+export const DescriptionFields = {
+  vin: optionalText,
+  brand: optionalText,
+  model: optionalText,
+  energy: optionalText,
+  seats: Type.Integer({ minimum: 0, maximum: 1000, default: 0 }),
+  gearbox: Type.Unsafe<'' | 'AUTOMATIC' | 'MANUAL'>({ ...word(['', 'AUTOMATIC', 'MANUAL']), default: '' }),
+  kind: optionalText,
+  accessories: Type.Array(word(accessories), { maxItems: accessories.length, uniqueItems: true, default: [] }),
+};
