@@ -12,8 +12,14 @@ export interface Contender {
   /** Where its rows arrive; undefined when it keeps none. */
   readonly table: 'reading' | 'bare_reading' | undefined;
   readonly generator: ChildScript;
-  /** Its processes by name. */
-  readonly processes: Readonly<Record<string, () => Promise<ProcessUsage>>>;
+  /** Its processes by name, the load generator among them. */
+  readonly processes: Readonly<Record<string, Part>>;
+  stop(): Promise<void>;
+}
+
+interface Part {
+  usage(): Promise<ProcessUsage>;
+  stop(): Promise<void>;
 }
 
 export interface LoadShape {
@@ -21,7 +27,10 @@ export interface LoadShape {
   inFlight: number;
 }
 
-const usageOf = (script: ChildScript) => () => script.ask<ProcessUsage>({ kind: 'usage' });
+const partOf = (script: ChildScript): Part => ({
+  usage: () => script.ask<ProcessUsage>({ kind: 'usage' }),
+  stop: script.stop,
+});
 
 async function openScript(engines: Engines, file: URL, settings: object): Promise<ChildScript> {
   const script = await startScript(file, settings);
@@ -36,26 +45,37 @@ function openGenerator(engines: Engines, fleet: BenchFleet, port: number, shape:
   return openScript(engines, new URL('./load-generator.ts', import.meta.url), settings);
 }
 
+/** The form of every contender; the load ends before what it loads. */
+function contender(
+  kind: Pick<Contender, 'name' | 'port' | 'table'>,
+  generator: ChildScript,
+  parts: Readonly<Record<string, Part>>,
+): Contender {
+  return {
+    ...kind,
+    generator,
+    processes: { ...parts, generator: partOf(generator) },
+    async stop() {
+      await generator.stop();
+      for (const { stop } of Object.values(parts)) await stop();
+    },
+  };
+}
+
 /** Broker and ingest as processes of their own. */
 export async function startOdograph(
   engines: Engines,
   fleet: BenchFleet,
   shape: LoadShape & { ingestProcesses: number; profile: string },
 ): Promise<Contender> {
-  const { profile } = shape;
+  const { profile, ingestProcesses } = shape;
   const broker = await startServices(engines, ['broker'], { profile });
-  const ingest: [string, () => Promise<ProcessUsage>][] = [];
-  for (let index = 1; index <= shape.ingestProcesses; index += 1) {
-    ingest.push([`ingest ${index}`, (await startServices(engines, ['ingest'], { profile })).usage]);
+  const parts: Record<string, Part> = { broker };
+  for (let index = 1; index <= ingestProcesses; index += 1) {
+    parts[`ingest ${index}`] = await startServices(engines, ['ingest'], { profile });
   }
   const generator = await openGenerator(engines, fleet, broker.mqttPort, shape);
-  return {
-    name: 'odograph',
-    port: broker.mqttPort,
-    table: 'reading',
-    generator,
-    processes: { broker: broker.usage, ...Object.fromEntries(ingest), generator: usageOf(generator) },
-  };
+  return contender({ name: 'odograph', port: broker.mqttPort, table: 'reading' }, generator, parts);
 }
 
 /** aedes, a job for each micro-batch, JSON.parse, one insert: what the engines can do when nobody checks anything. */
@@ -72,13 +92,8 @@ export async function startBarePipeline(engines: Engines, fleet: BenchFleet, sha
   const worker = await openScript(engines, new URL('./bare-worker.ts', import.meta.url), settings);
   const broker = await openScript(engines, new URL('./bare-broker.ts', import.meta.url), settings);
   const generator = await openGenerator(engines, fleet, port, shape);
-  return {
-    name: 'bare pipeline',
-    port,
-    table: 'bare_reading',
-    generator,
-    processes: { broker: usageOf(broker), worker: usageOf(worker), generator: usageOf(generator) },
-  };
+  const parts = { broker: partOf(broker), worker: partOf(worker) };
+  return contender({ name: 'bare pipeline', port, table: 'bare_reading' }, generator, parts);
 }
 
 /** aedes with nothing behind it: how fast MQTT alone is, and more than the load generator will ever have to give. */
@@ -86,11 +101,5 @@ export async function startBareAedes(engines: Engines, fleet: BenchFleet, shape:
   const port = await findFreePort();
   const broker = await openScript(engines, new URL('./bare-aedes.ts', import.meta.url), { port });
   const generator = await openGenerator(engines, fleet, port, shape);
-  return {
-    name: 'bare aedes',
-    port,
-    table: undefined,
-    generator,
-    processes: { broker: usageOf(broker), generator: usageOf(generator) },
-  };
+  return contender({ name: 'bare aedes', port, table: undefined }, generator, { broker: partOf(broker) });
 }

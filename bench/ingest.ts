@@ -1,7 +1,7 @@
 import { type Contender, startBareAedes, startBarePipeline, startOdograph } from './contender.ts';
 import { type Engines, withEngines } from './engines.ts';
 import { type BenchFleet, createFleet } from './fleet.ts';
-import { type Measured, measureLoad, orderOf } from './measure-load.ts';
+import { clearTables, type Measured, measureLoad, orderOf } from './measure-load.ts';
 import { readOptions } from './options.ts';
 import { figure, printMachine, printRatio, printRounds, printTable } from './report.ts';
 import { median } from './statistics.ts';
@@ -35,8 +35,10 @@ async function measureRounds(
   settings: Settings,
 ): Promise<Rounds> {
   const { connections, rounds } = settings;
-  const measure = (contender: Contender, uploads: number) =>
-    measureLoad(pool, contender, orderOf(roundUploads(uploads, connections), 0, connections), connections);
+  const measure = async (contender: Contender, uploads: number) => {
+    await clearTables(pool, contender);
+    return measureLoad(pool, contender, orderOf(roundUploads(uploads, connections), 0, connections), connections);
+  };
   const measured: Rounds = new Map(contenders.map((contender) => [contender, []]));
   let reached = 0;
   for (const contender of contenders) {
@@ -102,6 +104,7 @@ async function printLatencies(
       const { port, table } = contender;
       const probe = table && { ...device, secret, port, table };
       const order = orderOf(roundUploads(rate * roundSeconds, connections), rate, connections);
+      await clearTables(pool, contender);
       measured.get(contender)?.push(await measureLoad(pool, contender, order, connections, probe));
     }
   }

@@ -10,6 +10,11 @@ interface Benchmark {
 const benchmarks: Record<string, () => Promise<Benchmark>> = {
   ingest: () => import('./ingest.ts'),
   history: () => import('./history.ts'),
+  latest: () => import('./latest.ts'),
+  command: () => import('./command.ts'),
+  connections: () => import('./connections.ts'),
+  storage: () => import('./storage.ts'),
+  growth: () => import('./growth.ts'),
 };
 
 async function list(): Promise<void> {

@@ -53,14 +53,14 @@ async function lastRowAt(
 
 async function readCpu({ processes }: Contender): Promise<Record<string, number>> {
   const entries = Object.entries(processes);
-  const usages = await Promise.all(entries.map(([, usage]) => usage()));
+  const usages = await Promise.all(entries.map(([, { usage }]) => usage()));
   return Object.fromEntries(entries.map(([name], index) => [name, usages[index]?.cpuSeconds ?? 0]));
 }
 
 /** Empties the tables that a load fills, so that every round starts alike. */
-async function clear(pool: Pool, contender: Contender): Promise<void> {
-  if (contender.table === 'reading') await pool.query('truncate reading, reading_change, vehicle_latest');
-  if (contender.table === 'bare_reading') await pool.query('truncate bare_reading');
+export async function clearTables(pool: Pool, { table }: Contender): Promise<void> {
+  if (table === 'reading') await pool.query('truncate reading, reading_change, vehicle_latest');
+  if (table === 'bare_reading') await pool.query('truncate bare_reading');
   await pool.query('checkpoint');
 }
 
@@ -77,7 +77,6 @@ export async function measureLoad(
   connections: number,
   probed?: ProbedDevice,
 ): Promise<Measured> {
-  await clear(pool, contender);
   const probe = probed && (await startLagProbe(pool, probed, order.firstTimestamp));
   const before = await readCpu(contender);
   const result = await contender.generator.ask<LoadResult>({ kind: 'load', ...order });

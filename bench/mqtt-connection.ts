@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { connectPacket } from './mqtt-packets.ts';
 
-/** A packet that came in, its body without the fixed header. */
-export type OnPacket = (type: number, body: Buffer) => void;
+/** A packet that came in: type and flags of its fixed header, and what follows that. */
+export type OnPacket = (type: number, body: Buffer, flags: number) => void;
 
 /** Cuts a byte stream into MQTT packets; a packet that is not whole waits for the rest. */
 function packetReader(onPacket: OnPacket): (chunk: Buffer) => void {
@@ -22,7 +22,8 @@ function packetReader(onPacket: OnPacket): (chunk: Buffer) => void {
         factor *= 128;
       }
       if (byte >= 0x80 || at + length > bytes.length) break;
-      onPacket((bytes[position] ?? 0) >> 4, bytes.subarray(at, at + length));
+      const first = bytes[position] ?? 0;
+      onPacket(first >> 4, bytes.subarray(at, at + length), first & 0x0f);
       position = at + length;
     }
     rest = bytes.subarray(position);
@@ -45,8 +46,8 @@ export async function openMqtt(
   await new Promise<void>((resolve, reject) => {
     const closed = (): void => reject(new Error(`the broker closed the connection of ${clientId}`));
     socket.once('close', closed);
-    const read = packetReader((type, body) => {
-      if (type !== connackType) return onPacket(type, body);
+    const read = packetReader((type, body, flags) => {
+      if (type !== connackType) return onPacket(type, body, flags);
       socket.off('close', closed);
       if (body[1] === 0) resolve();
       else reject(new Error(`the broker refused ${clientId} with ${body[1]}`));

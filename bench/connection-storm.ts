@@ -1,0 +1,33 @@
+// A process of its own that opens many sessions at once and holds them.
+import { readSettings, serveParent } from './child-script.ts';
+import { openMqtt } from './mqtt-connection.ts';
+
+export interface StormSettings {
+  port: number;
+  deviceIds: { prefix: string; first: number; count: number };
+  secret: string;
+  /** Connections that may be on their way at once. */
+  pending: number;
+}
+
+export interface StormResult {
+  seconds: number;
+}
+
+const { port, deviceIds, secret, pending } = readSettings<StormSettings>();
+
+async function connectAll(): Promise<StormResult> {
+  let next = 0;
+  const start = performance.now();
+  const connectNext = async (): Promise<void> => {
+    while (next < deviceIds.count) {
+      const clientId = `${deviceIds.prefix}${deviceIds.first + next}`;
+      next += 1;
+      await openMqtt({ port, clientId, password: secret }, () => undefined);
+    }
+  };
+  await Promise.all(Array.from({ length: pending }, connectNext));
+  return { seconds: (performance.now() - start) / 1000 };
+}
+
+serveParent({ connect: connectAll });

@@ -1,0 +1,100 @@
+import { startOdograph } from './contender.ts';
+import { type Engines, withEngines } from './engines.ts';
+import { type BenchFleet, createFleet } from './fleet.ts';
+import type { LoadOrder } from './load-generator.ts';
+import { measureLoad } from './measure-load.ts';
+import { readOptions, UsageError } from './options.ts';
+import { fillReadings } from './readings.ts';
+import { figure, printMachine, printRatio, printRounds } from './report.ts';
+
+export const description = 'uploads/s with more ingest processes, and with more rows stored already';
+
+const daySeconds = 86_400;
+
+const options = {
+  connections: { value: 100, help: 'devices that upload' },
+  inFlight: { value: 20, help: 'uploads of one device that wait for their PUBACK' },
+  uploads: { value: 200_000, help: 'uploads of a round' },
+  rounds: { value: 3, help: 'rounds of each step' },
+  rows: { value: '1000000,10000000', help: 'steps of rows stored before, parted by commas' },
+  processes: { value: '1,2,4', help: 'steps of ingest processes, parted by commas' },
+} as const;
+type Settings = ReturnType<typeof readOptions<typeof options>>;
+
+function readSteps(name: string, text: string): number[] {
+  const steps = text.split(',').map(Number);
+  if (steps.every((step) => Number.isSafeInteger(step) && step > 0)) return steps;
+  throw new UsageError(`--${name} needs integers above 0 parted by commas, not ${text}`);
+}
+
+/** Rates of some rounds on freshly started processes, the first round not counted. @param startAt gives each round's device time */
+async function measureStep(
+  engines: Engines,
+  fleet: BenchFleet,
+  { connections, inFlight, uploads, rounds }: Settings,
+  { processes, nextTimestamp }: { processes: number; nextTimestamp: () => number },
+): Promise<number[]> {
+  const contender = await startOdograph(engines, fleet, {
+    connections,
+    inFlight,
+    ingestProcesses: processes,
+    profile: '',
+  });
+  const rates: number[] = [];
+  const whole = Math.floor(uploads / connections) * connections;
+  for (let round = 0; round <= rounds; round += 1) {
+    const order: LoadOrder = { uploads: whole, rate: 0, firstTimestamp: nextTimestamp() };
+    const { uploadsPerSecond } = await measureLoad(engines.pool, contender, order, connections);
+    if (round > 0) rates.push(uploadsPerSecond);
+  }
+  await contender.stop();
+  return rates;
+}
+
+export async function run(parameters: readonly string[]): Promise<void> {
+  const settings = readOptions(parameters, options);
+  const [rowSteps, processSteps] = [readSteps('rows', settings.rows), readSteps('processes', settings.processes)];
+  await withEngines(async (engines) => {
+    printMachine(engines);
+    const fleet = await createFleet(engines.pool, settings.connections);
+    const roundSeconds = Math.ceil(settings.uploads / settings.connections);
+    const steps = rowSteps.length + processSteps.length;
+    const loadSeconds = roundSeconds * (settings.rounds + 1) * steps;
+    // What is stored before ends where the load begins, and the load, a second for each reading, ends before now.
+    let timestamp = Math.floor(Date.now() / 1000) - daySeconds - loadSeconds;
+    const nextTimestamp = (): number => {
+      timestamp += roundSeconds;
+      return timestamp;
+    };
+
+    const byProcesses: Record<string, number[]> = {};
+    for (const processes of processSteps) {
+      byProcesses[`${processes} ingest`] = await measureStep(engines, fleet, settings, { processes, nextTimestamp });
+    }
+    printRounds(byProcesses, 'uploads/s by processes');
+    printSteps(byProcesses, '');
+
+    const byRows: Record<string, number[]> = {};
+    let stored = 0;
+    let until = new Date((Math.floor(Date.now() / 1000) - daySeconds - loadSeconds) * 1000);
+    for (const rows of rowSteps) {
+      until = (await fillReadings(engines.pool, fleet, { readings: rows - stored, until })).from;
+      stored = rows;
+      byRows[`${figure(rows / 1e6)} million rows`] = await measureStep(engines, fleet, settings, {
+        processes: 1,
+        nextTimestamp,
+      });
+    }
+    printRounds(byRows, '\nuploads/s by rows stored before');
+    printSteps(byRows, 'at least 0.9');
+  });
+}
+
+/** How each step compares with the one before. */
+function printSteps(series: Readonly<Record<string, readonly number[]>>, goal: string): void {
+  const steps = Object.entries(series);
+  for (const [index, [name, values]] of steps.entries()) {
+    const before = steps[index - 1];
+    if (before) printRatio(name, values, before, goal);
+  }
+}

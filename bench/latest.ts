@@ -1,0 +1,56 @@
+import { compareAnswers } from './compare-answers.ts';
+import { type Pool, withEngines } from './engines.ts';
+import { type BenchFleet, createFleet } from './fleet.ts';
+import { openHttpClient } from './http-client.ts';
+import { readOptions } from './options.ts';
+import { openPsql } from './psql.ts';
+import { printMachine } from './report.ts';
+import { startServices } from './service-process.ts';
+
+export const description = 'the latest status of 10,000 vehicles over HTTP, beside the same rows by plain SQL';
+
+const options = {
+  vehicles: { value: 10_000, help: 'vehicles of the application' },
+  rounds: { value: 9, help: 'requests of each kind' },
+  profile: { value: '', help: 'directory for a CPU profile of query' },
+} as const;
+
+/** The latest state of every vehicle, as ingest keeps it after an upload of location, status and electric. */
+async function fillLatest(pool: Pool, { vehicles }: BenchFleet): Promise<void> {
+  await pool.query(
+    `insert into vehicle_latest (vehicle_id, time, location, location_time, status, status_time, electric, electric_time, received_at)
+    select id, now(), jsonb_build_object('latitude', 48.8566 + id % 1000 / 1e4, 'longitude', 2.3522, 'angle', id % 360, 'altitude', 35,
+        'speed', id % 90, 'satellites', 9), now(),
+      jsonb_build_object('ignition', true, 'movement', true, 'mileage', 12345.6 + id % 1000, 'autonomy', 310), now(),
+      jsonb_build_object('soc', id % 100, 'soh', 97, 'current', -12.3, 'voltage', 390.2, 'energy', 41.2), now(), now()
+    from unnest($1::integer[]) as id`,
+    [vehicles.map(({ vehicleId }) => vehicleId)],
+  );
+  await pool.query('vacuum analyze vehicle, vehicle_latest');
+}
+
+export async function run(parameters: readonly string[]): Promise<void> {
+  const settings = readOptions(parameters, options);
+  await withEngines(async (engines) => {
+    printMachine(engines);
+    const { pool, onStop } = engines;
+    const fleet = await createFleet(pool, settings.vehicles);
+    await fillLatest(pool, fleet);
+    const query = await startServices(engines, ['query'], { profile: settings.profile });
+    const client = openHttpClient(query.httpUrl, fleet.token);
+    onStop('HTTP client', client.close);
+    const psql = await openPsql(engines.databaseUrl);
+    if (psql) onStop('psql', psql.close);
+    const status = {
+      title: 'GET /v1/vehicles/status',
+      path: '/v1/vehicles/status',
+      query: `select row_to_json(latest)::text from (
+        select vehicle.id, plate, vin, brand, model, extract(epoch from time) as timestamp, location, status, electric, sensors,
+          towing, accident, maintenance, breakdown, stolen, unavailable
+        from vehicle join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id
+        where application_id = ${fleet.applicationId} and deleted_at is null order by vehicle.id) as latest`,
+      goal: 'under 2',
+    };
+    await compareAnswers({ client, pool, psql }, status, settings.rounds);
+  });
+}
