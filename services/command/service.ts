@@ -3,6 +3,7 @@ import { findCaller } from '@odograph/database/tokens';
 import { requireToken } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { openWorker } from '@odograph/queue/queues';
+import { isPresent } from '@odograph/runtime/presence';
 import { connectRedis } from '@odograph/runtime/redis';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { acknowledge } from './acknowledge.ts';
@@ -10,7 +11,6 @@ import type { CommandPath } from './await-end.ts';
 import { openCommandEvents } from './command-events.ts';
 import { createCommandPublisher } from './command-publisher.ts';
 import { createCommandMetrics } from './metrics.ts';
-import { isPresent } from './presence.ts';
 import { addActionRoutes, addListRoutes } from './routes.ts';
 import { startSweep } from './sweep.ts';
 

@@ -1,5 +1,5 @@
 import { brokerKey, brokerOfSession, presenceKey } from '@odograph/contracts/presence';
-import type { Redis } from '@odograph/runtime/redis';
+import type { Redis } from './redis.ts';
 
 /** Whether the device has a live MQTT session; two short questions to Redis. Throws when Redis is away. */
 export async function isPresent(redis: Redis, prefix: string, deviceId: string): Promise<boolean> {
