@@ -71,6 +71,11 @@ export function quarantineContext(deviceId: string): string {
   return `quarantine ${deviceId}`;
 }
 
+/** What binds the sealed key of a device to the device and to its version. */
+export function deviceKeyContext(deviceId: string, keyVersion: number): string {
+  return `device key ${keyVersion} ${deviceId}`;
+}
+
 /** The sealer of ENCRYPTION_KEYS, else of the file `encryption-key` in the data directory, made on the first start. */
 export async function openSealer(config: Config): Promise<Sealer> {
   if (config.ENCRYPTION_KEYS !== undefined) return new Sealer(config.ENCRYPTION_KEYS.split(','));
