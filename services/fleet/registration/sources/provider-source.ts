@@ -41,7 +41,7 @@ function toFinding({ fields }: KeptAnswer, outcome: string): Finding {
 export function createProviderSource(settings: ProviderSettings, { db, logger, metrics, now }: ProviderHost): Source {
   const circuit = new CircuitBreaker({ failures: settings.failures, pauseMs: settings.pauseMs, now });
   const mayCall = limitCalls(settings.callsPerMinute, now);
-  const underWay = new Map<string, Promise<ProviderAnswer>>();
+  const underWay = new Map<string, Promise<Finding>>();
   const calls = new Counter({
     name: 'odograph_registration_provider_calls_total',
     help: 'Lookups at the provider of registration data by their end',
@@ -67,20 +67,19 @@ export function createProviderSource(settings: ProviderSettings, { db, logger, m
     return answer;
   }
 
-  /** Two who look up the same vehicle at the same time wait for one call. */
-  async function callOnce(subject: Subject): Promise<ProviderAnswer> {
-    const name = JSON.stringify([subject.plate, subject.vin]);
-    const running = underWay.get(name);
-    if (running) return running;
-    const started = call(subject).finally(() => underWay.delete(name));
-    underWay.set(name, started);
-    const answer = await started;
-    calls.inc({ end: answer.kind === 'failed' ? answer.reason : answer.kind });
-    return answer;
-  }
-
   function isFresh({ fields, fetchedAtMs }: KeptAnswer): boolean {
     return now() - fetchedAtMs < (fields ? settings.cacheMs : settings.negativeCacheMs);
+  }
+
+  async function find(subject: Subject): Promise<Finding> {
+    const kept = await findKeptAnswer(db, settings.sha256, subject);
+    if (kept && isFresh(kept)) return toFinding(kept, 'kept');
+    const answer = await call(subject);
+    calls.inc({ end: answer.kind === 'failed' ? answer.reason : answer.kind });
+    if (answer.kind === 'found') return { records: [answer.fields], outcome: 'found' };
+    if (answer.kind === 'unknown') return { records: [], outcome: 'unknown' };
+    if (kept?.fields) return { ...toFinding(kept, 'kept'), outcome: `kept, ${answer.reason}` };
+    return { records: [], outcome: answer.reason, isAway: true };
   }
 
   return {
@@ -88,13 +87,11 @@ export function createProviderSource(settings: ProviderSettings, { db, logger, m
     async find(known): Promise<Finding> {
       const subject = askedFor(settings.template, known);
       if (!subject) return { records: [], outcome: 'not-asked' };
-      const kept = await findKeptAnswer(db, settings.sha256, subject);
-      if (kept && isFresh(kept)) return toFinding(kept, 'kept');
-      const answer = await callOnce(subject);
-      if (answer.kind === 'found') return { records: [answer.fields], outcome: 'found' };
-      if (answer.kind === 'unknown') return { records: [], outcome: 'unknown' };
-      if (kept?.fields) return { ...toFinding(kept, 'kept'), outcome: `kept, ${answer.reason}` };
-      return { records: [], outcome: answer.reason, isAway: true };
+      // Two who look up the same vehicle at the same time wait for one call.
+      const name = JSON.stringify([subject.plate, subject.vin]);
+      const running = underWay.get(name) ?? find(subject).finally(() => underWay.delete(name));
+      underWay.set(name, running);
+      return running;
     },
   };
 }

@@ -5,16 +5,19 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createLogger } from '@odograph/runtime/logger';
+import { Registry } from '@odograph/runtime/metrics';
 import { type ApiAnswer, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { registrationService } from '../testing.ts';
+import { readProviderSettings } from './provider-settings.ts';
+import { createProviderSource } from './provider-source.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
 const key = 'the key of the provider';
-const timeoutMs = 300;
 let provider: Server;
 let handler: Handler;
 let asked: string[];
@@ -58,7 +61,7 @@ async function startPlatform(path: string, settings: Record<string, string> = {}
     REGISTRATION_PROVIDER_URL: (await startProvider()) + path,
     REGISTRATION_PROVIDER_KEY: key,
     REGISTRATION_PROVIDER_MAPPING: mappingPath,
-    REGISTRATION_PROVIDER_TIMEOUT_MS: String(timeoutMs),
+    REGISTRATION_PROVIDER_TIMEOUT_MS: '20000',
     REGISTRATION_PROVIDER_FAILURES: '3',
     REGISTRATION_PROVIDER_PAUSE_MS: '60000',
     REGISTRATION_CACHE_SECONDS: '1000',
@@ -216,18 +219,15 @@ describe('answers that are kept', () => {
 
   it('are fetched once for two who ask at the same time', async () => {
     await startPlatform('/{plate}');
-    const held: ServerResponse[] = [];
-    handler = (request, response) => {
-      if (request.url === '/PB005PA') held.push(response);
-      else answerWith(renault)(request, response);
-    };
-    const both = [explain('PB-005-PA'), explain('PB-005-PA')];
-    while (held.length === 0) await once(provider, 'request');
-    // One that comes after both is through, so both wait by now.
-    await lookUp('PB-006-PA');
-    for (const response of held) response.end(JSON.stringify(renault));
-    for (const { body } of await Promise.all(both)) expect(body.outcomes.provider).toBe('found');
-    expect(asked.filter((url) => url === '/PB005PA')).toHaveLength(1);
+    handler = answerWith(renault);
+    const settings = readProviderSettings(platform.config);
+    if (settings === undefined) throw new Error('the platform has no provider');
+    const [logger, metrics] = [createLogger('silent'), new Registry()];
+    const source = createProviderSource(settings, { db: platform.db, logger, metrics, now: () => nowMs });
+    const both = [source.find({ plate: 'PB005PA' }, {}), source.find({ plate: 'PB005PA' }, {})];
+    expect((await Promise.all(both)).map(({ outcome }) => outcome)).toEqual(['found', 'found']);
+    expect(asked).toHaveLength(1);
+    expect((await source.find({ plate: 'PB005PA' }, {})).outcome).toBe('kept');
   });
 });
 
@@ -259,7 +259,7 @@ describe('a provider that fails', () => {
   ];
 
   it.each(failing)('does not break the answer: %s', async (_name, handle, outcome) => {
-    await startPlatform('/{plate}');
+    await startPlatform('/{plate}', outcome === 'timeout' ? { REGISTRATION_PROVIDER_TIMEOUT_MS: '300' } : {});
     await importRecord({ plate: 'PC-001-PA', model: 'IMPORTED' });
     handler = handle;
     const { status, body } = await lookUp('PC-001-PA');

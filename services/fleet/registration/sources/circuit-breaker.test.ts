@@ -1,0 +1,45 @@
+import { describe, expect, it } from 'vitest';
+import { CircuitBreaker } from './circuit-breaker.ts';
+
+function openCircuit() {
+  const clock = { nowMs: 0 };
+  const circuit = new CircuitBreaker({ failures: 2, pauseMs: 1000, now: () => clock.nowMs });
+  for (const _ of [1, 2]) {
+    expect(circuit.allows()).toBe(true);
+    circuit.failed();
+  }
+  return { circuit, clock };
+}
+
+describe('CircuitBreaker', () => {
+  it('opens after failures in a row, and not after failures with a success between', () => {
+    expect(openCircuit().circuit.allows()).toBe(false);
+    const circuit = new CircuitBreaker({ failures: 2, pauseMs: 1000, now: () => 0 });
+    circuit.failed();
+    circuit.succeeded();
+    circuit.failed();
+    expect(circuit.allows()).toBe(true);
+  });
+
+  it('lets one call try after the pause, and no second one beside it', () => {
+    const { circuit, clock } = openCircuit();
+    clock.nowMs = 999;
+    expect(circuit.allows()).toBe(false);
+    clock.nowMs = 1000;
+    expect([circuit.allows(), circuit.allows()]).toEqual([true, false]);
+    circuit.failed();
+    expect(circuit.allows()).toBe(false);
+    clock.nowMs = 2000;
+    expect(circuit.allows()).toBe(true);
+    circuit.succeeded();
+    expect([circuit.allows(), circuit.allows()]).toEqual([true, true]);
+  });
+
+  it('lets another call try when the one that might is not made', () => {
+    const { circuit, clock } = openCircuit();
+    clock.nowMs = 1000;
+    expect(circuit.allows()).toBe(true);
+    circuit.abandoned();
+    expect(circuit.allows()).toBe(true);
+  });
+});
