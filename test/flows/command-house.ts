@@ -16,7 +16,10 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 
+/** Short, for tests in which the acknowledgement does not come. */
 export const ackTimeoutMs = 1500;
+/** Long, for tests in which it does or nothing is waited for, however slow the machine. */
+export const patientAckTimeoutMs = 25_000;
 
 type Answering = (command: CommandMessage) => CommandAnswer | Promise<CommandAnswer>;
 
@@ -105,8 +108,8 @@ async function createUserToken({ db }: TestPlatform, applicationId: number, vehi
   return createToken(db, applicationId, user.id);
 }
 
-async function startPlatforms(): Promise<[platform: TestPlatform, replica: TestPlatform]> {
-  const settings = { ACK_TIMEOUT_MS: String(ackTimeoutMs) };
+async function startPlatforms(timeoutMs: number): Promise<[platform: TestPlatform, replica: TestPlatform]> {
+  const settings = { ACK_TIMEOUT_MS: String(timeoutMs) };
   const platform = await startTestPlatform([brokerService, commandService], settings);
   const replica = await startTestPlatform([commandService], {
     ...settings,
@@ -116,8 +119,8 @@ async function startPlatforms(): Promise<[platform: TestPlatform, replica: TestP
   return [platform, replica];
 }
 
-export async function startCommandHouse(): Promise<CommandHouse> {
-  const [platform, replica] = await startPlatforms();
+export async function startCommandHouse(timeoutMs = ackTimeoutMs): Promise<CommandHouse> {
+  const [platform, replica] = await startPlatforms(timeoutMs);
   const application = await createApplication(platform.db);
   const client = clientWithToken(platform.httpUrl, application.token);
   const devices: DeviceConnection[] = [];
