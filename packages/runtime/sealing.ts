@@ -55,6 +55,11 @@ export class Sealer {
     return Buffer.concat([decipher.update(sealed.subarray(keyIdBytes + nonceBytes, -tagBytes)), decipher.final()]);
   }
 
+  /** What the sealed bytes begin with that this sealer can open. */
+  get keyIds(): Buffer[] {
+    return this.#keys.map(({ id }) => id);
+  }
+
   /** Whether these bytes are sealed under the newest key. */
   isCurrent(sealed: Buffer): boolean {
     return this.#keys[0]?.id.equals(sealed.subarray(0, keyIdBytes)) ?? false;

@@ -1,9 +1,11 @@
 import { AcknowledgementMessage } from '@odograph/contracts/commands';
+import { parseKeyListAcknowledgementId } from '@odograph/contracts/key-lists';
 import type { QueuedAcknowledgement } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
 import type { Logger } from '@odograph/runtime/logger';
 import Value from 'typebox/value';
 import type { CommandEvents } from './command-events.ts';
+import { confirmKeyList } from './keys/confirm.ts';
 import { acknowledgeCommand } from './queries.ts';
 
 const commandIdForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -13,7 +15,7 @@ function storable(text: string): string {
   return Buffer.from(text.replaceAll('\0', ''), 'utf8').toString('utf8');
 }
 
-/** What a device said of a command; undefined for anything that cannot be of one. */
+/** What a device said of a command or of a list of keys; undefined for anything that cannot be of one. */
 export function parseAcknowledgement(text: string): AcknowledgementMessage | undefined {
   let value: unknown;
   try {
@@ -21,7 +23,8 @@ export function parseAcknowledgement(text: string): AcknowledgementMessage | und
   } catch {
     return undefined;
   }
-  if (!Value.Check(AcknowledgementMessage, value) || !commandIdForm.test(value.id)) return undefined;
+  if (!Value.Check(AcknowledgementMessage, value)) return undefined;
+  if (!commandIdForm.test(value.id) && parseKeyListAcknowledgementId(value.id) === undefined) return undefined;
   return {
     id: value.id,
     ok: value.ok,
@@ -40,6 +43,7 @@ export async function acknowledge(
     logger.warn({ deviceId }, 'a malformed acknowledgement was dropped');
     return;
   }
+  if (await confirmKeyList({ db, logger }, deviceId, acknowledgement)) return;
   const command = await acknowledgeCommand(db, deviceId, acknowledgement);
   if (command) events.announce([command]);
   else logger.debug({ deviceId }, 'an acknowledgement changed nothing');

@@ -3,17 +3,22 @@ import { Socket } from 'node:net';
 import type { CommandMessage } from '@odograph/contracts/commands';
 import { commandAccount } from '@odograph/contracts/service-accounts';
 import { deviceTopic } from '@odograph/contracts/topics';
+import type { KeyListMessage } from '@odograph/keyless/key-list';
 import type { Logger } from '@odograph/runtime/logger';
 import { deriveSecret } from '@odograph/runtime/secrets';
 import { connect } from 'mqtt';
 
-/** The platform's own session at the MQTT broker, the only one that may publish commands. */
+/** The platform's own session at the MQTT broker, the only one that may publish commands and lists of keys. */
 export interface CommandPublisher {
   /** Connects, and from then on reconnects for ever; resolves with the first connection, or after `milliseconds`. */
   open(milliseconds: number): Promise<void>;
   isConnected(): boolean;
   /** Hands a command to the device's live session; nothing is kept for a later one. */
   publish(deviceId: string, message: CommandMessage): Promise<void>;
+  /** Leaves a list of keys at the broker, for now and for when the device connects. */
+  publishKeyList(deviceId: string, message: KeyListMessage): Promise<void>;
+  /** Calls `listener` after each connection, the first too. */
+  onConnect(listener: () => void): void;
   close(): Promise<void>;
 }
 
@@ -54,6 +59,10 @@ export function createCommandPublisher(url: string, adminToken: string, logger: 
       if (!client.connected) throw new Error('not connected to the MQTT broker');
       await client.publishAsync(deviceTopic(deviceId, 'commands'), JSON.stringify(message), { qos: 0 });
     },
+    async publishKeyList(deviceId, message) {
+      await client.publishAsync(deviceTopic(deviceId, 'keys'), JSON.stringify(message), { qos: 1, retain: true });
+    },
+    onConnect: (listener) => void client.on('connect', listener),
     async close() {
       await client.endAsync(true);
     },

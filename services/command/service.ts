@@ -5,11 +5,13 @@ import type { Http } from '@odograph/http/http';
 import { openWorker } from '@odograph/queue/queues';
 import { isPresent } from '@odograph/runtime/presence';
 import { connectRedis } from '@odograph/runtime/redis';
+import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { acknowledge } from './acknowledge.ts';
 import type { CommandPath } from './await-end.ts';
 import { openCommandEvents } from './command-events.ts';
 import { createCommandPublisher } from './command-publisher.ts';
+import { startKeyDelivery } from './keys/deliver.ts';
 import { createCommandMetrics } from './metrics.ts';
 import { addActionRoutes, addListRoutes } from './routes.ts';
 import { startSweep } from './sweep.ts';
@@ -57,13 +59,16 @@ function openAcknowledgements({ config, logger, onStop }: ServiceHost<Http>, pat
   onStop('acknowledgements', () => worker.close());
 }
 
-/** Remote vehicle actions: the sole right to publish commands. */
+/** Remote vehicle actions and lists of keys: the sole right to publish to devices. */
 export const commandService: Service<Http> = {
   name: 'command',
   async start(host) {
     const path = openCommandPath(host);
     openAcknowledgements(host, path);
     host.onStop('sweep of the commands', startSweep(path));
+    const { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix } = host.config;
+    const stopKeyDelivery = startKeyDelivery({ ...path, sealer: await openSealer(host.config) }, { redisUrl, prefix });
+    host.onStop('delivery of keys', stopKeyDelivery);
     const metrics = createCommandMetrics(host.metrics, path.publisher.isConnected);
     await host.http.register(async (http) => {
       http.addHook(

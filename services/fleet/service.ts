@@ -5,6 +5,7 @@ import { findCaller } from '@odograph/database/tokens';
 import { requireAdmin, requireToken } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { addApplicationRoutes } from './admin/applications/routes.ts';
 import { addLinkRoutes } from './admin/devices/link-routes.ts';
@@ -14,6 +15,8 @@ import { addVehicleRoutes } from './admin/vehicles/routes.ts';
 import { limitAttempts } from './attempts.ts';
 import { addLoginRoute, addRefreshRoute } from './auth/routes.ts';
 import { addDeviceRoutes } from './devices/routes.ts';
+import { createAnnounce } from './keys/keyless.ts';
+import { registerKeyless } from './keys/register.ts';
 import { addParkingRoutes } from './parkings/routes.ts';
 import { addPasswordRoutes } from './password/routes.ts';
 import { registerRegistration } from './registration/register.ts';
@@ -71,6 +74,8 @@ export const fleetService: Service<Http> = {
       addLinkRoutes(forOperators, db);
     });
     await registerRegistration(host, db);
+    const announce = createAnnounce(redis, config.QUEUE_PREFIX, host.logger);
+    await registerKeyless(host, { db, sealer: await openSealer(config), clock: () => new Date(), announce }, redis);
 
     return {
       async health() {

@@ -1,0 +1,117 @@
+import { randomUUID } from 'node:crypto';
+import { keyListChannel } from '@odograph/contracts/key-lists';
+import type { Database } from '@odograph/database/database';
+import { type KeyListMessage, signKeyList } from '@odograph/keyless/key-list';
+import { nodeCrypto } from '@odograph/keyless/node-crypto';
+import type { Logger } from '@odograph/runtime/logger';
+import { connectRedis } from '@odograph/runtime/redis';
+import type { Sealer } from '@odograph/runtime/sealing';
+import { within } from '../deadline.ts';
+import { claimDue, markPublished, readList, republishAll, republishUnconfirmed } from './queries.ts';
+
+/** What can leave a list at the broker for a device, now or when it connects. */
+export interface KeyListPublisher {
+  isConnected(): boolean;
+  /** Resolves when the broker has taken it. */
+  publishKeyList(deviceId: string, message: KeyListMessage): Promise<void>;
+  /** Called after each connection, the first too. */
+  onConnect(listener: () => void): void;
+}
+
+export interface KeyListDelivery {
+  readonly db: Database;
+  readonly sealer: Sealer;
+  readonly publisher: KeyListPublisher;
+  readonly logger: Logger;
+}
+
+const listsAtOnce = 20;
+const publishTimeoutMs = 5000;
+const pollMs = 1000;
+
+async function publish({ db, sealer, publisher }: KeyListDelivery, deviceId: string, claim: string): Promise<void> {
+  const due = await readList(db, sealer, deviceId);
+  if (!due) return;
+  const { deviceKey, ...list } = due;
+  const message = signKeyList(nodeCrypto, { deviceId, deviceKey }, list);
+  await within(publishTimeoutMs, publisher.publishKeyList(deviceId, message));
+  await markPublished(db, deviceId, claim, list.version);
+}
+
+/**
+ * Publishes every list that is due. A list is the whole truth with a version, so publishing one twice, here or at another
+ * replica, comes to the same; a crash anywhere leaves it due.
+ */
+export async function deliverDue(delivery: KeyListDelivery): Promise<void> {
+  const { db, sealer, publisher, logger } = delivery;
+  while (publisher.isConnected()) {
+    const claim = randomUUID();
+    const deviceIds = await claimDue(db, sealer, claim, listsAtOnce);
+    const outcomes = await Promise.allSettled(deviceIds.map((deviceId) => publish(delivery, deviceId, claim)));
+    const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
+    if (failed.length > 0) {
+      logger.warn({ err: failed[0]?.reason, lists: failed.length }, 'lists of keys wait to be published again');
+    }
+    if (deviceIds.length < listsAtOnce) return;
+  }
+}
+
+/** Runs `work` one at a time; calls during a run make one more run after it. */
+function createTurns(work: () => Promise<void>, logger: Logger) {
+  let running: Promise<void> | undefined;
+  let again = false;
+  const run = async (): Promise<void> => {
+    do {
+      again = false;
+      await work().catch((err: unknown) => logger.debug({ err }, 'lists of keys could not be delivered'));
+    } while (again);
+    running = undefined;
+  };
+  return {
+    take(): void {
+      again = true;
+      running ??= run();
+    },
+    ended: () => running ?? Promise.resolve(),
+  };
+}
+
+/**
+ * Delivers lists of keys whenever one is announced on Redis, and looks every second for what was not.
+ * @returns what stops it
+ */
+export function startKeyDelivery(
+  delivery: KeyListDelivery,
+  { redisUrl, prefix }: { redisUrl: string; prefix: string },
+): () => Promise<void> {
+  const { db, sealer, publisher, logger } = delivery;
+  let connections = 0;
+  let republished = 0;
+  const turns = createTurns(async () => {
+    const connection = connections;
+    if (connection > republished) {
+      await republishAll(db, sealer);
+      republished = connection;
+    }
+    await republishUnconfirmed(db);
+    await deliverDue(delivery);
+  }, logger);
+
+  publisher.onConnect(() => {
+    connections += 1;
+    turns.take();
+  });
+  const subscriber = connectRedis(redisUrl, logger);
+  subscriber.on('ready', () => {
+    subscriber
+      .subscribe(keyListChannel(prefix))
+      .catch((err: unknown) => logger.debug({ err }, 'lists are only polled'));
+  });
+  subscriber.on('message', turns.take);
+  const timer = setInterval(turns.take, pollMs);
+  return async () => {
+    clearInterval(timer);
+    subscriber.disconnect();
+    await turns.ended();
+  };
+}

@@ -1,0 +1,22 @@
+import type { Caller } from '@odograph/contracts/caller';
+import type { FastifyRequest } from 'fastify';
+
+/** The clock of the rules about time. */
+export type Clock = () => Date;
+
+/** Who asks, from which network address, and when. */
+export interface Asked {
+  readonly caller: Caller;
+  readonly address: string;
+  readonly now: Date;
+}
+
+/** The request as the rules and the audit see it. */
+export function ask({ caller, ip }: FastifyRequest, clock: Clock): Asked {
+  return { caller, address: ip, now: clock() };
+}
+
+/** The caller as the audit names it. */
+export function actorOf({ userId }: Caller): string {
+  return userId === undefined ? 'application' : `user:${userId}`;
+}

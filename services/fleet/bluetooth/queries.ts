@@ -1,0 +1,146 @@
+import type { Caller } from '@odograph/contracts/caller';
+import { Failure } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import { isUuid } from '@odograph/database/uuid';
+import { accessibleTo } from '@odograph/database/vehicle-access';
+import type { Level } from '@odograph/keyless/token';
+import { type RawBuilder, sql } from 'kysely';
+import type { AuthorizationTimes, Category, Period } from './rules.ts';
+
+/** An authorization that is neither deleted nor replaced. */
+export interface Authorization extends AuthorizationTimes {
+  readonly id: string;
+  readonly vehicleId: number;
+  /** Nothing can be done with an archived vehicle. */
+  readonly archived: boolean;
+  readonly driverId: string;
+  readonly level: Level;
+}
+
+interface AuthorizationRow {
+  id: string;
+  vehicleId: number;
+  archived: boolean;
+  driverId: string;
+  level: Level;
+  from: Date;
+  until: Date;
+  suspendedUntil: Date | null;
+}
+
+const columns = sql`grant_.id, grant_.vehicle_id as "vehicleId", vehicle.archived_at is not null as archived,
+  grant_.driver_id as "driverId", grant_.level, grant_.valid_from as "from", grant_.valid_until as until,
+  grant_.suspended_until as "suspendedUntil"`;
+const source = sql`bluetooth_authorization grant_ join vehicle on vehicle.id = grant_.vehicle_id`;
+
+function toAuthorization({ suspendedUntil, ...row }: AuthorizationRow): Authorization {
+  return { ...row, suspendedUntil: suspendedUntil ?? undefined };
+}
+
+async function selectOne(db: Database, caller: Caller, id: string, lock: RawBuilder<unknown>): Promise<Authorization> {
+  if (!isUuid(id)) throw new Failure('UNKNOWN_AUTHORIZATION');
+  const { rows } = await sql<AuthorizationRow>`select ${columns} from ${source}
+    where grant_.id = ${id} and grant_.revoked_at is null and ${accessibleTo(caller)} ${lock}`.execute(db);
+  if (!rows[0]) throw new Failure('UNKNOWN_AUTHORIZATION');
+  return toAuthorization(rows[0]);
+}
+
+/** @throws Failure UNKNOWN_AUTHORIZATION for one that is missing, deleted, replaced or not the caller's alike */
+export async function findAuthorization(db: Database, caller: Caller, id: string): Promise<Authorization> {
+  return selectOne(db, caller, id, sql``);
+}
+
+/** Like findAuthorization, and keeps others from changing it until the end of the transaction. */
+export async function lockAuthorization(db: Database, caller: Caller, id: string): Promise<Authorization> {
+  return selectOne(db, caller, id, sql`for no key update of grant_`);
+}
+
+export interface NewAuthorization extends Period {
+  readonly id: string;
+  readonly vehicleId: number;
+  readonly driverId: string;
+  readonly level: Level;
+  readonly suspendedUntil?: Date;
+}
+
+export async function insertAuthorization(db: Database, authorization: NewAuthorization, now: Date): Promise<void> {
+  await db
+    .insertInto('bluetooth_authorization')
+    .values({
+      id: authorization.id,
+      vehicle_id: authorization.vehicleId,
+      driver_id: authorization.driverId,
+      level: authorization.level,
+      valid_from: authorization.from,
+      valid_until: authorization.until,
+      suspended_until: authorization.suspendedUntil ?? null,
+      created_at: now,
+    })
+    .execute();
+}
+
+/** Deletes one for everybody; `replacedBy` when an update made another of it. */
+export async function markRevoked(db: Database, id: string, now: Date, replacedBy?: string): Promise<void> {
+  await db
+    .updateTable('bluetooth_authorization')
+    .set({ revoked_at: now, replaced_by: replacedBy ?? null })
+    .where('id', '=', id)
+    .execute();
+}
+
+export async function setSuspension(db: Database, id: string, until: Date | null): Promise<void> {
+  await db.updateTable('bluetooth_authorization').set({ suspended_until: until }).where('id', '=', id).execute();
+}
+
+/** How many authorizations of a vehicle have not reached their end, those that were revoked before it too. */
+export async function countUnexpired(db: Database, vehicleId: number, now: Date): Promise<number> {
+  const { count } = await db
+    .selectFrom('bluetooth_authorization')
+    .select(sql<number>`count(*)`.as('count'))
+    .where('vehicle_id', '=', vehicleId)
+    .where('valid_until', '>', now)
+    .executeTakeFirstOrThrow();
+  return count;
+}
+
+/** Makes it due that the boxes of these vehicles hear of a change; in the transaction of the change. */
+export async function raiseListVersions(db: Database, vehicleIds: readonly number[]): Promise<void> {
+  // Locked in one order, whoever else raises several at once.
+  await sql`with due as (
+      select device_id from device_key where device_id in (
+        select device_id from device_link where vehicle_id = any(${vehicleIds}::integer[]) and upper_inf(period))
+      order by device_id for no key update)
+    update device_key set list_version = list_version + 1 from due where due.device_id = device_key.device_id`.execute(
+    db,
+  );
+}
+
+const inCategory = (category: Category, now: Date): RawBuilder<boolean> =>
+  ({
+    scheduled: sql<boolean>`grant_.valid_from > ${now}`,
+    current: sql<boolean>`grant_.valid_from <= ${now} and grant_.valid_until > ${now}`,
+    expired: sql<boolean>`grant_.valid_until <= ${now}`,
+  })[category];
+
+/** Which authorizations a list holds: of one vehicle, of one driver, or all that the caller may see. */
+export interface ListFilter {
+  readonly category: Category;
+  readonly vehicleId?: number;
+  readonly driverId?: string;
+}
+
+/** Authorizations by their start, one more than `limit` when there are more. */
+export async function listAuthorizations(
+  db: Database,
+  caller: Caller,
+  { category, vehicleId, driverId }: ListFilter,
+  { now, offset, limit }: { now: Date; offset: number; limit: number },
+): Promise<Authorization[]> {
+  const ofVehicle = vehicleId === undefined ? sql`true` : sql`grant_.vehicle_id = ${vehicleId}`;
+  const ofDriver = driverId === undefined ? sql`true` : sql`grant_.driver_id = ${driverId}`;
+  const { rows } = await sql<AuthorizationRow>`select ${columns} from ${source}
+    where grant_.revoked_at is null and ${ofVehicle} and ${ofDriver} and ${inCategory(category, now)}
+      and ${accessibleTo(caller)}
+    order by grant_.valid_from, grant_.id limit ${limit + 1} offset ${offset}`.execute(db);
+  return rows.map(toAuthorization);
+}

@@ -1,0 +1,362 @@
+import { randomUUID } from 'node:crypto';
+import { nodeCrypto } from '@odograph/keyless/node-crypto';
+import { parseTokenText, readToken } from '@odograph/keyless/token';
+import { verifyToken } from '@odograph/keyless/verifier';
+import { type ApiAnswer, type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import {
+  createApplication,
+  createToken,
+  createVehicle,
+  type TestApplication,
+  type TestVehicle,
+} from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { fleetService } from '../service.ts';
+
+let platform: TestPlatform;
+let application: TestApplication;
+let api: ApiClient;
+let admin: ApiClient;
+let vehicle: TestVehicle;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([fleetService]);
+  application = await createApplication(platform.db);
+  api = clientWithToken(platform.httpUrl, application.token);
+  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+});
+afterAll(() => platform?.stop());
+beforeEach(async () => {
+  vehicle = await createVehicle(platform.db, application);
+});
+
+const hour = 3_600_000;
+const inHours = (hours: number) => new Date(Math.trunc(Date.now()) + hours * hour).toISOString();
+
+async function issue(changes: Record<string, unknown> = {}): Promise<ApiAnswer> {
+  const standard = { vehicleId: vehicle.id, userId: 'driver-1', level: 'DRIVE', from: inHours(-1), until: inHours(1) };
+  return api.post('/v1/bluetooth-token', { ...standard, ...changes });
+}
+
+async function issuedId(changes: Record<string, unknown> = {}): Promise<string> {
+  const { status, body } = await issue(changes);
+  expect([status, body.error]).toEqual([200, undefined]);
+  return body.authorizationId;
+}
+
+function expectFailure(answer: ApiAnswer, status: number, error: string): void {
+  expect([answer.status, answer.body.error]).toEqual([status, error]);
+}
+
+/** The box as its operator provisioned it. */
+async function provision(deviceId = vehicle.deviceId) {
+  const { body } = await admin.post(`/v1/x/admin/devices/${deviceId}/key`);
+  return { deviceId, deviceKey: Buffer.from(body.key, 'base64url'), keyVersion: body.keyVersion as number };
+}
+
+function verdictOf(box: Awaited<ReturnType<typeof provision>>, token: string, nowMs = Date.now(), epoch = 0) {
+  const bytes = parseTokenText(token);
+  if (!bytes) return 'NO_TOKEN';
+  const list = { version: 1, keyVersion: box.keyVersion, epoch, authorizations: [] };
+  const verdict = verifyToken(nodeCrypto, box, list, bytes, nowMs);
+  return verdict.ok ? 'OK' : verdict.reason;
+}
+
+const archive = async () =>
+  platform.db.updateTable('vehicle').set({ archived_at: new Date() }).where('id', '=', Number(vehicle.id)).execute();
+
+describe('POST /v1/bluetooth-token', () => {
+  it('issues a token that the box of the vehicle lets in offline, for exactly its period', async () => {
+    const box = await provision();
+    const [from, until] = [inHours(1), inHours(2)];
+    const { body } = await issue({ from, until });
+    expect(Object.keys(body).sort()).toEqual(['authorizationId', 'key', 'token']);
+    expect(verdictOf(box, body.token, Date.parse(from) - 1)).toBe('NOT_ACTIVE');
+    expect(verdictOf(box, body.token, Date.parse(from))).toBe('OK');
+    expect(verdictOf(box, body.token, Date.parse(until) - 1)).toBe('OK');
+    expect(verdictOf(box, body.token, Date.parse(until))).toBe('EXPIRED');
+    const other = await provision((await createVehicle(platform.db, application)).deviceId);
+    expect(verdictOf({ ...other, deviceId: box.deviceId, keyVersion: 1 }, body.token)).toBe('MAC');
+  });
+
+  it('takes ISO 8601, UNIX seconds and milliseconds, as numbers or text', async () => {
+    const [from, until] = [Date.now() - 5000, Date.now() + hour];
+    for (const write of [
+      (ms: number) => new Date(ms).toISOString(),
+      (ms: number) => ms / 1000,
+      (ms: number) => String(ms / 1000),
+      (ms: number) => ms,
+      (ms: number) => String(ms),
+      (ms: number) => new Date(ms + 2 * hour).toISOString().replace('Z', '+02:00'),
+    ]) {
+      const id = await issuedId({ from: write(from), until: write(until) });
+      const { body } = await api.get(`/v1/bluetooth-token/${id}`);
+      expect([body.from, body.until]).toEqual([new Date(from).toISOString(), new Date(until).toISOString()]);
+    }
+  });
+
+  it('checks vehicle, level, dates and interval in this order', async () => {
+    expectFailure(await issue({ vehicleId: '1999999999', level: 'FLY', from: 'x' }), 404, 'UNKNOWN_VEHICLE');
+    expectFailure(await issue({ level: 'FLY', from: 'x' }), 400, 'INVALID_LEVEL');
+    expectFailure(await issue({ level: undefined }), 400, 'INVALID_LEVEL');
+    for (const wrong of ['x', '', '2026-02-30', null, undefined, -1]) {
+      const answer = await issue({ from: wrong });
+      expectFailure(answer, 400, 'INVALID_DATE');
+      expect(answer.body.field).toBe('from');
+      expectFailure(await issue({ until: wrong }), 400, 'INVALID_DATE');
+    }
+    expectFailure(await issue({ from: inHours(2), until: inHours(1) }), 400, 'INVALID_INTERVAL');
+    const moment = inHours(2);
+    expectFailure(await issue({ from: moment, until: moment }), 400, 'INVALID_INTERVAL');
+    expectFailure(await issue({ from: inHours(-2), until: inHours(-1) }), 400, 'INVALID_DATE');
+  });
+
+  it.each(['vehicleId', 'userId'])('names %s when it is missing', async (field) => {
+    const { status, body } = await issue({ [field]: undefined });
+    expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
+  });
+
+  it('answers VEHICLE_NOT_AVAILABLE for an archived vehicle and INVALID_DEVICE for one without a device', async () => {
+    await archive();
+    expectFailure(await issue(), 409, 'VEHICLE_NOT_AVAILABLE');
+    vehicle = await createVehicle(platform.db, application);
+    await api.delete('/v1/device', { deviceId: vehicle.deviceId });
+    const answer = await issue();
+    expectFailure(answer, 400, 'INVALID_DEVICE');
+    expect(answer.body.reason).toBe('NO_DEVICE');
+  });
+
+  it('answers for a vehicle of another application, or one a user is not granted, as if it did not exist', async () => {
+    const other = await createApplication(platform.db);
+    const stranger = clientWithToken(platform.httpUrl, other.token);
+    const id = await issuedId();
+    const body = { vehicleId: vehicle.id, userId: 'x', level: 'DRIVE', from: inHours(0), until: inHours(1) };
+    expectFailure(await stranger.post('/v1/bluetooth-token', body), 404, 'UNKNOWN_VEHICLE');
+    const user = await createUser();
+    for (const who of [stranger, user.api]) {
+      for (const answer of [
+        await who.get(`/v1/bluetooth-token/${id}`),
+        await who.post(`/v1/bluetooth-token/${id}`, {}),
+        await who.delete('/v1/bluetooth-token', { authorizationId: id }),
+        await who.post('/v1/bluetooth-token/invalidate', { authorizationId: id, until: inHours(0.5) }),
+        await who.post('/v1/bluetooth-token/validate', { authorizationId: id }),
+        await who.get(`/v1/bluetooth-token/params?authorizationId=${id}`),
+        await who.get(`/v1/bluetooth-token/${id}/commands`),
+      ]) {
+        expectFailure(answer, 404, 'UNKNOWN_AUTHORIZATION');
+      }
+    }
+    await grant(user.id);
+    expect((await user.api.get(`/v1/bluetooth-token/${id}`)).status).toBe(200);
+  });
+
+  it('writes no token, key, pin or device key into the audit', async () => {
+    const { body } = await issue();
+    await api.delete('/v1/bluetooth-token', { authorizationId: body.authorizationId });
+    const { rows } = await sql<{ text: string }>`select audit::text as text from audit
+      where subject = ${`authorization:${body.authorizationId}`} order by position`.execute(platform.db);
+    expect(rows.map(({ text }) => /authorization\.\w+/.exec(text)?.[0])).toEqual([
+      'authorization.create',
+      'authorization.delete',
+    ]);
+    expect(rows.some(({ text }) => text.includes(body.token) || text.includes(body.key))).toBe(false);
+  });
+});
+
+async function createUser() {
+  const { id } = await platform.db
+    .insertInto('user_account')
+    .values({ application_id: application.id, username: randomUUID(), password_hash: '-' })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return { id, api: clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, id)) };
+}
+
+const grant = async (userId: string) =>
+  platform.db
+    .insertInto('vehicle_grant')
+    .values({ user_id: userId, vehicle_id: Number(vehicle.id) })
+    .execute();
+
+describe('an authorization', () => {
+  it('is read with the same token and key it was issued with', async () => {
+    const [from, until] = [inHours(-1), inHours(1)];
+    const { body: issued } = await issue({ from, until });
+    const { status, body } = await api.get(`/v1/bluetooth-token/${issued.authorizationId}`);
+    const { token, key } = issued;
+    expect([status, body]).toEqual([200, { vehicleId: vehicle.id, userId: 'driver-1', from, until, token, key }]);
+  });
+
+  it('gets a new identifier, token and key by an update, and the old identifier is unknown', async () => {
+    const id = await issuedId({ level: 'LOCK_UNLOCK' });
+    const until = inHours(5);
+    const { status, body } = await api.post(`/v1/bluetooth-token/${id}`, { until });
+    expect([status, body.until, body.userId, body.vehicleId]).toEqual([200, until, 'driver-1', vehicle.id]);
+    expect(body.authorizationId).not.toBe(id);
+    expect(readToken(Buffer.from(body.token, 'base64url'))).toMatchObject({
+      authorizationId: body.authorizationId,
+      level: 'LOCK_UNLOCK',
+      notAfterMs: Date.parse(until),
+    });
+    for (const answer of [
+      await api.get(`/v1/bluetooth-token/${id}`),
+      await api.post(`/v1/bluetooth-token/${id}`, { until }),
+      await api.delete(`/v1/bluetooth-token?authorizationId=${id}`),
+      await api.post('/v1/bluetooth-token/validate', { authorizationId: id }),
+    ]) {
+      expectFailure(answer, 404, 'UNKNOWN_AUTHORIZATION');
+    }
+    expect((await api.get(`/v1/bluetooth-token/${body.authorizationId}`)).body.token).toBe(body.token);
+    const refused = await api.post(`/v1/bluetooth-token/${body.authorizationId}`, { until: inHours(-3) });
+    expectFailure(refused, 400, 'INVALID_INTERVAL');
+  });
+
+  it('is updated by one of many requests at the same moment', async () => {
+    const id = await issuedId();
+    const update = () => api.post(`/v1/bluetooth-token/${id}`, { until: inHours(2) });
+    const answers = await Promise.all([1, 2, 3, 4, 5].map(update));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404, 404]);
+    const { body } = await api.get(`/v1/vehicle/${vehicle.id}/authorizations/current`);
+    expect(body.authorizations).toHaveLength(1);
+  });
+
+  it('is unknown once it was deleted, and for ids that cannot be any', async () => {
+    const id = await issuedId();
+    const { status, body } = await api.delete('/v1/bluetooth-token', { authorizationId: id });
+    expect([status, body]).toEqual([200, {}]);
+    for (const unknown of [id, randomUUID(), 'x', '%00', "'", 'params2']) {
+      expectFailure(await api.get(`/v1/bluetooth-token/${unknown}`), 404, 'UNKNOWN_AUTHORIZATION');
+    }
+  });
+
+  it('keeps an authorization issued, and gives a new token, when the device of its vehicle is replaced', async () => {
+    const box = await provision();
+    const { body: issued } = await issue();
+    await api.delete('/v1/device', { deviceId: vehicle.deviceId });
+    const without = (await api.get(`/v1/bluetooth-token/${issued.authorizationId}`)).body;
+    expect([without.token, without.key]).toEqual(['', '']);
+    const { epoch } = (await admin.get(`/v1/x/admin/devices/${vehicle.deviceId}/key`)).body;
+    expect(verdictOf(box, issued.token, Date.now(), epoch)).toBe('EPOCH');
+
+    const spare = await createVehicle(platform.db, application);
+    await api.put('/v1/device', { deviceId: spare.deviceId, vehicleId: vehicle.id });
+    const fresh = await provision(spare.deviceId);
+    const { token } = (await api.get(`/v1/bluetooth-token/${issued.authorizationId}`)).body;
+    expect(verdictOf(fresh, token)).toBe('OK');
+    expect(verdictOf(box, token)).not.toBe('OK');
+  });
+
+  it('has no token while its vehicle is archived, and the one from before is worth nothing any more', async () => {
+    const box = await provision();
+    const { body: issued } = await issue();
+    await archive();
+    const { body } = await api.get(`/v1/bluetooth-token/${issued.authorizationId}`);
+    expect([body.token, body.key]).toEqual(['', '']);
+    const { epoch } = (await admin.get(`/v1/x/admin/devices/${vehicle.deviceId}/key`)).body;
+    expect(verdictOf(box, issued.token, Date.now(), epoch)).toBe('EPOCH');
+    const path = `/v1/bluetooth-token/${issued.authorizationId}`;
+    expectFailure(await api.post(path, { until: inHours(2) }), 409, 'VEHICLE_NOT_AVAILABLE');
+    expect((await api.delete('/v1/bluetooth-token', { authorizationId: issued.authorizationId })).status).toBe(200);
+  });
+});
+
+describe('a suspension', () => {
+  const suspend = (authorizationId: string, until: unknown) =>
+    api.post('/v1/bluetooth-token/invalidate', { authorizationId, until });
+  const resume = (authorizationId: string) => api.post('/v1/bluetooth-token/validate', { authorizationId });
+
+  it('is made, changed and ended, and nothing is left to end then', async () => {
+    const id = await issuedId();
+    expectFailure(await resume(id), 409, 'NOT_SUSPENDED');
+    for (const until of [inHours(0.5), inHours(0.9)]) {
+      const { status, body } = await suspend(id, until);
+      expect([status, body]).toEqual([200, {}]);
+    }
+    const current = await api.get(`/v1/vehicle/${vehicle.id}/authorizations/current`);
+    expect(current.body.authorizations).toHaveLength(1);
+    expect((await resume(id)).status).toBe(200);
+    expectFailure(await resume(id), 409, 'NOT_SUSPENDED');
+  });
+
+  it('is refused with INVALID_DATE unless its end parses, lies ahead, and not beyond the authorization', async () => {
+    const until = inHours(1);
+    const id = await issuedId({ until });
+    for (const wrong of ['x', undefined, inHours(-0.1), inHours(1.1)]) {
+      expectFailure(await suspend(id, wrong), 400, 'INVALID_DATE');
+    }
+    expect((await suspend(id, until)).status).toBe(200);
+  });
+
+  it('is refused for one that has not begun, before anything is said of the date', async () => {
+    const id = await issuedId({ from: inHours(1), until: inHours(2) });
+    expectFailure(await suspend(id, 'x'), 409, 'AUTHORIZATION_NOT_ACTIVE');
+    expectFailure(await resume(id), 409, 'AUTHORIZATION_NOT_ACTIVE');
+  });
+});
+
+describe('the params and commands of a device', () => {
+  const both = async (id: string, of: 'params' | 'commands') => {
+    const answers = [
+      await api.get(`/v1/bluetooth-token/${of}?authorizationId=${id}`),
+      await api.get(`/v1/bluetooth-token/${id}/${of}`),
+    ];
+    expect(answers[0]?.body).toEqual(answers[1]?.body);
+    return answers[1] as ApiAnswer;
+  };
+  const strings = ['immobilize', 'demobilize', 'lock', 'unlock', 'honk', 'turningLights', 'unlockTrunk'];
+  const windows = ['openWindows', 'closeWindows'];
+  const flagOf = (command: string) => `encrypt${command.charAt(0).toUpperCase()}${command.slice(1)}`;
+
+  it('tell name and pin', async () => {
+    await platform.db
+      .updateTable('device')
+      .set({ bluetooth_name: 'ODO-1', bluetooth_pin: '4711' })
+      .where('id', '=', vehicle.deviceId)
+      .execute();
+    const { status, body } = await both(await issuedId(), 'params');
+    expect([status, body]).toEqual([200, { name: 'ODO-1', pin: '4711' }]);
+  });
+
+  it('have every command string and flag of the record', async () => {
+    const { body } = await both(await issuedId(), 'commands');
+    const commands = [...strings, ...windows];
+    const flags = [...commands, 'readio'].map(flagOf);
+    expect(Object.keys(body).sort()).toEqual(['key', 'digitalOutput', ...commands, ...flags].sort());
+    for (const command of commands) expect([command, body[command].length]).toEqual([command, 27]);
+    expect(new Set(commands.map((command) => body[command])).size).toBe(9);
+    for (const flag of flags) expect(body[flag]).toBe(false);
+    expect(body.digitalOutput).toEqual({});
+    expect(Buffer.from(body.key, 'base64url')).toHaveLength(32);
+  });
+
+  it('follow the device model: what it does, what it wants encrypted, which outputs it switches', async () => {
+    const model = randomUUID();
+    await sql`insert into device_model (id, actions, proprietary_can, bluetooth, encrypted_commands, digital_outputs)
+      values (${model}, '{LOCK,UNLOCK}', false, true, '{unlock,readio}', '{"lock": 1, "unlock": 2}')`.execute(
+      platform.db,
+    );
+    vehicle = await createVehicle(platform.db, application, { model });
+    const { body } = await both(await issuedId({ level: 'LOCK_UNLOCK' }), 'commands');
+    expect([...strings, ...windows].filter((command) => body[command] !== '')).toEqual(['lock', 'unlock']);
+    expect([...strings, 'readio'].filter((command) => body[flagOf(command)])).toEqual(['unlock', 'readio']);
+    expect(body.digitalOutput).toEqual({ lock: 1, unlock: 2 });
+  });
+
+  it('leave the engine out of what LOCK_UNLOCK allows', async () => {
+    const { body } = await both(await issuedId({ level: 'LOCK_UNLOCK' }), 'commands');
+    expect([...strings, ...windows].filter((command) => body[command] === '')).toEqual(['immobilize', 'demobilize']);
+  });
+
+  it('are refused with INVALID_DEVICE for a device without Bluetooth, and for none', async () => {
+    for (const model of ['tracker', 'obd']) {
+      vehicle = await createVehicle(platform.db, application, { model });
+      const id = await issuedId();
+      expectFailure(await both(id, 'params'), 400, 'INVALID_DEVICE');
+      expectFailure(await both(id, 'commands'), 400, 'INVALID_DEVICE');
+      await api.delete('/v1/device', { deviceId: vehicle.deviceId });
+      expectFailure(await both(id, 'params'), 400, 'INVALID_DEVICE');
+    }
+  });
+});

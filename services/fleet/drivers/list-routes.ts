@@ -1,0 +1,109 @@
+import type { Caller } from '@odograph/contracts/caller';
+import { findVehicle } from '@odograph/database/vehicle-access';
+import type { Http } from '@odograph/http/http';
+import { sendPage } from '@odograph/http/paging';
+import { answers } from '@odograph/http/schemas';
+import type { FastifyReply } from 'fastify';
+import Type from 'typebox';
+import { type ListFilter, listAuthorizations } from '../bluetooth/queries.ts';
+import { categories } from '../bluetooth/rules.ts';
+import { DriverId, route } from '../bluetooth/schemas.ts';
+import type { Keyless } from '../keys/keyless.ts';
+import { VehicleId } from '../schemas.ts';
+
+const longestPage = 1000;
+const Page = Type.Object({
+  offset: Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0, description: 'authorizations to skip' }),
+  limit: Type.Integer({ minimum: 0, default: 100, description: `authorizations to return, at most ${longestPage}` }),
+});
+type Page = Type.Static<typeof Page>;
+const Listed = Type.Object({
+  authorizations: Type.Array(
+    Type.Object({
+      authorizationId: Type.String(),
+      from: Type.String({ format: 'date-time' }),
+      until: Type.String({ format: 'date-time' }),
+    }),
+  ),
+});
+
+/** Sends a page of a list by the start of the authorizations; `X-Has-More` and `Link` tell whether and how to go on. */
+async function sendList(
+  { db, clock }: Keyless,
+  reply: FastifyReply,
+  caller: Caller,
+  { path, ...filter }: ListFilter & { path: string },
+  page: Page,
+): Promise<FastifyReply> {
+  const { offset } = page;
+  const limit = Math.min(page.limit, longestPage);
+  const found = await listAuthorizations(db, caller, filter, { now: clock(), offset, limit });
+  const authorizations = found.slice(0, limit).map(({ id, from, until }) => ({ authorizationId: id, from, until }));
+  const parameters = { offset: String(offset + limit), limit: String(limit) };
+  return sendPage(
+    reply,
+    JSON.stringify({ authorizations }),
+    found.length > limit && limit > 0 ? { path, parameters } : undefined,
+  );
+}
+
+/** The lists of all vehicles and of one vehicle (interface specification, "Driver data and authorization lists"). */
+export function addVehicleLists(http: Http, keyless: Keyless): void {
+  for (const category of categories) {
+    http.get(
+      `/v1/vehicles/authorizations/${category}`,
+      {
+        schema: {
+          ...route,
+          summary: `The ${category} authorizations of all vehicles`,
+          querystring: Page,
+          response: answers(Listed),
+        },
+      },
+      async ({ caller, query }, reply) => {
+        const path = `/v1/vehicles/authorizations/${category}`;
+        return sendList(keyless, reply, caller, { path, category }, query);
+      },
+    );
+
+    http.get(
+      `/v1/vehicle/:id/authorizations/${category}`,
+      {
+        schema: {
+          ...route,
+          summary: `The ${category} authorizations of a vehicle`,
+          params: Type.Object({ id: VehicleId }),
+          querystring: Page,
+          response: answers(Listed, 'UNKNOWN_VEHICLE'),
+        },
+      },
+      async ({ caller, params, query }, reply) => {
+        const { id: vehicleId } = await findVehicle(keyless.db, caller, params.id);
+        const path = `/v1/vehicle/${vehicleId}/authorizations/${category}`;
+        return sendList(keyless, reply, caller, { path, category, vehicleId }, query);
+      },
+    );
+  }
+}
+
+/** The lists of one driver. */
+export function addDriverLists(http: Http, keyless: Keyless): void {
+  for (const category of ['scheduled', 'expired'] as const) {
+    http.get(
+      `/v1/user/:userid/authorizations/${category}`,
+      {
+        schema: {
+          ...route,
+          summary: `The ${category} authorizations of a driver`,
+          params: Type.Object({ userid: DriverId }),
+          querystring: Page,
+          response: answers(Listed),
+        },
+      },
+      async ({ caller, params: { userid: driverId }, query }, reply) => {
+        const path = `/v1/user/${encodeURIComponent(driverId)}/authorizations/${category}`;
+        return sendList(keyless, reply, caller, { path, category, driverId }, query);
+      },
+    );
+  }
+}
