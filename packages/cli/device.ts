@@ -25,9 +25,17 @@ export const deviceCommands: readonly Command[] = [
   },
   {
     name: 'device secret',
-    summary: 'give a device a new secret, shown only now; its MQTT session ends',
+    summary: 'give a device a new secret, shown only now; with --overlap the old one holds for so many seconds too',
     required: ['id'],
-    run: (api, { text }) => api.post(`devices/${segment(text.id)}/secret`, {}),
+    optional: ['overlap'],
+    run: (api, { text: { id, overlap } }) =>
+      api.post(`devices/${segment(id)}/secret`, overlap === undefined ? {} : { overlapSeconds: overlap }),
+  },
+  {
+    name: 'device revoke-certificates',
+    summary: 'let no client certificate in any more that was issued to a device before now',
+    required: ['id'],
+    run: (api, { text }) => api.delete(`devices/${segment(text.id)}/certificates`),
   },
   {
     name: 'device link',

@@ -88,6 +88,9 @@ interface DeviceTable {
   model_id: string;
   application_id: number | null;
   secret_sha256: Buffer;
+  previous_secret_sha256: Written<Buffer | null>;
+  previous_secret_until: Written<Date | null>;
+  certificates_issued_from: Written<Date | null>;
   bluetooth_name: Generated<string>;
   bluetooth_pin: Generated<string>;
   created_at: Generated<Date>;

@@ -4,12 +4,20 @@ import Value from 'typebox/value';
 const port = (standard: number) => Type.Integer({ minimum: 0, maximum: 65535, default: standard });
 const milliseconds = (standard: number, minimum = 1, maximum = 86_400_000) =>
   Type.Integer({ minimum, maximum, default: standard });
+const databaseUrl = Type.Optional(Type.String({ pattern: '^postgres(ql)?://' }));
 const count = (standard: number, minimum = 1) => Type.Integer({ minimum, default: standard });
 
 /** Every setting by its environment variable; docs/settings.md explains them. */
 const Settings = Type.Object({
-  DATABASE_URL: Type.Optional(Type.String({ pattern: '^postgres(ql)?://' })),
-  QUERY_DATABASE_URL: Type.Optional(Type.String({ pattern: '^postgres(ql)?://' })),
+  DATABASE_URL: databaseUrl,
+  QUERY_DATABASE_URL: databaseUrl,
+  FLEET_DATABASE_URL: databaseUrl,
+  COMMAND_DATABASE_URL: databaseUrl,
+  CONSOLE_DATABASE_URL: databaseUrl,
+  INGEST_DATABASE_URL: databaseUrl,
+  BROKER_DATABASE_URL: databaseUrl,
+  MAINTENANCE_DATABASE_URL: databaseUrl,
+  MIGRATION_DATABASE_URL: databaseUrl,
   DATABASE_POOL_SIZE: count(10),
   REDIS_URL: Type.Optional(Type.String({ pattern: '^rediss?://' })),
   QUEUE_PREFIX: Type.String({ pattern: '^[A-Za-z0-9_{}-]+$', default: 'odograph' }),
@@ -17,6 +25,8 @@ const Settings = Type.Object({
   HTTP_PORT: port(8080),
   ODOGRAPH_URL: Type.Optional(Type.String({ pattern: '^https?://' })),
   HTTP_TRUST_PROXY: Type.Boolean({ default: false }),
+  HTTP_MAX_CONNECTIONS: count(10_000),
+  HTTP_REQUEST_TIMEOUT_MS: milliseconds(30_000, 1000),
   HTTP_REQUESTS_PER_MINUTE: count(6000),
   LOGIN_ATTEMPTS_PER_MINUTE: count(20),
   MQTT_HOST: Type.String({ minLength: 1, default: '127.0.0.1' }),
@@ -25,6 +35,10 @@ const Settings = Type.Object({
   MQTT_URL: Type.Optional(Type.String({ pattern: '^mqtts?://' })),
   MQTT_TLS_CERTIFICATE: Type.Optional(Type.String({ minLength: 1 })),
   MQTT_TLS_KEY: Type.Optional(Type.String({ minLength: 1 })),
+  MQTT_TLS_CLIENT_CA: Type.Optional(Type.String({ minLength: 1 })),
+  MQTT_MAX_CONNECTIONS: count(100_000),
+  MQTT_FAILURES_PER_DEVICE: count(10),
+  MQTT_FAILURES_PER_ADDRESS: count(300),
   DATA_DIR: Type.String({ minLength: 1, default: '.odograph' }),
   ADMIN_TOKEN: Type.Optional(Type.String({ minLength: 16 })),
   /** Newest first, parted by commas: the first encrypts what is stored, all of them decrypt. */

@@ -42,6 +42,7 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
     DATA_DIR: await mkdtemp(join(tmpdir(), 'odograph-test-')),
     HTTP_REQUESTS_PER_MINUTE: '1000000',
     LOGIN_ATTEMPTS_PER_MINUTE: '100000',
+    MQTT_FAILURES_PER_ADDRESS: '1000000',
     ACK_TIMEOUT_MS: '3000',
     DATABASE_POOL_SIZE: '4',
     UPLOAD_BATCH_MS: '2',

@@ -1,23 +1,32 @@
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { AedesOptions, Client } from 'aedes';
+import { clientCertificateOf } from './client-certificate.ts';
+import type { ConnectAttempts } from './connect-attempts.ts';
 import { createIdentify, type Given, type IdentifyOptions } from './identify.ts';
 import type { BrokerMetrics } from './metrics.ts';
-import type { QuietLog } from './quiet-log.ts';
-import type { Sessions } from './sessions.ts';
+import type { Session, Sessions } from './sessions.ts';
 
 type Authenticate = NonNullable<AedesOptions['authenticate']>;
 type Done = Parameters<Authenticate>[3];
+type Identify = ReturnType<typeof createIdentify>;
 
 /** CONNACK return codes [MQTT-3.2.2.3]. */
 const serverUnavailable = 3;
 const badUserNameOrPassword = 4;
 
 const deviceIdLength = 64;
+/** How long the answer to somebody waits who has failed too often. */
+const slowAnswerMs = 1000;
 
 export interface AuthenticateOptions extends IdentifyOptions {
   readonly sessions: Sessions;
+  readonly attempts: ConnectAttempts;
   readonly metrics: BrokerMetrics;
-  readonly log: QuietLog;
 }
+
+/** What came of a CONNECT: a session, or why there is none. */
+type Outcome = Session | 'credentials' | 'unavailable' | 'attempts';
 
 /**
  * A will never outlives its CONNECT: it would be published in the name of a device that is gone, past the answer that says
@@ -29,35 +38,61 @@ export const dropWill: NonNullable<AedesOptions['preConnect']> = (_client, packe
 };
 
 /**
- * clientId = username = device id, password = its secret; "What a device says and hears" in docs/device-protocol.md.
- * An unknown device and a wrong secret get the same answer (4); 3 means that nobody could tell, so the device comes again.
- * CONNACK waits for the session to be in Redis, so that a command sent right after it finds the device there.
+ * clientId = username = device id, password = its secret, or a client certificate; "Connecting" in docs/device-protocol.md.
+ * An unknown device and a wrong secret get the same answer (4); 3 means that nobody can or will tell now, so the device
+ * comes again. CONNACK waits for the session to be in Redis, so that a command sent right after it finds the device there.
  */
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const { presence, sessions, metrics, log } = options;
-  const identify = createIdentify(options);
+  const judge = createJudge(options, createIdentify(options));
 
   const admit = async (client: Client, given: Given, done: Done): Promise<void> => {
-    const clientId = client.id.slice(0, deviceIdLength);
-    const session = await identify(client, given).catch((error: unknown) => {
-      log('a connection could not be authenticated', { err: error, clientId });
-      return 'undecided' as const;
-    });
+    const outcome = await judge(client, given);
     if (client.closed) return;
-    if (session === 'undecided') {
-      metrics.refused.inc({ reason: 'unavailable' });
-      return done(refusal(serverUnavailable, 'the platform cannot tell now'), false);
-    }
-    if (session === undefined) {
-      metrics.refused.inc({ reason: 'credentials' });
-      log('a connection was refused: wrong id or secret', { clientId });
+    if (typeof outcome === 'string') {
+      metrics.refused.inc({ reason: outcome });
+      if (outcome !== 'credentials') return done(refusal(serverUnavailable, 'the platform cannot tell now'), false);
+      log('a connection was refused: wrong id or secret', { clientId: shortId(client) });
       return done(refusal(badUserNameOrPassword, 'wrong id or secret'), false);
     }
-    sessions.set(client, session);
-    if (session.kind === 'device') await presence.arrive(session);
+    sessions.set(client, outcome);
+    if (outcome.kind === 'device') await presence.arrive(outcome);
     done(null, true);
   };
   return (client, username, password, done) => void admit(client, { username, password }, done);
+}
+
+/** Identifies the sender of a CONNECT unless too many like it have failed; see connect-attempts.ts. */
+function createJudge({ attempts, metrics, log }: AuthenticateOptions, identify: Identify) {
+  const judge = async (client: Client, given: Given): Promise<Outcome> => {
+    const address = (client.conn as Socket).remoteAddress ?? '';
+    const deviceId = shortId(client);
+    const judgement = attempts.judge(address, deviceId, Date.now());
+    if (judgement !== 'admit') {
+      metrics.slowed.inc();
+      await delay(slowAnswerMs);
+      if (client.closed || judgement === 'refuse') return 'attempts';
+    }
+    const session = await identify(client, given);
+    if (session === undefined) attempts.failed(address, deviceId, Date.now());
+    else attempts.succeeded(address, deviceId);
+    return session ?? 'credentials';
+  };
+  return async (client: Client, given: Given): Promise<Outcome> => {
+    try {
+      // Who has a certificate has not guessed it.
+      if (clientCertificateOf(client.conn)?.commonName === client.id)
+        return (await identify(client, given)) ?? 'credentials';
+      return await judge(client, given);
+    } catch (error) {
+      log('a connection could not be authenticated', { err: error, clientId: shortId(client) });
+      return 'unavailable';
+    }
+  };
+}
+
+function shortId(client: Client): string {
+  return client.id.slice(0, deviceIdLength);
 }
 
 /** aedes answers with the code that the error carries. */

@@ -2,18 +2,21 @@ import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Http } from '@odograph/http/http';
+import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { ServiceHost } from '@odograph/runtime/service';
 import { AcknowledgementAcceptor } from './accept-acknowledgement.ts';
 import { UploadAcceptor } from './accept-upload.ts';
 import { createAuthenticate, dropWill } from './authenticate.ts';
 import { createAuthorizeForward, createAuthorizeSubscribe } from './authorize.ts';
+import { ConnectAttempts } from './connect-attempts.ts';
 import { DeviceBroker } from './device-broker.ts';
-import { DeviceSecrets } from './device-secrets.ts';
+import { DeviceCredentials } from './device-credentials.ts';
 import { disconnectRevokedDevices } from './disconnect-device.ts';
 import type { BrokerEngines } from './engines.ts';
 import { createHeldBytes } from './held-bytes.ts';
 import { limitPackets } from './limit-packets.ts';
 import { type Listeners, listen } from './listen.ts';
+import type { BrokerMetrics } from './metrics.ts';
 import { Presence } from './presence.ts';
 import { createAuthorizePublish } from './publish.ts';
 import { createQuietLog, type QuietLog } from './quiet-log.ts';
@@ -47,7 +50,11 @@ export async function startBroker(
   const sessions: Sessions = new WeakMap();
   const brokerId = randomUUID();
   const held = createHeldBytes(config.UPLOAD_HELD_BYTES, host.metrics);
-  const secrets = new DeviceSecrets(engines.db);
+  const credentials = new DeviceCredentials(engines.db);
+  const attempts = new ConnectAttempts({
+    failuresPerDevice: config.MQTT_FAILURES_PER_DEVICE,
+    failuresPerAddress: config.MQTT_FAILURES_PER_ADDRESS,
+  });
   const presence = new Presence(engines.redis, config.QUEUE_PREFIX, brokerId, metrics.connectedDevices);
   const shared = { backlog: engines.backlog, held, config, metrics, log };
   const uploads = new UploadAcceptor({ ...shared, queue: engines.uploads });
@@ -64,7 +71,7 @@ export async function startBroker(
       // No queue in front of the deliveries, in which one slow device could stand before the others.
       concurrency: 0,
       preConnect: dropWill,
-      authenticate: createAuthenticate({ secrets, presence, sessions, commandSecret, metrics, log }),
+      authenticate: createAuthenticate({ credentials, presence, sessions, attempts, commandSecret, metrics, log }),
       authorizePublish: createAuthorizePublish({
         ...{ sessions, held, uploads, acknowledgements, metrics, log },
         stopping: () => stopping,
@@ -78,16 +85,10 @@ export async function startBroker(
   await aedes.listen();
   await presence.start();
   const { subscriber } = engines;
-  disconnectRevokedDevices({ subscriber, prefix: config.QUEUE_PREFIX, presence, secrets, logger });
+  disconnectRevokedDevices({ subscriber, prefix: config.QUEUE_PREFIX, presence, credentials, logger });
   const stopReadingOn = readOnWhileHeld(() => [...uploads.held, ...acknowledgements.held]);
 
-  const listeners = await listen(config, (socket) => {
-    limitPackets(socket, (fault) => {
-      metrics.refused.inc({ reason: 'packet' });
-      log('a connection was closed: a packet cannot be taken', { fault, address: socket.remoteAddress });
-    });
-    aedes.handle(socket);
-  });
+  const listeners = await listenFor(aedes, config, metrics, log);
   host.onStop('broker', async () => {
     stopping = true;
     listeners.stop();
@@ -95,6 +96,23 @@ export async function startBroker(
     stopReadingOn();
   });
   return listeners;
+}
+
+/** Hands every connection that may speak at all to aedes. */
+function listenFor(aedes: DeviceBroker, config: ResolvedConfig, metrics: BrokerMetrics, log: QuietLog) {
+  return listen(config, {
+    onConnection(socket) {
+      limitPackets(socket, (fault) => {
+        metrics.refused.inc({ reason: 'packet' });
+        log('a connection was closed: a packet cannot be taken', { fault, address: socket.remoteAddress });
+      });
+      aedes.handle(socket);
+    },
+    onRefused(reason, address) {
+      metrics.refused.inc({ reason });
+      log('a connection was closed at once', { reason, address });
+    },
+  });
 }
 
 function logProblems(aedes: DeviceBroker, log: QuietLog): void {

@@ -1,17 +1,19 @@
 import type { Database } from '@odograph/database/database';
+import { sql } from 'kysely';
+import type { StoredCredentials } from './proof.ts';
 
 const lookupsPerStatement = 1000;
 const patienceMs = 5000;
 
 interface Lookup {
   readonly deviceId: string;
-  readonly resolve: (secretSha256: Buffer | undefined) => void;
+  readonly resolve: (stored: StoredCredentials | undefined) => void;
   readonly reject: (error: Error) => void;
   revoked: boolean;
 }
 
-/** The stored hashes of device secrets; lookups that come together share a statement, so that a storm stays cheap. */
-export class DeviceSecrets {
+/** What is stored of devices to know them by; lookups that come together share a statement, so that a storm stays cheap. */
+export class DeviceCredentials {
   readonly #db: Database;
   readonly #underWay = new Set<Lookup>();
   #waiting: Lookup[] = [];
@@ -22,10 +24,10 @@ export class DeviceSecrets {
   }
 
   /**
-   * The SHA-256 of a device's secret; undefined for a device that does not exist.
-   * @throws when the database does not answer, or the secret was revoked while it was looked up
+   * What a device is known by; undefined for a device that does not exist.
+   * @throws when the database does not answer, or something was revoked while it was looked up
    */
-  find(deviceId: string): Promise<Buffer | undefined> {
+  find(deviceId: string): Promise<StoredCredentials | undefined> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ deviceId, resolve, reject, revoked: false });
       if (this.#running) return;
@@ -37,6 +39,11 @@ export class DeviceSecrets {
   /** What is being looked up for this device may be of before the revocation, so it is not used. */
   revoke(deviceId: string): void {
     for (const lookup of this.#underWay) if (lookup.deviceId === deviceId) lookup.revoked = true;
+  }
+
+  /** Ends the time in which the secret before this one holds too. @throws when the database does not answer */
+  async confirm(deviceId: string, secretSha256: Buffer): Promise<void> {
+    await inTime(sql`select confirm_device_secret(${deviceId}, ${secretSha256})`.execute(this.#db));
   }
 
   async #run(): Promise<void> {
@@ -51,10 +58,10 @@ export class DeviceSecrets {
 
   async #answer(lookups: readonly Lookup[]): Promise<void> {
     try {
-      const secrets = await inTime(selectSecrets(this.#db, [...new Set(lookups.map(({ deviceId }) => deviceId))]));
+      const found = await inTime(selectCredentials(this.#db, [...new Set(lookups.map(({ deviceId }) => deviceId))]));
       for (const { deviceId, revoked, resolve, reject } of lookups) {
-        if (revoked) reject(new Error('the secret was revoked meanwhile'));
-        else resolve(secrets.get(deviceId));
+        if (revoked) reject(new Error('the credentials were revoked meanwhile'));
+        else resolve(found.get(deviceId));
       }
     } catch (error) {
       const failure = new Error('the database does not answer', { cause: error });
@@ -63,13 +70,29 @@ export class DeviceSecrets {
   }
 }
 
-async function selectSecrets(db: Database, deviceIds: string[]): Promise<Map<string, Buffer>> {
+async function selectCredentials(db: Database, deviceIds: string[]): Promise<Map<string, StoredCredentials>> {
   const rows = await db
     .selectFrom('device')
-    .select(['id', 'secret_sha256'])
+    .select([
+      'id',
+      'secret_sha256 as secretSha256',
+      'previous_secret_sha256 as previousSha256',
+      'previous_secret_until as previousUntil',
+      'certificates_issued_from as certificatesFrom',
+    ])
     .where((where) => where('id', '=', where.fn.any(where.val(deviceIds))))
     .execute();
-  return new Map(rows.map((row) => [row.id, row.secret_sha256]));
+  return new Map(
+    rows.map(({ id, secretSha256, previousSha256, previousUntil, certificatesFrom }) => [
+      id,
+      {
+        secretSha256,
+        previousSha256: previousSha256 ?? undefined,
+        previousUntilMs: previousUntil?.getTime() ?? 0,
+        certificatesFromMs: certificatesFrom?.getTime() ?? 0,
+      },
+    ]),
+  );
 }
 
 async function inTime<T>(work: Promise<T>): Promise<T> {

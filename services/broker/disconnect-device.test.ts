@@ -3,8 +3,8 @@ import { hashSecret } from '@odograph/runtime/secrets';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, expect, it } from 'vitest';
-import { closed, hasRedisServer, openRedis, startOwnRedis } from './broker.fixture.ts';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { closed, connackOf, hasRedisServer, openRedis, startOwnRedis } from './broker.fixture.ts';
 import { brokerService } from './service.ts';
 
 let platform: TestPlatform;
@@ -13,13 +13,30 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-it('closes the session of the device that is named, and no other', async () => {
+const replaceSecret = (deviceId: string, more: { previous_secret_until?: Date; previous_secret_sha256?: Buffer }) =>
+  platform.db
+    .updateTable('device')
+    .set({ secret_sha256: hashSecret('another'), ...more })
+    .where('id', '=', deviceId)
+    .execute();
+
+const overlap = (secret: string, ms: number) => ({
+  previous_secret_sha256: hashSecret(secret),
+  previous_secret_until: new Date(Date.now() + ms),
+});
+
+const connackWith = ({ deviceId }: { deviceId: string }, password: string) =>
+  connackOf(platform.mqttUrl, { clientId: deviceId, username: deviceId, password });
+
+it('closes the session of the named device when its secret holds no more, and no other', async () => {
   const [one, two] = await Promise.all([createDevice(platform.db), createDevice(platform.db)]);
   const revoked = await connectDevice(platform.mqttUrl, one);
   const other = await connectDevice(platform.mqttUrl, two);
   const redis = await openRedis(platform.config.REDIS_URL);
   const channel = deviceRevokedChannel(platform.config.QUEUE_PREFIX);
   await redis.publish(channel, 'nobody');
+  await redis.publish(channel, two.deviceId);
+  await replaceSecret(one.deviceId, {});
   await redis.publish(channel, one.deviceId);
   await closed(revoked);
   await other.upload({ timestamp: 1 });
@@ -47,4 +64,39 @@ it.skipIf(!hasRedisServer)('closes a session whose secret changed while Redis wa
   await other.close();
   await second.stop();
   await own.remove();
+});
+
+describe('while two secrets overlap', () => {
+  it('lets in with the old one until the new one was used', async () => {
+    const device = await createDevice(platform.db);
+    await replaceSecret(device.deviceId, overlap(device.secret, 60_000));
+    expect(await connackWith(device, device.secret)).toBe(0);
+    expect(await connackWith(device, device.secret)).toBe(0);
+    expect(await connackWith(device, 'another')).toBe(0);
+    expect(await connackWith(device, device.secret)).toBe(4);
+    expect(await connackWith(device, 'another')).toBe(0);
+  });
+
+  it('ends with its time, for a session that is open too', async () => {
+    const device = await createDevice(platform.db);
+    await replaceSecret(device.deviceId, overlap(device.secret, 1500));
+    const session = await connectDevice(platform.mqttUrl, device);
+    await session.upload({ timestamp: 1 });
+    await closed(session);
+    expect(await connackWith(device, device.secret)).toBe(4);
+  });
+
+  it('keeps an open session that was let in with the old one when the brokers look again', async () => {
+    const device = await createDevice(platform.db);
+    const session = await connectDevice(platform.mqttUrl, device);
+    const redis = await openRedis(platform.config.REDIS_URL);
+    const recheck = () => redis.publish(deviceRevokedChannel(platform.config.QUEUE_PREFIX), device.deviceId);
+    await replaceSecret(device.deviceId, overlap(device.secret, 60_000));
+    await recheck();
+    await session.upload({ timestamp: 1 });
+    await replaceSecret(device.deviceId, overlap('another', 60_000));
+    await recheck();
+    await closed(session);
+    redis.disconnect();
+  });
 });

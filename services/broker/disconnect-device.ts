@@ -1,9 +1,9 @@
 import { deviceRevokedChannel } from '@odograph/contracts/presence';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Redis } from '@odograph/runtime/redis';
-import { equalSecrets } from '@odograph/runtime/secrets';
-import type { DeviceSecrets } from './device-secrets.ts';
+import type { DeviceCredentials } from './device-credentials.ts';
 import type { Presence } from './presence.ts';
+import { holdsUntil } from './proof.ts';
 import type { DeviceSession } from './sessions.ts';
 
 export interface DisconnectOptions {
@@ -11,24 +11,24 @@ export interface DisconnectOptions {
   readonly subscriber: Redis;
   readonly prefix: string;
   readonly presence: Presence;
-  readonly secrets: DeviceSecrets;
+  readonly credentials: DeviceCredentials;
   readonly logger: Logger;
 }
 
 /**
- * Closes the open session of a device that was deleted or got another secret. What was said while Redis was away is not
- * heard, so the secrets of all live sessions are looked up again when it is back.
+ * Closes the open session of a device that was deleted, or by whose secret or certificate nobody is let in any more. What
+ * was said while Redis was away is not heard, so all live sessions are looked at again when it is back.
  */
 export function disconnectRevokedDevices(options: DisconnectOptions): void {
-  const { subscriber, prefix, presence, secrets, logger } = options;
+  const { subscriber, prefix, presence, credentials, logger } = options;
 
   const disconnect = (session: DeviceSession): void => {
-    logger.info({ deviceId: session.deviceId }, 'a session was closed: the device was deleted or has another secret');
+    logger.info({ deviceId: session.deviceId }, 'a session was closed: what it was let in by holds no more');
     session.client.close();
   };
   const recheck = async (session: DeviceSession): Promise<void> => {
-    const stored = await secrets.find(session.deviceId);
-    if (stored === undefined || !equalSecrets(stored, session.secretSha256)) disconnect(session);
+    const stored = await credentials.find(session.deviceId);
+    if (session.proofs.some((proof) => holdsUntil(proof, stored, Date.now()) === 0)) disconnect(session);
   };
 
   let missed = false;
@@ -42,8 +42,9 @@ export function disconnectRevokedDevices(options: DisconnectOptions): void {
   if (subscriber.status === 'ready') void listen();
   subscriber.on('ready', () => void listen());
   subscriber.on('message', (_channel, deviceId: string) => {
-    secrets.revoke(deviceId);
+    credentials.revoke(deviceId);
     const session = presence.find(deviceId);
-    if (session) disconnect(session);
+    // When nobody can tell, the session does not stay: the device comes again.
+    if (session) void recheck(session).catch(() => disconnect(session));
   });
 }

@@ -2,12 +2,17 @@ import { commandAccount, serviceAccountPrefix } from '@odograph/contracts/servic
 import { deviceIdPattern } from '@odograph/contracts/topics';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import type { Client } from 'aedes';
-import type { DeviceSecrets } from './device-secrets.ts';
+import { type ClientCertificate, clientCertificateOf } from './client-certificate.ts';
+import type { DeviceCredentials } from './device-credentials.ts';
 import type { Presence } from './presence.ts';
+import { endsOverlap, holdsUntil, type Proof } from './proof.ts';
+import type { QuietLog } from './quiet-log.ts';
 import { createDeviceSession, type DeviceSession, type Session } from './sessions.ts';
 
 const deviceIdForm = new RegExp(deviceIdPattern);
 const commandClientIdForm = new RegExp(`^${commandAccount}-[A-Za-z0-9._:-]{1,64}$`);
+/** The longest a timer can wait; what ends later is looked at again then. */
+const longestTimerMs = 2 ** 31 - 1;
 
 /** What a CONNECT says of its sender. */
 export interface Given {
@@ -16,33 +21,75 @@ export interface Given {
 }
 
 export interface IdentifyOptions {
-  readonly secrets: DeviceSecrets;
+  readonly credentials: DeviceCredentials;
   readonly presence: Presence;
   readonly commandSecret: string;
+  readonly log: QuietLog;
 }
 
 /** The session of a device or of the command service; undefined for anybody else, without saying why. */
-export function createIdentify({ secrets, presence, commandSecret }: IdentifyOptions) {
+export function createIdentify({ credentials, presence, commandSecret, log }: IdentifyOptions) {
   const commandSecretSha256 = hashSecret(commandSecret);
-  // Compared with when there is nothing to compare with, so that an unknown device takes as long as a wrong secret.
-  const nobody = Buffer.alloc(commandSecretSha256.length);
 
-  const identifyDevice = async (client: Client, given: Buffer): Promise<DeviceSession | undefined> => {
-    const secretSha256 = await secrets.find(client.id);
-    const right = equalSecrets(given, secretSha256 ?? nobody);
-    if (!right || secretSha256 === undefined) return undefined;
-    return createDeviceSession(client, { deviceId: client.id, secretSha256, presence: presence.nextSession() });
+  const confirm = async (deviceId: string, secretSha256: Buffer): Promise<void> => {
+    await credentials.confirm(deviceId, secretSha256).catch((error: unknown) => {
+      log('an earlier secret could not be ended: the next connection tries again', { err: error, deviceId });
+    });
   };
 
-  return async (client: Client, { username, password }: Given): Promise<Session | undefined> => {
+  const identifyDevice = async (client: Client, proofs: readonly Proof[]): Promise<DeviceSession | undefined> => {
+    const deviceId = client.id;
+    const stored = await credentials.find(deviceId);
+    const ends = proofs.map((proof) => holdsUntil(proof, stored, Date.now()));
+    if (stored === undefined || ends.includes(0)) return undefined;
+    for (const shown of proofs) {
+      if (shown.kind === 'secret' && endsOverlap(shown, stored)) await confirm(deviceId, shown.sha256);
+    }
+    closeAt(client, Math.min(...ends));
+    return createDeviceSession(client, { deviceId, proofs, presence: presence.nextSession() });
+  };
+
+  const identifyByCertificate = async (client: Client, certificate: ClientCertificate, given: Given) => {
+    const isOwn = certificate.commonName === client.id && (given.username ?? client.id) === client.id;
+    return isOwn && canBeDevice(client.id) ? identifyDevice(client, proofsOf(certificate, given)) : undefined;
+  };
+
+  const isCommandService = (client: Client, username: string, sha256: Buffer): boolean =>
+    username === commandAccount && commandClientIdForm.test(client.id) && equalSecrets(sha256, commandSecretSha256);
+
+  return async (client: Client, given: Given): Promise<Session | undefined> => {
+    const certificate = clientCertificateOf(client.conn);
+    if (certificate !== undefined) return identifyByCertificate(client, certificate, given);
+    const { username, password } = given;
     if (username === undefined || password === undefined) return undefined;
-    const given = hashSecret(password.toString());
-    if (username === client.id && canBeDevice(username)) return identifyDevice(client, given);
-    if (username !== commandAccount || !commandClientIdForm.test(client.id)) return undefined;
-    return equalSecrets(given, commandSecretSha256) ? { kind: 'command' } : undefined;
+    const sha256 = hashSecret(password.toString());
+    if (username === client.id && canBeDevice(username)) return identifyDevice(client, [{ kind: 'secret', sha256 }]);
+    return isCommandService(client, username, sha256) ? { kind: 'command' } : undefined;
   };
 }
 
-function canBeDevice(username: string): boolean {
-  return deviceIdForm.test(username) && !username.startsWith(serviceAccountPrefix);
+/** With a certificate the password may be left out; one that is given must be right all the same. */
+function proofsOf({ issuedAtMs, expiresAtMs }: ClientCertificate, { password }: Given): Proof[] {
+  const certificate: Proof = { kind: 'certificate', issuedAtMs, expiresAtMs };
+  return password === undefined
+    ? [certificate]
+    : [certificate, { kind: 'secret', sha256: hashSecret(password.toString()) }];
+}
+
+/** A session ends with what it was let in by. */
+function closeAt(client: Client, endMs: number): void {
+  if (endMs === Number.POSITIVE_INFINITY) return;
+  const timer = setTimeout(
+    () => {
+      if (Date.now() >= endMs) client.close();
+      else closeAt(client, endMs);
+    },
+    Math.min(Math.max(endMs - Date.now(), 0), longestTimerMs),
+  );
+  client.conn.once('close', () => clearTimeout(timer));
+}
+
+/** Whether a client id has the form of a device id and is none of the platform's own. */
+function canBeDevice(clientId: string): boolean {
+  return deviceIdForm.test(clientId) && !clientId.startsWith(serviceAccountPrefix);
 }

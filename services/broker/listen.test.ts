@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -9,15 +8,12 @@ import { freePort } from '@odograph/testkit/free-port';
 import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { expect, it } from 'vitest';
 import { openSocket } from './broker.fixture.ts';
+import { createSelfSigned, hasOpenssl } from './certificates.fixture.ts';
 import { brokerService } from './service.ts';
-
-const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
 it.skipIf(!hasOpenssl)('takes uploads over TLS beside plain connections', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-tls-'));
-  const [certificate, key] = [join(directory, 'certificate.pem'), join(directory, 'key.pem')];
-  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '1'];
-  spawnSync('openssl', ['req', ...kind, '-subj', '/CN=localhost', '-keyout', key, '-out', certificate]);
+  const { certificate, key } = createSelfSigned(directory, 'localhost');
   const port = String(await freePort());
   const settings = { MQTT_TLS_CERTIFICATE: certificate, MQTT_TLS_KEY: key, MQTTS_PORT: port };
   const platform = await startTestPlatform([brokerService], settings);

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer } from 'node:tls';
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
 import type { ResolvedConfig } from '@odograph/runtime/config';
+import { hasBadCertificate } from './client-certificate.ts';
 
 /** Connections that wait to be accepted while a fleet reconnects. */
 const acceptQueue = 4096;
@@ -14,20 +15,40 @@ export interface Listeners {
   stop(): void;
 }
 
+export interface ListenOptions {
+  onConnection(socket: Socket): void;
+  /** A connection that was closed before it could say anything: one too many, or with a certificate nobody vouches for. */
+  onRefused(reason: 'connections' | 'certificate', address: string | undefined): void;
+}
+
 /**
- * Listens for MQTT on MQTT_PORT, and on MQTTS_PORT over TLS when there is a certificate.
- * @throws when a port cannot be listened on, or the certificate cannot be read
+ * Listens for MQTT on MQTT_PORT, and on MQTTS_PORT over TLS when there is a certificate; each takes at most
+ * MQTT_MAX_CONNECTIONS. With MQTT_TLS_CLIENT_CA a client may present a certificate of its own.
+ * @throws when a port cannot be listened on, or a certificate cannot be read
  */
-export async function listen(config: ResolvedConfig, onConnection: (socket: Socket) => void): Promise<Listeners> {
+export async function listen(config: ResolvedConfig, options: ListenOptions): Promise<Listeners> {
   const accept = (socket: Socket): void => {
     socket.setNoDelay(true);
     socket.setKeepAlive(true, keepAliveDelayMs);
-    onConnection(socket);
+    options.onConnection(socket);
   };
-  const servers = [await open(createServer(accept), config.MQTT_HOST, config.MQTT_PORT)];
+  const acceptSecure = (socket: TLSSocket): void => {
+    if (hasBadCertificate(socket)) {
+      options.onRefused('certificate', socket.remoteAddress);
+      socket.destroy();
+    } else accept(socket);
+  };
+  const open = async (server: Server, port: number): Promise<Server> => {
+    server.maxConnections = config.MQTT_MAX_CONNECTIONS;
+    server.on('drop', (dropped) => options.onRefused('connections', dropped?.remoteAddress));
+    server.listen({ host: config.MQTT_HOST, port, backlog: acceptQueue });
+    await once(server, 'listening');
+    return server;
+  };
+  const servers = [await open(createServer(accept), config.MQTT_PORT)];
   try {
-    const tls = await createSecureServer(config, accept);
-    if (tls) servers.push(await open(tls, config.MQTT_HOST, config.MQTTS_PORT));
+    const tls = await createSecureServer(config, acceptSecure);
+    if (tls) servers.push(await open(tls, config.MQTTS_PORT));
   } catch (error) {
     for (const server of servers) server.close();
     throw error;
@@ -43,19 +64,18 @@ export async function listen(config: ResolvedConfig, onConnection: (socket: Sock
 }
 
 async function createSecureServer(
-  { MQTT_TLS_CERTIFICATE, MQTT_TLS_KEY }: ResolvedConfig,
-  accept: (socket: Socket) => void,
+  { MQTT_TLS_CERTIFICATE, MQTT_TLS_KEY, MQTT_TLS_CLIENT_CA }: ResolvedConfig,
+  accept: (socket: TLSSocket) => void,
 ): Promise<Server | undefined> {
   if (MQTT_TLS_CERTIFICATE === undefined || MQTT_TLS_KEY === undefined) return undefined;
   const [cert, key] = await Promise.all([readFile(MQTT_TLS_CERTIFICATE), readFile(MQTT_TLS_KEY)]);
-  const server = createTlsServer({ cert, key, minVersion: 'TLSv1.2', handshakeTimeout: 10_000 }, accept);
+  const clients =
+    MQTT_TLS_CLIENT_CA === undefined
+      ? {}
+      : // Who has no certificate comes with a secret, so it is not the handshake that refuses.
+        { ca: await readFile(MQTT_TLS_CLIENT_CA), requestCert: true, rejectUnauthorized: false };
+  const server = createTlsServer({ cert, key, ...clients, minVersion: 'TLSv1.2', handshakeTimeout: 10_000 }, accept);
   // A handshake that fails concerns its client only.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
-  return server;
-}
-
-async function open(server: Server, host: string, port: number): Promise<Server> {
-  server.listen({ host, port, backlog: acceptQueue });
-  await once(server, 'listening');
   return server;
 }

@@ -4,6 +4,9 @@ import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metr
 export type RefusalReason =
   | 'credentials'
   | 'unavailable'
+  | 'attempts'
+  | 'certificate'
+  | 'connections'
   | 'publish'
   | 'subscribe'
   | 'packet'
@@ -21,6 +24,7 @@ export interface BrokerMetrics {
   readonly backlogBytes: Gauge;
   readonly failedBatches: Counter;
   readonly refused: Counter<'reason'>;
+  readonly slowed: Counter;
 }
 
 export function createBrokerMetrics(registry: Registry): BrokerMetrics {
@@ -44,5 +48,6 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
       ...named('refused_total', 'Packets and connections refused, by reason'),
       labelNames: ['reason'] as const,
     }),
+    slowed: new Counter(named('slowed_total', 'CONNECTs answered late because many like them had failed')),
   };
 }

@@ -1,5 +1,6 @@
 import { deviceTopic } from '@odograph/contracts/topics';
 import type { Client } from 'aedes';
+import type { Proof } from './proof.ts';
 import { ReleaseOrder } from './release-order.ts';
 
 /** The MQTT session of one device, from its authentication to the end of its connection. */
@@ -9,7 +10,8 @@ export interface DeviceSession {
   readonly client: Client;
   /** What contracts/presence.ts calls a session: `{brokerId} {connectionId}`. */
   readonly presence: string;
-  readonly secretSha256: Buffer;
+  /** What it was let in by; looked at again when something was revoked. */
+  readonly proofs: readonly Proof[];
   readonly telemetryTopic: string;
   readonly acksTopic: string;
   readonly commandsTopic: string;
@@ -29,7 +31,7 @@ export type Sessions = WeakMap<Client, Session>;
 
 export function createDeviceSession(
   client: Client,
-  identity: { deviceId: string; secretSha256: Buffer; presence: string },
+  identity: { deviceId: string; proofs: readonly Proof[]; presence: string },
 ): DeviceSession {
   const { deviceId } = identity;
   return {

@@ -9,7 +9,8 @@ import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { addApplicationRoutes } from './admin/applications/routes.ts';
 import { addLinkRoutes } from './admin/devices/link-routes.ts';
-import { addDeviceCreation, addDeviceList, addSecretRoute } from './admin/devices/routes.ts';
+import { addCredentialRoutes } from './admin/devices/credential-routes.ts';
+import { addDeviceCreation, addDeviceList } from './admin/devices/routes.ts';
 import { addGrantRoutes, addUserRoutes } from './admin/users/routes.ts';
 import { addVehicleRoutes } from './admin/vehicles/routes.ts';
 import { limitAttempts } from './attempts.ts';
@@ -44,10 +45,10 @@ export const fleetService: Service<Http> = {
     const redis = await openRedis(host);
     const countAttempt = limitAttempts(redis, config.QUEUE_PREFIX, config.LOGIN_ATTEMPTS_PER_MINUTE);
     const lifetimes = { accessSeconds: config.ACCESS_TOKEN_SECONDS, refreshSeconds: config.REFRESH_TOKEN_SECONDS };
-    const closeSession = async (deviceId: string) => {
+    const recheckSession = async (deviceId: string) => {
       // The new secret holds all the same, and without its answer nobody would know it.
       await redis.publish(deviceRevokedChannel(config.QUEUE_PREFIX), deviceId).catch((err: unknown) => {
-        host.logger.warn({ err, deviceId }, 'the MQTT session of a device could not be ended');
+        host.logger.warn({ err, deviceId }, 'the brokers could not be told of new credentials');
       });
     };
 
@@ -70,7 +71,7 @@ export const fleetService: Service<Http> = {
       addVehicleRoutes(forOperators, db);
       addDeviceCreation(forOperators, db);
       addDeviceList(forOperators, db);
-      addSecretRoute(forOperators, db, closeSession);
+      addCredentialRoutes(forOperators, db, recheckSession);
       addLinkRoutes(forOperators, db);
     });
     await registerRegistration(host, db);

@@ -209,6 +209,30 @@ describe('/v1/x/admin', () => {
     expect((await admin.post('/v1/x/admin/devices/none/secret')).body.error).toBe('UNKNOWN_DEVICE');
   });
 
+  it('keeps the old secret beside the new one for as long as it is told to', async () => {
+    const id = await enterDevice();
+    const rowOf = () => platform.db.selectFrom('device').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    const old = (await rowOf()).secret_sha256;
+    const { body } = await admin.post(`/v1/x/admin/devices/${id}/secret`, { overlapSeconds: 3600 });
+    const row = await rowOf();
+    expect([row.secret_sha256, row.previous_secret_sha256]).toEqual([hashSecret(body.secret), old]);
+    expect(Math.abs((row.previous_secret_until?.getTime() ?? 0) - Date.now() - 3_600_000)).toBeLessThan(10_000);
+    await admin.post(`/v1/x/admin/devices/${id}/secret`);
+    expect(await rowOf()).toMatchObject({ previous_secret_sha256: null, previous_secret_until: null });
+    for (const overlapSeconds of [-1, 0.5, 30 * 86_400 + 1, 'x']) {
+      const { status, body: failure } = await admin.post(`/v1/x/admin/devices/${id}/secret`, { overlapSeconds });
+      expect([status, failure.field]).toEqual([400, 'overlapSeconds']);
+    }
+  });
+
+  it('revokes the certificates issued to a device so far', async () => {
+    const id = await enterDevice();
+    expect((await admin.delete(`/v1/x/admin/devices/${id}/certificates`)).status).toBe(200);
+    const row = await platform.db.selectFrom('device').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    expect(Math.abs((row.certificates_issued_from?.getTime() ?? 0) - Date.now())).toBeLessThan(10_000);
+    expect((await admin.delete('/v1/x/admin/devices/none/certificates')).body.error).toBe('UNKNOWN_DEVICE');
+  });
+
   it('links, moves and unlinks a device by the rules of /v1/device', async () => {
     const [first, second] = [await enterVehicle(), await enterVehicle()];
     const foreign = await enterVehicle((await createApplication(platform.db)).appId);

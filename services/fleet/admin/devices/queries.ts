@@ -45,16 +45,36 @@ export async function createDevice(db: Database, device: NewDevice): Promise<str
   return secret;
 }
 
-/** Gives a device a new secret and returns it; the old one is worth nothing any more. @throws Failure UNKNOWN_DEVICE */
-export async function replaceSecret(db: Database, deviceId: string): Promise<string> {
+/**
+ * Gives a device a new secret and returns it. The old one holds for `overlapSeconds` more, at the longest until the new
+ * one is used for the first time; with 0 it is worth nothing any more. @throws Failure UNKNOWN_DEVICE
+ */
+export async function replaceSecret(db: Database, deviceId: string, overlapSeconds: number): Promise<string> {
   const secret = createSecret();
+  const previous =
+    overlapSeconds === 0
+      ? { previous_secret_sha256: null, previous_secret_until: null }
+      : {
+          previous_secret_sha256: sql<Buffer>`secret_sha256`,
+          previous_secret_until: sql<Date>`now() + make_interval(secs => ${overlapSeconds})`,
+        };
   const { numUpdatedRows } = await db
     .updateTable('device')
-    .set({ secret_sha256: hashSecret(secret) })
+    .set({ secret_sha256: hashSecret(secret), ...previous })
     .where('id', '=', deviceId)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw new Failure('UNKNOWN_DEVICE');
   return secret;
+}
+
+/** Lets no certificate in any more that was issued to a device before now. @throws Failure UNKNOWN_DEVICE */
+export async function revokeCertificates(db: Database, deviceId: string): Promise<void> {
+  const { numUpdatedRows } = await db
+    .updateTable('device')
+    .set({ certificates_issued_from: sql`now()` })
+    .where('id', '=', deviceId)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new Failure('UNKNOWN_DEVICE');
 }
 
 /** The application that owns a device, null for one in stock. @throws Failure UNKNOWN_DEVICE */

@@ -11,19 +11,11 @@ import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { changeLinks, linkDevice } from '../../devices/links.ts';
 import { recordLink } from '../../devices/record-link.ts';
-import { DeviceId, text, VehicleId } from '../../schemas.ts';
+import { text, VehicleId } from '../../schemas.ts';
 import { findApplicationId } from '../applications/queries.ts';
-import { AppId, adminRoute, pageLimit } from '../schemas.ts';
-import {
-  applicationOfVehicle,
-  createDevice,
-  findOwner,
-  listDevices,
-  type NewDevice,
-  replaceSecret,
-} from './queries.ts';
+import { AppId, adminRoute, DeviceSecret, pageLimit } from '../schemas.ts';
+import { applicationOfVehicle, createDevice, listDevices, type NewDevice } from './queries.ts';
 
-const DeviceSecret = Type.Object({ deviceId: Type.String(), secret: Type.String() });
 const nullable = Type.Union([Type.String(), Type.Null()]);
 const ListedDevice = Type.Object({
   deviceId: Type.String(),
@@ -117,39 +109,6 @@ export function addDeviceList(http: Http, db: Kysely<Tables>): void {
     async ({ query: { appId, after, limit } }) => {
       const applicationId = appId === undefined ? undefined : await findApplicationId(db, appId);
       return { devices: await listDevices(db, { applicationId, after, limit }) };
-    },
-  );
-}
-
-/**
- * Replaces the secret of a device.
- * @param closeSession ends the MQTT session that was opened with the old one
- */
-export function addSecretRoute(
-  http: Http,
-  db: Kysely<Tables>,
-  closeSession: (deviceId: string) => Promise<void>,
-): void {
-  http.post(
-    '/v1/x/admin/devices/:id/secret',
-    {
-      schema: {
-        ...adminRoute,
-        summary: 'Give a device a new secret, shown only now; its MQTT session ends',
-        params: Type.Object({ id: DeviceId }),
-        response: answers(DeviceSecret, 'UNKNOWN_DEVICE'),
-      },
-    },
-    async ({ params, ip }) => {
-      const secret = await db.transaction().execute(async (trx) => {
-        const replaced = await replaceSecret(trx, params.id);
-        const chain = (await findOwner(trx, params.id)) ?? undefined;
-        const subject = `device:${params.id}`;
-        await appendAudit(trx, { ...operatorOrigin({ ip }, chain), action: 'device.secret', subject, outcome: 'done' });
-        return replaced;
-      });
-      await closeSession(params.id);
-      return { deviceId: params.id, secret };
     },
   );
 }

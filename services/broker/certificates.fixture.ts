@@ -1,0 +1,35 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** Certificates made by openssl for one test, in its directory. */
+
+export const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
+
+const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+
+function openssl(...parameters: string[]): void {
+  const { status, stderr } = spawnSync('openssl', parameters);
+  if (status !== 0) throw new Error(`openssl ${parameters.join(' ')}: ${stderr.toString()}`);
+}
+
+/** A certificate that signs itself: of a server, or of an authority. @returns the files of the certificate and its key */
+export function createSelfSigned(directory: string, name: string): { certificate: string; key: string } {
+  const [certificate, key] = [join(directory, `${name}.pem`), join(directory, `${name}-key.pem`)];
+  openssl('req', '-x509', ...newKey, '-days', '2', '-subj', `/CN=${name}`, '-keyout', key, '-out', certificate);
+  return { certificate, key };
+}
+
+/** A client certificate for a subject such as `/CN=device`. @param days how long it holds, negative when it is over */
+export function issueCertificate(
+  directory: string,
+  authority: { certificate: string; key: string },
+  subject: string,
+  days = 1,
+): { cert: Buffer; key: Buffer } {
+  const base = join(directory, `client-${Math.random().toString(36).slice(2)}`);
+  openssl('req', ...newKey, '-subj', subject, '-keyout', `${base}-key.pem`, '-out', `${base}.csr`);
+  const signer = ['-CA', authority.certificate, '-CAkey', authority.key, '-CAcreateserial'];
+  openssl('x509', '-req', '-in', `${base}.csr`, ...signer, '-days', String(days), '-out', `${base}.pem`);
+  return { cert: readFileSync(`${base}.pem`), key: readFileSync(`${base}-key.pem`) };
+}

@@ -1,0 +1,52 @@
+import { equalSecrets } from '@odograph/runtime/secrets';
+
+/** What a device is known by, as it is stored. */
+export interface StoredCredentials {
+  readonly secretSha256: Buffer;
+  /** The secret before, which holds until `previousUntilMs`. */
+  readonly previousSha256: Buffer | undefined;
+  readonly previousUntilMs: number;
+  /** Certificates issued before are revoked. */
+  readonly certificatesFromMs: number;
+}
+
+/** What a device showed to be let in. */
+export type Proof =
+  | { readonly kind: 'secret'; readonly sha256: Buffer }
+  | { readonly kind: 'certificate'; readonly issuedAtMs: number; readonly expiresAtMs: number };
+
+/** Compared with when there is nothing to compare with, so that an unknown device takes as long as a wrong secret. */
+const nobody: StoredCredentials = {
+  secretSha256: Buffer.alloc(32),
+  previousSha256: undefined,
+  previousUntilMs: 0,
+  certificatesFromMs: Number.POSITIVE_INFINITY,
+};
+
+/** Until when a proof lets its device in, in ms since 1970, Infinity for no end; 0 when it does not. */
+export function holdsUntil(proof: Proof, stored: StoredCredentials | undefined, nowMs: number): number {
+  const known = stored ?? nobody;
+  const untilMs = proof.kind === 'secret' ? secretHoldsUntil(proof.sha256, known) : certificateHoldsUntil(proof, known);
+  return stored !== undefined && untilMs > nowMs ? untilMs : 0;
+}
+
+/** Whether this is the newest secret while the one before still holds. */
+export function endsOverlap(proof: Proof, stored: StoredCredentials): boolean {
+  return (
+    proof.kind === 'secret' && stored.previousSha256 !== undefined && equalSecrets(proof.sha256, stored.secretSha256)
+  );
+}
+
+function secretHoldsUntil(sha256: Buffer, { secretSha256, previousSha256, previousUntilMs }: StoredCredentials) {
+  const isCurrent = equalSecrets(sha256, secretSha256);
+  const isPrevious = equalSecrets(sha256, previousSha256 ?? nobody.secretSha256) && previousSha256 !== undefined;
+  if (isCurrent) return Number.POSITIVE_INFINITY;
+  return isPrevious ? previousUntilMs : 0;
+}
+
+function certificateHoldsUntil(
+  { issuedAtMs, expiresAtMs }: { issuedAtMs: number; expiresAtMs: number },
+  { certificatesFromMs }: StoredCredentials,
+): number {
+  return issuedAtMs >= certificatesFromMs ? expiresAtMs : 0;
+}
