@@ -2,10 +2,12 @@ import { readAdminToken } from '@odograph/runtime/admin-token';
 import { type Config, readConfig } from '@odograph/runtime/config';
 import { connectAdminApi } from './admin-api.ts';
 import { applicationCommands } from './application.ts';
+import { auditCommands } from './audit.ts';
 import { type Command, parseGiven, usageOf } from './command.ts';
 import { deviceCommands } from './device.ts';
 import { quarantineCommands } from './quarantine.ts';
 import { registrationCommands } from './registration.ts';
+import { requestCommands } from './request.ts';
 import { userCommands } from './user.ts';
 import { vehicleCommands } from './vehicle.ts';
 
@@ -14,7 +16,9 @@ const commands: readonly Command[] = [
   ...userCommands,
   ...vehicleCommands,
   ...deviceCommands,
+  ...requestCommands,
   ...quarantineCommands,
+  ...auditCommands,
   ...registrationCommands,
 ];
 

@@ -35,6 +35,7 @@ export const failures = {
   NO_DEVICE: [404, 'the vehicle has no device'],
   POSITION_UNKNOWN: [404, 'the position is unknown'],
   ALREADY_EXISTS: [409, 'it exists already'],
+  ALREADY_DECIDED: [409, 'it was decided already'],
   DEVICE_ALREADY_LINKED: [409, 'the device is linked to a vehicle'],
   VEHICLE_ALREADY_LINKED: [409, 'the vehicle is linked to a device'],
   VEHICLE_NOT_AVAILABLE: [409, 'the vehicle is not available'],

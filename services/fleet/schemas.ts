@@ -15,3 +15,17 @@ export function word<const Words extends readonly string[]>(words: Words) {
 
 export const DeviceId = text(1, 256);
 export const VehicleId = Type.String({ minLength: 1, maxLength: 256, description: 'vehicle identifier, ten digits' });
+
+/**
+ * A Boolean of a request, in JSON or as the text `true` or `false`. Nothing else is made one: a null or an empty value that
+ * lowered a flag would be a mistake that nobody notices.
+ */
+export const Flag = Type.Unsafe<boolean | 'true' | 'false'>({
+  enum: [true, false, 'true', 'false'],
+  description: 'true or false',
+});
+
+/** The value of a Flag. */
+export function isTrue(flag: boolean | 'true' | 'false'): boolean {
+  return flag === true || flag === 'true';
+}

@@ -8,9 +8,11 @@ import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { addApplicationRoutes } from './admin/applications/routes.ts';
+import { addAuditRoutes } from './admin/audit/routes.ts';
 import { addLinkRoutes } from './admin/devices/link-routes.ts';
 import { addCredentialRoutes } from './admin/devices/credential-routes.ts';
 import { addDeviceCreation, addDeviceList } from './admin/devices/routes.ts';
+import { addVehicleRequestRoutes } from './admin/requests/routes.ts';
 import { addGrantRoutes, addUserRoutes } from './admin/users/routes.ts';
 import { addVehicleRoutes } from './admin/vehicles/routes.ts';
 import { limitAttempts } from './attempts.ts';
@@ -20,7 +22,10 @@ import { createAnnounce } from './keys/keyless.ts';
 import { registerKeyless } from './keys/register.ts';
 import { addParkingRoutes } from './parkings/routes.ts';
 import { addPasswordRoutes } from './password/routes.ts';
+import { addPrivacyRoutes } from './privacy/routes.ts';
 import { registerRegistration } from './registration/register.ts';
+import { addStateRoutes } from './states/routes.ts';
+import { addFleetVehicleRoutes } from './vehicles/routes.ts';
 
 function openFleetDatabase(host: ServiceHost<Http>) {
   const db = openDatabase({ url: host.config.DATABASE_URL, name: 'fleet', size: host.config.DATABASE_POOL_SIZE });
@@ -60,6 +65,9 @@ export const fleetService: Service<Http> = {
         requireToken((hash) => findCaller(db, hash)),
       );
       addPasswordRoutes(withToken, db, countAttempt);
+      addFleetVehicleRoutes(withToken, db);
+      addStateRoutes(withToken, db);
+      addPrivacyRoutes(withToken, db);
       addDeviceRoutes(withToken, db);
       addParkingRoutes(withToken, db);
     });
@@ -73,6 +81,8 @@ export const fleetService: Service<Http> = {
       addDeviceList(forOperators, db);
       addCredentialRoutes(forOperators, db, recheckSession);
       addLinkRoutes(forOperators, db);
+      addVehicleRequestRoutes(forOperators, db);
+      addAuditRoutes(forOperators, db);
     });
     await registerRegistration(host, db);
     const announce = createAnnounce(redis, config.QUEUE_PREFIX, host.logger);

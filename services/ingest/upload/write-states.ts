@@ -32,13 +32,19 @@ async function writeParked(db: Database, changed: readonly { vehicleId: number; 
     where vehicle_latest.vehicle_id = incoming.vehicle_id`.execute(db);
 }
 
-/** Raises a flag unless it is up, or a person lowered it after the moment the reading tells of. */
-async function raiseState(db: Database, { vehicleId, applicationId, flag, raisedBy, timeMicroseconds }: RaisedState) {
+/**
+ * Raises a flag unless it is up, or a person lowered it after the moment the reading tells of.
+ * @returns whether it did
+ */
+async function raiseState(db: Database, { vehicleId, flag, timeMicroseconds }: RaisedState): Promise<boolean> {
   const { rows } = await sql`update vehicle set ${sql.ref(flag)} = true
     where id = ${vehicleId} and not ${sql.ref(flag)} and coalesce((states_lowered->>${flag})::timestamptz
       < timestamptz 'epoch' + ${timeMicroseconds} * interval '1 microsecond', true)
     returning id`.execute(db);
-  if (rows.length === 0) return;
+  return rows.length > 0;
+}
+
+async function recordRaised(db: Database, { vehicleId, applicationId, flag, raisedBy }: RaisedState): Promise<void> {
   await appendAudit(db, {
     chain: applicationId,
     actor: raisedBy,
@@ -70,5 +76,10 @@ export async function writeStates(
     followed.flatMap(({ vehicleId, before, parked }) => (parked && parked !== before ? [{ vehicleId, parked }] : [])),
   );
   const raised = [...statesFromAlarms(readings), ...followed.flatMap((one) => one.raised)];
-  for (const state of raised.sort((a, b) => a.vehicleId - b.vehicleId)) await raiseState(db, state);
+  const changed: RaisedState[] = [];
+  for (const state of raised.sort((a, b) => a.vehicleId - b.vehicleId)) {
+    if (await raiseState(db, state)) changed.push(state);
+  }
+  // A chain stays locked, so no vehicle is waited for behind it, and chains are always taken in one order.
+  for (const state of changed.sort((a, b) => a.applicationId - b.applicationId)) await recordRaised(db, state);
 }

@@ -1,0 +1,104 @@
+import { Failure } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import { isUuid } from '@odograph/database/uuid';
+import { sql } from 'kysely';
+
+/** What an application asked for, as the operator sees it. */
+export interface VehicleRequest {
+  requestId: string;
+  appId: string;
+  userId: string | null;
+  plate: string;
+  request: string;
+  state: 'pending' | 'approved' | 'declined';
+  vehicleId: string | null;
+  reason: string | null;
+  createdAt: string;
+  decidedAt: string | null;
+}
+
+/** Requests in the order in which they were made, at most `limit` of them after the one with the id `after`. */
+export async function listRequests(
+  db: Database,
+  {
+    applicationId,
+    state,
+    after,
+    limit,
+  }: {
+    applicationId: number | undefined;
+    state: VehicleRequest['state'] | undefined;
+    after: string | undefined;
+    limit: number;
+  },
+): Promise<VehicleRequest[]> {
+  let query = db
+    .selectFrom('vehicle_request as request')
+    .innerJoin('application', 'application.id', 'request.application_id')
+    .select(['request.id as requestId', 'application.app_id as appId', 'request.user_id as userId', 'request.plate'])
+    .select(['request.request', 'request.state', 'request.vehicle_id', 'request.reason'])
+    .select(['request.created_at', 'request.decided_at'])
+    .orderBy('request.created_at')
+    .orderBy('request.id')
+    .limit(limit);
+  if (applicationId !== undefined) query = query.where('request.application_id', '=', applicationId);
+  if (state !== undefined) query = query.where('request.state', '=', state);
+  if (after !== undefined) {
+    query = query.where(
+      sql<boolean>`(request.created_at, request.id) > (select created_at, id from vehicle_request where id = ${after})`,
+    );
+  }
+  const rows = await query.execute();
+  return rows.map(({ vehicle_id, created_at, decided_at, ...row }) => ({
+    ...row,
+    vehicleId: vehicle_id === null ? null : String(vehicle_id),
+    createdAt: created_at.toISOString(),
+    decidedAt: decided_at?.toISOString() ?? null,
+  }));
+}
+
+/** A request that nobody has decided. */
+export interface PendingRequest {
+  id: string;
+  applicationId: number;
+  userId: string | null;
+  plate: string;
+}
+
+/**
+ * A request that is to be decided; until the end of the transaction nobody else decides it.
+ * @throws Failure NOT_FOUND, ALREADY_DECIDED
+ */
+export async function lockPending(db: Database, id: string): Promise<PendingRequest> {
+  const row = isUuid(id)
+    ? await db
+        .selectFrom('vehicle_request')
+        .select(['id', 'application_id as applicationId', 'user_id as userId', 'plate', 'state'])
+        .where('id', '=', id)
+        .forUpdate()
+        .executeTakeFirst()
+    : undefined;
+  if (!row) throw new Failure('NOT_FOUND', 'there is no request with this id');
+  const { state, ...request } = row;
+  if (state !== 'pending') throw new Failure('ALREADY_DECIDED', `the request was ${state} already`);
+  return request;
+}
+
+/** Notes that a request led to a vehicle, which the user who asked for it may see. */
+export async function markApproved(db: Database, { id, userId }: PendingRequest, vehicleId: number): Promise<void> {
+  await db
+    .updateTable('vehicle_request')
+    .set({ state: 'approved', vehicle_id: vehicleId, decided_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .execute();
+  if (userId === null) return;
+  await db.insertInto('vehicle_grant').values({ user_id: userId, vehicle_id: vehicleId }).execute();
+}
+
+export async function markDeclined(db: Database, { id }: PendingRequest, reason: string): Promise<void> {
+  await db
+    .updateTable('vehicle_request')
+    .set({ state: 'declined', reason, decided_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .execute();
+}

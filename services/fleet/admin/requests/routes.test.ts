@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { createApplication, createToken, type TestApplication } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fleetService } from '../../service.ts';
+
+let platform: TestPlatform;
+let application: TestApplication;
+let api: ApiClient;
+let admin: ApiClient;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([fleetService]);
+  application = await createApplication(platform.db);
+  api = clientWithToken(platform.httpUrl, application.token);
+  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+});
+afterAll(() => platform?.stop());
+
+const newPlate = () => `R${randomUUID().slice(0, 8).toUpperCase()}`;
+const path = (id: string, verb?: string) => `/v1/x/admin/requests/${id}${verb === undefined ? '' : `/${verb}`}`;
+
+async function ask(plate = newPlate(), by = api): Promise<string> {
+  return (await by.post('/v1/vehicle', { plate, request: 'CAN' })).body.request_id;
+}
+
+describe('/v1/x/admin/requests', () => {
+  it('lists what is pending, in order and in pages', async () => {
+    const asking = await createApplication(platform.db);
+    const by = clientWithToken(platform.httpUrl, asking.token);
+    const ids = [await ask(newPlate(), by), await ask(newPlate(), by), await ask(newPlate(), by)];
+    const list = async (query: string) =>
+      (await admin.get(`/v1/x/admin/requests?appId=${asking.appId}${query}`)).body.requests;
+    expect((await list('')).map(({ requestId }: { requestId: string }) => requestId)).toEqual(ids);
+    expect(await list(`&limit=1&after=${ids[0]}`)).toEqual([
+      {
+        requestId: ids[1],
+        appId: asking.appId,
+        userId: null,
+        plate: expect.any(String),
+        request: 'CAN',
+        state: 'pending',
+        vehicleId: null,
+        reason: null,
+        createdAt: expect.any(String),
+        decidedAt: null,
+      },
+    ]);
+    await admin.post(path(ids[0] ?? '', 'decline'), { reason: 'no box' });
+    expect(await list('&state=pending')).toHaveLength(2);
+    expect(await list('&state=declined')).toMatchObject([{ state: 'declined', reason: 'no box' }]);
+  });
+
+  it('enters the vehicle of an approved request', async () => {
+    const plate = newPlate();
+    const id = await ask(plate);
+    const { status, body } = await admin.post(path(id, 'approve'), {
+      vin: 'VF1AG000000000001',
+      brand: 'Renault',
+      model: 'Zoe',
+      energy: 'EL',
+      seats: 5,
+      gearbox: 'AUTOMATIC',
+      kind: 'VP',
+    });
+    expect([status, Object.keys(body)]).toEqual([200, ['id']]);
+    expect((await api.get(`/v1/vehicle/${body.id}`)).body).toMatchObject({ plate, builder: 'Renault', energy: 'EL' });
+    const { rows } = await sql`select actor, action, outcome, details from audit
+      where subject = ${`request:${id}`} order by position`.execute(platform.db);
+    expect(rows).toMatchObject([
+      { actor: 'application', action: 'request.create' },
+      { actor: 'operator', action: 'request.approve', outcome: 'done', details: { vehicleId: body.id } },
+    ]);
+  });
+
+  it('lets the user who asked see the vehicle', async () => {
+    const user = await platform.db
+      .insertInto('user_account')
+      .values({ application_id: application.id, username: randomUUID(), password_hash: '-' })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    const asUser = clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, user.id));
+    const { body } = await admin.post(path(await ask(newPlate(), asUser), 'approve'));
+    expect((await asUser.get(`/v1/vehicle/${body.id}`)).status).toBe(200);
+  });
+
+  it('answers ALREADY_EXISTS for a plate that is taken; the request stays, and can be approved with another plate', async () => {
+    const plate = newPlate();
+    await admin.post(path(await ask(plate), 'approve'));
+    const id = await ask(plate.toLowerCase());
+    const refused = await admin.post(path(id, 'approve'));
+    expect([refused.status, refused.body.error]).toEqual([409, 'ALREADY_EXISTS']);
+    expect((await admin.post(path(id, 'approve'), { plate: newPlate() })).status).toBe(200);
+  });
+
+  it('is decided once, whoever decides at the same moment', async () => {
+    const id = await ask();
+    const answers = await Promise.all([
+      admin.post(path(id, 'approve')),
+      admin.post(path(id, 'approve')),
+      admin.post(path(id, 'decline'), { reason: 'no' }),
+    ]);
+    const refused = answers.filter(({ status }) => status !== 200);
+    expect(refused.map(({ status, body }) => [status, body.error])).toEqual([
+      [409, 'ALREADY_DECIDED'],
+      [409, 'ALREADY_DECIDED'],
+    ]);
+  });
+
+  it('answers NOT_FOUND for a request that does not exist, and names what is malformed', async () => {
+    for (const id of ['none', randomUUID()]) {
+      expect((await admin.post(path(id, 'approve'))).body.error).toBe('NOT_FOUND');
+      expect((await admin.post(path(id, 'decline'), { reason: 'no' })).body.error).toBe('NOT_FOUND');
+    }
+    const id = await ask();
+    const faults = [
+      [await admin.post(path(id, 'decline')), 'reason'],
+      [await admin.post(path(id, 'approve'), { gearbox: 'MANY' }), 'gearbox'],
+      [await admin.post(path(id, 'approve'), { plate: '---' }), 'plate'],
+      [await admin.get('/v1/x/admin/requests?state=lost'), 'state'],
+      [await admin.get('/v1/x/admin/requests?after=1'), 'after'],
+      [await admin.get('/v1/x/admin/requests?limit=0'), 'limit'],
+    ] as const;
+    for (const [{ status, body }, field] of faults) expect([status, body.field]).toEqual([400, field]);
+  });
+});

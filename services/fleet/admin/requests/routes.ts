@@ -1,0 +1,123 @@
+import { appendAudit } from '@odograph/database/audit';
+import { operatorOrigin } from '@odograph/database/audit-origin';
+import type { Tables } from '@odograph/database/tables';
+import type { Http } from '@odograph/http/http';
+import { answers, EmptyAnswer } from '@odograph/http/schemas';
+import type { Kysely } from 'kysely';
+import Type from 'typebox';
+import { text, word } from '../../schemas.ts';
+import { findApplicationId } from '../applications/queries.ts';
+import { AppId, adminRoute, pageLimit } from '../schemas.ts';
+import { createVehicle } from '../vehicles/queries.ts';
+import { DescriptionFields, Plate } from '../vehicles/schemas.ts';
+import { listRequests, lockPending, markApproved, markDeclined } from './queries.ts';
+
+const uuidPattern = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
+const states = ['pending', 'approved', 'declined'] as const;
+const nullable = Type.Union([Type.String(), Type.Null()]);
+const RequestPath = Type.Object({ id: Type.String({ maxLength: 256 }) });
+const ListedRequest = Type.Object({
+  requestId: Type.String(),
+  appId: Type.String(),
+  userId: nullable,
+  plate: Type.String(),
+  request: Type.String(),
+  state: word(states),
+  vehicleId: nullable,
+  reason: nullable,
+  createdAt: Type.String(),
+  decidedAt: nullable,
+});
+
+function addRequestList(http: Http, db: Kysely<Tables>): void {
+  http.get(
+    '/v1/x/admin/requests',
+    {
+      schema: {
+        ...adminRoute,
+        summary: 'List the requests for vehicles in the order in which they were made',
+        querystring: Type.Object({
+          appId: Type.Optional(AppId),
+          state: Type.Optional(word(states)),
+          limit: pageLimit,
+          after: Type.Optional(Type.String({ pattern: uuidPattern, description: 'the last id of the page before' })),
+        }),
+        response: answers(Type.Object({ requests: Type.Array(ListedRequest) }), 'UNKNOWN_APPLICATION'),
+      },
+    },
+    async ({ query: { appId, state, after, limit } }) => {
+      const applicationId = appId === undefined ? undefined : await findApplicationId(db, appId);
+      return { requests: await listRequests(db, { applicationId, state, after, limit }) };
+    },
+  );
+}
+
+function addApproval(http: Http, db: Kysely<Tables>): void {
+  http.post(
+    '/v1/x/admin/requests/:id/approve',
+    {
+      schema: {
+        ...adminRoute,
+        summary: 'Approve a request: enters the vehicle, and grants it to the user who asked for it',
+        params: RequestPath,
+        body: Type.Object({
+          plate: Type.Optional(Type.Unsafe<string>({ ...Plate, description: 'where it differs from the request' })),
+          ...DescriptionFields,
+        }),
+        response: answers(
+          Type.Object({ id: Type.String({ description: 'of the vehicle' }) }),
+          'NOT_FOUND',
+          'ALREADY_DECIDED',
+          'ALREADY_EXISTS',
+        ),
+      },
+    },
+    async ({ params, body: { plate, vin, brand, model, energy, seats, gearbox, kind, accessories }, ip }) =>
+      db.transaction().execute(async (trx) => {
+        const request = await lockPending(trx, params.id);
+        const description = { vin, brand, model, energy, seats, gearbox, kind, accessories };
+        const { applicationId } = request;
+        const id = await createVehicle(trx, applicationId, { ...description, plate: plate ?? request.plate });
+        await markApproved(trx, request, Number(id));
+        await appendAudit(trx, {
+          ...operatorOrigin({ ip }, applicationId),
+          action: 'request.approve',
+          subject: `request:${request.id}`,
+          details: { vehicleId: id, userId: request.userId },
+          outcome: 'done',
+        });
+        return { id };
+      }),
+  );
+}
+
+/** The operator's routes for what applications ask for with POST /v1/vehicle. */
+export function addVehicleRequestRoutes(http: Http, db: Kysely<Tables>): void {
+  addRequestList(http, db);
+  addApproval(http, db);
+  http.post(
+    '/v1/x/admin/requests/:id/decline',
+    {
+      schema: {
+        ...adminRoute,
+        summary: 'Decline a request',
+        params: RequestPath,
+        body: Type.Object({ reason: text(1, 1000) }),
+        response: answers(EmptyAnswer, 'NOT_FOUND', 'ALREADY_DECIDED'),
+      },
+    },
+    async ({ params, body, ip }) => {
+      await db.transaction().execute(async (trx) => {
+        const request = await lockPending(trx, params.id);
+        await markDeclined(trx, request, body.reason);
+        await appendAudit(trx, {
+          ...operatorOrigin({ ip }, request.applicationId),
+          action: 'request.decline',
+          subject: `request:${request.id}`,
+          outcome: 'done',
+        });
+      });
+      return {};
+    },
+  );
+}

@@ -1,0 +1,177 @@
+import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
+import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fleetService } from '../service.ts';
+import { waitForLock } from '../wait-for-lock.ts';
+
+let platform: TestPlatform;
+let application: TestApplication;
+let api: ApiClient;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([fleetService]);
+  application = await createApplication(platform.db);
+  api = clientWithToken(platform.httpUrl, application.token);
+});
+afterAll(() => platform?.stop());
+
+const turn = (mode: 'on' | 'off', vehicleId: string) => api.post(`/v1/vehicle/privacy/${mode}`, { vehicleId });
+
+async function periodsOf(vehicleId: string) {
+  const { rows } = await sql<{ from: Date; until: Date | null }>`
+    select lower(period) as from, upper(period) as until from privacy_period
+    where vehicle_id = ${Number(vehicleId)} order by period`.execute(platform.db);
+  return rows;
+}
+
+const can = [
+  { key: 'gps_latitude', value: '48.1234' },
+  { key: 'engine_rpm', value: '2100' },
+];
+const sensors = [{ name: 'tracker', data: [{ key: 'longitude', value: '2.51515' }, ...can.slice(1)] }];
+
+/** Stores a reading that lies so many seconds from now, as ingest does, and makes it the latest. */
+async function storeReading(vehicle: { id: string; deviceId: string }, seconds: number): Promise<void> {
+  const time = sql`now() + make_interval(secs => ${seconds})`;
+  const location = JSON.stringify({ latitude: 48.1234, longitude: 2.51515, speed: 52 });
+  const lists = [JSON.stringify(can), JSON.stringify(sensors)];
+  await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, angle, altitude, speed,
+      satellites, ignition, can, sensors, device_id, received_at)
+    values (${time}, ${application.id}, ${Number(vehicle.id)}, 48.1234, 2.51515, 90, 35, 52, 9, true, ${lists[0]}::jsonb,
+      ${lists[1]}::jsonb, ${vehicle.deviceId}, now())`.execute(platform.db);
+  await sql`insert into vehicle_latest (vehicle_id, time, location, location_time, can, can_time, sensors, sensors_time,
+      parked_location, parked_at, received_at)
+    values (${Number(vehicle.id)}, ${time}, ${location}::jsonb, ${time}, ${lists[0]}::jsonb, ${time},
+      ${lists[1]}::jsonb, ${time}, ${location}::jsonb, ${time}, now())
+    on conflict (vehicle_id) do update set time = excluded.time, location_time = excluded.time, can_time = excluded.time,
+      sensors_time = excluded.time, parked_at = excluded.time`.execute(platform.db);
+}
+
+describe('/v1/vehicle/privacy', () => {
+  it('opens and closes a period at the moment of the call; saying it twice changes nothing', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const before = Date.now();
+    for (const mode of ['on', 'on', 'off', 'off', 'on'] as const) {
+      const { status, body } = await turn(mode, vehicle.id);
+      expect([status, body]).toEqual([200, { Privacy: mode === 'on' }]);
+    }
+    const periods = await periodsOf(vehicle.id);
+    expect(periods.map(({ until }) => until === null)).toEqual([false, true]);
+    const [first, second] = periods;
+    expect(Math.abs(Number(first?.from) - before)).toBeLessThan(10_000);
+    expect(Number(first?.until)).toBeGreaterThanOrEqual(Number(first?.from));
+    expect(Number(second?.from)).toBeGreaterThanOrEqual(Number(first?.until));
+    const { rows } = await sql`select action, actor, outcome from audit
+      where subject = ${`vehicle:${vehicle.id}`} order by position`.execute(platform.db);
+    expect(rows).toEqual(
+      ['on done', 'on unchanged', 'off done', 'off unchanged', 'on done'].map((line) => {
+        const [mode, outcome] = line.split(' ');
+        return { action: `privacy.${mode}`, actor: 'application', outcome };
+      }),
+    );
+  });
+
+  it('takes the positions off readings that a clock ahead has stored already, and leaves the rest', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    await storeReading(vehicle, -60);
+    await storeReading(vehicle, 200);
+    expect((await turn('on', vehicle.id)).status).toBe(200);
+    const { rows } =
+      await sql`select latitude, longitude, angle, altitude, satellites, speed, ignition, can, sensors, fleet
+      from reading where vehicle_id = ${Number(vehicle.id)} order by time`.execute(platform.db);
+    const [rpm] = can.slice(1);
+    expect(rows).toEqual([
+      expect.objectContaining({ latitude: 48.1234, longitude: 2.51515, can, sensors, fleet: null }),
+      {
+        latitude: null,
+        longitude: null,
+        angle: null,
+        altitude: null,
+        satellites: null,
+        speed: 52,
+        ignition: true,
+        can: [rpm],
+        sensors: [{ name: 'tracker', data: [rpm] }],
+        fleet: { speed: 52 },
+      },
+    ]);
+    const latest = await sql<Record<string, unknown>>`select to_jsonb(vehicle_latest) as row from vehicle_latest
+      where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
+    expect(JSON.stringify(latest.rows)).not.toMatch(/48\.1234|2\.51515/);
+    expect(latest.rows[0]?.['row']).toMatchObject({ location: null, parked_location: null, fleet: { speed: 52 } });
+    const changes = await sql`select from reading_change where ${Number(vehicle.id)} = any(vehicle_ids)`.execute(
+      platform.db,
+    );
+    expect(changes.rows).toHaveLength(1);
+  });
+
+  it('leaves the latest position of before alone', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    await storeReading(vehicle, -60);
+    await turn('on', vehicle.id);
+    const { rows } = await sql`select location from vehicle_latest
+      where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
+    expect(rows).toMatchObject([{ location: { latitude: 48.1234 } }]);
+  });
+
+  it('takes the ends off trips that end in the private time, and has them told anew', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    await storeReading(vehicle, 200);
+    await sql`insert into trip (vehicle_id, started_at, ended_at, ends_known_at, settled, inferred, distance_km,
+        first_latitude, first_longitude, last_latitude, last_longitude)
+      values (${Number(vehicle.id)}, now() - interval '1 hour', now() + interval '200 s', now() + interval '1 hour', false,
+        false, 12, 48.1, 2.1, 48.1234, 2.51515)`.execute(platform.db);
+    await sql`insert into trip_checkpoint (vehicle_id, time, state, readings)
+      values (${Number(vehicle.id)}, now() + interval '200 s', '{"at": 48.1234}', 1)`.execute(platform.db);
+    await turn('on', vehicle.id);
+    const trips = await sql`select distance_km, first_latitude, last_latitude, last_longitude from trip
+      where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
+    expect(trips.rows).toEqual([{ distance_km: 12, first_latitude: 48.1, last_latitude: null, last_longitude: null }]);
+    const left = await sql`select from trip_checkpoint where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
+    expect(left.rows).toEqual([]);
+    const touched = await sql`select from trip_touched where ${Number(vehicle.id)} = any(vehicle_ids)`.execute(
+      platform.db,
+    );
+    expect(touched.rows).toHaveLength(1);
+  });
+
+  it('waits for readings that are being stored, and its moment comes after them', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const { answer, storedAt } = await platform.db.transaction().execute(async (writer) => {
+      await shareIngestBarrier(writer);
+      const turning = turn('on', vehicle.id);
+      await waitForLock(writer);
+      const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(writer);
+      return { answer: { turning }, storedAt: rows[0]?.now ?? '' };
+    });
+    expect((await answer.turning).body).toEqual({ Privacy: true });
+    const { rows } = await sql`select lower(period) > ${storedAt}::timestamptz as later from privacy_period
+      where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
+    expect(rows).toEqual([{ later: true }]);
+  });
+
+  it('keeps periods in order when the clock is set back', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    await sql`insert into privacy_period values (${Number(vehicle.id)},
+      tstzrange(now() - interval '1 hour', now() + interval '1 hour'))`.execute(platform.db);
+    expect((await turn('on', vehicle.id)).body).toEqual({ Privacy: true });
+    const [earlier, open] = await periodsOf(vehicle.id);
+    expect([open?.from, open?.until]).toEqual([earlier?.until, null]);
+    expect((await turn('off', vehicle.id)).body).toEqual({ Privacy: false });
+    expect(await periodsOf(vehicle.id)).toEqual([earlier]);
+  });
+
+  it('answers UNKNOWN_VEHICLE for a foreign vehicle, and names vehicleId when it is missing', async () => {
+    const theirs = await createVehicle(platform.db, await createApplication(platform.db));
+    for (const mode of ['on', 'off'] as const) {
+      const { status, body } = await turn(mode, theirs.id);
+      expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
+      const missing = await api.post(`/v1/vehicle/privacy/${mode}`, {});
+      expect([missing.status, missing.body.field]).toEqual([400, 'vehicleId']);
+    }
+    expect(await periodsOf(theirs.id)).toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+import type { Caller } from '@odograph/contracts/caller';
+import { appendAudit } from '@odograph/database/audit';
+import { originOf } from '@odograph/database/audit-origin';
+import type { Database } from '@odograph/database/database';
+import type { Tables } from '@odograph/database/tables';
+import type { Http } from '@odograph/http/http';
+import { answers } from '@odograph/http/schemas';
+import type { Kysely } from 'kysely';
+import Type from 'typebox';
+import { VehicleId } from '../schemas.ts';
+import { changePrivacy, closePeriod, openPeriod } from './queries.ts';
+import { removePositions } from './remove-positions.ts';
+
+const schema = {
+  tags: ['privacy'],
+  security: [{ serviceToken: [] }],
+  body: Type.Object({ vehicleId: VehicleId }),
+  response: answers(Type.Object({ Privacy: Type.Boolean() }), 'UNKNOWN_VEHICLE'),
+};
+
+async function record(
+  db: Database,
+  request: { caller: Caller; ip: string; body: { vehicleId: string } },
+  action: 'privacy.on' | 'privacy.off',
+  changed: boolean,
+): Promise<void> {
+  const subject = `vehicle:${request.body.vehicleId}`;
+  await appendAudit(db, { ...originOf(request), action, subject, outcome: changed ? 'done' : 'unchanged' });
+}
+
+/** POST /v1/vehicle/privacy/on and /off (interface specification, "Vehicle data (fleet flavor)"). */
+export function addPrivacyRoutes(http: Http, db: Kysely<Tables>): void {
+  http.post(
+    '/v1/vehicle/privacy/on',
+    { schema: { ...schema, summary: 'Keep the positions of a vehicle private from now on' } },
+    async (request) => {
+      await changePrivacy(db, request.caller, request.body.vehicleId, async (trx, vehicleId) => {
+        const from = await openPeriod(trx, vehicleId);
+        if (from !== undefined) await removePositions(trx, vehicleId, from);
+        await record(trx, request, 'privacy.on', from !== undefined);
+      });
+      return { Privacy: true };
+    },
+  );
+
+  http.post(
+    '/v1/vehicle/privacy/off',
+    { schema: { ...schema, summary: 'Let positions of a vehicle be stored and told again' } },
+    async (request) => {
+      await changePrivacy(db, request.caller, request.body.vehicleId, async (trx, vehicleId) => {
+        await record(trx, request, 'privacy.off', await closePeriod(trx, vehicleId));
+      });
+      return { Privacy: false };
+    },
+  );
+}

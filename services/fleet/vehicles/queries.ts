@@ -1,0 +1,102 @@
+import type { Caller } from '@odograph/contracts/caller';
+import { Failure } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import { accessibleTo, findVehicle, parseVehicleId } from '@odograph/database/vehicle-access';
+import { hasPlate } from '@odograph/database/vehicle-plate';
+import { type RawBuilder, sql } from 'kysely';
+import { endLink } from '../devices/links.ts';
+
+/** Interface specification, "Fleet vehicle detail", with its names. */
+export interface VehicleDetail {
+  Id: string;
+  builder: string;
+  model: string;
+  plate: string;
+  energy: string;
+  bluetoothName: string;
+  deviceId: string;
+  deviceModel: string;
+  accessories: string[];
+}
+
+async function findDetail(db: Database, caller: Caller, which: RawBuilder<boolean>): Promise<VehicleDetail> {
+  const { rows } = await sql<VehicleDetail>`
+    select vehicle.id::text as "Id", vehicle.brand as builder, vehicle.model, vehicle.plate, vehicle.energy,
+      coalesce(device.bluetooth_name, '') as "bluetoothName", coalesce(device.id, '') as "deviceId",
+      coalesce(device.model_id, '') as "deviceModel", vehicle.accessories
+    from vehicle
+    left join device_link on device_link.vehicle_id = vehicle.id and device_link.period @> now()
+    left join device on device.id = device_link.device_id
+    where ${accessibleTo(caller)} and ${which}`.execute(db);
+  if (!rows[0]) throw new Failure('UNKNOWN_VEHICLE');
+  return rows[0];
+}
+
+/** @throws Failure UNKNOWN_VEHICLE */
+export async function findDetailById(db: Database, caller: Caller, id: string): Promise<VehicleDetail> {
+  return findDetail(db, caller, sql<boolean>`vehicle.id = ${parseVehicleId(id) ?? null}`);
+}
+
+/** The vehicle with this plate, however it is written. @throws Failure UNKNOWN_VEHICLE */
+export async function findDetailByPlate(db: Database, caller: Caller, plate: string): Promise<VehicleDetail> {
+  return findDetail(db, caller, hasPlate(plate));
+}
+
+/**
+ * Archives a vehicle, or makes it active again.
+ * @returns whether it was not so already
+ * @throws Failure UNKNOWN_VEHICLE
+ */
+export async function setArchived(db: Database, caller: Caller, id: string, archived: boolean): Promise<boolean> {
+  const { rows } = await sql<{ changed: boolean }>`
+    with found as (
+      select id, archived_at is not null as before from vehicle
+      where id = ${parseVehicleId(id) ?? null} and ${accessibleTo(caller)} for no key update)
+    update vehicle set archived_at = case when ${archived} then coalesce(vehicle.archived_at, now()) end
+    from found where vehicle.id = found.id
+    returning found.before <> ${archived} as changed`.execute(db);
+  const [row] = rows;
+  if (!row) throw new Failure('UNKNOWN_VEHICLE');
+  return row.changed;
+}
+
+/**
+ * Takes a vehicle out of every answer, frees its device and its plate, and leaves word that its data is to be purged; run
+ * it in changeLinks, so that no reading is stored for it later.
+ * @throws Failure UNKNOWN_VEHICLE
+ */
+export async function deleteVehicle(db: Database, caller: Caller, id: string): Promise<void> {
+  const { id: vehicleId } = await findVehicle(db, caller, id);
+  const { numUpdatedRows } = await db
+    .updateTable('vehicle')
+    .set({ deleted_at: sql<Date>`clock_timestamp()` })
+    .where('id', '=', vehicleId)
+    .where(accessibleTo(caller))
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) throw new Failure('UNKNOWN_VEHICLE');
+  const link = await db
+    .selectFrom('device_link')
+    .select('device_id')
+    .where('vehicle_id', '=', vehicleId)
+    .where(sql<boolean>`upper_inf(period)`)
+    .executeTakeFirst();
+  if (link) await endLink(db, link.device_id, vehicleId);
+  await db
+    .insertInto('vehicle_purge')
+    .values({ vehicle_id: vehicleId, application_id: caller.applicationId })
+    .execute();
+}
+
+/** Keeps a request for a vehicle until the operator decides. @returns its id */
+export async function insertRequest(
+  db: Database,
+  { applicationId, userId }: Caller,
+  { plate, request }: { plate: string; request: string },
+): Promise<string> {
+  const { id } = await db
+    .insertInto('vehicle_request')
+    .values({ application_id: applicationId, user_id: userId ?? null, plate, request })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}

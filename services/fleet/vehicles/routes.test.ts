@@ -1,0 +1,229 @@
+import { randomUUID } from 'node:crypto';
+import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import {
+  createApplication,
+  createDevice,
+  createToken,
+  createVehicle,
+  type TestApplication,
+} from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { fleetService } from '../service.ts';
+
+let platform: TestPlatform;
+let application: TestApplication;
+let api: ApiClient;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([fleetService]);
+  application = await createApplication(platform.db);
+  api = clientWithToken(platform.httpUrl, application.token);
+});
+afterAll(() => platform?.stop());
+
+const newPlate = () => `T${randomUUID().slice(0, 8).toUpperCase()}`;
+
+async function setVehicle(id: string, values: Record<string, unknown>): Promise<void> {
+  await platform.db.updateTable('vehicle').set(values).where('id', '=', Number(id)).execute();
+}
+
+async function auditOf(subject: string) {
+  const { rows } = await sql<{ action: string; actor: string; address: string; outcome: string }>`
+    select action, actor, address, outcome from audit where subject = ${subject} order by position`.execute(
+    platform.db,
+  );
+  return rows;
+}
+
+async function createUser(...vehicleIds: string[]): Promise<{ id: string; client: ApiClient }> {
+  const { id } = await platform.db
+    .insertInto('user_account')
+    .values({ application_id: application.id, username: randomUUID(), password_hash: '-' })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  for (const vehicleId of vehicleIds) {
+    await platform.db
+      .insertInto('vehicle_grant')
+      .values({ user_id: id, vehicle_id: Number(vehicleId) })
+      .execute();
+  }
+  return { id, client: clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, id)) };
+}
+
+describe('GET /v1/vehicle', () => {
+  it('answers the fleet vehicle detail by id, by path and by plate however it is written', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const plate = newPlate();
+    const written = `${plate.slice(0, 2)}-${plate.slice(2)}`;
+    await setVehicle(vehicle.id, { plate: written, energy: 'EL', accessories: ['CARDHOLDER'] });
+    await sql`update device set bluetooth_name = 'BT-1' where id = ${vehicle.deviceId}`.execute(platform.db);
+    const expected = {
+      Id: vehicle.id,
+      builder: 'Renault',
+      model: 'Zoe',
+      plate: written,
+      energy: 'EL',
+      bluetoothName: 'BT-1',
+      deviceId: vehicle.deviceId,
+      deviceModel: 'generic',
+      accessories: ['CARDHOLDER'],
+    };
+    for (const path of [
+      `/v1/vehicle?id=${vehicle.id}`,
+      `/v1/vehicle/${vehicle.id}`,
+      `/v1/vehicle?plate=${written}`,
+      `/v1/vehicle?plate=${encodeURIComponent(` ${plate.toLowerCase()}.`)}`,
+    ]) {
+      const { status, body } = await api.get(path);
+      expect([path, status, body]).toEqual([path, 200, expected]);
+    }
+  });
+
+  it('answers empty texts for a vehicle without device', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    expect((await api.delete('/v1/device', { deviceId: vehicle.deviceId })).status).toBe(200);
+    const { body } = await api.get(`/v1/vehicle/${vehicle.id}`);
+    expect(body).toMatchObject({ deviceId: '', deviceModel: '', bluetoothName: '', accessories: [] });
+  });
+
+  it.each([
+    ['', 'id'],
+    ['?id=1000000001&plate=x', 'plate'],
+    ['?id=1000000001&id=1000000002', 'id'],
+    ['?plate=', 'plate'],
+    ['?plate=%00', 'plate'],
+  ])('needs exactly one of id and plate: %s', async (query, field) => {
+    const { status, body } = await api.get(`/v1/vehicle${query}`);
+    expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
+  });
+
+  it('answers UNKNOWN_VEHICLE for a missing, foreign or hidden one alike', async () => {
+    const own = await createVehicle(platform.db, application);
+    const foreign = await createVehicle(platform.db, await createApplication(platform.db));
+    const { client } = await createUser();
+    const plateOf = async (id: string) =>
+      (await platform.db.selectFrom('vehicle').select('plate').where('id', '=', Number(id)).executeTakeFirstOrThrow())
+        .plate;
+    for (const [by, query] of [
+      [api, `?id=${foreign.id}`],
+      [api, `?plate=${await plateOf(foreign.id)}`],
+      [api, '?id=x'],
+      [api, '?plate=nowhere'],
+      [client, `?id=${own.id}`],
+      [client, `?plate=${await plateOf(own.id)}`],
+    ] as const) {
+      const { status, body } = await by.get(`/v1/vehicle${query}`);
+      expect([query, status, body]).toEqual([query, 404, { error: 'UNKNOWN_VEHICLE', message: 'no such vehicle' }]);
+    }
+  });
+});
+
+describe('PUT /v1/vehicle', () => {
+  it('archives and reactivates, answers archived as text, and says so in the audit', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const put = async (archived: unknown) => {
+      const { status, body } = await api.put('/v1/vehicle', { id: vehicle.id, archived });
+      expect([status, body]).toEqual([200, { id: vehicle.id, archived: String(archived) }]);
+    };
+    await put(true);
+    await put('true');
+    expect((await api.get(`/v1/vehicle/${vehicle.id}`)).status).toBe(200);
+    const device = await createDevice(platform.db, { applicationId: application.id });
+    await api.delete('/v1/device', { deviceId: vehicle.deviceId });
+    const link = () => api.post('/v1/device', { vehicleId: vehicle.id, deviceId: device.deviceId });
+    expect((await link()).body.error).toBe('VEHICLE_NOT_AVAILABLE');
+    await put(false);
+    expect((await link()).status).toBe(200);
+    const who = { actor: 'application', address: '127.0.0.1' };
+    expect(await auditOf(`vehicle:${vehicle.id}`)).toEqual([
+      { action: 'vehicle.archive', ...who, outcome: 'done' },
+      { action: 'vehicle.archive', ...who, outcome: 'unchanged' },
+      { action: 'vehicle.reactivate', ...who, outcome: 'done' },
+    ]);
+  });
+
+  it.each([
+    ['archived', {}],
+    ['archived', { archived: 'yes' }],
+    ['archived', { archived: null }],
+    ['archived', { archived: 1 }],
+    ['archived', { archived: [true] }],
+    ['id', { id: '', archived: true }],
+  ])('names %s in %j', async (field, parameters) => {
+    const { status, body } = await api.put('/v1/vehicle', { id: '1000000001', ...parameters });
+    expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
+  });
+});
+
+describe('DELETE /v1/vehicle', () => {
+  it('makes a vehicle unknown at once, frees its plate and its device, and leaves word for the purge', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const plate = newPlate();
+    await setVehicle(vehicle.id, { plate });
+    const { client, id: userId } = await createUser(vehicle.id);
+    const { status, body } = await client.delete('/v1/vehicle', { id: vehicle.id });
+    expect([status, body]).toEqual([200, {}]);
+    for (const answer of [
+      await api.get(`/v1/vehicle/${vehicle.id}`),
+      await api.get(`/v1/vehicle?plate=${plate}`),
+      await api.put('/v1/vehicle', { id: vehicle.id, archived: true }),
+      await api.delete('/v1/vehicle', { id: vehicle.id }),
+      await api.post('/v1/vehicle/privacy/on', { vehicleId: vehicle.id }),
+      await api.post(`/v1/vehicle/${vehicle.id}/stolen?state=true`),
+    ]) {
+      expect([answer.status, answer.body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
+    }
+    const again = await platform.db
+      .insertInto('vehicle')
+      .values({ application_id: application.id, plate })
+      .returning('id')
+      .executeTakeFirstOrThrow();
+    expect((await api.get(`/v1/vehicle?plate=${plate}`)).body.Id).toBe(String(again.id));
+    expect((await api.post('/v1/device', { vehicleId: String(again.id), deviceId: vehicle.deviceId })).status).toBe(
+      200,
+    );
+    const purge = await platform.db
+      .selectFrom('vehicle_purge')
+      .selectAll()
+      .where('vehicle_id', '=', Number(vehicle.id))
+      .executeTakeFirstOrThrow();
+    expect(purge).toMatchObject({ application_id: application.id, verified_at: null });
+    expect(await auditOf(`vehicle:${vehicle.id}`)).toEqual([
+      { action: 'vehicle.delete', actor: `user:${userId}`, address: '127.0.0.1', outcome: 'done' },
+    ]);
+  });
+
+  it('lets one of many deletions at the same moment pass', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const answers = await Promise.all([1, 2, 3, 4].map(() => api.delete('/v1/vehicle', { id: vehicle.id })));
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 404, 404, 404]);
+  });
+});
+
+describe('POST /v1/vehicle', () => {
+  it('keeps the request for the operator', async () => {
+    const plate = newPlate();
+    const { status, body } = await api.post('/v1/vehicle', { plate, request: 'OBD, please' });
+    expect([status, Object.keys(body)]).toEqual([200, ['request_id']]);
+    const row = await platform.db
+      .selectFrom('vehicle_request')
+      .selectAll()
+      .where('id', '=', body.request_id)
+      .executeTakeFirstOrThrow();
+    expect(row).toMatchObject({ plate, request: 'OBD, please', state: 'pending', application_id: application.id });
+    expect(await auditOf(`request:${body.request_id}`)).toMatchObject([{ action: 'request.create' }]);
+  });
+
+  it.each([
+    ['plate', {}],
+    ['plate', { plate: '--' }],
+    ['plate', { plate: 'A'.repeat(33) }],
+    ['request', { plate: 'AB', request: 'a\0b' }],
+    ['request', { plate: 'AB', request: { wanted: 'CAN' } }],
+  ])('names %s in %j', async (field, parameters) => {
+    const { status, body } = await api.post('/v1/vehicle', parameters);
+    expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
+  });
+});

@@ -1,0 +1,147 @@
+import { invalidParameter } from '@odograph/contracts/failures';
+import { appendAudit } from '@odograph/database/audit';
+import { originOf } from '@odograph/database/audit-origin';
+import type { Database } from '@odograph/database/database';
+import type { Tables } from '@odograph/database/tables';
+import type { Http } from '@odograph/http/http';
+import { answers, EmptyAnswer } from '@odograph/http/schemas';
+import type { Kysely } from 'kysely';
+import Type from 'typebox';
+import { Plate } from '../admin/vehicles/schemas.ts';
+import { changeLinks } from '../devices/links.ts';
+import { Flag, isTrue, text, VehicleId } from '../schemas.ts';
+import { deleteVehicle, findDetailById, findDetailByPlate, insertRequest, setArchived } from './queries.ts';
+
+const longestRequest = 10_000;
+
+const VehicleDetail = Type.Object({
+  Id: Type.String(),
+  builder: Type.String(),
+  model: Type.String(),
+  plate: Type.String(),
+  energy: Type.String(),
+  bluetoothName: Type.String(),
+  deviceId: Type.String(),
+  deviceModel: Type.String(),
+  accessories: Type.Array(Type.String()),
+});
+const common = { tags: ['vehicles and devices'], security: [{ serviceToken: [] }] };
+
+function addRequestRoute(http: Http, db: Kysely<Tables>): void {
+  http.post(
+    '/v1/vehicle',
+    {
+      schema: {
+        ...common,
+        summary: 'Ask for a vehicle to be added; the operator decides',
+        body: Type.Object({
+          plate: Plate,
+          request: Type.Unsafe<string>({
+            ...text(0, longestRequest),
+            default: '',
+            description: 'what is wanted, such as the type of device',
+          }),
+        }),
+        response: answers(Type.Object({ request_id: Type.String() })),
+      },
+    },
+    async (request) => {
+      const { caller, body } = request;
+      return db.transaction().execute(async (trx) => {
+        const id = await insertRequest(trx, caller, body);
+        const subject = `request:${id}`;
+        await appendAudit(trx, { ...originOf(request), action: 'request.create', subject, outcome: 'done' });
+        return { request_id: id };
+      });
+    },
+  );
+}
+
+function addLookUpRoutes(http: Http, db: Database): void {
+  http.get(
+    '/v1/vehicle',
+    {
+      schema: {
+        ...common,
+        summary: 'One vehicle by its id or its plate',
+        querystring: Type.Object({ id: Type.Optional(VehicleId), plate: Type.Optional(text(1, 256)) }),
+        response: answers(VehicleDetail, 'UNKNOWN_VEHICLE'),
+      },
+    },
+    async ({ caller, query: { id, plate } }) => {
+      if (id !== undefined && plate !== undefined) throw invalidParameter('plate', 'and id cannot both be given');
+      if (id !== undefined) return findDetailById(db, caller, id);
+      if (plate !== undefined) return findDetailByPlate(db, caller, plate);
+      throw invalidParameter('id', 'or plate is missing');
+    },
+  );
+
+  http.get(
+    '/v1/vehicle/:id',
+    {
+      schema: {
+        ...common,
+        summary: 'One vehicle',
+        params: Type.Object({ id: VehicleId }),
+        response: answers(VehicleDetail, 'UNKNOWN_VEHICLE'),
+      },
+    },
+    async ({ caller, params }) => findDetailById(db, caller, params.id),
+  );
+}
+
+function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
+  http.put(
+    '/v1/vehicle',
+    {
+      schema: {
+        ...common,
+        summary: 'Archive a vehicle, or make it active again',
+        body: Type.Object({ id: VehicleId, archived: Flag }),
+        response: answers(Type.Object({ id: Type.String(), archived: Type.String() }), 'UNKNOWN_VEHICLE'),
+      },
+    },
+    async (request) => {
+      const { caller, body } = request;
+      const archived = isTrue(body.archived);
+      await db.transaction().execute(async (trx) => {
+        const changed = await setArchived(trx, caller, body.id, archived);
+        await appendAudit(trx, {
+          ...originOf(request),
+          action: archived ? 'vehicle.archive' : 'vehicle.reactivate',
+          subject: `vehicle:${body.id}`,
+          outcome: changed ? 'done' : 'unchanged',
+        });
+      });
+      return { id: body.id, archived: String(archived) };
+    },
+  );
+
+  http.delete(
+    '/v1/vehicle',
+    {
+      schema: {
+        ...common,
+        summary: 'Delete a vehicle; its data is purged in the background',
+        body: Type.Object({ id: VehicleId }),
+        response: answers(EmptyAnswer, 'UNKNOWN_VEHICLE'),
+      },
+    },
+    async (request) => {
+      const { caller, body } = request;
+      await changeLinks(db, async (trx) => {
+        await deleteVehicle(trx, caller, body.id);
+        const subject = `vehicle:${body.id}`;
+        await appendAudit(trx, { ...originOf(request), action: 'vehicle.delete', subject, outcome: 'done' });
+      });
+      return {};
+    },
+  );
+}
+
+/** POST, GET, PUT and DELETE /v1/vehicle (interface specification, "Vehicles and devices"). */
+export function addFleetVehicleRoutes(http: Http, db: Kysely<Tables>): void {
+  addRequestRoute(http, db);
+  addLookUpRoutes(http, db);
+  addChangeRoutes(http, db);
+}
