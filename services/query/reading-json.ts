@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely';
+import { latestLists, privacyIsOn } from './privacy.ts';
 
 /**
  * The groups of a reading as JSON text that PostgreSQL concatenates itself: less than half the time of
@@ -73,7 +74,7 @@ function location(latitude: string, longitude: string, value: FieldValue): strin
 const timestamp = (table: string): string =>
   concat([`',"timestamp":'`, `trim_scale(extract(epoch from ${table}.time))`]);
 
-const list = (table: string, name: string): string => concat([`',"${name}":'`, `coalesce(${table}.${name}, '[]')`]);
+const list = (name: string, value: string): string => concat([`',"${name}":'`, `coalesce(${value}, '[]')`]);
 
 const ofReading = ofColumn('reading');
 const reading = {
@@ -81,20 +82,20 @@ const reading = {
   location: location('reading.latitude', 'reading.longitude', ofReading),
   status: group('status', statusFields, ofReading),
   electric: group('electric', electricFields, ofReading),
-  can: list('reading', 'can'),
-  sensors: list('reading', 'sensors'),
+  can: list('can', 'reading.can'),
+  sensors: list('sensors', 'reading.sensors'),
 };
 const latest = {
   timestamp: timestamp('vehicle_latest'),
-  location: location(
+  location: `case when not ${privacyIsOn} then ${location(
     "(vehicle_latest.location->'latitude')",
     "(vehicle_latest.location->'longitude')",
     ofGroup('location'),
-  ),
+  )} end`,
   status: group('status', statusFields, ofGroup('status')),
   electric: group('electric', electricFields, ofGroup('electric')),
-  can: list('vehicle_latest', 'can'),
-  sensors: list('vehicle_latest', 'sensors'),
+  can: list('can', latestLists.can),
+  sensors: list('sensors', latestLists.sensors),
   state: group('state', stateFlags, ofColumn('vehicle')),
 };
 
@@ -128,19 +129,27 @@ export const customCanMembers = fragment(
   reading.sensors,
 );
 
-/** All members of the latest state of a vehicle, by answer; need the tables vehicle and vehicle_latest. */
+/** What follows the vehicle in an element of the feed of stored readings; needs the table reading. */
+export const changeMembers = fragment(
+  reading.timestamp,
+  reading.location,
+  reading.can,
+  reading.status,
+  reading.electric,
+  reading.sensors,
+);
+
+const latestReading = [vehicle, latest.timestamp, latest.location, latest.status, latest.electric, latest.sensors];
+
+/**
+ * All members of the latest state of a vehicle, by answer; need the tables vehicle and vehicle_latest. While the positions
+ * of a vehicle are private its location is left out.
+ */
 export const latestMembers = {
   brief: fragment(vehicle, latest.timestamp, latest.location, latest.status),
   customCan: fragment(vehicle, latest.timestamp, latest.location, latest.can, latest.status, latest.sensors),
-  full: fragment(
-    vehicle,
-    latest.timestamp,
-    latest.location,
-    latest.status,
-    latest.electric,
-    latest.sensors,
-    latest.state,
-  ),
+  full: fragment(...latestReading, latest.state),
+  stateless: fragment(...latestReading),
 } as const;
 
 /** The fleet vehicle record; needs the tables vehicle and device, the latter outer joined. */

@@ -9,6 +9,7 @@ export interface StoredReading {
   longitude?: number;
   angle?: number;
   altitude?: number;
+  speed?: number;
   ignition?: boolean;
   mileage?: number;
   soc?: number;
@@ -19,9 +20,9 @@ export interface StoredReading {
 
 export async function storeReadings(db: Database, applicationId: number, readings: StoredReading[]): Promise<void> {
   const rows = JSON.stringify(readings);
-  await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, angle, altitude, ignition, mileage,
+  await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, angle, altitude, speed, ignition, mileage,
       soc, max_energy, can, sensors, device_id, received_at)
-    select time, ${applicationId}, vehicle_id, latitude, longitude, angle, altitude, ignition, mileage,
+    select time, ${applicationId}, vehicle_id, latitude, longitude, angle, altitude, speed, ignition, mileage,
       soc, max_energy, can, sensors, 'test', now()
     from jsonb_populate_recordset(null::reading, ${rows}::jsonb)`.execute(db);
 }
@@ -41,16 +42,29 @@ export async function storeSeries(
     from generate_series(0, ${count} - 1) as n`.execute(db);
 }
 
-/** The latest state of a vehicle, as ingest keeps it. */
+const latestGroups = ['location', 'status', 'electric', 'can', 'sensors', 'fleet', 'alarms'] as const;
+
+/** The latest state of a vehicle, as ingest keeps it; all groups were reported at one time. */
 export async function storeLatest(
   db: Database,
   vehicleId: string,
   time: string,
-  groups: Partial<Record<'location' | 'status' | 'electric' | 'can' | 'sensors', unknown>>,
+  groups: Partial<Record<(typeof latestGroups)[number], unknown>>,
 ): Promise<void> {
-  await sql`insert into vehicle_latest (vehicle_id, time, location, status, electric, can, sensors, received_at)
-    select ${vehicleId}::integer, ${time}, location, status, electric, can, sensors, now()
+  const names = latestGroups.filter((name) => groups[name] !== undefined);
+  const own = sql.raw(names.map((name) => `, ${name}, ${name}_time`).join(''));
+  const values = sql.join(
+    names.map((name) => sql`, ${sql.ref(name)}, ${time}::timestamptz`),
+    sql``,
+  );
+  await sql`insert into vehicle_latest (vehicle_id, time, received_at ${own})
+    select ${vehicleId}::integer, ${time}, now() ${names.length === 0 ? sql`` : values}
     from jsonb_populate_record(null::vehicle_latest, ${JSON.stringify(groups)}::jsonb)`.execute(db);
+}
+
+/** Location privacy of a vehicle, on from a moment. */
+export async function turnPrivacyOn(db: Database, vehicleId: string, from = 'now'): Promise<void> {
+  await sql`insert into privacy_period values (${vehicleId}::integer, tstzrange(${from}, null))`.execute(db);
 }
 
 /** Many vehicles at once, each with a device of its own; gives their ids in order. */

@@ -46,7 +46,7 @@ const Sensor = exactly({
   name: text('sensor name'),
   data: Type.Array(CanDatum, { description: 'keys temperature (degrees C) and humidity (%)' }),
 });
-const State = exactly({
+export const DynamicState = exactly({
   towing: truth('is in towed state'),
   accident: truth('has been in an accident'),
   maintenance: truth('is being serviced'),
@@ -54,6 +54,7 @@ const State = exactly({
   stolen: truth('is reported stolen'),
   unavailable: truth('is unavailable'),
 });
+export type DynamicState = Static<typeof DynamicState>;
 
 const brief = {
   vehicle: Vehicle,
@@ -90,9 +91,22 @@ export const CombinedVehicle = exactly({
   location: Type.Optional(Location),
   status: Type.Optional(Status),
 });
-export const VehicleStatus = exactly({ ...brief, electric: Electric, ...sensors, state: State });
+export const VehicleStatus = exactly({ ...brief, electric: Electric, ...sensors, state: DynamicState });
+export const StoredReading = exactly({
+  ...brief,
+  can: Type.Array(CanDatum),
+  electric: Electric,
+  ...sensors,
+});
 export const CustomCanReading = exactly({ ...brief, can: Type.Array(CanDatum), ...sensors });
 export const HistoryReading = exactly({ ...brief, electric: Electric, ...sensors });
+
+/** Which of the two shapes is answered. */
+export const view = Type.Optional(
+  Type.Union([Type.Literal('dynamic'), Type.Literal('fleet')], {
+    description: 'one shape alone; without it the shape that the application has set, else both at once',
+  }),
+);
 
 /** The path of a route about one vehicle. */
 export const VehicleParameters = Type.Object({ id: Type.String({ description: 'vehicle identifier' }) });

@@ -5,6 +5,7 @@ import { answerFailure } from '@odograph/http/failure-answer';
 import type { Http } from '@odograph/http/http';
 import type { Service } from '@odograph/runtime/service';
 import { addCustomCanRoutes } from './customcan/routes.ts';
+import { addFleetStatusRoutes } from './fleet-status/routes.ts';
 import { addHistoryRoutes } from './history/routes.ts';
 import { addLatestRoutes } from './latest/routes.ts';
 import { recognizeOverload } from './overload.ts';
@@ -34,6 +35,7 @@ export const queryService: Service<Http> = {
         requireToken((tokenSha256) => findCaller(db, tokenSha256)),
       );
       addLatestRoutes(routes, db);
+      addFleetStatusRoutes(routes, db);
       addHistoryRoutes(routes, db);
       addCustomCanRoutes(routes, db);
     });

@@ -1,7 +1,6 @@
 import type { Caller } from '@odograph/contracts/caller';
-import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
-import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
+import { accessibleTo } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
 import { fleetMembers, latestMembers } from '../reading-json.ts';
 import type { ConfiguredView, View } from './rules.ts';
@@ -30,18 +29,6 @@ export const listVehicles: Readonly<Record<View, (caller: Caller, filter: RawBui
 export function listStatus(caller: Caller): JsonRows {
   return sql`select concat('{', ${latestMembers.full}, '}') as json from vehicle ${withData}
     where ${accessibleTo(caller)} order by vehicle.id`;
-}
-
-/**
- * The latest status of one vehicle, as JSON text.
- * @throws Failure UNKNOWN_VEHICLE; NO_DATA when it never reported
- */
-export async function findStatus(db: Database, caller: Caller, vehicleId: string): Promise<string> {
-  const { id } = await findVehicle(db, caller, vehicleId);
-  const { rows } = await sql<{ json: string }>`select concat('{', ${latestMembers.full}, '}') as json
-    from vehicle ${withData} where vehicle.id = ${id}`.execute(db);
-  if (!rows[0]) throw new Failure('NO_DATA');
-  return rows[0].json;
 }
 
 /** The shape that the application has chosen for itself, if it has. */

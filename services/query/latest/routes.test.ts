@@ -11,7 +11,7 @@ import { sql } from 'kysely';
 import Type from 'typebox';
 import Value from 'typebox/value';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createUser, storeLatest } from '../readings.fixture.ts';
+import { createUser, storeLatest, turnPrivacyOn } from '../readings.fixture.ts';
 import { CombinedVehicle, DynamicVehicle, FleetVehicle, VehicleStatus } from '../schemas.ts';
 import { queryService } from '../service.ts';
 
@@ -127,15 +127,57 @@ describe('the latest status', () => {
 
   it('leaves the location out when it is unknown, and fills in what was never reported', async () => {
     await storeLatest(platform.db, silent.id, '2025-11-21T08:00:00Z', {});
-    const { body } = await client.get(`/v1/vehicle/${silent.id}/status`);
+    const { body } = await client.get(`/v1/vehicle/${silent.id}/status?view=dynamic`);
     expect(Value.Check(VehicleStatus, body)).toBe(true);
     expect(body).not.toHaveProperty('location');
     expect(body.status).toEqual({ ignition: false, movement: false, mileage: 0, autonomy: 0 });
   });
 
   it('of a vehicle that never reported is NO_DATA', async () => {
-    const { status, body } = await client.get(`/v1/vehicle/${silent.id}/status`);
+    const { status, body } = await client.get(`/v1/vehicle/${silent.id}/status?view=dynamic`);
     expect([status, body.error]).toEqual([404, 'NO_DATA']);
+  });
+});
+
+describe('while privacy is on', () => {
+  const can = [
+    { key: 'gps_latitude', value: '48.8566' },
+    { key: 'engine_rpm', value: '2100' },
+  ];
+  const everywhere = () => [
+    '/v1/vehicles',
+    '/v1/vehicles?view=dynamic',
+    '/v1/vehicles/status',
+    '/v1/vehicles/customcan',
+    ...['status', 'status?view=dynamic', 'customcan'].map((rest) => `/v1/vehicle/${driving.id}/${rest}`),
+  ];
+
+  it('no live answer tells a position, not even as CAN data; afterwards the last known one is told again', async () => {
+    const stored = { can: JSON.stringify(can), sensors: JSON.stringify([{ name: 'cargo', data: can }]) };
+    await sql`update vehicle_latest set can = ${stored.can}::jsonb, sensors = ${stored.sensors}::jsonb
+      where vehicle_id = ${Number(driving.id)}`.execute(platform.db);
+    const before = await Promise.all(everywhere().map((path) => client.get(path)));
+    for (const { body } of before) expect(JSON.stringify(body)).toContain('"latitude":48.8566');
+
+    await turnPrivacyOn(platform.db, driving.id);
+    for (const path of everywhere()) {
+      const { status, body } = await client.get(path);
+      expect(status, path).toBe(200);
+      expect(JSON.stringify(body), path).not.toMatch(/"location"|48\.8566/);
+    }
+    const { body } = await client.get(`/v1/vehicle/${driving.id}/customcan`);
+    expect(body.can).toEqual([{ key: 'engine_rpm', value: '2100' }]);
+    expect(body.sensors).toEqual([{ name: 'cargo', data: [{ key: 'engine_rpm', value: '2100' }] }]);
+
+    await sql`update privacy_period set period = tstzrange(lower(period), now())
+      where vehicle_id = ${Number(driving.id)}`.execute(platform.db);
+    const after = await Promise.all(everywhere().map((path) => client.get(path)));
+    expect(after.map(({ body: answer }) => answer)).toEqual(before.map(({ body: answer }) => answer));
+  });
+
+  it('other vehicles keep their positions', async () => {
+    await turnPrivacyOn(platform.db, silent.id);
+    expect((await client.get('/v1/vehicles/status')).body).toEqual([statusOf(driving)]);
   });
 });
 

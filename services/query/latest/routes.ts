@@ -5,19 +5,15 @@ import { answers } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { listFrame, streamJson } from '../json-stream.ts';
-import { CombinedVehicle, DynamicVehicle, FleetVehicle, VehicleParameters, VehicleStatus } from '../schemas.ts';
+import { CombinedVehicle, DynamicVehicle, FleetVehicle, VehicleStatus, view } from '../schemas.ts';
 import { withSnapshot } from '../snapshot.ts';
-import { findConfiguredView, findStatus, listStatus, listVehicles } from './queries.ts';
+import { findConfiguredView, listStatus, listVehicles } from './queries.ts';
 import { chooseView } from './rules.ts';
 import { isLookedFor, SearchQuery } from './search.ts';
 
 const Vehicles = Type.Union([Type.Array(CombinedVehicle), Type.Array(DynamicVehicle), Type.Array(FleetVehicle)]);
 const ViewQuery = Type.Object({
-  view: Type.Optional(
-    Type.Union([Type.Literal('dynamic'), Type.Literal('fleet')], {
-      description: 'one shape alone; without it the shape that the application has set, else both at once',
-    }),
-  ),
+  view,
   ...SearchQuery.properties,
 });
 
@@ -58,18 +54,5 @@ export function addLatestRoutes(http: Http, db: Kysely<Tables>): void {
       );
       return sendJson(reply, body);
     },
-  );
-
-  http.get(
-    '/v1/vehicle/:id/status',
-    {
-      schema: {
-        tags: ['latest'],
-        summary: 'Latest status of one vehicle',
-        params: VehicleParameters,
-        response: answers(VehicleStatus, 'UNKNOWN_VEHICLE', 'NO_DATA'),
-      },
-    },
-    async ({ caller, params }, reply) => sendJson(reply, await findStatus(db, caller, params.id)),
   );
 }
