@@ -37,6 +37,8 @@ create table trip_checkpoint (
   vehicle_id integer not null references vehicle on delete cascade,
   time timestamptz not null,
   state jsonb not null,
+  -- since the checkpoint before
+  readings integer not null,
   primary key (vehicle_id, time)
 );
 

@@ -31,6 +31,8 @@ export interface QueueJobs {
   uploads: UploadBatch;
   acknowledgements: QueuedAcknowledgement;
   maintenance: { task: MaintenanceTask };
+  /** A turn at bringing trips up to date; what is to be done is in the database. */
+  trips: Record<string, never>;
 }
 export type QueueName = keyof QueueJobs;
-export const queueNames = ['uploads', 'acknowledgements', 'maintenance'] as const satisfies readonly QueueName[];
+export const queueNames = ['uploads', 'acknowledgements', 'maintenance', 'trips'] as const satisfies readonly QueueName[];

@@ -28,6 +28,7 @@ export const consoleService: Service<Http> = {
       uploads: openConsoleQueue(host, 'uploads'),
       acknowledgements: openConsoleQueue(host, 'acknowledgements'),
       maintenance: openConsoleQueue(host, 'maintenance'),
+      trips: openConsoleQueue(host, 'trips'),
     } satisfies Record<(typeof queueNames)[number], unknown>;
     const startPage = await readFile(new URL('./start-page.html', import.meta.url), 'utf8');
 

@@ -5,6 +5,7 @@ import { openSealer } from '@odograph/runtime/sealing';
 import type { Service } from '@odograph/runtime/service';
 import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createIngestMetrics } from './metrics.ts';
+import { scheduleTrips } from './trips/schedule.ts';
 import { createUploadProcessor } from './upload/ingest-upload.ts';
 
 /** Takes uploads from the queue into the database, and keeps the database's policies. */
@@ -13,12 +14,13 @@ export const ingestService: Service<Http> = {
   async start(host) {
     const { config, logger } = host;
     const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
-    const db = openDatabase({ url: config.DATABASE_URL, name: 'ingest', size: config.INGEST_CONCURRENCY + 1 });
+    const db = openDatabase({ url: config.DATABASE_URL, name: 'ingest', size: config.INGEST_CONCURRENCY + 2 });
     host.onStop('ingest database', () => db.destroy());
     const queue = openQueue('uploads', connection);
     host.onStop('uploads queue', () => queue.close());
     const metrics = createIngestMetrics(host.metrics, () => queue.getJobCountByTypes('waiting', 'active', 'delayed'));
     await scheduleMaintenance(db, host);
+    await scheduleTrips(db, host);
     const worker = openWorker({
       ...connection,
       name: 'uploads',

@@ -9,6 +9,7 @@ const describeData: { [Name in QueueName]: (data: QueueJobs[Name]) => object } =
   uploads: ({ uploads, devices, bytes }) => ({ uploads: uploads.length, devices, bytes }),
   acknowledgements: ({ deviceId }) => ({ deviceId }),
   maintenance: ({ task }) => ({ task }),
+  trips: () => ({}),
 };
 
 /** A list of what is shown and not of what is hidden: error messages and return values may quote a payload. */

@@ -3,6 +3,7 @@ import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isDataFault } from '@odograph/database/postgres-failure';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { quarantineUploads, resolveQuarantined } from '../quarantine/queries.ts';
+import { markTouched } from '../trips/touched.ts';
 import type { UploadInProgress } from './decode-batch.ts';
 import { latestStates } from './latest-state.ts';
 import { findLinks } from './links.ts';
@@ -32,6 +33,7 @@ async function storeInOneTransaction(
     const readings = mergeReadings(protectReadings(placed));
     await writeReadings(transaction, readings);
     await writeStates(transaction, readings, await writeLatest(transaction, latestStates(readings)));
+    await markTouched(transaction, readings);
     const faulty = finished.filter(({ faults }) => faults.length > 0);
     await quarantineUploads(transaction, sealer, faulty);
     await resolveQuarantined(transaction, finished);

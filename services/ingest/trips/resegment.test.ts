@@ -1,0 +1,250 @@
+import { randomUUID } from 'node:crypto';
+import { openDatabase } from '@odograph/database/database';
+import { openQueue } from '@odograph/queue/queues';
+import { createLogger } from '@odograph/runtime/logger';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { ingestService } from '../service.ts';
+import { Drive } from './drive.fixture.ts';
+import { randomReadings } from './random-drive.fixture.ts';
+import { workOffTrips } from './schedule.ts';
+import { segmentTrips } from './segmentation/segment-trips.ts';
+import type { TripReading } from './segmentation/trip-reading.ts';
+import { markTouched } from './touched.ts';
+
+const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
+let application: TestApplication;
+
+beforeAll(async () => {
+  application = await createApplication(db);
+});
+afterAll(() => db.destroy());
+
+/** Stores readings as ingest does: in one transaction with the note of what they touch. */
+async function store({ id }: TestVehicle, readings: readonly TripReading[]): Promise<void> {
+  const rows = readings.map((one) => ({
+    us: one.timeMicroseconds,
+    latitude: one.latitude,
+    longitude: one.longitude,
+    ignition: one.ignition,
+    movement: one.movement,
+    speed: one.speedKmh,
+    mileage: one.mileageKm,
+    soc: one.socPercent,
+    max_energy: one.maxEnergyKwh,
+    lifetime_power_use: one.lifetimePowerKwh,
+    fleet: { fuel: one.fuelLitres, fuelRange: one.fuelPercent },
+    can: one.fuelUsedLitres === null ? null : [{ key: 'total_fuel_used', value: String(one.fuelUsedLitres) }],
+  }));
+  await db.transaction().execute(async (transaction) => {
+    await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, ignition, movement, speed,
+        mileage, soc, max_energy, lifetime_power_use, fleet, can, device_id, received_at)
+      select timestamptz 'epoch' + us * interval '1 microsecond', ${application.id}, ${id}::integer, latitude, longitude,
+        ignition, movement, speed, mileage, soc, max_energy, lifetime_power_use, fleet, nullif(can, 'null'), 'test', now()
+      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (us bigint, latitude float8, longitude float8,
+        ignition boolean, movement boolean, speed float8, mileage float8, soc float8, max_energy float8,
+        lifetime_power_use float8, fleet jsonb, can jsonb)
+      on conflict do nothing`.execute(transaction);
+    const sorted = [...readings].sort((a, b) => a.timeMicroseconds - b.timeMicroseconds);
+    await markTouched(
+      transaction,
+      sorted.map(({ timeMicroseconds }) => ({ vehicleId: Number(id), timeMicroseconds })),
+    );
+  });
+}
+
+const noLog = createLogger('silent');
+async function workOff(readings = 200_000): Promise<void> {
+  const limits = { readings, horizonMicroseconds: null };
+  await workOffTrips(db, { pauseMs: 0, limits, logger: noLog, isOver: () => false });
+}
+
+interface StoredTrip {
+  id: string;
+  startMicroseconds: number;
+  endMicroseconds: number;
+  settled: boolean;
+}
+
+async function stored({ id }: TestVehicle) {
+  const { rows } = await sql<StoredTrip & Record<string, unknown>>`select id, settled,
+      (extract(epoch from started_at) * 1000000)::bigint as "startMicroseconds",
+      (extract(epoch from ended_at) * 1000000)::bigint as "endMicroseconds", distance_km as "distanceKm", inferred,
+      fuel_litres as "fuelLitres", fuel_percent as "fuelPercent", electric_kwh as "electricKwh",
+      case when first_latitude is not null then jsonb_build_object('latitude', first_latitude, 'longitude', first_longitude) end as "firstPosition",
+      case when last_latitude is not null then jsonb_build_object('latitude', last_latitude, 'longitude', last_longitude) end as "lastPosition"
+    from trip where vehicle_id = ${id}::integer order by started_at`.execute(db);
+  return rows;
+}
+
+const withoutId = ({ id: _id, settled: _settled, ...trip }: StoredTrip & Record<string, unknown>) => trip;
+
+describe('stored trips', () => {
+  it('are those of all readings in the order of time, whatever the order and the batches in which they came', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        randomReadings,
+        fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true })),
+        fc.integer({ min: 1, max: 6 }),
+        fc.constantFrom(50, 200, 200_000),
+        async (readings, chances, batches, budget) => {
+          const vehicle = await createVehicle(db, application);
+          const chance = () => chances.next().value ?? 0;
+          const shuffled = readings.map((reading) => ({ reading, key: chance() })).sort((a, b) => a.key - b.key);
+          const size = Math.ceil(shuffled.length / batches);
+          for (let from = 0; from < shuffled.length; from += size) {
+            await store(
+              vehicle,
+              shuffled.slice(from, from + size).map(({ reading }) => reading),
+            );
+            if (chance() < 0.7) await workOff(budget);
+          }
+          await workOff(budget);
+          expect((await stored(vehicle)).map(withoutId)).toEqual(segmentTrips(readings));
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it('are the same after one late stretch in a long history, which does not go over all of it again', async () => {
+    const drive = new Drive();
+    for (let trip = 0; trip < 60; trip += 1) drive.go(1200).park(3000);
+    const late = drive.readings.splice(3000, 40);
+    const vehicle = await createVehicle(db, application);
+    await store(vehicle, drive.readings);
+    await workOff();
+    const before = await stored(vehicle);
+    expect(before.map(withoutId)).toEqual(segmentTrips(drive.readings));
+    await store(vehicle, late);
+    await workOff(5000);
+    const after = await stored(vehicle);
+    const all = [...drive.readings, ...late].sort((a, b) => a.timeMicroseconds - b.timeMicroseconds);
+    expect(after.map(withoutId)).toEqual(segmentTrips(all));
+    expect(after.map(({ id }) => id)).toEqual(before.map(({ id }) => id));
+  });
+
+  it('keep their ids when they grow, when their start shifts, and when all are computed anew', async () => {
+    const vehicle = await createVehicle(db, application);
+    const { readings } = new Drive().go(3000).park();
+    const ids: (string | undefined)[] = [];
+    for (const [from, until] of [
+      [100, 200],
+      [50, 100],
+      [200, 400],
+      [0, 50],
+    ] as const) {
+      await store(vehicle, readings.slice(from, until));
+      await workOff();
+      ids.push((await stored(vehicle))[0]?.id);
+    }
+    await sql`delete from trip_checkpoint where vehicle_id = ${vehicle.id}::integer`.execute(db);
+    await store(vehicle, readings.slice(0, 1));
+    await workOff();
+    ids.push((await stored(vehicle))[0]?.id);
+    expect(new Set(ids).size).toBe(1);
+    expect(await stored(vehicle)).toHaveLength(1);
+  });
+
+  it('keep what several workers do at once apart', async () => {
+    const vehicle = await createVehicle(db, application);
+    const { readings } = new Drive().go(600).park().go(900).stand(400).go(700).park();
+    await Promise.all(
+      readings.map(async (reading, index) => {
+        await store(vehicle, [reading]);
+        if (index % 10 === 0) await workOff();
+      }),
+    );
+    await workOff();
+    expect((await stored(vehicle)).map(withoutId)).toEqual(segmentTrips(readings));
+  });
+
+  it('lose nothing of what comes while a turn is under way', async () => {
+    const vehicle = await createVehicle(db, application);
+    const { readings } = new Drive().go(600).park();
+    await store(vehicle, readings.slice(0, 30));
+    let isFirst = true;
+    const logger = noLog;
+    const limits = { readings: 10, horizonMicroseconds: null };
+    const isOver = () => {
+      if (isFirst) void store(vehicle, readings.slice(30));
+      isFirst = false;
+      return false;
+    };
+    await workOffTrips(db, { pauseMs: 0, limits, logger, isOver });
+    await eventually(async () => {
+      await workOff();
+      expect((await stored(vehicle)).map(withoutId)).toEqual(segmentTrips(readings));
+    });
+  });
+
+  it('stay where the readings they came from were dropped', async () => {
+    const vehicle = await createVehicle(db, application);
+    const drive = new Drive();
+    for (let trip = 0; trip < 20; trip += 1) drive.go(1200).park(3000);
+    await store(vehicle, drive.readings);
+    await workOff();
+    const before = await stored(vehicle);
+    const horizonMicroseconds = (drive.time - 20_000) * 1e6;
+    const dropped = drive.readings.filter(({ timeMicroseconds }) => timeMicroseconds < horizonMicroseconds);
+    await sql`delete from reading where vehicle_id = ${vehicle.id}::integer
+      and time < timestamptz 'epoch' + ${horizonMicroseconds}::bigint * interval '1 microsecond'`.execute(db);
+    await store(vehicle, dropped.slice(200, 202));
+    await store(vehicle, drive.readings.slice(-1));
+    const limits = { readings: 200_000, horizonMicroseconds };
+    await workOffTrips(db, { pauseMs: 0, limits, logger: noLog, isOver: () => false });
+    expect(await stored(vehicle)).toEqual(before);
+  });
+
+  it('are none of a vehicle that is deleted', async () => {
+    const vehicle = await createVehicle(db, application);
+    await store(vehicle, new Drive().go(600).park().readings);
+    await db.updateTable('vehicle').set({ deleted_at: new Date() }).where('id', '=', Number(vehicle.id)).execute();
+    await workOff();
+    expect(await stored(vehicle)).toEqual([]);
+    const { rows } = await sql`select 1 from trip_work where vehicle_id = ${vehicle.id}::integer`.execute(db);
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('uploads', () => {
+  it('become trips by themselves, repeated and out of order', async () => {
+    const platform = await startTestPlatform([ingestService], { TRIPS_PAUSE_MS: '1' });
+    const queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+    try {
+      const vehicle = await createVehicle(db, application);
+      const drive = new Drive();
+      drive.extra = ({ metres }) => ({
+        mileageKm: 1000 + metres / 1000,
+        socPercent: 80 - metres / 1000,
+        maxEnergyKwh: 50,
+      });
+      const { readings } = drive.go(600).park().go(900).park();
+      const upload = (some: readonly TripReading[]) =>
+        JSON.stringify(
+          some.map((one) => ({
+            timestamp: one.timeMicroseconds / 1e6,
+            location: { latitude: one.latitude, longitude: one.longitude, speed: one.speedKmh },
+            status: { ignition: one.ignition, movement: one.movement, mileage: one.mileageKm },
+            electric: { soc: one.socPercent, maxEnergy: one.maxEnergyKwh },
+          })),
+        );
+      const parts = [readings.slice(100), readings.slice(0, 50), readings.slice(40, 110)];
+      for (const part of parts) {
+        const uploads = [{ deviceId: vehicle.deviceId, receivedAtMs: Date.now(), text: upload(part) }];
+        await queue.add('uploads', { uploads, devices: 1, bytes: 1 }, { jobId: randomUUID() });
+      }
+      await eventually(
+        async () => expect((await stored(vehicle)).map(withoutId)).toEqual(segmentTrips(readings)),
+        20_000,
+      );
+    } finally {
+      await queue.close();
+      await platform.stop();
+    }
+  });
+});

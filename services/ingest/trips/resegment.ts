@@ -1,0 +1,190 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Database } from '@odograph/database/database';
+import {
+  type Checkpoint,
+  findCheckpointAfter,
+  findCheckpointBefore,
+  forgetCheckpoints,
+  isWorthKeeping,
+  type NewCheckpoint,
+  replaceCheckpoints,
+} from './checkpoints.ts';
+import { loadReadings } from './load-readings.ts';
+import { noReadings, type SegmentState, takeReading } from './segmentation/segment.ts';
+import { openTrip } from './segmentation/segment-trips.ts';
+import type { TripReading } from './segmentation/trip-reading.ts';
+import { type FoundTrip, replaceTrips } from './store-trips.ts';
+import type { TouchedStretch } from './work.ts';
+
+export interface SegmentLimits {
+  /** After so many readings the rest is left for another turn. */
+  readings: number;
+  /** Readings from before may have been dropped, so nothing is segmented anew there; null keeps all. */
+  horizonMicroseconds: number | null;
+}
+
+/** Segmentation under way, from a checkpoint on. */
+interface Run {
+  state: SegmentState;
+  /** Up to here everything is taken in. */
+  cursor: number;
+  readings: number;
+  sinceCheckpoint: number;
+  checkpoints: NewCheckpoint[];
+  found: FoundTrip[];
+}
+
+/** How a run ended: nothing follows, it met what is stored already, or its time was over. */
+type RunEnd = { kind: 'end' } | { kind: 'met' } | { kind: 'paused'; atHead: boolean };
+
+const beforeAll = -1;
+/** Beyond every reading, and still exact as a number. */
+const afterAll = 7_258_118_400_000_000;
+
+function saveCheckpoint(run: Run): void {
+  const { state, sinceCheckpoint, checkpoints } = run;
+  if (sinceCheckpoint === 0) return;
+  checkpoints.push({
+    timeMicroseconds: run.cursor,
+    readings: Math.min(sinceCheckpoint, 1_000_000_000),
+    json: JSON.stringify(state),
+  });
+  run.sinceCheckpoint = 0;
+}
+
+function takePage(run: Run, page: readonly TripReading[]): void {
+  for (const reading of page) {
+    const trips = takeReading(run.state, reading);
+    run.cursor = reading.timeMicroseconds;
+    for (const trip of trips) run.found.push({ trip, endsKnownAtMicroseconds: run.cursor, settled: true });
+    run.sinceCheckpoint += 1;
+    if (isWorthKeeping(run.state, run.sinceCheckpoint)) saveCheckpoint(run);
+  }
+  run.readings += page.length;
+}
+
+/** Where to begin so that what is touched from a moment on is taken in. */
+async function findStart(
+  db: Database,
+  vehicleId: number,
+  fromMicroseconds: number,
+  horizon: number | null,
+): Promise<Checkpoint | undefined> {
+  const before = await findCheckpointBefore(db, vehicleId, fromMicroseconds);
+  if (horizon === null || (before && before.timeMicroseconds >= horizon)) return before;
+  return (await findCheckpointAfter(db, vehicleId, horizon)) ?? (await findCheckpointBefore(db, vehicleId, afterAll));
+}
+
+/** Whether segmentation knows what it knew when the checkpoint was stored, so that everything after it stays as it is. */
+function meets(run: Run, stored: Checkpoint): boolean {
+  return isDeepStrictEqual(JSON.parse(JSON.stringify(run.state)), stored.state);
+}
+
+async function goOn(db: Database, vehicleId: number, run: Run, budget: number): Promise<RunEnd> {
+  for (;;) {
+    const stored = await findCheckpointAfter(db, vehicleId, run.cursor);
+    const until = stored?.timeMicroseconds ?? null;
+    for await (const page of loadReadings(db, vehicleId, run.cursor, until)) {
+      takePage(run, page);
+      if (run.readings >= budget && run.cursor !== until) return { kind: 'paused', atHead: until === null };
+    }
+    if (!stored) return { kind: 'end' };
+    run.cursor = stored.timeMicroseconds;
+    if (meets(run, stored)) return { kind: 'met' };
+  }
+}
+
+/** The trip under way, where everything is taken in; where readings are left its end is not known at all. */
+function underWay(run: Run, end: RunEnd): FoundTrip[] {
+  const open = openTrip(run.state);
+  if (!open || end.kind === 'met' || (end.kind === 'paused' && !end.atHead)) return [];
+  const endsKnownAtMicroseconds = end.kind === 'end' ? open.endsKnownAtMicroseconds : afterAll;
+  return [{ trip: open.trip, endsKnownAtMicroseconds, settled: false }];
+}
+
+async function storeRun(
+  db: Database,
+  vehicleId: number,
+  run: Run,
+  end: RunEnd,
+  [after, firstCheckpoint]: [afterMicroseconds: number, firstReplacedCheckpoint: number],
+): Promise<void> {
+  const until = end.kind === 'end' ? afterAll : run.cursor;
+  const open = end.kind === 'end' || (end.kind === 'paused' && end.atHead);
+  const replaced = { afterMicroseconds: after, untilMicroseconds: until, open };
+  await replaceTrips(db, vehicleId, replaced, [...run.found, ...underWay(run, end)]);
+  if (end.kind !== 'met') saveCheckpoint(run);
+  const last = end.kind === 'met' ? until - 1 : until;
+  const stretch = { afterMicroseconds: firstCheckpoint - 1, untilMicroseconds: last };
+  const checkpoints = run.checkpoints.filter(({ timeMicroseconds }) => timeMicroseconds <= last);
+  await replaceCheckpoints(db, vehicleId, stretch, checkpoints);
+}
+
+const reachingBeyond = (touched: readonly TouchedStretch[], time: number): TouchedStretch[] =>
+  touched
+    .filter(({ untilMicroseconds }) => untilMicroseconds > time)
+    .map((one) => ({ ...one, fromMicroseconds: Math.max(one.fromMicroseconds, time + 1) }));
+
+function restAfter(run: Run, end: RunEnd, touched: readonly TouchedStretch[]): TouchedStretch[] {
+  if (end.kind === 'end') return [];
+  const rest = reachingBeyond(touched, run.cursor);
+  if (end.kind === 'met') return rest;
+  const next = run.cursor + 1;
+  return [{ fromMicroseconds: next, untilMicroseconds: next }, ...rest];
+}
+
+/** The newest checkpoint only marks where segmentation stands, unless it has come far since the one before. */
+async function isToBeKept(db: Database, vehicleId: number, start: Checkpoint): Promise<boolean> {
+  if (isWorthKeeping(start.state, start.readings)) return true;
+  return (await findCheckpointAfter(db, vehicleId, start.timeMicroseconds)) !== undefined;
+}
+
+/** Segments from a checkpoint on and stores it. @returns what is left, and how many readings it took */
+async function runFrom(
+  db: Database,
+  vehicleId: number,
+  start: Checkpoint | undefined,
+  touched: readonly TouchedStretch[],
+  budget: number,
+): Promise<{ rest: TouchedStretch[]; readings: number }> {
+  const after = start?.timeMicroseconds ?? beforeAll;
+  const isKept = start !== undefined && (await isToBeKept(db, vehicleId, start));
+  const run: Run = {
+    state: start?.state ?? noReadings(),
+    cursor: after,
+    readings: 0,
+    sinceCheckpoint: isKept ? 0 : (start?.readings ?? 0),
+    checkpoints: [],
+    found: [],
+  };
+  const end = await goOn(db, vehicleId, run, budget);
+  await storeRun(db, vehicleId, run, end, [after, isKept ? after + 1 : after]);
+  return { rest: restAfter(run, end, touched), readings: run.readings };
+}
+
+/**
+ * Brings the trips of a vehicle up to date with the readings of some stretches: from the last checkpoint before each, until
+ * what segmentation knows is again what it knew. Everything else stays as it is, so a late reading costs little.
+ * @param db a transaction to which the vehicle's trips belong
+ * @param touched in the order of time
+ * @returns what is left for another turn
+ */
+export async function resegment(
+  db: Database,
+  vehicleId: number,
+  touched: readonly TouchedStretch[],
+  { readings, horizonMicroseconds }: SegmentLimits,
+): Promise<TouchedStretch[]> {
+  let rest = [...touched];
+  let budget = readings;
+  for (let first = rest[0]; first && budget > 0; first = rest[0]) {
+    const start = await findStart(db, vehicleId, first.fromMicroseconds, horizonMicroseconds);
+    rest = reachingBeyond(rest, start?.timeMicroseconds ?? beforeAll);
+    if (rest.length === 0) break;
+    const run = await runFrom(db, vehicleId, start, rest, budget);
+    rest = run.rest;
+    budget -= Math.max(1, run.readings);
+  }
+  if (horizonMicroseconds !== null) await forgetCheckpoints(db, vehicleId, horizonMicroseconds);
+  return rest;
+}

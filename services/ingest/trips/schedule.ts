@@ -1,0 +1,90 @@
+import { describeDatabaseError } from '@odograph/database/postgres-failure';
+import type { Tables } from '@odograph/database/tables';
+import { openQueue, openWorker } from '@odograph/queue/queues';
+import type { Logger } from '@odograph/runtime/logger';
+import type { ServiceHost } from '@odograph/runtime/service';
+import type { Kysely } from 'kysely';
+import { resegment, type SegmentLimits } from './resegment.ts';
+import { distributeTouched } from './touched.ts';
+import { findDue, finishWork, postponeWork, takeWork } from './work.ts';
+
+const tickMs = 1000;
+const vehiclesAtOnce = 50;
+const longestJobMs = 5000;
+/** A turn is one transaction, and on the embedded database nobody else has one meanwhile. */
+const readingsPerTurn = 50_000;
+const postponedSeconds = 60;
+const dayMicroseconds = 86_400_000_000;
+
+/** Whether a job has to make way: for the next one, or because the platform stops. */
+type IsOver = () => boolean;
+
+/** One turn of a vehicle, whole or not at all. @returns false when another worker has it */
+async function segmentVehicle(db: Kysely<Tables>, vehicleId: number, limits: SegmentLimits): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
+    const work = await takeWork(transaction, vehicleId);
+    if (!work) return false;
+    const rest = await resegment(transaction, vehicleId, work.touched, limits);
+    await finishWork(transaction, vehicleId, work, rest);
+    return true;
+  });
+}
+
+/** Works off what is due until nothing is left or it is over; a vehicle that fails is tried again later. */
+export async function workOffTrips(
+  db: Kysely<Tables>,
+  options: { pauseMs: number; limits: SegmentLimits; logger: Logger; isOver: IsOver },
+): Promise<void> {
+  const { pauseMs, limits, logger, isOver } = options;
+  while (await distributeTouched(db, pauseMs)) if (isOver()) return;
+  for (let isBusy = true; isBusy; ) {
+    isBusy = false;
+    for (const vehicleId of await findDue(db, vehiclesAtOnce)) {
+      if (isOver()) return;
+      try {
+        isBusy = (await segmentVehicle(db, vehicleId, limits)) || isBusy;
+      } catch (error) {
+        logger.error({ vehicleId, ...describeDatabaseError(error) }, 'trips could not be segmented yet');
+        await postponeWork(db, vehicleId, postponedSeconds);
+      }
+    }
+  }
+}
+
+function limitsAt(nowMs: number, retentionDays: number): SegmentLimits {
+  const horizonMicroseconds = retentionDays === 0 ? null : nowMs * 1000 - retentionDays * dayMicroseconds;
+  return { readings: readingsPerTurn, horizonMicroseconds };
+}
+
+/** Keeps the trips up to date from the queue: one job a second for the whole platform however many workers there are. */
+export async function scheduleTrips(db: Kysely<Tables>, host: ServiceHost): Promise<void> {
+  const { config, logger } = host;
+  const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
+  const queue = openQueue('trips', connection);
+  host.onStop('trips queue', () => queue.close());
+  await queue.upsertJobScheduler('trips', { every: tickMs }, { name: 'trips', data: {} });
+  let stopping = false;
+  const worker = openWorker({
+    ...connection,
+    name: 'trips',
+    concurrency: 1,
+    process: async () => {
+      const deadline = Date.now() + longestJobMs;
+      const options = {
+        pauseMs: config.TRIPS_PAUSE_MS,
+        limits: limitsAt(Date.now(), config.RETENTION_DAYS),
+        logger,
+        isOver: () => stopping || Date.now() > deadline,
+      };
+      // The next job is never far; one that fails would be tried again beside it.
+      await workOffTrips(db, options).catch((error: unknown) =>
+        logger.warn(describeDatabaseError(error), 'trips could not be worked off'),
+      );
+    },
+    onFailure: (error) => logger.debug({ err: error }, 'trips worker'),
+  });
+  host.onStop('trips worker', () => {
+    stopping = true;
+    return worker.close();
+  });
+}

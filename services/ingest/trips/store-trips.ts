@@ -1,0 +1,116 @@
+import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { Database } from '@odograph/database/database';
+import { sql } from 'kysely';
+import { matchTrips } from './match-trips.ts';
+import type { Trip } from './segmentation/journey.ts';
+
+/** A trip as segmentation gave it. */
+export interface FoundTrip {
+  trip: Trip;
+  /** When it counts as over: the time of the reading that ended it, or when silence will. */
+  endsKnownAtMicroseconds: number;
+  /** Whether a reading ended it. */
+  settled: boolean;
+}
+
+/** Which stored trips are replaced. */
+export interface ReplacedTrips {
+  /** Those that were ended by a reading after this moment … */
+  afterMicroseconds: number;
+  /** … up to this one. */
+  untilMicroseconds: number;
+  /** And the one that is under way. */
+  open: boolean;
+}
+
+interface TripRow {
+  id: string;
+  startMicroseconds: number;
+  endMicroseconds: number;
+  ends_known_us: number;
+  settled: boolean;
+  inferred: boolean;
+  distance_km: number;
+  fuel_litres: number | null;
+  fuel_percent: number | null;
+  electric_kwh: number | null;
+  first_latitude: number | null;
+  first_longitude: number | null;
+  last_latitude: number | null;
+  last_longitude: number | null;
+}
+
+const instant = (microseconds: number) => sql`timestamptz 'epoch' + ${microseconds}::bigint * interval '1 microsecond'`;
+const facts = sql.raw(
+  'settled, inferred, distance_km, fuel_litres, fuel_percent, electric_kwh, first_latitude, first_longitude, last_latitude, last_longitude',
+);
+
+function toRow(id: string, { trip, endsKnownAtMicroseconds, settled }: FoundTrip): TripRow {
+  return {
+    id,
+    startMicroseconds: trip.startMicroseconds,
+    endMicroseconds: trip.endMicroseconds,
+    ends_known_us: endsKnownAtMicroseconds,
+    settled,
+    inferred: trip.inferred,
+    distance_km: trip.distanceKm,
+    fuel_litres: trip.fuelLitres,
+    fuel_percent: trip.fuelPercent,
+    electric_kwh: trip.electricKwh,
+    first_latitude: trip.firstPosition?.latitude ?? null,
+    first_longitude: trip.firstPosition?.longitude ?? null,
+    last_latitude: trip.lastPosition?.latitude ?? null,
+    last_longitude: trip.lastPosition?.longitude ?? null,
+  };
+}
+
+async function findReplaced(db: Database, vehicleId: number, replaced: ReplacedTrips): Promise<TripRow[]> {
+  const { rows } = await sql<TripRow>`select id,
+      (extract(epoch from started_at) * 1000000)::bigint as "startMicroseconds",
+      (extract(epoch from ended_at) * 1000000)::bigint as "endMicroseconds",
+      (extract(epoch from ends_known_at) * 1000000)::bigint as ends_known_us, ${facts}
+    from trip where vehicle_id = ${vehicleId} and case when settled
+      then ends_known_at > ${instant(replaced.afterMicroseconds)} and ends_known_at <= ${instant(replaced.untilMicroseconds)}
+      else ${replaced.open} end
+    order by started_at`.execute(db);
+  return rows;
+}
+
+async function writeRows(db: Database, vehicleId: number, rows: readonly TripRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  const moment = (name: string) => sql`timestamptz 'epoch' + ${sql.ref(name)} * interval '1 microsecond'`;
+  await sql`insert into trip (id, vehicle_id, started_at, ended_at, ends_known_at, ${facts})
+    select id, ${vehicleId}::integer, ${moment('startMicroseconds')}, ${moment('endMicroseconds')},
+      ${moment('ends_known_us')}, ${facts}
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (id uuid, "startMicroseconds" bigint,
+      "endMicroseconds" bigint, ends_known_us bigint, settled boolean, inferred boolean, distance_km float8,
+      fuel_litres float8, fuel_percent float8, electric_kwh float8, first_latitude float8, first_longitude float8,
+      last_latitude float8, last_longitude float8)`.execute(db);
+}
+
+/**
+ * Puts trips in the place of stored ones. A trip that overlaps one of before keeps its id; one that is the same is not
+ * touched.
+ */
+export async function replaceTrips(
+  db: Database,
+  vehicleId: number,
+  replaced: ReplacedTrips,
+  found: readonly FoundTrip[],
+): Promise<void> {
+  const olds = await findReplaced(db, vehicleId, replaced);
+  const spans = found.map((one) => ({ ...one.trip, found: one }));
+  const matches = matchTrips(olds, spans);
+  const kept = new Set<string>();
+  const rows = spans.flatMap((span) => {
+    const old = matches.get(span);
+    const row = toRow(old?.id ?? randomUUID(), span.found);
+    if (!isDeepStrictEqual(row, { ...old })) return [row];
+    kept.add(row.id);
+    return [];
+  });
+  const removed = olds.map(({ id }) => id).filter((id) => !kept.has(id));
+  if (removed.length > 0) await sql`delete from trip where id = any(${removed}::uuid[])`.execute(db);
+  await writeRows(db, vehicleId, rows);
+}
