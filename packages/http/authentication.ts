@@ -1,7 +1,9 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
+import { networkOf, WindowCounter } from '@odograph/runtime/window-counter';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { tooManyRequests } from './too-many-requests.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -47,15 +49,28 @@ function refuseForeignPage({ method, headers, host }: FastifyRequest): void {
   }
 }
 
-/** An onRequest hook that lets only the holder of the admin token pass; a browser is asked for it. */
+const windowMs = 60_000;
+const guessesPerWindow = 60;
+const maximumAddresses = 10_000;
+
+/**
+ * An onRequest hook that lets only the holder of the admin token pass; a browser is asked for it. An address that was
+ * wrong 60 times in a minute is not listened to for the rest of it.
+ */
 export function requireAdmin(adminToken: string): Hook {
   const expected = hashSecret(adminToken);
+  const guesses = new WindowCounter(windowMs, maximumAddresses);
   return async (request, reply) => {
     const secret = presentedSecret(request.headers.authorization);
+    const network = networkOf(request.ip);
+    const now = Date.now();
+    if (secret !== undefined && guesses.read(network, now) >= guessesPerWindow) {
+      throw tooManyRequests(guesses.remainingMs(network, now));
+    }
     if (secret !== undefined && equalSecrets(hashSecret(secret), expected)) return refuseForeignPage(request);
     reply.header('www-authenticate', 'Basic realm="odograph", charset="UTF-8"');
-    throw secret === undefined
-      ? new Failure('MISSING_TOKEN', 'the admin token is missing')
-      : new Failure('INVALID_TOKEN', 'the admin token is wrong');
+    if (secret === undefined) throw new Failure('MISSING_TOKEN', 'the admin token is missing');
+    guesses.add(network, now);
+    throw new Failure('INVALID_TOKEN', 'the admin token is wrong');
   };
 }

@@ -10,10 +10,15 @@ import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { answerFailure, answerUnknownPath } from './failure-answer.ts';
 import type { Http } from './http.ts';
 import { describeInterface } from './openapi.ts';
+import { answerPolicy, keepToTls } from './page-policy.ts';
 import { acceptEmptyJson, mergeParameters } from './parameters.ts';
 import { tooManyRequests } from './too-many-requests.ts';
+import { answerUnreadable } from './unreadable-request.ts';
 
 const maximumBodyBytes = 1024 * 1024;
+const maxHeaderSize = 16 * 1024;
+/** How often slow requests are looked for. */
+const slowCheckMs = 1000;
 
 /** Creates the HTTP interface with everything every route shares; the caller lets it listen and closes it. */
 export async function createHttp(config: Config, logger: Logger): Promise<Http> {
@@ -28,6 +33,11 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
     // An array where one value belongs is a fault of the request, not something to be guessed at.
     ajv: { customOptions: { coerceTypes: true, removeAdditional: false, allErrors: false } },
     routerOptions: { maxParamLength: 256 },
+    // A request that trickles in holds a connection no longer than this.
+    requestTimeout: config.HTTP_REQUEST_TIMEOUT_MS,
+    http: { headersTimeout: config.HTTP_REQUEST_TIMEOUT_MS, connectionsCheckingInterval: slowCheckMs, maxHeaderSize },
+    frameworkErrors: (error, request, reply) => answerFailure(error, request, reply),
+    clientErrorHandler: answerUnreadable,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   refuseWhileClosing(http);
@@ -35,7 +45,9 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
   http.setNotFoundHandler(answerUnknownPath);
   acceptEmptyJson(http);
   http.addHook('preValidation', mergeParameters);
-  await http.register(helmet, { contentSecurityPolicy: false });
+  http.server.maxConnections = config.HTTP_MAX_CONNECTIONS;
+  keepToTls(http);
+  await http.register(helmet, { contentSecurityPolicy: answerPolicy, strictTransportSecurity: false });
   await http.register(underPressure, { maxEventLoopDelay: 5000, pressureHandler: refuseOverloaded });
   await http.register(rateLimit, {
     max: config.HTTP_REQUESTS_PER_MINUTE,

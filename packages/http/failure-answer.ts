@@ -1,10 +1,18 @@
-import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { Failure, type FailureCode, invalidParameter } from '@odograph/contracts/failures';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What the request was refused with; set when it is answered. */
+    failure?: FailureCode;
+  }
+}
 
 /** Every failure leaves the house here: an expected one with its code, any other as an opaque INTERNAL_ERROR. */
 export function answerFailure(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
   const failure = toFailure(error);
   if (failure.status >= 500 && !(error instanceof Failure)) request.log.error({ err: error }, 'a request failed');
+  request.failure = failure.code;
   const { retryAfterSeconds, ...details } = failure.details;
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds);
   if (reply.raw.headersSent) {

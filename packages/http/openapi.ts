@@ -1,6 +1,7 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { Http } from './http.ts';
+import { pagePolicy } from './page-policy.ts';
 import { FailureAnswer } from './schemas.ts';
 
 /** OpenAPI 3.1 at /docs/json and a page for people at /docs, made from the schemas of the routes. */
@@ -22,5 +23,5 @@ export async function describeInterface(http: Http): Promise<void> {
         typeof json['$id'] === 'string' ? json['$id'] : `schema-${index}`,
     },
   });
-  await http.register(swaggerUi, { routePrefix: '/docs' });
+  await http.register(swaggerUi, { routePrefix: '/docs', staticCSP: pagePolicy });
 }

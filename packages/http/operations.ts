@@ -1,4 +1,4 @@
-import type { Registry } from '@odograph/runtime/metrics';
+import { Counter, type Registry } from '@odograph/runtime/metrics';
 import { healthOf, type RunningServices } from '@odograph/runtime/running-services';
 import Type from 'typebox';
 import type { Http } from './http.ts';
@@ -19,7 +19,21 @@ export function addOperationRoutes(http: Http, services: () => RunningServices, 
       return reply.code(ok ? 200 : 503).send({ status: ok ? 'ok' : 'failing', services: states });
     },
   );
+  countFailures(http, metrics);
   http.get('/metrics', { schema: { tags: ['operations'] }, config: { rateLimit: false } }, async (_request, reply) =>
     reply.header('content-type', metrics.contentType).send(await metrics.metrics()),
   );
+}
+
+/** Counts what is refused: guesses at credentials show as INVALID_CREDENTIALS, INVALID_TOKEN and TOO_MANY_REQUESTS. */
+function countFailures(http: Http, metrics: Registry): void {
+  const failures = new Counter({
+    name: 'odograph_http_failures_total',
+    help: 'Requests answered with a failure, by its code',
+    labelNames: ['code'] as const,
+    registers: [metrics],
+  });
+  http.addHook('onResponse', async ({ failure }) => {
+    if (failure !== undefined) failures.inc({ code: failure });
+  });
 }

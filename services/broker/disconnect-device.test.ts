@@ -94,6 +94,7 @@ describe('while two secrets overlap', () => {
     await replaceSecret(device.deviceId, overlap(device.secret, 60_000));
     await recheck();
     await session.upload({ timestamp: 1 });
+    expect(session.client.connected).toBe(true);
     await replaceSecret(device.deviceId, overlap('another', 60_000));
     await recheck();
     await closed(session);

@@ -3,6 +3,7 @@ import type { QueueName, queueNames } from '@odograph/contracts/queues';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { requireAdmin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
+import { servePages } from '@odograph/http/page-policy';
 import { openQueue } from '@odograph/queue/queues';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
@@ -34,6 +35,7 @@ export const consoleService: Service<Http> = {
 
     await http.register(async (forOperators) => {
       forOperators.addHook('onRequest', requireAdmin(adminToken));
+      servePages(forOperators);
       forOperators.get('/', { schema: { hide: true } }, async (_request, reply) =>
         reply.type('text/html; charset=utf-8').send(startPage),
       );

@@ -138,6 +138,27 @@ describe('POST /v1/login', () => {
       for (const replica of replicas) await replica.stop();
     }
   });
+
+  it('limits guesses at the password of one user, whatever address they come from', async () => {
+    const limited = await startTestPlatform([fleetService], {
+      LOGIN_ATTEMPTS_PER_MINUTE: '3',
+      HTTP_TRUST_PROXY: 'true',
+    });
+    try {
+      const { username } = await createUser();
+      const guess = (n: number, name: string) =>
+        createApiClient(limited.httpUrl, { 'x-forwarded-for': `10.0.0.${n}` }).post('/v1/login', {
+          ...credentials(),
+          username: name,
+          password: `guess ${n}`,
+        });
+      for (const n of [1, 2, 3]) expect((await guess(n, username)).status).toBe(401);
+      expect((await guess(4, username.toUpperCase())).status).toBe(429);
+      expect((await guess(5, (await createUser()).username)).status).toBe(401);
+    } finally {
+      await limited.stop();
+    }
+  });
 });
 
 describe('POST /v1/refreshToken', () => {

@@ -84,6 +84,8 @@ export function addLoginRoute(
       if (body.password !== undefined && body.username === undefined) throw invalidParameter('username', 'is missing');
       await countAttempt('login', body.appId, ip);
       const applicationId = await authenticateApplication(db, body.appId, body.appKey);
+      // People's passwords can be guessed at from many addresses by whoever has the key of the application.
+      if (body.username !== undefined) await countAttempt('user', String(applicationId), body.username.toLowerCase());
       const user = await authenticateUser(db, applicationId, body);
       const tokens = await db.transaction().execute(async (trx) => {
         const session = user ? await openUserSession(trx, user) : await openApplicationSession(trx, applicationId);

@@ -1,0 +1,33 @@
+import type { Http } from './http.ts';
+
+/** What an answer that is no page may load in a browser: nothing, and it may stand in no frame. */
+export const answerPolicy = {
+  useDefaults: false,
+  directives: { defaultSrc: ["'none'"], baseUri: ["'none'"], formAction: ["'none'"], frameAncestors: ["'none'"] },
+};
+
+/** What pages of ours may load: scripts, data, fonts and workers from here alone, no script that stands in the page. */
+export const pagePolicy = [
+  "default-src 'self'",
+  "style-src 'self' 'unsafe-inline'",
+  "img-src 'self' data: blob:",
+  "worker-src 'self' blob:",
+  "object-src 'none'",
+  "base-uri 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+].join('; ');
+
+/** Gives every answer of these routes the content security policy of a page. */
+export function servePages(http: Http): void {
+  http.addHook('onSend', async (_request, reply) => {
+    reply.header('content-security-policy', pagePolicy);
+  });
+}
+
+/** Asks browsers to stay with TLS for half a year, when the request came over TLS (HTTP_TRUST_PROXY behind a proxy). */
+export function keepToTls(http: Http): void {
+  http.addHook('onRequest', async (request, reply) => {
+    if (request.protocol === 'https') reply.header('strict-transport-security', 'max-age=15552000; includeSubDomains');
+  });
+}

@@ -1,0 +1,120 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { consoleService } from '@odograph/console/service';
+import { fleetService } from '@odograph/fleet/service';
+import { createApiClient } from '@odograph/testkit/api-client';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+let platform: TestPlatform;
+beforeAll(async () => {
+  platform = await startTestPlatform([fleetService, consoleService], {
+    HTTP_TRUST_PROXY: 'true',
+    HTTP_REQUEST_TIMEOUT_MS: '1000',
+  });
+});
+afterAll(() => platform.stop());
+
+const headersOf = async (path: string, headers: Record<string, string> = {}) =>
+  (await fetch(new URL(path, platform.httpUrl), { headers })).headers;
+const asAdmin = { authorization: `Bearer ${testAdminToken}` };
+
+/** Everything the server sends on a connection that said these bytes, until it closes. */
+async function answerTo(bytes: string): Promise<string> {
+  const { port, hostname } = new URL(platform.httpUrl);
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => undefined);
+  let text = '';
+  socket.on('data', (chunk: Buffer) => {
+    text += chunk.toString();
+  });
+  socket.write(bytes);
+  await once(socket, 'close');
+  return text;
+}
+
+describe('the headers of an answer', () => {
+  it('let a browser load nothing, guess no type and show no frame', async () => {
+    const headers = await headersOf('/v1/vehicles');
+    expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
+    expect(headers.get('x-content-type-options')).toBe('nosniff');
+    expect(headers.get('referrer-policy')).toBe('no-referrer');
+    expect(headers.get('x-powered-by')).toBeNull();
+    expect(headers.get('server')).toBeNull();
+  });
+
+  it.each(['/', '/queues', '/docs', '/docs/static/index.html'])(
+    'let the page %s run scripts of its own alone',
+    async (path) => {
+      const response = await fetch(new URL(path, platform.httpUrl), { headers: asAdmin });
+      expect(response.status).toBe(200);
+      const policy = response.headers.get('content-security-policy') ?? '';
+      expect(policy).toContain("default-src 'self'");
+      expect(policy).not.toMatch(/script-src|unsafe-eval|https:|upgrade-insecure/);
+      const inline = /<script(?![^>]*\bsrc=)(?![^>]*application\/json)[^>]*>/;
+      expect(await response.text()).not.toMatch(inline);
+    },
+  );
+
+  it('allow no other origin anything, asked plainly or by a preflight', async () => {
+    const origin = { origin: 'https://other.example', 'access-control-request-method': 'POST' };
+    for (const method of ['GET', 'OPTIONS']) {
+      const response = await fetch(new URL('/v1/login', platform.httpUrl), { method, headers: origin });
+      const names = [...response.headers.keys()].filter((name) => name.startsWith('access-control-'));
+      expect([names, response.ok]).toEqual([[], false]);
+    }
+  });
+
+  it('ask for TLS from then on only over TLS', async () => {
+    expect((await headersOf('/health')).get('strict-transport-security')).toBeNull();
+    const secure = await headersOf('/health', { 'x-forwarded-proto': 'https' });
+    expect(secure.get('strict-transport-security')).toMatch(/^max-age=\d{7,}/);
+  });
+});
+
+const jsonStart = 'POST /v1/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{';
+
+describe('a request that cannot be read is answered as a failure of the interface', () => {
+  it.each([
+    ['no HTTP', 'what is this?\r\n\r\n', 400],
+    ['headers of 20 kB', `GET /health HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+    ['two lengths', 'POST /v1/login HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}', 400],
+    ['a path that does not decode', 'GET /v1/vehicle/%zz/status HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n', 400],
+    ['a body that never comes', jsonStart, 408],
+    ['headers that never end', 'GET /health HTTP/1.1\r\nhost: x\r\n', 408],
+  ])('%s', async (_what, bytes, status) => {
+    const answer = await answerTo(bytes);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    const [, body = ''] = answer.split('\r\n\r\n');
+    expect(JSON.parse(body)).toMatchObject({ error: 'INVALID_PARAMETER' });
+  });
+});
+
+it('does not listen to an address for a while that guesses at the admin token, and counts the guesses', async () => {
+  const guess = (token: string, address: string) =>
+    fetch(new URL('/v1/x/admin/devices', platform.httpUrl), {
+      headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': address },
+    });
+  for (let n = 0; n < 60; n += 1) expect((await guess(`wrong ${n}`, '192.0.2.1')).status).toBe(401);
+  const refused = await guess(testAdminToken, '192.0.2.1');
+  expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+  expect((await guess(testAdminToken, '192.0.2.2')).status).toBe(200);
+  const { body } = await createApiClient(platform.httpUrl).get('/metrics');
+  expect(body).toMatch(/odograph_http_failures_total\{code="INVALID_TOKEN"\} 60/);
+});
+
+it('refuses connections above HTTP_MAX_CONNECTIONS', async () => {
+  const small = await startTestPlatform([], { HTTP_MAX_CONNECTIONS: '1' });
+  const { port, hostname } = new URL(small.httpUrl);
+  const first = connect(Number(port), hostname);
+  await once(first, 'connect');
+  first.write('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n');
+  await once(first, 'data');
+  const second = connect(Number(port), hostname);
+  second.on('error', () => undefined);
+  await once(second, 'close');
+  expect(second.bytesRead).toBe(0);
+  first.destroy();
+  await small.stop();
+});
