@@ -5,6 +5,7 @@ import { applicationCommands } from './application.ts';
 import { auditCommands } from './audit.ts';
 import { type Command, parseGiven, usageOf } from './command.ts';
 import { deviceCommands } from './device.ts';
+import { keyCommands } from './key.ts';
 import { quarantineCommands } from './quarantine.ts';
 import { registrationCommands } from './registration.ts';
 import { requestCommands } from './request.ts';
@@ -16,6 +17,7 @@ const commands: readonly Command[] = [
   ...userCommands,
   ...vehicleCommands,
   ...deviceCommands,
+  ...keyCommands,
   ...requestCommands,
   ...quarantineCommands,
   ...auditCommands,

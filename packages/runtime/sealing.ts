@@ -60,6 +60,11 @@ export class Sealer {
     return this.#keys.map(({ id }) => id);
   }
 
+  /** Whether these bytes are sealed under one of the keys. */
+  canOpen(sealed: Buffer): boolean {
+    return this.#keys.some(({ id }) => id.equals(sealed.subarray(0, keyIdBytes)));
+  }
+
   /** Whether these bytes are sealed under the newest key. */
   isCurrent(sealed: Buffer): boolean {
     return this.#keys[0]?.id.equals(sealed.subarray(0, keyIdBytes)) ?? false;

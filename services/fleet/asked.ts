@@ -16,7 +16,4 @@ export function ask({ caller, ip }: FastifyRequest, clock: Clock): Asked {
   return { caller, address: ip, now: clock() };
 }
 
-/** The caller as the audit names it. */
-export function actorOf({ userId }: Caller): string {
-  return userId === undefined ? 'application' : `user:${userId}`;
-}
+export { actorOf } from '@odograph/database/audit-origin';

@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
 import { appendAudit } from '@odograph/database/audit';
+import { originOf } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import type { Level } from '@odograph/keyless/token';
 import type { Sealer } from '@odograph/runtime/sealing';
-import { type Asked, actorOf } from '../asked.ts';
+import type { Asked } from '../asked.ts';
 import { findVehicleKey } from '../keys/device-keys.ts';
 import { type Credentials, credentialsFor } from './credentials.ts';
 import * as queries from './queries.ts';
@@ -100,15 +101,13 @@ export async function suspendAuthorization(
 /** Adds what was done with an authorization to the audit; the last statement of its transaction. */
 export async function auditAuthorization(
   db: Database,
-  { caller, address }: Asked,
+  { caller, address: ip }: Asked,
   action: 'create' | 'update' | 'delete' | 'suspend' | 'resume',
   id: string,
   details: Readonly<Record<string, string | number>>,
 ): Promise<void> {
   await appendAudit(db, {
-    chain: caller.applicationId,
-    actor: actorOf(caller),
-    address,
+    ...originOf({ caller, ip }),
     action: `authorization.${action}`,
     subject: `authorization:${id}`,
     details,

@@ -1,8 +1,9 @@
 import { appendAudit } from '@odograph/database/audit';
+import { originOf } from '@odograph/database/audit-origin';
 import type { Http } from '@odograph/http/http';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { type Asked, actorOf, ask } from '../asked.ts';
+import { type Asked, ask } from '../asked.ts';
 import { DriverId } from '../bluetooth/schemas.ts';
 import type { Keyless } from '../keys/keyless.ts';
 import { awaitBoxes, type BoxWaiting } from './await-boxes.ts';
@@ -23,13 +24,11 @@ const DriverVehicle = Type.Object({
   authorizations: Type.Array(Authorization, { description: 'those that are not over' }),
 });
 
-async function deleteDriver({ db }: Keyless, { caller, address, now }: Asked, driverId: string): Promise<void> {
+async function deleteDriver({ db }: Keyless, { caller, address: ip, now }: Asked, driverId: string): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const revoked = await revokeDriver(trx, caller, driverId, now);
     await appendAudit(trx, {
-      chain: caller.applicationId,
-      actor: actorOf(caller),
-      address,
+      ...originOf({ caller, ip }),
       action: 'driver.delete',
       subject: `driver:${driverId}`,
       details: { authorizations: revoked },

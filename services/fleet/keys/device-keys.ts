@@ -97,9 +97,17 @@ export async function rotateDeviceKey(
 
 const keysAtOnce = 500;
 
-/** Seals every device key under the newest of ENCRYPTION_KEYS. @returns how many were not, and how many there are */
-export async function resealDeviceKeys(db: Database, sealer: Sealer): Promise<{ resealed: number; total: number }> {
-  let [resealed, total, after] = [0, 0, ''];
+/** What a reseal came to; `unreadable` are sealed under a secret that is not in ENCRYPTION_KEYS, and stay as they are. */
+export interface Resealed {
+  resealed: number;
+  unreadable: number;
+  total: number;
+}
+
+/** Seals every device key under the newest of ENCRYPTION_KEYS. */
+export async function resealDeviceKeys(db: Database, sealer: Sealer): Promise<Resealed> {
+  const counts = { resealed: 0, unreadable: 0, total: 0 };
+  let after = '';
   for (;;) {
     const rows = await db
       .selectFrom('device_key')
@@ -109,11 +117,12 @@ export async function resealDeviceKeys(db: Database, sealer: Sealer): Promise<{ 
       .limit(keysAtOnce)
       .execute();
     for (const row of rows) {
-      if (!sealer.isCurrent(row.sealed_key)) resealed += await resealKey(db, sealer, row);
+      if (!sealer.canOpen(row.sealed_key)) counts.unreadable += 1;
+      else if (!sealer.isCurrent(row.sealed_key)) counts.resealed += await resealKey(db, sealer, row);
       after = row.device_id;
     }
-    total += rows.length;
-    if (rows.length < keysAtOnce) return { resealed, total };
+    counts.total += rows.length;
+    if (rows.length < keysAtOnce) return counts;
   }
 }
 

@@ -1,4 +1,5 @@
-import { appendAudit, operatorChain } from '@odograph/database/audit';
+import { appendAudit } from '@odograph/database/audit';
+import { operatorOrigin } from '@odograph/database/audit-origin';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
 import Type from 'typebox';
@@ -42,9 +43,7 @@ export function addKeyRoutes(http: Http, keyless: Keyless): void {
       const { key, keyVersion } = await db.transaction().execute(async (trx) => {
         const rotated = await rotateDeviceKey(trx, sealer, id);
         await appendAudit(trx, {
-          chain: operatorChain,
-          actor: 'operator',
-          address: ip,
+          ...operatorOrigin({ ip }),
           action: rotated.keyVersion === 1 ? 'device-key.create' : 'device-key.rotate',
           subject: `device:${id}`,
           details: { keyVersion: rotated.keyVersion },
@@ -80,18 +79,16 @@ function addResealRoute(http: Http, { db, sealer }: Keyless): void {
       schema: {
         ...adminRoute,
         summary: 'Seal every device key under the newest of ENCRYPTION_KEYS, so that the older ones can be dropped',
-        response: answers(Type.Object({ resealed: Type.Integer(), total: Type.Integer() })),
+        response: answers(Type.Object({ resealed: Type.Integer(), unreadable: Type.Integer(), total: Type.Integer() })),
       },
     },
     async ({ ip }) => {
       const counted = await resealDeviceKeys(db, sealer);
       await appendAudit(db, {
-        chain: operatorChain,
-        actor: 'operator',
-        address: ip,
+        ...operatorOrigin({ ip }),
         action: 'device-key.reseal',
         subject: 'device-keys',
-        details: counted,
+        details: { ...counted },
         outcome: 'done',
       });
       return counted;

@@ -1,0 +1,131 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { type Database, openDatabase } from '@odograph/database/database';
+import { deviceKeyContext, Sealer } from '@odograph/runtime/sealing';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { claimDue, markPublished, readList, republishAll, republishUnconfirmed } from './queries.ts';
+
+const sealer = new Sealer([randomUUID()]);
+let db: Database;
+let deviceId: string;
+let vehicleId: number;
+
+beforeAll(() => {
+  db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
+});
+afterAll(() => db.destroy());
+beforeEach(async () => {
+  const vehicle = await createVehicle(db, await createApplication(db));
+  ({ deviceId } = vehicle);
+  vehicleId = Number(vehicle.id);
+  const key = sealer.seal(randomBytes(32), deviceKeyContext(deviceId, 1));
+  await db.insertInto('device_key').values({ device_id: deviceId, sealed_key: key, list_version: 1 }).execute();
+});
+
+const claim = async (by: string, limit = 100) => (await claimDue(db, sealer, by, limit)).includes(deviceId);
+const change = () =>
+  sql`update device_key set list_version = list_version + 1 where device_id = ${deviceId}`.execute(db);
+const stateOf = async () =>
+  db
+    .selectFrom('device_key')
+    .select(['published_version', 'claim'])
+    .where('device_id', '=', deviceId)
+    .executeTakeFirstOrThrow();
+
+describe('the claim of a due list', () => {
+  it('is had by one of many processes, and again when it is over', async () => {
+    const claims = await Promise.all([1, 2, 3, 4].map(() => claim(randomUUID())));
+    expect(claims.filter(Boolean)).toHaveLength(1);
+    await sql`update device_key set claimed_until = now() - interval '1 second' where device_id = ${deviceId}`.execute(
+      db,
+    );
+    expect(await claim(randomUUID())).toBe(true);
+  });
+
+  it('is not had by a process that cannot open the key', async () => {
+    expect((await claimDue(db, new Sealer(['another']), randomUUID(), 100)).includes(deviceId)).toBe(false);
+    expect(await claim(randomUUID())).toBe(true);
+  });
+
+  it('ends with the publication; a change that came meanwhile is due', async () => {
+    const mine = randomUUID();
+    await claim(mine);
+    await change();
+    await markPublished(db, deviceId, mine, 1);
+    expect(await stateOf()).toEqual({ published_version: 1, claim: null });
+    expect(await claim(mine)).toBe(true);
+    await markPublished(db, deviceId, mine, 2);
+    expect(await claim(mine)).toBe(false);
+  });
+
+  it('makes the newest list due again when it was lost to another process before the end', async () => {
+    const [slow, quick] = [randomUUID(), randomUUID()];
+    await claim(slow);
+    await sql`update device_key set claimed_until = now() - interval '1 second' where device_id = ${deviceId}`.execute(
+      db,
+    );
+    await change();
+    await claim(quick);
+    await markPublished(db, deviceId, quick, 2);
+    await markPublished(db, deviceId, slow, 1);
+    expect(await stateOf()).toEqual({ published_version: 0, claim: null });
+    expect(await claim(quick)).toBe(true);
+  });
+
+  it('does not outlive the broker that the list was published to', async () => {
+    const mine = randomUUID();
+    await claim(mine);
+    await republishAll(db, sealer);
+    await markPublished(db, deviceId, mine, 1);
+    expect(await claim(randomUUID())).toBe(true);
+  });
+});
+
+describe('a list', () => {
+  it('that was published long ago and never confirmed is due again', async () => {
+    const mine = randomUUID();
+    await claim(mine);
+    await markPublished(db, deviceId, mine, 1);
+    await republishUnconfirmed(db);
+    expect(await claim(mine)).toBe(false);
+    await sql`update device_key set published_at = now() - interval '6 minutes' where device_id = ${deviceId}`.execute(
+      db,
+    );
+    await republishUnconfirmed(db);
+    expect(await claim(mine)).toBe(true);
+  });
+
+  it('holds what is revoked and not over or suspended now, of the vehicle the device sits in, and no driver', async () => {
+    const insert = async (until: string, revoked: string | null, suspended: string | null, vehicle = vehicleId) => {
+      const { rows } = await sql<{ id: string; untilMs: number; suspendedMs: number | null }>`
+        insert into bluetooth_authorization
+          (vehicle_id, driver_id, level, valid_from, valid_until, revoked_at, suspended_until)
+        values (${vehicle}, 'somebody', 'DRIVE', now() - interval '1 day',
+          date_trunc('milliseconds', now() + ${until}::interval), now() + ${revoked}::interval,
+          date_trunc('milliseconds', now() + ${suspended}::interval))
+        returning id, (extract(epoch from valid_until) * 1000)::bigint as "untilMs",
+          (extract(epoch from suspended_until) * 1000)::bigint as "suspendedMs"`.execute(db);
+      if (!rows[0]) throw new Error('it was inserted');
+      return rows[0];
+    };
+    const revoked = await insert('1 hour', '-1 minute', null);
+    const suspended = await insert('1 hour', null, '5 minutes');
+    const both = await insert('2 hours', '-1 minute', '5 minutes');
+    await insert('-1 minute', '-1 hour', null);
+    await insert('1 hour', null, '-1 minute');
+    await insert('1 hour', null, null);
+    const other = await createVehicle(db, await createApplication(db));
+    await insert('1 hour', '-1 minute', null, Number(other.id));
+    const { deviceKey, ...list } = (await readList(db, sealer, deviceId)) ?? {};
+    expect(deviceKey).toHaveLength(32);
+    expect(list).toEqual({
+      ...{ version: 1, keyVersion: 1, epoch: 1 },
+      authorizations: [
+        { id: revoked.id, state: 'revoked', untilMs: revoked.untilMs },
+        { id: suspended.id, state: 'suspended', untilMs: suspended.suspendedMs },
+        { id: both.id, state: 'revoked', untilMs: both.untilMs },
+      ].sort((a, b) => (a.id < b.id ? -1 : 1)),
+    });
+  });
+});
