@@ -9,6 +9,8 @@ import { addFleetStatusRoutes } from './fleet-status/routes.ts';
 import { addHistoryRoutes } from './history/routes.ts';
 import { addLatestRoutes } from './latest/routes.ts';
 import { recognizeOverload } from './overload.ts';
+import { addTrackRoutes } from './tracks/routes.ts';
+import { addTripRoutes } from './trips/routes.ts';
 
 const statementTimeoutMs = 30_000;
 
@@ -38,6 +40,8 @@ export const queryService: Service<Http> = {
       addFleetStatusRoutes(routes, db);
       addHistoryRoutes(routes, db);
       addCustomCanRoutes(routes, db);
+      addTripRoutes(routes, db);
+      addTrackRoutes(routes, db);
     });
 
     const health = async () => {

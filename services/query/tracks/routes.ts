@@ -1,0 +1,54 @@
+import { Readable } from 'node:stream';
+import { Failure } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import { findVehicle } from '@odograph/database/vehicle-access';
+import type { Http } from '@odograph/http/http';
+import { answers } from '@odograph/http/schemas';
+import Type from 'typebox';
+import { findTrip } from '../trips/queries.ts';
+import { readTrack } from './queries.ts';
+import { chooseFormat } from './rules.ts';
+
+const TrackParameters = Type.Object({
+  id: Type.String({ description: 'vehicle identifier' }),
+  tripId: Type.String({ description: 'trip_id of a trip object' }),
+});
+const TrackQuery = Type.Object({
+  format: Type.Optional(
+    Type.Union([Type.Literal('geojson'), Type.Literal('gpx')], {
+      description: 'without it the header Accept counts, else GeoJSON',
+    }),
+  ),
+});
+const Track = Type.Object(
+  {
+    type: Type.Literal('Feature'),
+    geometry: Type.Union([Type.Object({ type: Type.Literal('LineString') }), Type.Null()]),
+    properties: Type.Object({ trip_id: Type.String(), coordTimes: Type.Array(Type.String()) }),
+  },
+  { description: 'a GeoJSON Feature, or GPX 1.1' },
+);
+
+/** An addition of ours: the way that a trip took. */
+export function addTrackRoutes(http: Http, db: Database): void {
+  http.get(
+    '/v1/x/vehicle/:id/trips/:tripId/track',
+    {
+      schema: {
+        tags: ['trips'],
+        summary: 'The way a trip took, as GeoJSON or GPX',
+        params: TrackParameters,
+        querystring: TrackQuery,
+        response: answers(Track, 'UNKNOWN_VEHICLE', 'NOT_FOUND'),
+      },
+    },
+    async ({ caller, params, query, headers }, reply) => {
+      const vehicle = await findVehicle(db, caller, params.id);
+      const trip = await findTrip(db, vehicle.id, params.tripId);
+      if (!trip) throw new Failure('NOT_FOUND', 'the vehicle has no such trip');
+      const { mediaType, write } = chooseFormat(query.format, headers.accept);
+      const body = Readable.from(write(trip, () => readTrack(db, vehicle.id, trip)));
+      return reply.header('vary', 'accept').type(mediaType).send(body);
+    },
+  );
+}
