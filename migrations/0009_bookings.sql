@@ -12,7 +12,7 @@ create table booking (
   starts_at timestamptz not null,
   -- exclusive; null is open
   ends_at timestamptz,
-  -- not a reference: the authorization may be revoked on its own
+  -- or the one that an update made of it, or none when it was revoked on its own
   authorization_id uuid not null,
   created_at timestamptz not null default now(),
   stopped_at timestamptz,
@@ -25,6 +25,15 @@ create table booking (
 );
 create index booking_vehicle on booking (vehicle_id, starts_at desc, id desc) where deleted_at is null;
 create index booking_open on booking (application_id, coalesce(ends_at, 'infinity')) where deleted_at is null;
+
+-- What updates made of an authorization: itself without any.
+create function latest_authorization(first uuid) returns uuid language sql stable as $$
+  with recursive chain (id, replaced_by) as (
+    select id, replaced_by from bluetooth_authorization where id = first
+    union all
+    select next.id, next.replaced_by from chain join bluetooth_authorization next on next.id = chain.replaced_by)
+  select coalesce((select id from chain where replaced_by is null), first)
+$$;
 
 create table parking (
   id uuid primary key default gen_random_uuid(),

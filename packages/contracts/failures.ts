@@ -58,6 +58,8 @@ export interface FailureDetails {
   readonly field?: string;
   /** Which of several causes it was, in words a program may compare. */
   readonly reason?: string;
+  /** Says of a refused deletion that there was none. */
+  readonly deleted?: false;
   /** Seconds after which the same request may succeed. */
   readonly retryAfterSeconds?: number;
 }

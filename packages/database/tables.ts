@@ -179,7 +179,7 @@ interface ParkingTable {
   short_id: string;
   name: string;
   address: string;
-  address2: string;
+  address2: Generated<string>;
   zipcode: string;
   city: string;
   country: string;

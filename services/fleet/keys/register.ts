@@ -7,12 +7,13 @@ import type { ServiceHost } from '@odograph/runtime/service';
 import { addBoxRoutes } from '../bluetooth/box-routes.ts';
 import { addAuthorizationChanges, addAuthorizationRoutes } from '../bluetooth/routes.ts';
 import { addSuspensionRoutes } from '../bluetooth/suspension-routes.ts';
+import { addBookingRoutes } from '../bookings/routes.ts';
 import { addDriverLists, addVehicleLists } from '../drivers/list-routes.ts';
 import { addDriverRoutes } from '../drivers/routes.ts';
 import type { Keyless } from './keyless.ts';
 import { addKeyRoutes } from './routes.ts';
 
-/** Authorizations, their lists, drivers and the keys of devices. */
+/** Authorizations, their lists, drivers, bookings and the keys of devices. */
 export async function registerKeyless(host: ServiceHost<Http>, keyless: Keyless, redis: Redis): Promise<void> {
   const { config, http, adminToken } = host;
   await http.register(async (withToken) => {
@@ -24,6 +25,7 @@ export async function registerKeyless(host: ServiceHost<Http>, keyless: Keyless,
     addAuthorizationChanges(withToken, keyless);
     addSuspensionRoutes(withToken, keyless);
     addBoxRoutes(withToken, keyless);
+    addBookingRoutes(withToken, keyless);
     addVehicleLists(withToken, keyless);
     addDriverLists(withToken, keyless);
     addDriverRoutes(withToken, keyless, {

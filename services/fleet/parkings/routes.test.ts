@@ -68,7 +68,7 @@ describe('/v1/parkings', () => {
 
   it('creates a spot without address2, also from a query string', async () => {
     const { address2: _address2, ...needed } = fields;
-    const { body } = await api.post(`/v1/parkings?${new URLSearchParams(needed)}`);
+    const { body } = await api.post(`/v1/parkings?${new URLSearchParams(needed).toString()}`);
     expect((await api.get(`/v1/parkings/${body.parking_id}`)).body).toMatchObject({ ...needed, address2: '' });
   });
 

@@ -1,0 +1,212 @@
+import type { Caller } from '@odograph/contracts/caller';
+import { Failure } from '@odograph/contracts/failures';
+import { hasDevice, isInService } from '@odograph/database/availability';
+import type { Database } from '@odograph/database/database';
+import { failOnConstraint } from '@odograph/database/postgres-failure';
+import { isUuid } from '@odograph/database/uuid';
+import { accessibleTo, parseVehicleId } from '@odograph/database/vehicle-access';
+import { type RawBuilder, sql } from 'kysely';
+import type { Driver } from './drivers.ts';
+import type { BookingTimes, BookingType, Interval, Observation } from './rules.ts';
+
+/** A booking that is not deleted. */
+export interface Booking extends BookingTimes {
+  readonly id: string;
+  readonly vehicleId: number;
+  readonly userId: string;
+  readonly authorizationId: string;
+}
+
+/** What decides whether a vehicle can be booked, apart from other bookings. */
+export interface BookableVehicle {
+  readonly id: number;
+  readonly hasDevice: boolean;
+  /** Neither archived nor flagged. */
+  readonly isInService: boolean;
+}
+
+interface BookingRow {
+  id: string;
+  vehicleId: number;
+  userId: string;
+  authorizationId: string;
+  type: BookingType;
+  from: Date;
+  until: Date | null;
+  stoppedAt: Date | null;
+}
+
+const bookingColumns = sql`booking.id, booking.vehicle_id as "vehicleId", booking.user_id as "userId",
+  latest_authorization(booking.authorization_id) as "authorizationId", booking.type, booking.starts_at as "from", booking.ends_at as until,
+  booking.stopped_at as "stoppedAt"`;
+const vehicleColumns = sql`${isInService} as "isInService", ${hasDevice} as "hasDevice"`;
+
+function toBooking({ id, vehicleId, userId, authorizationId, type, from, until, stoppedAt }: BookingRow): Booking {
+  const times = { type, from, until: until ?? undefined, stoppedAt: stoppedAt ?? undefined };
+  return { id, vehicleId, userId, authorizationId, ...times };
+}
+
+/** True for the bookings a caller may see: of vehicles it may see, and in user mode its own alone. */
+function isVisibleTo(caller: Caller): RawBuilder<boolean> {
+  const own = caller.userId === undefined ? sql`true` : sql`booking.account_id = ${caller.userId}`;
+  return sql<boolean>`booking.deleted_at is null and ${own} and ${accessibleTo(caller)}`;
+}
+
+/**
+ * A vehicle that is to be booked. Until the end of the transaction nobody else books it, archives it or raises a flag:
+ * without this, two that overlap could each wait for the other in the constraint.
+ * @throws Failure UNKNOWN_VEHICLE
+ */
+export async function lockVehicle(db: Database, caller: Caller, id: string): Promise<BookableVehicle> {
+  const { rows } = await sql<BookableVehicle>`select vehicle.id, ${vehicleColumns} from vehicle
+    where vehicle.id = ${parseVehicleId(id) ?? null} and ${accessibleTo(caller)}
+    for no key update of vehicle`.execute(db);
+  if (!rows[0]) throw new Failure('UNKNOWN_VEHICLE');
+  return rows[0];
+}
+
+/** A booking that is to be changed, with its vehicle; both locked. @throws Failure NOT_FOUND */
+export async function lockBooking(
+  db: Database,
+  caller: Caller,
+  id: string,
+): Promise<{ booking: Booking; vehicle: BookableVehicle }> {
+  if (!isUuid(id)) throw new Failure('NOT_FOUND');
+  const { rows } = await sql<BookingRow & BookableVehicle>`select ${vehicleColumns}, ${bookingColumns}
+    from vehicle join booking on booking.vehicle_id = vehicle.id
+    where booking.id = ${id} and ${isVisibleTo(caller)} for no key update of vehicle, booking`.execute(db);
+  const [row] = rows;
+  if (!row) throw new Failure('NOT_FOUND');
+  const { vehicleId, isInService: inService, hasDevice: equipped } = row;
+  return { booking: toBooking(row), vehicle: { id: vehicleId, isInService: inService, hasDevice: equipped } };
+}
+
+/** @throws Failure NOT_FOUND for a booking that is missing, deleted or not the caller's alike */
+export async function findBooking(db: Database, caller: Caller, id: string): Promise<Booking> {
+  if (!isUuid(id)) throw new Failure('NOT_FOUND');
+  const { rows } = await sql<BookingRow>`select ${bookingColumns}
+    from booking join vehicle on vehicle.id = booking.vehicle_id
+    where booking.id = ${id} and ${isVisibleTo(caller)}`.execute(db);
+  if (!rows[0]) throw new Failure('NOT_FOUND');
+  return toBooking(rows[0]);
+}
+
+/** The bookings of a vehicle that the caller may see, the latest start first. */
+export async function listOfVehicle(
+  db: Database,
+  caller: Caller,
+  vehicleId: number,
+  { offset, limit }: { offset: number; limit: number },
+): Promise<Booking[]> {
+  const { rows } = await sql<BookingRow>`select ${bookingColumns}
+    from booking join vehicle on vehicle.id = booking.vehicle_id
+    where booking.vehicle_id = ${vehicleId} and ${isVisibleTo(caller)}
+    order by booking.starts_at desc, booking.id desc limit ${limit} offset ${offset}`.execute(db);
+  return rows.map(toBooking);
+}
+
+/** The bookings that are active at a moment; of each vehicle at most one. */
+export async function listActive(db: Database, caller: Caller, now: Date): Promise<Booking[]> {
+  const { rows } = await sql<BookingRow>`select ${bookingColumns}
+    from booking join vehicle on vehicle.id = booking.vehicle_id
+    where booking.application_id = ${caller.applicationId} and coalesce(booking.ends_at, 'infinity') > ${now}
+      and booking.starts_at <= ${now} and ${isVisibleTo(caller)}
+    order by booking.starts_at, booking.id`.execute(db);
+  return rows.map(toBooking);
+}
+
+const overlap = { booking_overlap: 'VEHICLE_NOT_AVAILABLE' } as const;
+
+export interface NewBooking {
+  readonly id: string;
+  readonly applicationId: number;
+  readonly vehicleId: number;
+  readonly driver: Driver;
+  readonly type: BookingType;
+  readonly interval: Interval;
+  readonly authorizationId: string;
+  readonly now: Date;
+}
+
+/** @throws Failure VEHICLE_NOT_AVAILABLE when another booking of the vehicle overlaps */
+export async function insertBooking(db: Database, booking: NewBooking): Promise<void> {
+  const { driver, interval } = booking;
+  await failOnConstraint(overlap, () =>
+    db
+      .insertInto('booking')
+      .values({
+        id: booking.id,
+        application_id: booking.applicationId,
+        vehicle_id: booking.vehicleId,
+        user_id: driver.userId,
+        account_id: driver.accountId,
+        type: booking.type,
+        starts_at: interval.from,
+        ends_at: interval.until ?? null,
+        authorization_id: booking.authorizationId,
+        created_at: booking.now,
+      })
+      .execute(),
+  );
+}
+
+/** @throws Failure VEHICLE_NOT_AVAILABLE when another booking of the vehicle overlaps the new interval */
+export async function moveBooking(
+  db: Database,
+  id: string,
+  { interval, authorizationId }: { interval: Interval; authorizationId: string },
+): Promise<void> {
+  await failOnConstraint(overlap, () =>
+    db
+      .updateTable('booking')
+      .set({ starts_at: interval.from, ends_at: interval.until ?? null, authorization_id: authorizationId })
+      .where('id', '=', id)
+      .execute(),
+  );
+}
+
+/** Ends a booking at a moment; one that has not started yet holds no time then. */
+export async function endBooking(db: Database, id: string, now: Date): Promise<void> {
+  await sql`update booking set stopped_at = ${now}, ends_at = greatest(starts_at, ${now}::timestamptz)
+    where id = ${id}`.execute(db);
+}
+
+/** Deletes a booking, which frees its time; the row stays as a record. */
+export async function markDeleted(db: Database, id: string, now: Date): Promise<void> {
+  await db.updateTable('booking').set({ deleted_at: now }).where('id', '=', id).execute();
+}
+
+interface ObservationRow {
+  isSince: boolean;
+  ignition: boolean | null;
+  movement: boolean | null;
+  latitude: number | null;
+  longitude: number | null;
+}
+
+/** What a vehicle reported from a moment on, and where it last was in the day before, if it said. */
+export async function observe(
+  db: Database,
+  vehicleId: number,
+  start: Date,
+): Promise<{ since: Observation[]; before: { latitude: number; longitude: number } | undefined }> {
+  const { rows } = await sql<ObservationRow>`
+    select true as "isSince", ignition, movement, latitude, longitude from reading
+    where vehicle_id = ${vehicleId} and time >= ${start}
+    union all
+    (select false, null, null, latitude, longitude from reading
+    where vehicle_id = ${vehicleId} and time < ${start} and time >= ${start}::timestamptz - interval '1 day'
+      and latitude is not null and longitude is not null
+    order by time desc limit 1)`.execute(db);
+  const observations = rows.map(({ isSince, ignition, movement, latitude, longitude }) => ({
+    isSince,
+    ignition: ignition ?? undefined,
+    movement: movement ?? undefined,
+    latitude: latitude ?? undefined,
+    longitude: longitude ?? undefined,
+  }));
+  const earlier = observations.find(({ isSince }) => !isSince);
+  const { latitude, longitude } = earlier ?? {};
+  const before = latitude === undefined || longitude === undefined ? undefined : { latitude, longitude };
+  return { since: observations.filter(({ isSince }) => isSince), before };
+}
