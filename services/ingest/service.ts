@@ -3,6 +3,7 @@ import type { Http } from '@odograph/http/http';
 import { openQueue, openWorker } from '@odograph/queue/queues';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service } from '@odograph/runtime/service';
+import { createGapMetrics } from './gaps/metrics.ts';
 import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createIngestMetrics } from './metrics.ts';
 import { scheduleTrips } from './trips/schedule.ts';
@@ -19,6 +20,7 @@ export const ingestService: Service<Http> = {
     const queue = openQueue('uploads', connection);
     host.onStop('uploads queue', () => queue.close());
     const metrics = createIngestMetrics(host.metrics, () => queue.getJobCountByTypes('waiting', 'active', 'delayed'));
+    createGapMetrics(host.metrics, db);
     await scheduleMaintenance(db, host);
     await scheduleTrips(db, host);
     const worker = openWorker({

@@ -7,6 +7,7 @@ import type { Service } from '@odograph/runtime/service';
 import { addCustomCanRoutes } from './customcan/routes.ts';
 import { addFleetStatusRoutes } from './fleet-status/routes.ts';
 import { addHistoryRoutes } from './history/routes.ts';
+import { addGapRoutes } from './gaps/routes.ts';
 import { addLatestRoutes } from './latest/routes.ts';
 import { recognizeOverload } from './overload.ts';
 import { addTrackRoutes } from './tracks/routes.ts';
@@ -41,6 +42,7 @@ export const queryService: Service<Http> = {
       addHistoryRoutes(routes, db);
       addCustomCanRoutes(routes, db);
       addTripRoutes(routes, db);
+      addGapRoutes(routes, db);
       addTrackRoutes(routes, db);
     });
 

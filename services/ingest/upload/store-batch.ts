@@ -2,6 +2,7 @@ import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isDataFault } from '@odograph/database/postgres-failure';
 import type { Sealer } from '@odograph/runtime/sealing';
+import { writeGaps } from '../gaps/write-gaps.ts';
 import { quarantineUploads, resolveQuarantined } from '../quarantine/queries.ts';
 import { markTouched } from '../trips/touched.ts';
 import type { UploadInProgress } from './decode-batch.ts';
@@ -34,6 +35,7 @@ async function storeInOneTransaction(
     await writeReadings(transaction, readings);
     await writeStates(transaction, readings, await writeLatest(transaction, latestStates(readings)));
     await markTouched(transaction, readings);
+    await writeGaps(transaction, finished, Date.now());
     const faulty = finished.filter(({ faults }) => faults.length > 0);
     await quarantineUploads(transaction, sealer, faulty);
     await resolveQuarantined(transaction, finished);

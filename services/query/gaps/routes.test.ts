@@ -1,0 +1,90 @@
+import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import {
+  createApplication,
+  createToken,
+  createVehicle,
+  type TestApplication,
+  type TestVehicle,
+} from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createUser } from '../readings.fixture.ts';
+import { queryService } from '../service.ts';
+
+let platform: TestPlatform;
+let application: TestApplication;
+let client: ApiClient;
+let vehicle: TestVehicle;
+const since = Date.parse('2025-01-21T08:00:00Z');
+
+beforeAll(async () => {
+  platform = await startTestPlatform([queryService]);
+});
+afterAll(() => platform.stop());
+beforeEach(async () => {
+  application = await createApplication(platform.db);
+  client = clientWithToken(platform.httpUrl, application.token);
+  vehicle = await createVehicle(platform.db, application);
+  const gaps = JSON.stringify([{ from: 5, until: 9, sinceMs: since }]);
+  await sql`insert into device_sequence (device_id, received, gaps, open_gaps, missing_readings)
+    values (${vehicle.deviceId}, '{[1,4],[10,12]}', ${gaps}, 1, 5)`.execute(platform.db);
+  await sql`insert into closed_gap (device_id, from_sequence, until_sequence, since, closed_at, outcome)
+    select ${vehicle.deviceId}, age, age, now() - make_interval(days => age), now() - make_interval(days => age) / 2, 'ARRIVED'
+    from unnest('{2, 4, 40}'::int[]) as age`.execute(platform.db);
+});
+
+const path = () => `/v1/x/vehicle/${vehicle.id}/gaps`;
+const froms = (body: { gaps: { fromSequence: number }[] }) => body.gaps.map(({ fromSequence }) => fromSequence);
+
+describe('GET /v1/x/vehicle/{id}/gaps', () => {
+  it('lists what is missing since when, then what closed in the last days, the newest first', async () => {
+    const { body } = await client.get(path());
+    expect(body.gaps[0]).toEqual({
+      deviceId: vehicle.deviceId,
+      fromSequence: 5,
+      untilSequence: 9,
+      missing: 5,
+      state: 'OPEN',
+      since: '2025-01-21T08:00:00.000Z',
+    });
+    expect(body.gaps[1]).toMatchObject({ fromSequence: 2, missing: 1, state: 'ARRIVED', closedAt: expect.any(String) });
+    expect(froms(body)).toEqual([5, 2, 4]);
+    expect(froms((await client.get(`${path()}?days=1`)).body)).toEqual([5]);
+    expect(froms((await client.get(`${path()}?days=30`)).body)).toEqual([5, 2, 4, 40]);
+  });
+
+  it('lists only what was noticed while the device was linked to the vehicle', async () => {
+    const other = await createVehicle(platform.db, application);
+    await sql`delete from device_link where device_id = ${other.deviceId}`.execute(platform.db);
+    await sql`update device_link set period = tstzrange(null, now() - interval '3 days')
+      where device_id = ${vehicle.deviceId}`.execute(platform.db);
+    await sql`insert into device_link (device_id, vehicle_id, period)
+      values (${vehicle.deviceId}, ${Number(other.id)}, tstzrange(now() - interval '3 days', null))`.execute(
+      platform.db,
+    );
+    expect(froms((await client.get(path())).body)).toEqual([5, 4]);
+    expect(froms((await client.get(`/v1/x/vehicle/${other.id}/gaps`)).body)).toEqual([2]);
+  });
+
+  it('answers an empty list for a vehicle whose device never counted', async () => {
+    const silent = await createVehicle(platform.db, application);
+    expect((await client.get(`/v1/x/vehicle/${silent.id}/gaps`)).body).toEqual({ gaps: [] });
+  });
+
+  it('answers UNKNOWN_VEHICLE to another application, and to a user who was not granted the vehicle', async () => {
+    const stranger = await createApplication(platform.db);
+    const userId = await createUser(platform.db, application.id, [(await createVehicle(platform.db, application)).id]);
+    for (const token of [stranger.token, await createToken(platform.db, application.id, userId)]) {
+      const { status, body } = await clientWithToken(platform.httpUrl, token).get(path());
+      expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
+    }
+  });
+
+  it('names days when it is malformed', async () => {
+    for (const days of ['-1', '31', 'x']) {
+      const { status, body } = await client.get(`${path()}?days=${days}`);
+      expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', 'days']);
+    }
+  });
+});
