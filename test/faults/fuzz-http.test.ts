@@ -1,0 +1,134 @@
+import { Agent } from 'node:http';
+import { brokerService } from '@odograph/broker/service';
+import { commandService } from '@odograph/command/service';
+import { consoleService } from '@odograph/console/service';
+import { hashPassword } from '@odograph/fleet/passwords';
+import { fleetService } from '@odograph/fleet/service';
+import { ingestService } from '@odograph/ingest/service';
+import { queryService } from '@odograph/query/service';
+import { createApplication, createDevice, createToken, createVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import fc from 'fast-check';
+import Schema from 'typebox/schema';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type FuzzedAnswer, type FuzzedRequest, requestsOf, send } from './fuzz/http-requests.ts';
+import { type Operation, operationsOf } from './fuzz/operations.ts';
+import { runs, seed } from './fuzz/runs.ts';
+import type { KnownValues } from './fuzz/values.ts';
+
+const services = [ingestService, brokerService, queryService, fleetService, commandService, consoleService];
+const atOnce = 8;
+const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
+
+const password = 'correct horse battery';
+const passwordHash = await hashPassword(password);
+let platform: TestPlatform;
+let operations: Operation[];
+beforeAll(async () => {
+  platform = await startTestPlatform(services, { ACK_TIMEOUT_MS: '100' });
+  const document = await fetch(new URL('/docs/json', platform.httpUrl));
+  operations = operationsOf((await document.json()) as Record<string, unknown>);
+});
+afterAll(async () => {
+  agent.destroy();
+  await platform?.stop();
+});
+
+/** An application with a user, vehicles and devices of its own: what one operation destroys the next does not miss. */
+async function createWorld() {
+  const { db } = platform;
+  const application = await createApplication(db);
+  const vehicle = await createVehicle(db, application);
+  const second = await createVehicle(db, application);
+  const device = await createDevice(db, { applicationId: application.id });
+  const { id: userId } = await db
+    .insertInto('user_account')
+    .values({ application_id: application.id, username: 'driver', password_hash: passwordHash })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  await db
+    .insertInto('vehicle_grant')
+    .values({ user_id: userId, vehicle_id: Number(vehicle.id) })
+    .execute();
+  const vehicles = [vehicle.id, second.id];
+  const devices = [vehicle.deviceId, device.deviceId];
+  const known: KnownValues = {
+    id: [...vehicles, ...vehicles, ...devices, userId],
+    ids: [vehicles, [userId]],
+    vehicleId: vehicles,
+    vehicle_id: vehicles,
+    deviceId: devices,
+    userId: [userId],
+    user: [userId],
+    appId: [application.appId],
+    appKey: [application.appKey],
+    username: ['driver'],
+    password: [password],
+    oldPassword: [password],
+    model: ['generic', 'tracker'],
+  };
+  return { known, tokens: [application.token, await createToken(db, application.id, userId)] };
+}
+
+const leaks =
+  /\n\s+at |node_modules|\.ts:\d|\.js:\d|SQLSTATE|syntax error at|violates|relation "|column "|pg_|ECONNREFUSED/;
+/** Statuses that a proxy or the server itself may answer for any request, with the one form of a failure. */
+const general = new Set([400, 401, 404, 429]);
+
+/** What is wrong with an answer; undefined when nothing is. */
+function faultOf({ answers }: Operation, { status, contentType, text }: FuzzedAnswer): string | undefined {
+  if (status === 500 || status === 502 || status === 503) return `status ${status}`;
+  if (leaks.test(text)) return 'it tells what only the log may';
+  const schema = answers.get(String(status));
+  if (schema === undefined && !answers.has(String(status)) && !general.has(status))
+    return `status ${status} is not declared`;
+  if (status >= 400 && !contentType.startsWith('application/json')) return `a failure of type ${contentType}`;
+  if (!contentType.startsWith('application/json')) return undefined;
+  const body: unknown = JSON.parse(text);
+  if (status >= 400 && typeof (body as { error?: unknown }).error !== 'string') return 'a failure without a code';
+  return schema === undefined || Schema.Check(schema, body) ? undefined : 'the body is not as declared';
+}
+
+function describeRequest({ method, path, headers, body }: FuzzedRequest): string {
+  return `${method} ${path.slice(0, 300)} ${JSON.stringify(headers).slice(0, 200)} ${body?.toString().slice(0, 600) ?? ''}`;
+}
+
+async function judge(operation: Operation, request: FuzzedRequest): Promise<string | undefined> {
+  try {
+    const answer = await send(platform.httpUrl, agent, request);
+    const fault = faultOf(operation, answer);
+    return fault && `${fault}: ${describeRequest(request)}\n  -> ${answer.status} ${answer.text.slice(0, 300)}`;
+  } catch (error) {
+    // A body that is too large is refused before it has come, and the connection may break while it is being sent.
+    if ((request.body?.length ?? 0) > 1024 * 1024) return undefined;
+    return `${String(error)}: ${describeRequest(request)}`;
+  }
+}
+
+/** Every fault of an operation over so many requests. */
+async function fuzz(operation: Operation, numRuns: number): Promise<string[]> {
+  const world = await createWorld();
+  const requests = fc.sample(requestsOf(operation, { ...world, adminToken: testAdminToken }), { numRuns, seed });
+  const faults: string[] = [];
+  for (let start = 0; start < requests.length; start += atOnce) {
+    const some = requests.slice(start, start + atOnce);
+    const found = await Promise.all(some.map((request) => judge(operation, request)));
+    faults.push(...found.filter((fault) => fault !== undefined));
+  }
+  return faults;
+}
+
+describe(`every operation of the interface, whatever it is asked (seed ${seed})`, () => {
+  it('answers as declared, never with a failure of its own, and tells nothing of its inside', async () => {
+    expect(operations.length).toBeGreaterThan(40);
+    const faults: string[] = [];
+    for (const operation of operations) {
+      const found = await fuzz(operation, runs(20, 300));
+      faults.push(...found.slice(0, 3).map((fault) => `${operation.method} ${operation.path}: ${fault}`));
+    }
+    expect(faults).toEqual([]);
+    const health = await fetch(new URL('/health', platform.httpUrl));
+    expect(health.status).toBe(200);
+    expect(({} as { admin?: unknown }).admin).toBeUndefined();
+  }, 3_600_000);
+});
