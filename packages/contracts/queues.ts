@@ -24,7 +24,7 @@ export interface QueuedAcknowledgement {
   text: string;
 }
 
-export type MaintenanceTask = 'compress' | 'retain' | 'forget' | 'vacuum';
+export type MaintenanceTask = 'compress' | 'retain' | 'forget' | 'vacuum' | 'rewrite' | 'purge';
 
 /** Every queue with the data of its jobs. */
 export interface QueueJobs {

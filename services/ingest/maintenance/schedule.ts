@@ -1,29 +1,38 @@
 import type { MaintenanceTask } from '@odograph/contracts/queues';
-import type { Database } from '@odograph/database/database';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
+import type { Tables } from '@odograph/database/tables';
 import { openQueue, openWorker } from '@odograph/queue/queues';
 import type { ServiceHost } from '@odograph/runtime/service';
+import type { Kysely } from 'kysely';
 import { compressReadings, dropOldReadings, forgetExpired, vacuumBusyTables } from './policies.ts';
+import { purgeDeletedVehicles } from './purge.ts';
+import { rewriteRedisLog } from './rewrite-log.ts';
 
 const hourMs = 3_600_000;
+const purgeMs = 10_000;
 
 /**
  * Runs the policies of the database from the queue: once for the whole platform however many workers there are, and on
  * every kind of TimescaleDB alike.
  */
-export async function scheduleMaintenance(db: Database, host: ServiceHost): Promise<void> {
+export async function scheduleMaintenance(db: Kysely<Tables>, host: ServiceHost): Promise<void> {
   const { config, logger } = host;
   const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
-  const tasks: Record<MaintenanceTask, () => Promise<unknown>> = {
-    compress: () => compressReadings(db, config.COMPRESS_AFTER_DAYS),
-    retain: async () => (config.RETENTION_DAYS === 0 ? 0 : dropOldReadings(db, config.RETENTION_DAYS)),
-    forget: () => forgetExpired(db),
-    vacuum: () => vacuumBusyTables(db),
-  };
   const queue = openQueue('maintenance', connection);
   host.onStop('maintenance queue', () => queue.close());
-  for (const task of Object.keys(tasks) as MaintenanceTask[]) {
-    await queue.upsertJobScheduler(task, { every: hourMs }, { name: 'maintenance', data: { task } });
+  const tasks: Record<MaintenanceTask, { every: number; run(): Promise<unknown> }> = {
+    compress: { every: hourMs, run: () => compressReadings(db, config.COMPRESS_AFTER_DAYS) },
+    retain: {
+      every: hourMs,
+      run: async () => (config.RETENTION_DAYS === 0 ? 0 : dropOldReadings(db, config.RETENTION_DAYS)),
+    },
+    forget: { every: hourMs, run: () => forgetExpired(db) },
+    vacuum: { every: hourMs, run: () => vacuumBusyTables(db) },
+    rewrite: { every: hourMs, run: () => rewriteRedisLog(config.REDIS_URL, logger) },
+    purge: { every: purgeMs, run: () => purgeDeletedVehicles(db, logger) },
+  };
+  for (const [task, { every }] of Object.entries(tasks) as [MaintenanceTask, { every: number }][]) {
+    await queue.upsertJobScheduler(task, { every }, { name: 'maintenance', data: { task } });
   }
   const worker = openWorker({
     ...connection,
@@ -31,7 +40,8 @@ export async function scheduleMaintenance(db: Database, host: ServiceHost): Prom
     concurrency: 1,
     process: async ({ data: { task } }) => {
       try {
-        logger.info({ task, result: await tasks[task]() }, 'maintenance done');
+        const result = await tasks[task].run();
+        logger[result === 0 ? 'debug' : 'info']({ task, result }, 'maintenance done');
       } catch (error) {
         logger.error({ task, ...describeDatabaseError(error) }, 'maintenance failed');
         throw new Error(`maintenance ${task} failed`);
