@@ -4,10 +4,11 @@ import { requireToken } from '@odograph/http/authentication';
 import { answerFailure } from '@odograph/http/failure-answer';
 import type { Http } from '@odograph/http/http';
 import type { Service } from '@odograph/runtime/service';
+import { addChangeRoutes } from './changes/routes.ts';
 import { addCustomCanRoutes } from './customcan/routes.ts';
 import { addFleetStatusRoutes } from './fleet-status/routes.ts';
-import { addHistoryRoutes } from './history/routes.ts';
 import { addGapRoutes } from './gaps/routes.ts';
+import { addHistoryRoutes } from './history/routes.ts';
 import { addLatestRoutes } from './latest/routes.ts';
 import { recognizeOverload } from './overload.ts';
 import { addTrackRoutes } from './tracks/routes.ts';
@@ -41,9 +42,10 @@ export const queryService: Service<Http> = {
       addFleetStatusRoutes(routes, db);
       addHistoryRoutes(routes, db);
       addCustomCanRoutes(routes, db);
-      addTripRoutes(routes, db);
       addGapRoutes(routes, db);
+      addTripRoutes(routes, db);
       addTrackRoutes(routes, db);
+      addChangeRoutes(routes, db);
     });
 
     const health = async () => {

@@ -31,9 +31,19 @@ export async function dropOldReadings(db: Database, retentionDays: number): Prom
 /** Days for which the feed of changes can be followed. */
 const changeDays = 30;
 
+/** Forgets old changes, and remembers how far, so that nobody who comes back after long takes the rest for everything. */
+async function forgetChanges(db: Database): Promise<void> {
+  await sql`with forgotten as (
+      delete from reading_change where stored_at < now() - make_interval(days => ${changeDays})
+      returning application_id, transaction_id),
+    newest as (select application_id, max(transaction_id) as transaction_id from forgotten group by application_id)
+    update application set changes_forgotten_until = greatest(changes_forgotten_until, newest.transaction_id)
+    from newest where newest.application_id = application.id`.execute(db);
+}
+
 /** Forgets tokens that ran out more than a day ago, and changes that nobody follows any more. */
 export async function forgetExpired(db: Database): Promise<void> {
-  await sql`delete from reading_change where stored_at < now() - make_interval(days => ${changeDays})`.execute(db);
+  await forgetChanges(db);
   await sql`delete from access_token where expires_at < now() - interval '1 day'`.execute(db);
   await sql`delete from refresh_token where expires_at < now() - interval '1 day'`.execute(db);
   await sql`delete from session where created_at < now() - interval '1 day'

@@ -162,8 +162,8 @@ describe('while privacy is on', () => {
     await turnPrivacyOn(platform.db, driving.id);
     for (const path of everywhere()) {
       const { status, body } = await client.get(path);
-      expect(status, path).toBe(200);
-      expect(JSON.stringify(body), path).not.toMatch(/"location"|48\.8566/);
+      expect([path, status]).toEqual([path, 200]);
+      expect(path + JSON.stringify(body)).not.toMatch(/"location"|48\.8566/);
     }
     const { body } = await client.get(`/v1/vehicle/${driving.id}/customcan`);
     expect(body.can).toEqual([{ key: 'engine_rpm', value: '2100' }]);

@@ -1,0 +1,125 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '@odograph/database/database';
+import type { Tables } from '@odograph/database/tables';
+import type { ApiClient } from '@odograph/testkit/api-client';
+import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import fc from 'fast-check';
+import { type Kysely, sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { queryService } from '../service.ts';
+import { awaitHorizon, clientOf, keyOf, openWriters, readAll, readPage, storeBatch } from './changes.fixture.ts';
+
+// Long transactions of others on the same server hold the feed back.
+vi.setConfig({ testTimeout: 120_000 });
+
+let platform: TestPlatform;
+let writers: Kysely<Tables>;
+let application: TestApplication;
+let client: ApiClient;
+let vehicleIds: string[];
+
+beforeAll(async () => {
+  platform = await startTestPlatform([queryService]);
+  writers = openWriters(platform, 8);
+});
+afterAll(async () => {
+  await writers.destroy();
+  await platform.stop();
+});
+beforeEach(async () => {
+  application = await createApplication(platform.db);
+  client = clientOf(platform, application.token);
+  const vehicles = await Promise.all(Array.from({ length: 3 }, () => createVehicle(platform.db, application)));
+  vehicleIds = vehicles.map(({ id }) => id);
+});
+
+const store = (db: Database, ...readings: (readonly [vehicleId: string, seconds: number])[]) =>
+  storeBatch(db, application.id, readings);
+
+/** The embedded database has one session: a transaction that stays open there holds up everybody. */
+async function isEmbedded(): Promise<boolean> {
+  const { rows } = await sql<{ version: string }>`select version() as version`.execute(platform.db);
+  return /wasm|emscripten/i.test(rows[0]?.version ?? '');
+}
+
+const write = fc.record({
+  seconds: fc.uniqueArray(fc.integer({ min: -100_000, max: 100 }), { minLength: 1, maxLength: 12 }),
+  vehicle: fc.integer({ min: 0, max: 2 }),
+  heldMs: fc.integer({ min: 0, max: 25 }),
+  outcome: fc.constantFrom('commit', 'commit', 'commit', 'rollback'),
+});
+type Write = typeof write extends fc.Arbitrary<infer T> ? T : never;
+
+/** Transactions of one writer, one after the other; gives the keys of what was committed. */
+async function carryOut(plan: Write[], applicationId: number, ids: string[], writer: number): Promise<string[]> {
+  const committed: string[] = [];
+  for (const { seconds, vehicle, heldMs, outcome } of plan) {
+    const id = ids[vehicle] ?? '';
+    // Writers never wait for each other's rows.
+    const readings = seconds.map((second) => [id, second + writer / 8] as const);
+    const trx = await writers.startTransaction().execute();
+    await storeBatch(trx, applicationId, readings);
+    await delay(heldMs);
+    await (outcome === 'commit' ? trx.commit() : trx.rollback()).execute();
+    if (outcome === 'commit') committed.push(...readings.map(([, second]) => `${id} ${second}`));
+  }
+  return committed;
+}
+
+/** What a follower is told until it has read all that there was when `settled` came true. */
+async function follow(follower: ApiClient, limit: number, settled: Promise<boolean>): Promise<string[]> {
+  const told: string[] = [];
+  for (let next: string | undefined; ; ) {
+    const last = await Promise.race([settled, delay(1, false)]);
+    const page = await readPage(follower)(next, limit);
+    told.push(...page.changes.map(keyOf));
+    next = page.next;
+    if (last && !page.more) return told;
+  }
+}
+
+describe('beside writers', () => {
+  it('a transaction that commits late is not skipped: what began after it waits for it', async ({ skip }) => {
+    if (await isEmbedded()) skip('the embedded database has one session');
+    const [slowCar = '', quickCar = ''] = vehicleIds;
+    const slow = await writers.startTransaction().execute();
+    await store(slow, [slowCar, 1]);
+    await store(writers, [quickCar, 2]);
+    const early = await readAll(client);
+    await slow.commit().execute();
+    await awaitHorizon(platform.db, application.id);
+    const late = await readAll(client, early.next);
+    expect([...early.changes, ...late.changes].map(keyOf)).toEqual([`${slowCar} 1`, `${quickCar} 2`]);
+    expect(early.changes).toEqual([]);
+  });
+
+  it('a transaction that is rolled back leaves no trace, and holds up nobody afterwards', async ({ skip }) => {
+    if (await isEmbedded()) skip('the embedded database has one session');
+    const [slowCar = '', quickCar = ''] = vehicleIds;
+    const slow = await writers.startTransaction().execute();
+    await store(slow, [slowCar, 1]);
+    await store(writers, [quickCar, 2]);
+    await slow.rollback().execute();
+    await awaitHorizon(platform.db, application.id);
+    expect((await readAll(client)).changes.map(keyOf)).toEqual([`${quickCar} 2`]);
+  });
+
+  it('a follower gets every reading at least once, each page in the order of storage, whoever commits when', async () => {
+    const plans = fc.array(fc.array(write, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(plans, fc.integer({ min: 1, max: 9 }), async (work, limit) => {
+        const fresh = await createApplication(platform.db);
+        const cars = await Promise.all(vehicleIds.map(() => createVehicle(platform.db, fresh)));
+        const ids = cars.map(({ id }) => id);
+        const writing = Promise.all(work.map((plan, writer) => carryOut(plan, fresh.id, ids, writer)));
+        const settled = writing.then(() => awaitHorizon(platform.db, fresh.id)).then(() => true);
+        const follower = clientOf(platform, fresh.token);
+        const told = await follow(follower, limit, settled);
+        expect(new Set(told)).toEqual(new Set((await writing).flat()));
+        expect(told).toEqual((await readAll(follower)).changes.map(keyOf));
+      }),
+      { numRuns: 12 },
+    );
+  });
+});

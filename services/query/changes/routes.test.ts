@@ -1,0 +1,225 @@
+import type { ApiClient } from '@odograph/testkit/api-client';
+import {
+  createApplication,
+  createToken,
+  createVehicle,
+  type TestApplication,
+  type TestVehicle,
+} from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createUser, turnPrivacyOn } from '../readings.fixture.ts';
+import { queryService } from '../service.ts';
+import { awaitHorizon, clientOf, keyOf, readAll, readPage, start, storeBatch } from './changes.fixture.ts';
+
+// Long transactions of others on the same server hold the feed back.
+vi.setConfig({ testTimeout: 120_000 });
+
+let platform: TestPlatform;
+let application: TestApplication;
+let client: ApiClient;
+let car: TestVehicle;
+let van: TestVehicle;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([queryService]);
+});
+afterAll(() => platform.stop());
+beforeEach(async () => {
+  application = await createApplication(platform.db);
+  client = clientOf(platform, application.token);
+  car = await createVehicle(platform.db, application);
+  van = await createVehicle(platform.db, application);
+});
+
+async function store(...readings: (readonly [vehicleId: string, seconds: number])[]): Promise<void> {
+  await storeBatch(platform.db, application.id, readings);
+  await awaitHorizon(platform.db, application.id);
+}
+async function refusal(search: string): Promise<unknown[]> {
+  const { status, body } = await client.get(`/v1/x/changes?${search}`);
+  return [status, body.error, body.field, ...(body.reason === undefined ? [] : [body.reason])];
+}
+
+describe('the feed of stored readings', () => {
+  it('has them in the order in which they were stored, however late their time', async () => {
+    await store([car.id, 50], [van.id, 49]);
+    await store([car.id, 10]);
+    await store([van.id, 90], [car.id, 5]);
+    const { changes, more } = await readPage(client)();
+    expect(changes.map(keyOf)).toEqual([`${van.id} 49`, `${car.id} 50`, `${car.id} 10`, `${car.id} 5`, `${van.id} 90`]);
+    expect(more).toBe(false);
+  });
+
+  it('has every documented key of a reading', async () => {
+    await store([car.id, 0.123456]);
+    await sql`update reading set latitude = 48.8566, longitude = 2.3522, ignition = true, soc = 80,
+        can = '[{"key":"engine_rpm","value":"2100"}]', sensors = '[{"name":"cargo","data":[]}]'
+      where vehicle_id = ${Number(car.id)}`.execute(platform.db);
+    const { changes } = await readPage(client)();
+    expect(changes).toEqual([
+      {
+        vehicle: { id: car.id, plate: expect.any(String), vin: '', brand: 'Renault', model: 'Zoe' },
+        timestamp: start + 0.123456,
+        location: { latitude: 48.8566, longitude: 2.3522, angle: 0, altitude: 0 },
+        can: [{ key: 'engine_rpm', value: '2100' }],
+        status: { ignition: true, movement: false, mileage: 0.123456, autonomy: 0 },
+        electric: expect.objectContaining({ soc: 80, soh: 0 }),
+        sensors: [{ name: 'cargo', data: [] }],
+      },
+    ]);
+  });
+
+  it('goes on behind its token with what was stored since, a changed reading again', async () => {
+    await store([car.id, 1], [van.id, 1]);
+    const first = await readAll(client);
+    expect((await readAll(client, first.next)).changes).toEqual([]);
+    await store([car.id, 1]);
+    await store([car.id, -1000]);
+    const later = await readAll(client, first.next);
+    expect(later.changes.map(keyOf)).toEqual([`${car.id} 1`, `${car.id} -1000`]);
+    expect(later.changes[0]?.status.mileage).toBe(2);
+    expect((await readAll(client, later.next)).changes).toEqual([]);
+  });
+
+  it('loses and repeats nothing where a page is cut inside a batch, whatever the limit', async () => {
+    const batches = [7, 1, 12, 3].map((size, index) =>
+      Array.from({ length: size }, (_unused, n) => [n % 2 ? car.id : van.id, index * 100 - n] as const),
+    );
+    for (const batch of batches) await store(...batch);
+    const whole = (await readAll(client)).changes.map(keyOf);
+    expect(whole.length).toBe(23);
+    expect(new Set(whole).size).toBe(23);
+    for (const limit of [1, 2, 3, 7, 8, 22, 23, 24]) {
+      const { changes, pages } = await readAll(client, undefined, limit);
+      expect(changes.map(keyOf)).toEqual(whole);
+      expect(pages).toBe(Math.ceil(23 / limit));
+    }
+  });
+
+  it('links to the next page, with the same limit', async () => {
+    await store([car.id, 1], [car.id, 2], [car.id, 3]);
+    const { headers, body } = await client.get('/v1/x/changes?limit=2');
+    const link = /^<(\/v1\/x\/changes\?[^>]*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1] ?? '';
+    expect(new URLSearchParams(link.split('?')[1]).get('after')).toBe(body.next);
+    expect((await client.get(link)).body.changes.map(keyOf)).toEqual([`${car.id} 3`]);
+  });
+
+  it('holds 3000 readings when no limit is asked for, and never more than 10,000', async () => {
+    await store(...Array.from({ length: 10_001 }, (_unused, n) => [car.id, n] as const));
+    expect((await readPage(client)()).changes.length).toBe(3000);
+    const most = await readPage(client)(undefined, 1_000_000);
+    expect([most.changes.length, most.more]).toEqual([10_000, true]);
+    expect((await readPage(client)(most.next)).changes.map(keyOf)).toEqual([`${car.id} 10000`]);
+  });
+
+  it('reads what was compressed meanwhile, in any order', async () => {
+    const seconds = Array.from({ length: 2000 }, (_unused, n) => -40 * 86_400 - ((n * 7919) % 2000));
+    await store(...seconds.slice(0, 1000).map((second) => [car.id, second] as const));
+    await store(...seconds.slice(1000).map((second) => [second % 2 === 0 ? car.id : van.id, second] as const));
+    await sql`select compress_chunk(chunk, if_not_compressed => true)
+      from show_chunks('reading', newer_than => ${new Date((start - 42 * 86_400) * 1000)}::timestamptz,
+        older_than => ${new Date((start - 38 * 86_400) * 1000)}::timestamptz) as chunk`.execute(platform.db);
+    const { changes } = await readAll(client, undefined, 700);
+    expect(new Set(changes.map(({ timestamp }) => timestamp)).size).toBe(2000);
+  });
+
+  it('passes over readings that were purged or dropped, and places in a batch that were emptied', async () => {
+    await store([car.id, 1], [van.id, 1], [car.id, 2], [van.id, 2]);
+    const { next } = await readPage(client)(undefined, 2);
+    await sql`update reading_change set
+        vehicle_ids = array(select case when id = ${Number(van.id)} then null else id end from unnest(vehicle_ids) as id),
+        times = array(select case when id = ${Number(van.id)} then null else time end
+          from unnest(vehicle_ids, times) as place (id, time))
+      where application_id = ${application.id}`.execute(platform.db);
+    expect((await readAll(client, next, 1)).changes.map(keyOf)).toEqual([`${car.id} 2`]);
+    await sql`delete from reading where vehicle_id = ${Number(car.id)}`.execute(platform.db);
+    const { changes, more } = await readPage(client)();
+    expect([changes, more]).toEqual([[], false]);
+  });
+
+  it('has no coordinates of a private time, and keeps those of before', async () => {
+    await store([car.id, 1], [car.id, 2]);
+    await sql`update reading set latitude = 48, longitude = 2
+      where vehicle_id = ${Number(car.id)} and time = to_timestamp(${start + 1})`.execute(platform.db);
+    await turnPrivacyOn(platform.db, car.id, new Date((start + 2) * 1000).toISOString());
+    const { changes } = await readPage(client)();
+    expect(changes.map((change) => change.location?.latitude)).toEqual([48, undefined]);
+  });
+});
+
+describe('whose readings it has', () => {
+  it('are those of the application, without deleted vehicles', async () => {
+    await store([car.id, 1], [van.id, 2]);
+    const other = await createApplication(platform.db);
+    expect((await readAll(clientOf(platform, other.token))).changes).toEqual([]);
+    await platform.db.updateTable('vehicle').set({ deleted_at: new Date() }).where('id', '=', Number(car.id)).execute();
+    for (const limit of [1, 2, 10]) {
+      expect((await readAll(client, undefined, limit)).changes.map(keyOf)).toEqual([`${van.id} 2`]);
+    }
+  });
+
+  it('are those that a user is granted, and the token goes on over the others', async () => {
+    const userId = await createUser(platform.db, application.id, [van.id]);
+    const user = clientOf(platform, await createToken(platform.db, application.id, userId));
+    await store([car.id, 1], [van.id, 2], [car.id, 3]);
+    await store([van.id, 4], [car.id, 4]);
+    for (const limit of [1, 2, 10]) {
+      expect((await readAll(user, undefined, limit)).changes.map(keyOf)).toEqual([`${van.id} 2`, `${van.id} 4`]);
+    }
+    const { next } = await readAll(user);
+    await store(...Array.from({ length: 60_000 }, (_unused, second) => [car.id, 100 + second] as const));
+    await store([van.id, 5]);
+    const later = await readAll(user, next);
+    expect([later.changes.map(keyOf), later.pages]).toEqual([[`${van.id} 5`], 2]);
+  });
+});
+
+describe('the parameters of the feed', () => {
+  it.each([
+    ['after=', 'after'],
+    ['after=x', 'after'],
+    ['after=1-2-3', 'after'],
+    ['after=1-2-3-4', 'after'],
+    ['after=-1-2-3-1000000001', 'after'],
+    ['after=99999999999999999999-1-1-1000000001', 'after'],
+    ['after=1-1-1-9999999999', 'after'],
+    ['after=1-1-999999999999999999-1000000001', 'after'],
+    ['after=1-1-1-1000000001&after=1-1-1-1000000001', 'after'],
+    ['limit=0', 'limit'],
+    ['limit=-1', 'limit'],
+    ['limit=1.5', 'limit'],
+    ['limit=many', 'limit'],
+    ['limit=Infinity', 'limit'],
+  ])('%s is refused by the name of %s', async (search, field) => {
+    expect(await refusal(search)).toEqual([400, 'INVALID_PARAMETER', field]);
+  });
+
+  it('an after of a transaction yet to come gives nothing, and stays', async () => {
+    await store([car.id, 1]);
+    const after = `${'9'.repeat(18)}-1-0-${car.id}`;
+    expect(await readPage(client)(after)).toEqual({ changes: [], next: after, more: false });
+  });
+
+  it('an after behind which changes are forgotten is refused with the reason EXPIRED', async () => {
+    await store([car.id, 1]);
+    const { next } = await readAll(client);
+    await store([car.id, 2]);
+    const forgotten = sql`(select max(transaction_id) from reading_change where application_id = ${application.id})`;
+    await sql`update application set changes_forgotten_until = ${forgotten} where id = ${application.id}`.execute(
+      platform.db,
+    );
+    await sql`delete from reading_change where application_id = ${application.id}`.execute(platform.db);
+    expect(await refusal(`after=${next}`)).toEqual([400, 'INVALID_PARAMETER', 'after', 'EXPIRED']);
+    await store([car.id, 3]);
+    const { changes, next: fresh } = await readAll(client);
+    expect(changes.map(keyOf)).toEqual([`${car.id} 3`]);
+    expect((await readAll(client, fresh)).changes).toEqual([]);
+  });
+
+  it('without a token is MISSING_TOKEN', async () => {
+    const { status, body } = await clientOf(platform, '').get('/v1/x/changes');
+    expect([status, body.error]).toEqual([401, 'MISSING_TOKEN']);
+  });
+});
