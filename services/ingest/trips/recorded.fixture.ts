@@ -1,0 +1,13 @@
+import { readFile } from 'node:fs/promises';
+import { emptyReading } from './drive.fixture.ts';
+import type { TripReading } from './segmentation/trip-reading.ts';
+
+/** A track that somebody drove or walked, from `recorded/`: only times and positions. */
+export async function recordedTrack(name: string): Promise<TripReading[]> {
+  const text = await readFile(new URL(`./recorded/${name}.csv`, import.meta.url), 'utf8');
+  const [, ...lines] = text.trim().split('\n');
+  return lines.map((line) => {
+    const [timestamp = 0, latitude = 0, longitude = 0] = line.split(',').map(Number);
+    return { ...emptyReading(timestamp), latitude, longitude };
+  });
+}
