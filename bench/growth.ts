@@ -85,7 +85,8 @@ export async function run(parameters: readonly string[]): Promise<void> {
         nextTimestamp,
       });
     }
-    printRounds(byRows, '\nuploads/s by rows stored before');
+    console.log();
+    printRounds(byRows, 'uploads/s by rows stored before');
     printSteps(byRows, 'at least 0.9');
   });
 }

@@ -1,5 +1,5 @@
 import { type Contender, startBareAedes, startBarePipeline, startOdograph } from './contender.ts';
-import { type Engines, withEngines } from './engines.ts';
+import { type Engines, type Pool, withEngines } from './engines.ts';
 import { type BenchFleet, createFleet } from './fleet.ts';
 import { clearTables, type Measured, measureLoad, orderOf } from './measure-load.ts';
 import { readOptions } from './options.ts';
@@ -29,26 +29,32 @@ function roundUploads(uploads: number, connections: number): number {
   return Math.max(1, Math.round(uploads / connections)) * connections;
 }
 
-async function measureRounds(
-  pool: Engines['pool'],
-  contenders: readonly Contender[],
-  settings: Settings,
-): Promise<Rounds> {
-  const { connections, rounds } = settings;
-  const measure = async (contender: Contender, uploads: number) => {
-    await clearTables(pool, contender);
-    return measureLoad(pool, contender, orderOf(roundUploads(uploads, connections), 0, connections), connections);
-  };
-  const measured: Rounds = new Map(contenders.map((contender) => [contender, []]));
-  let reached = 0;
+/** One unpaced round of a contender on empty tables. */
+async function measureOnce(pool: Pool, contender: Contender, uploads: number, connections: number): Promise<Measured> {
+  await clearTables(pool, contender);
+  return measureLoad(pool, contender, orderOf(roundUploads(uploads, connections), 0, connections), connections);
+}
+
+/** Lets every process compile what it runs often. @returns what the first contender reached, in uploads a second */
+async function warmUp(pool: Pool, contenders: readonly Contender[], connections: number): Promise<number> {
+  const rates: number[] = [];
   for (const contender of contenders) {
-    const { uploadsPerSecond } = await measure(contender, warmUpUploads);
-    reached ||= uploadsPerSecond;
+    rates.push((await measureOnce(pool, contender, warmUpUploads, connections)).uploadsPerSecond);
   }
-  const uploads = roundUploads(settings.uploads || reached * roundSeconds, connections);
-  console.log(`throughput: ${connections} connections with ${settings.inFlight} in flight, ${uploads} uploads a round`);
+  return rates[0] ?? 0;
+}
+
+async function measureRounds(
+  pool: Pool,
+  contenders: readonly Contender[],
+  { connections, rounds }: Settings,
+  uploads: number,
+): Promise<Rounds> {
+  const measured: Rounds = new Map(contenders.map((contender) => [contender, []]));
   for (let round = 0; round < rounds; round += 1) {
-    for (const contender of contenders) measured.get(contender)?.push(await measure(contender, uploads));
+    for (const contender of contenders) {
+      measured.get(contender)?.push(await measureOnce(pool, contender, uploads, connections));
+    }
   }
   return measured;
 }
@@ -63,9 +69,10 @@ function printThroughput(rounds: Rounds): number {
   const { odograph = [], 'bare pipeline': pipeline = [], 'bare aedes': aedes = [] } = rates;
   printRatio('odograph', odograph, ['bare pipeline', pipeline], 'at least 0.8');
   printRatio('odograph', odograph, ['bare aedes, to the PUBACK', aedes]);
+  console.log();
   printRounds(
     seriesOf(rounds, ({ pubackP50Ms }) => pubackP50Ms),
-    '\nPUBACK p50, ms',
+    'PUBACK p50, ms',
   );
   printRounds(
     seriesOf(rounds, ({ pubackP99Ms }) => pubackP99Ms),
@@ -122,8 +129,14 @@ export async function run(parameters: readonly string[]): Promise<void> {
       await startBarePipeline(engines, fleet, settings),
       await startBareAedes(engines, fleet, settings),
     ];
+    const { connections, inFlight } = settings;
+    const reached = await warmUp(engines.pool, contenders, connections);
     let { rate } = settings;
-    if (rate === 0) rate = Math.round(printThroughput(await measureRounds(engines.pool, contenders, settings)) / 2);
+    if (rate === 0) {
+      const uploads = roundUploads(settings.uploads || reached * roundSeconds, connections);
+      console.log(`throughput: ${connections} connections with ${inFlight} in flight, ${uploads} uploads a round`);
+      rate = Math.round(printThroughput(await measureRounds(engines.pool, contenders, settings, uploads)) / 2);
+    }
     await printLatencies(engines, contenders, fleet, { ...settings, rate });
   });
 }
