@@ -1,4 +1,5 @@
 import type { AcknowledgementMessage, CommandMessage } from '@odograph/contracts/commands';
+import { keyListAcknowledgementId } from '@odograph/contracts/key-lists';
 import { deviceTopic } from '@odograph/contracts/topics';
 import { connect, type IClientOptions, type MqttClient } from 'mqtt';
 
@@ -17,6 +18,8 @@ export interface DeviceConnection {
   upload(payload: unknown): Promise<void>;
   /** Subscribes to the device's commands and answers each; resolves with the SUBACK. */
   obey(answer: (command: CommandMessage) => CommandAnswer | Promise<CommandAnswer>): Promise<void>;
+  /** Subscribes to the device's lists of keys and confirms each, unchecked; resolves with the SUBACK. */
+  confirmKeyLists(): Promise<void>;
   acknowledge(acknowledgement: AcknowledgementMessage): Promise<void>;
   /** Ends the session with DISCONNECT, or cuts the connection without a word. */
   close(how?: 'disconnect' | 'cut'): Promise<void>;
@@ -63,6 +66,15 @@ export async function connectDevice(
       client.on('message', (received, payload) => {
         if (received !== topic) return;
         execute(JSON.parse(payload.toString()) as CommandMessage).catch(() => undefined);
+      });
+      await client.subscribeAsync(topic, { qos: 1 });
+    },
+    async confirmKeyLists() {
+      const topic = deviceTopic(deviceId, 'keys');
+      client.on('message', (received, payload) => {
+        if (received !== topic) return;
+        const { version } = JSON.parse(payload.toString()) as { version: number };
+        acknowledge({ id: keyListAcknowledgementId(version), ok: true }).catch(() => undefined);
       });
       await client.subscribeAsync(topic, { qos: 1 });
     },

@@ -63,6 +63,7 @@ export class SimulatedBox {
       await connection.obey(({ action, expiresAt }) =>
         expiresAt < Date.now() / 1000 ? undefined : vehicle.execute(action),
       );
+      await connection.confirmKeyLists();
       this.#connection = connection;
     } finally {
       this.#connecting = false;

@@ -1,5 +1,4 @@
 import type { Caller } from '@odograph/contracts/caller';
-import type { FastifyRequest } from 'fastify';
 
 /** The clock of the rules about time. */
 export type Clock = () => Date;
@@ -12,7 +11,7 @@ export interface Asked {
 }
 
 /** The request as the rules and the audit see it. */
-export function ask({ caller, ip }: FastifyRequest, clock: Clock): Asked {
+export function ask({ caller, ip }: { caller: Caller; ip: string }, clock: Clock): Asked {
   return { caller, address: ip, now: clock() };
 }
 

@@ -16,7 +16,7 @@ import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/
 import { expect } from 'vitest';
 
 /** A box with the reference verifier in it: what it has once accepted outlives its connections. */
-export interface KeyBox {
+interface KeyBox {
   readonly identity: Provisioned;
   /** The versions it received, in their order. */
   readonly received: number[];
@@ -100,13 +100,18 @@ function createPart(start: () => Promise<TestPlatform>) {
   };
 }
 
-export async function startKeylessHouse(): Promise<KeylessHouse> {
-  const shared = {
+/** The settings of one installation. */
+async function sharedSettings(): Promise<Record<string, string>> {
+  return {
     QUEUE_PREFIX: `test-${randomUUID()}`,
     MQTT_PORT: String(await freePort()),
     ENCRYPTION_KEYS: randomUUID() + randomUUID(),
     ACK_TIMEOUT_MS: '2000',
   };
+}
+
+export async function startKeylessHouse(): Promise<KeylessHouse> {
+  const shared = await sharedSettings();
   const fleet = await startTestPlatform([fleetService], shared);
   const broker = createPart(() => startTestPlatform([brokerService], shared));
   const commands = [0, 1].map(() => createPart(() => startTestPlatform([commandService], shared)));

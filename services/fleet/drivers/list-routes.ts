@@ -1,9 +1,8 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { Http } from '@odograph/http/http';
-import { sendPage } from '@odograph/http/paging';
+import { type NextPage, sendPage } from '@odograph/http/paging';
 import { answers } from '@odograph/http/schemas';
-import type { FastifyReply } from 'fastify';
 import Type from 'typebox';
 import { type ListFilter, listAuthorizations } from '../bluetooth/queries.ts';
 import { categories } from '../bluetooth/rules.ts';
@@ -27,24 +26,20 @@ const Listed = Type.Object({
   ),
 });
 
-/** Sends a page of a list by the start of the authorizations; `X-Has-More` and `Link` tell whether and how to go on. */
-async function sendList(
+/** A page of a list by the start of the authorizations, as JSON, and where the next one is. */
+async function readPage(
   { db, clock }: Keyless,
-  reply: FastifyReply,
   caller: Caller,
   { path, ...filter }: ListFilter & { path: string },
   page: Page,
-): Promise<FastifyReply> {
+): Promise<[body: string, next: NextPage | undefined]> {
   const { offset } = page;
   const limit = Math.min(page.limit, longestPage);
   const found = await listAuthorizations(db, caller, filter, { now: clock(), offset, limit });
   const authorizations = found.slice(0, limit).map(({ id, from, until }) => ({ authorizationId: id, from, until }));
   const parameters = { offset: String(offset + limit), limit: String(limit) };
-  return sendPage(
-    reply,
-    JSON.stringify({ authorizations }),
-    found.length > limit && limit > 0 ? { path, parameters } : undefined,
-  );
+  const next = found.length > limit && limit > 0 ? { path, parameters } : undefined;
+  return [JSON.stringify({ authorizations }), next];
 }
 
 /** The lists of all vehicles and of one vehicle (interface specification, "Driver data and authorization lists"). */
@@ -62,7 +57,7 @@ export function addVehicleLists(http: Http, keyless: Keyless): void {
       },
       async ({ caller, query }, reply) => {
         const path = `/v1/vehicles/authorizations/${category}`;
-        return sendList(keyless, reply, caller, { path, category }, query);
+        return sendPage(reply, ...(await readPage(keyless, caller, { path, category }, query)));
       },
     );
 
@@ -80,7 +75,7 @@ export function addVehicleLists(http: Http, keyless: Keyless): void {
       async ({ caller, params, query }, reply) => {
         const { id: vehicleId } = await findVehicle(keyless.db, caller, params.id);
         const path = `/v1/vehicle/${vehicleId}/authorizations/${category}`;
-        return sendList(keyless, reply, caller, { path, category, vehicleId }, query);
+        return sendPage(reply, ...(await readPage(keyless, caller, { path, category, vehicleId }, query)));
       },
     );
   }
@@ -102,7 +97,7 @@ export function addDriverLists(http: Http, keyless: Keyless): void {
       },
       async ({ caller, params: { userid: driverId }, query }, reply) => {
         const path = `/v1/user/${encodeURIComponent(driverId)}/authorizations/${category}`;
-        return sendList(keyless, reply, caller, { path, category, driverId }, query);
+        return sendPage(reply, ...(await readPage(keyless, caller, { path, category, driverId }, query)));
       },
     );
   }
