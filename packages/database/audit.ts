@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type RawBuilder, sql } from 'kysely';
+import { isExpression, type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 
 /** The chain of what the operator does to no application in particular. */
@@ -21,11 +21,14 @@ export interface AuditEntry {
   outcome: string;
 }
 
+/** An entry of which parts are SQL, because only the statement knows them; `details` then is jsonb. */
+export type AuditExpressions = { readonly [Part in keyof AuditEntry]: AuditEntry[Part] | RawBuilder<unknown> };
+
 /** The row as SQL that adds it, to be part of a statement that changes what it tells of. */
-export function auditCall(entry: AuditEntry): RawBuilder<unknown> {
-  const { chain, actor, address, action, subject, details, outcome } = entry;
+export function auditCall(entry: AuditExpressions): RawBuilder<unknown> {
+  const { chain, actor, address, action, subject, details = {}, outcome } = entry;
   return sql`append_audit(${chain}::integer, ${actor}::text, ${address}::text, ${action}::text, ${subject}::text,
-    ${JSON.stringify(details ?? {})}::jsonb, ${outcome}::text)`;
+    ${isExpression(details) ? details : JSON.stringify(details)}::jsonb, ${outcome}::text)`;
 }
 
 /**

@@ -3,8 +3,16 @@ import type { CommandState } from '@odograph/contracts/commands';
 import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { acknowledgeCommand, endCommand, insertCommand, markSent, type NewCommand } from './queries.ts';
+import {
+  acknowledgeCommand,
+  endCommand,
+  endOverdueCommands,
+  insertCommand,
+  markSent,
+  type NewCommand,
+} from './queries.ts';
 
 let platform: TestPlatform;
 let application: TestApplication;
@@ -20,7 +28,16 @@ async function newCommand(idempotencyKey?: string): Promise<NewCommand> {
   const { id, deviceId } = await createVehicle(platform.db, application);
   const caller = { applicationId: application.id };
   const vehicleId = Number(id);
-  return { id: randomUUID(), caller, vehicleId, deviceId, action: 'LOCK', idempotencyKey, remainingMs: 60_000 };
+  return {
+    id: randomUUID(),
+    caller,
+    address: '127.0.0.1',
+    vehicleId,
+    deviceId,
+    action: 'LOCK',
+    idempotencyKey,
+    remainingMs: 60_000,
+  };
 }
 
 async function statesOf({ vehicleId }: NewCommand): Promise<CommandState[]> {
@@ -128,4 +145,42 @@ it('does not send a command whose time is over, or whose device left the vehicle
   await platform.db.deleteFrom('device_link').where('device_id', '=', first.deviceId).execute();
   expect(await markSent(platform.db, moved)).toBeUndefined();
   expect(await statesOf(first)).toEqual(['unknown', 'expired', 'pending']);
+});
+
+it('leaves a row in the audit for each request and each outcome, and none for what changed nothing', async () => {
+  const { db } = platform;
+  const first = { ...(await newCommand('key')), address: '192.0.2.7' };
+  const user = await db
+    .insertInto('user_account')
+    .values({ application_id: application.id, username: randomUUID(), password_hash: '-' })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const byUser = {
+    ...first,
+    id: randomUUID(),
+    caller: { ...first.caller, userId: user.id },
+    idempotencyKey: undefined,
+  };
+  await insertCommand(db, first);
+  await insertCommand(db, { ...first, id: randomUUID() });
+  await insertCommand(db, byUser);
+  await acknowledgeCommand(db, 'another', { id: first.id, ok: true });
+  await endCommand(db, first.id);
+  await endCommand(db, first.id);
+  await acknowledgeCommand(db, first.deviceId, { id: first.id, ok: false, reason: 'no' });
+  await acknowledgeCommand(db, first.deviceId, { id: first.id, ok: true });
+  await sql`update command set expires_at = now() where id = ${byUser.id}`.execute(db);
+  await endOverdueCommands(db, first.vehicleId);
+  const { rows } = await sql`select actor, address, action, details, outcome from audit
+    where subject = ${`vehicle:${first.vehicleId}`} order by position`.execute(db);
+  const action = 'command.lock';
+  expect(rows).toEqual(
+    [
+      ['application', '192.0.2.7', { commandId: first.id }, 'requested'],
+      [`user:${user.id}`, '192.0.2.7', { commandId: byUser.id }, 'requested'],
+      ['platform', '', { commandId: first.id, cause: 'NO_ACKNOWLEDGEMENT' }, 'unknown'],
+      [`device:${first.deviceId}`, '', { commandId: first.id, cause: 'REFUSED' }, 'refused'],
+      ['platform', '', { commandId: byUser.id, cause: 'VEHICLE_BUSY' }, 'expired'],
+    ].map(([actor, address, details, outcome]) => ({ actor, address, action, details, outcome })),
+  );
 });

@@ -1,10 +1,12 @@
 import type { Caller } from '@odograph/contracts/caller';
 import type { AcknowledgementMessage, CommandState, DeviceAction } from '@odograph/contracts/commands';
 import { Failure } from '@odograph/contracts/failures';
+import { actorOf } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import { sqlState } from '@odograph/database/postgres-failure';
 import { accessibleTo, parseVehicleId } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
+import { audited, byPlatform } from './audited.ts';
 import type { LastReported, Outcome, Target } from './rules.ts';
 
 interface TargetRow {
@@ -132,6 +134,8 @@ export async function findCommandByKey(db: Database, caller: Caller, key: string
 export interface NewCommand {
   readonly id: string;
   readonly caller: Caller;
+  /** The network address it was asked from. */
+  readonly address: string;
   readonly vehicleId: number;
   readonly deviceId: string;
   readonly action: DeviceAction;
@@ -145,8 +149,9 @@ const reachable = (vehicleId: RawBuilder<unknown>, deviceId: RawBuilder<unknown>
   where link.device_id = ${deviceId} and link.vehicle_id = ${vehicleId} and link.period @> clock_timestamp()
     and vehicle.archived_at is null and vehicle.deleted_at is null)`;
 
-const insertion = (command: NewCommand, state: RawBuilder<unknown>, condition: RawBuilder<unknown>) => sql<CommandRow>`
-  insert into command
+const insertion = (command: NewCommand, state: RawBuilder<unknown>, condition: RawBuilder<unknown>) =>
+  audited<CommandRow>(
+    sql`insert into command
     (id, application_id, user_id, vehicle_id, device_id, action, idempotency_key, expires_at, state, sent_at)
   select ${command.id}::uuid, ${command.caller.applicationId}::integer, ${command.caller.userId ?? null}::uuid,
     ${command.vehicleId}::integer, ${command.deviceId}::text, ${command.action}::text,
@@ -155,8 +160,10 @@ const insertion = (command: NewCommand, state: RawBuilder<unknown>, condition: R
     turn.state, case turn.state when 'sent' then clock_timestamp() end
   from (select ${state} as state) turn
   where ${condition}
-  on conflict do nothing
-  returning ${columns}`;
+  on conflict do nothing`,
+    { actor: actorOf(command.caller), address: command.address, outcome: 'requested' },
+    columns,
+  );
 
 /**
  * Makes the command: `sent` at once when its vehicle has nothing to wait for, else `pending`. One statement but for a
@@ -202,16 +209,15 @@ export async function markSent(db: Database, id: string): Promise<Command | unde
   }
 }
 
-const ending = (
-  cause: string | undefined,
-  condition: RawBuilder<unknown>,
-  returned: RawBuilder<unknown>,
-) => sql<CommandRow>`
-  update command set ended_at = clock_timestamp(),
-    state = case state when 'sent' then 'unknown' else 'expired' end,
-    cause = coalesce(${cause ?? null}::text, case state when 'sent' then 'NO_ACKNOWLEDGEMENT' else 'VEHICLE_BUSY' end)
-  where ${active} and ${condition}
-  returning ${returned}`;
+const ending = (cause: string | undefined, condition: RawBuilder<unknown>, returned: RawBuilder<unknown>) =>
+  audited<CommandRow>(
+    sql`update command set ended_at = clock_timestamp(),
+      state = case state when 'sent' then 'unknown' else 'expired' end,
+      cause = coalesce(${cause ?? null}::text, case state when 'sent' then 'NO_ACKNOWLEDGEMENT' else 'VEHICLE_BUSY' end)
+    where ${active} and ${condition}`,
+    byPlatform,
+    returned,
+  );
 
 /**
  * sent -> unknown, pending -> expired.
@@ -239,10 +245,13 @@ export async function acknowledgeCommand(
 ): Promise<Command | undefined> {
   const acknowledged = await commands(
     db,
-    sql`update command set state = ${ok ? 'acknowledged' : 'refused'}, cause = ${ok ? null : 'REFUSED'},
-        status = ${status ?? null}, reason = ${reason ?? null}, ended_at = clock_timestamp()
-      where id = ${id} and device_id = ${deviceId} and state in ('sent', 'unknown')
-      returning ${columns}, ${nextId}`,
+    audited<CommandRow>(
+      sql`update command set state = ${ok ? 'acknowledged' : 'refused'}, cause = ${ok ? null : 'REFUSED'},
+          status = ${status ?? null}, reason = ${reason ?? null}, ended_at = clock_timestamp()
+        where id = ${id} and device_id = ${deviceId} and state in ('sent', 'unknown')`,
+      { actor: `device:${deviceId}`, address: '' },
+      sql`${columns}, ${nextId}`,
+    ),
   );
   return acknowledged[0];
 }

@@ -96,6 +96,7 @@ export function addActionRoutes(http: Http, path: CommandPath, metrics: CommandM
       async (request, reply) => {
         const outcome = await recorded(path, metrics, {
           caller: request.caller,
+          address: request.ip,
           vehicleId: request.body.vehicleId,
           action,
           idempotencyKey: idempotencyKey(request.headers['idempotency-key']),

@@ -24,6 +24,8 @@ export function unreachable(cause: Cause, message?: string, options?: ErrorOptio
 /** What a client asks for. */
 export interface Order {
   readonly caller: Caller;
+  /** The network address of the client. */
+  readonly address: string;
   /** As the client wrote it. */
   readonly vehicleId: string;
   readonly action: DeviceAction;
