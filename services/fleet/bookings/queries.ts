@@ -37,7 +37,9 @@ interface BookingRow {
 }
 
 const bookingColumns = sql`booking.id, booking.vehicle_id as "vehicleId", booking.user_id as "userId",
-  latest_authorization(booking.authorization_id) as "authorizationId", booking.type, booking.starts_at as "from", booking.ends_at as until,
+  coalesce((select latest_authorization(linked.replaced_by) from bluetooth_authorization linked
+    where linked.id = booking.authorization_id and linked.replaced_by is not null), booking.authorization_id)
+    as "authorizationId", booking.type, booking.starts_at as "from", booking.ends_at as until,
   booking.stopped_at as "stoppedAt"`;
 const vehicleColumns = sql`${isInService} as "isInService", ${hasDevice} as "hasDevice"`;
 

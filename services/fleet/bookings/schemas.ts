@@ -53,11 +53,10 @@ export const BookedAnswer = Type.Object({
   commands: CommandsRecord,
 });
 export const UpdatedAnswer = Type.Object({ updated: Type.Boolean(), authorizationId: Type.String(), ...credentials });
-export const DeletionRefused = Type.Object({
-  deleted: Type.Boolean(),
-  error: Type.String({ description: 'BOOKING_EXPIRED' }),
-  message: Type.String(),
-});
+export const DeletionRefused = Type.Object(
+  { deleted: Type.Boolean(), error: Type.String(), message: Type.String() },
+  { description: 'BOOKING_EXPIRED' },
+);
 
 /** What every answer says of a booking. */
 export function describeBooking({ from, until, vehicleId, authorizationId, userId, type }: Booking) {
