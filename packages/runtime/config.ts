@@ -51,7 +51,7 @@ const Settings = Type.Object({
   UPLOAD_BACKLOG_JOBS: count(20_000),
   UPLOAD_BACKLOG_BYTES: count(2 * 1024 ** 3),
   UPLOAD_HELD_BYTES: count(64 * 1024 ** 2),
-  INGEST_CONCURRENCY: Type.Integer({ minimum: 1, maximum: 64, default: 4 }),
+  INGEST_TRANSACTIONS: Type.Integer({ minimum: 1, maximum: 64, default: 2 }),
   TRIPS_PAUSE_MS: milliseconds(5000),
   COMPRESS_AFTER_DAYS: count(7),
   RETENTION_DAYS: Type.Integer({ minimum: 0, default: 0 }),

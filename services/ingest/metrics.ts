@@ -29,7 +29,7 @@ export function createIngestMetrics(registry: Registry, waitingJobs: () => Promi
     }),
     lagSeconds: new Histogram({
       name: 'odograph_ingest_lag_seconds',
-      help: 'From the receipt of an upload by the broker to its readings being stored',
+      help: 'From the receipt of the oldest upload of a job by the broker to its readings being stored',
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600],
       registers: [registry],
     }),

@@ -9,13 +9,16 @@ import { createIngestMetrics } from './metrics.ts';
 import { scheduleTrips } from './trips/schedule.ts';
 import { createUploadProcessor } from './upload/ingest-upload.ts';
 
+/** Jobs taken from the queue at once, to share a transaction when they come faster than it ends. */
+const jobsPerTransaction = 8;
+
 /** Takes uploads from the queue into the database, and keeps the database's policies. */
 export const ingestService: Service<Http> = {
   name: 'ingest',
   async start(host) {
     const { config, logger } = host;
     const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
-    const db = openDatabase({ url: config.DATABASE_URL, name: 'ingest', size: config.INGEST_CONCURRENCY + 2 });
+    const db = openDatabase({ url: config.DATABASE_URL, name: 'ingest', size: config.INGEST_TRANSACTIONS + 2 });
     host.onStop('ingest database', () => db.destroy());
     const queue = openQueue('uploads', connection);
     host.onStop('uploads queue', () => queue.close());
@@ -26,8 +29,14 @@ export const ingestService: Service<Http> = {
     const worker = openWorker({
       ...connection,
       name: 'uploads',
-      concurrency: config.INGEST_CONCURRENCY,
-      process: createUploadProcessor(db, await openSealer(config), metrics, logger),
+      concurrency: config.INGEST_TRANSACTIONS * jobsPerTransaction,
+      process: createUploadProcessor({
+        db,
+        sealer: await openSealer(config),
+        metrics,
+        logger,
+        transactions: config.INGEST_TRANSACTIONS,
+      }),
       onFailure: (error, jobId) => logger.debug({ jobId, reason: error.message }, 'uploads worker'),
     });
     host.onStop('uploads worker', () => worker.close());

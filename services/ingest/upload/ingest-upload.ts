@@ -5,6 +5,7 @@ import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
 import type { IngestMetrics } from '../metrics.ts';
 import { decodeBatch } from './decode-batch.ts';
+import { UploadGatherer } from './gather-uploads.ts';
 import { storeBatch } from './store-batch.ts';
 
 /** What a job fails with: an error that repeats no value of a reading, since the queue keeps and shows it. */
@@ -16,27 +17,38 @@ class UploadsNotStored extends Error {
   }
 }
 
+export interface UploadProcessing {
+  db: Database;
+  sealer: Sealer;
+  metrics: IngestMetrics;
+  logger: Logger;
+  /** Transactions at once. */
+  transactions: number;
+}
+
 /**
  * Makes the processor of `uploads`: decode, place, store. A job that fails is tried again until it succeeds, and a job
  * that is worked twice changes nothing, because the key is in the data.
  */
-export function createUploadProcessor(
-  db: Database,
-  sealer: Sealer,
-  metrics: IngestMetrics,
-  logger: Logger,
-): (job: TypedJob<'uploads'>) => Promise<void> {
-  return async ({ data: { uploads } }) => {
-    try {
+export function createUploadProcessor(processing: UploadProcessing): (job: TypedJob<'uploads'>) => Promise<void> {
+  const { db, sealer, metrics, logger, transactions } = processing;
+  const gatherer = new UploadGatherer({
+    transactions,
+    async store(uploads) {
       const stored = await storeBatch(db, sealer, decodeBatch(uploads, Date.now()));
       metrics.readings.inc(stored.readings);
       metrics.quarantined.inc(stored.quarantinedUploads);
+    },
+  });
+  return async ({ data: { uploads, bytes } }) => {
+    try {
+      await gatherer.store(uploads, bytes);
     } catch (error) {
       const description = describeDatabaseError(error);
       logger.warn({ ...description, uploads: uploads.length }, 'uploads could not be stored yet');
       throw new UploadsNotStored(description);
     }
-    const now = Date.now();
-    for (const { receivedAtMs } of uploads) metrics.lagSeconds.observe(Math.max(0, now - receivedAtMs) / 1000);
+    const oldestMs = uploads.reduce((oldest, { receivedAtMs }) => Math.min(oldest, receivedAtMs), Date.now());
+    metrics.lagSeconds.observe((Date.now() - oldestMs) / 1000);
   };
 }
