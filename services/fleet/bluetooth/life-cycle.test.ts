@@ -105,6 +105,20 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('deleteDriver' as const), driver }) },
 );
 
+const issued: Step = { do: 'issue', driver: 0, from: 1, length: 3 };
+/** What happens in the very second in which an authorization, or its suspension, begins or ends. */
+const atTheBorders: [Step[]][] = [
+  [[issued, { do: 'wait', seconds: 1 }, { do: 'suspend', which: 0, until: 3 }]],
+  [[issued, { do: 'wait', seconds: 4 }, { do: 'suspend', which: 0, until: 1 }, { do: 'resume', which: 0 }]],
+  [[issued, { do: 'wait', seconds: 2 }, { do: 'suspend', which: 0, until: 1 }, { do: 'wait', seconds: 1 }]],
+  [
+    [
+      ...[issued, { do: 'wait', seconds: 2 } as const, { do: 'suspend', which: 0, until: 1 } as const],
+      ...[{ do: 'wait', seconds: 1 } as const, { do: 'resume', which: 0 } as const],
+    ],
+  ],
+];
+
 describe('the life of authorizations', () => {
   it('is that of a simple model, whatever is called in whatever order and however time passes', async () => {
     await fc.assert(
@@ -125,7 +139,7 @@ describe('the life of authorizations', () => {
         }
         expect(await world.listed()).toEqual(model.listed());
       }),
-      { numRuns: 60 },
+      { numRuns: 60, examples: atTheBorders },
     );
   }, 120_000);
 });
