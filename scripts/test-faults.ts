@@ -1,0 +1,46 @@
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startVitest } from 'vitest/node';
+
+/** The long version; each number is an option of the command line, such as `--rounds 50`. */
+const long = {
+  seed: 1,
+  rounds: 12,
+  devices: 200,
+  stormDevices: 10_000,
+  backlogReadings: 604_800,
+  awayMs: 120_000,
+};
+
+/** Runs the faults suite at full length: `npm run test:faults -- [--rounds N …] [--report FILE] [file name filter …]`. */
+async function main(): Promise<void> {
+  const names = Object.keys(long) as (keyof typeof long)[];
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      report: { type: 'string' },
+      ...Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])),
+    },
+  });
+  const faults = { ...long, patient: true };
+  for (const name of names) {
+    const given = (values as Record<string, string | undefined>)[name];
+    if (given === undefined) continue;
+    if (!/^\d+$/.test(given)) throw new Error(`--${name} is a whole number`);
+    faults[name] = Number(given);
+  }
+  const faultReport = resolve(values.report ?? join(mkdtempSync(join(tmpdir(), 'odograph-faults-')), 'figures.jsonl'));
+  writeFileSync(faultReport, '');
+  const filters = positionals.length > 0 ? positionals.map((name) => `test/faults/${name}`) : ['test/faults/'];
+  const vitest = await startVitest('test', filters, {
+    watch: false,
+    fileParallelism: false,
+    provide: { faults, faultReport },
+  });
+  await vitest.close();
+  console.log(`\nfigures (${faultReport}):\n${readFileSync(faultReport, 'utf8')}`);
+}
+
+await main();

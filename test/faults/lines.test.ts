@@ -1,0 +1,43 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hasRedisServer } from './parts/redis-server.ts';
+import { scale } from './parts/scale.ts';
+import { type LineName, openStage, report, type Stage } from './parts/stage.ts';
+
+const timeoutMs = 300_000 + 12 * scale.awayMs;
+const lineNames: LineName[] = ['device-broker', 'broker-Redis', 'ingest-Redis', 'ingest-database'];
+/** What each way to fail does to a line; all of them end with `mend`. */
+const faults = ['cut', 'slow', 'silent'] as const;
+const slowMs = 150;
+/** A line that is silent is long enough so for nobody to go on by luck. */
+const awayMs = Math.min(scale.awayMs, 10_000);
+
+let stage: Stage;
+
+describe.skipIf(!hasRedisServer)('every acknowledged upload is stored, once, when a line', () => {
+  beforeEach(async () => {
+    stage = await openStage();
+  }, timeoutMs);
+  afterEach(() => stage.close());
+
+  it.each(lineNames)(
+    'is cut, slow or silent: %s',
+    async (name) => {
+      const line = stage.lines[name];
+      const load = await stage.startLoad();
+      await load.progress(5);
+      for (const fault of faults) {
+        if (fault === 'cut') line.cut();
+        else if (fault === 'slow') line.slow(slowMs);
+        else line.silence();
+        await delay(awayMs);
+        line.mend();
+        await load.progress(3);
+      }
+      const uploads = await load.finish();
+      expect(uploads).toBeGreaterThan(0);
+      await report(`line ${name}: cut, slow, silent`, { acknowledged: uploads, stored: uploads });
+    },
+    timeoutMs,
+  );
+});

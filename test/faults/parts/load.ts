@@ -1,0 +1,139 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '@odograph/database/database';
+import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { sql } from 'kysely';
+import { expect } from 'vitest';
+
+const start = 1_760_000_000;
+/** After so long without a PUBACK a device gives its connection up. */
+const patienceMs = 8000;
+/** Draining what waited can take long on a busy machine. */
+const drainMs = 180_000;
+
+/** Numbered uploads of one device, each sent again until it is acknowledged, over as many connections as it takes. */
+class Uploader {
+  acknowledged = 0;
+  sent = 0;
+  readonly #vehicle: TestVehicle;
+  readonly #url: string;
+  readonly #pauseMs: number;
+  #running = true;
+  readonly #done: Promise<void>;
+
+  constructor(vehicle: TestVehicle, url: string, pauseMs: number) {
+    this.#vehicle = vehicle;
+    this.#url = url;
+    this.#pauseMs = pauseMs;
+    this.#done = this.#run();
+  }
+
+  /** True while there is something to send: what was sent once is sent until it is acknowledged. */
+  get #busy(): boolean {
+    return this.#running || this.sent > this.acknowledged;
+  }
+
+  async #run(): Promise<void> {
+    while (this.#busy) {
+      const options = { connectTimeout: patienceMs };
+      const box = await connectDevice(this.#url, this.#vehicle, options).catch(() => undefined);
+      if (box) await this.#uploadOver(box);
+      await box?.close('cut');
+      await delay(20 + 80 * Math.random());
+    }
+  }
+
+  async #uploadOver(box: DeviceConnection): Promise<void> {
+    const closed = new Promise<false>((resolve) => box.client.once('close', () => resolve(false)));
+    while (box.client.connected && this.#busy) {
+      this.sent = this.acknowledged + 1;
+      const reading = { timestamp: start + this.sent, sequence: this.sent, status: { mileage: this.sent } };
+      const upload = box.upload(reading).then(() => true);
+      const patience = new AbortController();
+      const late = delay(patienceMs, false, { signal: patience.signal }).catch(() => false);
+      const wasAcknowledged = await Promise.race([upload, closed, late]).catch(() => false);
+      patience.abort();
+      if (!wasAcknowledged) return;
+      this.acknowledged = this.sent;
+      await delay(this.#pauseMs);
+    }
+  }
+
+  /** Stops after what was sent is acknowledged. */
+  async stop(): Promise<void> {
+    this.#running = false;
+    await this.#done;
+  }
+}
+
+/** A steady load of devices. */
+export interface Load {
+  readonly vehicles: readonly TestVehicle[];
+  acknowledged(): number;
+  /** Resolves when every device had so many more uploads acknowledged. */
+  progress(uploads: number): Promise<void>;
+  /** Stops the devices and counts: what was acknowledged is stored, all of it, once, and nothing else is. */
+  finish(): Promise<number>;
+}
+
+export interface LoadOptions {
+  readonly db: Database;
+  readonly mqttUrl: string;
+  readonly devices: number;
+  /** Between two uploads of a device. */
+  readonly pauseMs?: number;
+}
+
+interface StoredCount {
+  vehicle_id: number;
+  stored: number;
+  distinct: number;
+  highest: number;
+}
+
+async function countStored(db: Database, vehicles: readonly TestVehicle[]): Promise<StoredCount[]> {
+  const ids = vehicles.map(({ id }) => Number(id));
+  const { rows } = await sql<StoredCount>`select vehicle_id, count(*)::int as stored,
+      count(distinct sequence)::int as distinct, max(sequence)::int as highest
+    from reading where vehicle_id = any(${ids}::integer[]) group by 1 order by 1`.execute(db);
+  return rows;
+}
+
+async function openGaps(db: Database, vehicles: readonly TestVehicle[]): Promise<number> {
+  const deviceIds = vehicles.map(({ deviceId }) => deviceId);
+  const { rows } = await sql<{ gaps: number }>`select coalesce(sum(open_gaps), 0)::int as gaps from device_sequence
+    where device_id = any(${deviceIds}::text[])`.execute(db);
+  return rows[0]?.gaps ?? 0;
+}
+
+/** Starts devices of a new application that upload without end. */
+export async function startLoad({ db, mqttUrl, devices, pauseMs = 20 }: LoadOptions): Promise<Load> {
+  const application = await createApplication(db);
+  const vehicles: TestVehicle[] = [];
+  for (let index = 0; index < devices; index += 1) vehicles.push(await createVehicle(db, application));
+  const uploaders = vehicles.map((vehicle) => new Uploader(vehicle, mqttUrl, pauseMs));
+  return {
+    vehicles,
+    acknowledged: () => uploaders.reduce((sum, { acknowledged }) => sum + acknowledged, 0),
+    async progress(uploads) {
+      const goals = uploaders.map(({ acknowledged }) => acknowledged + uploads);
+      await eventually(async () => {
+        for (const [index, { acknowledged }] of uploaders.entries()) {
+          expect(acknowledged).toBeGreaterThanOrEqual(goals[index] ?? 0);
+        }
+      }, drainMs);
+    },
+    async finish() {
+      await Promise.all(uploaders.map((uploader) => uploader.stop()));
+      const expected = vehicles.map(({ id }, index) => {
+        const count = uploaders[index]?.acknowledged ?? 0;
+        return { vehicle_id: Number(id), stored: count, distinct: count, highest: count };
+      });
+      expected.sort((a, b) => a.vehicle_id - b.vehicle_id);
+      await eventually(async () => expect(await countStored(db, vehicles)).toEqual(expected), drainMs);
+      expect(await openGaps(db, vehicles), 'gaps in the ledger').toBe(0);
+      return expected.reduce((sum, { stored }) => sum + stored, 0);
+    },
+  };
+}

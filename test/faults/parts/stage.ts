@@ -1,0 +1,152 @@
+import { appendFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Database, openDatabase } from '@odograph/database/database';
+import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
+import { freePort } from '@odograph/testkit/free-port';
+import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
+import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { inject } from 'vitest';
+import { createDisk, type Disk } from './full-disk.ts';
+import { type Load, type LoadOptions, startLoad } from './load.ts';
+import { scale } from './scale.ts';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+
+/** Lines between two parts, each with a proxy on it. */
+export type LineName = 'device-broker' | 'broker-Redis' | 'ingest-Redis' | 'ingest-database';
+export type ProcessName = 'broker' | 'ingest' | 'Redis' | 'database';
+
+/** Broker and ingest in processes of their own, on a Redis of their own, with a proxy on every line. */
+export interface Stage {
+  readonly db: Database;
+  /** Through the line of the devices. */
+  readonly mqttUrl: string;
+  /** The broker itself. */
+  readonly mqttPort: number;
+  readonly lines: Readonly<Record<LineName, TcpProxy>>;
+  readonly disk: Disk;
+  broker(): ChildPlatform;
+  ingest(): ChildPlatform;
+  /** Starts another ingest beside it, which the caller ends. */
+  spawnIngest(): Promise<ChildPlatform>;
+  /** Kills with SIGKILL, all of them at once; of the database every connection. */
+  kill(...victims: ProcessName[]): Promise<void>;
+  /** Starts again what was killed, and resolves when it is well. */
+  restart(...victims: ProcessName[]): Promise<void>;
+  startLoad(options?: Partial<LoadOptions>): Promise<Load>;
+  close(): Promise<void>;
+}
+
+export interface StageOptions {
+  readonly databaseUrl?: string;
+  readonly settings?: Readonly<Record<string, string>>;
+}
+
+const portOf = (url: string) => Number(new URL(url).port || '5432');
+
+function through(url: string, proxy: TcpProxy): string {
+  const changed = new URL(url);
+  changed.hostname = '127.0.0.1';
+  changed.port = String(proxy.port);
+  return changed.href;
+}
+
+/** Ends the server's side of every connection that runs through the proxy. */
+async function terminateConnections(db: Database, proxy: TcpProxy): Promise<void> {
+  const ports = proxy.localPorts();
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity where client_port = any(${ports}::integer[])`
+    .execute(db)
+    .catch(() => undefined);
+}
+
+async function openLines(
+  mqttPort: number,
+  redisPort: number,
+  databasePort: number,
+  disk: Disk,
+): Promise<Stage['lines']> {
+  return {
+    'device-broker': await startTcpProxy(mqttPort),
+    'broker-Redis': await startTcpProxy(redisPort),
+    'ingest-Redis': await startTcpProxy(redisPort),
+    'ingest-database': await startTcpProxy(databasePort, disk.filter),
+  };
+}
+
+/** How the two processes are started, behind their lines. */
+function createStarters(
+  settings: Readonly<Record<string, string>>,
+  url: string,
+  redisUrl: string,
+  lines: Stage['lines'],
+) {
+  const start = async (name: string, redis: TcpProxy, databaseUrl: string) => {
+    const own = { REDIS_URL: through(redisUrl, redis), DATABASE_URL: databaseUrl, HTTP_PORT: String(await freePort()) };
+    return spawnPlatform([name], { ...settings, ...own });
+  };
+  return {
+    broker: () => start('broker', lines['broker-Redis'], url),
+    ingest: () => start('ingest', lines['ingest-Redis'], through(url, lines['ingest-database'])),
+  };
+}
+
+type Running = { broker: ChildPlatform; ingest: ChildPlatform; redis: RedisServer };
+
+async function killAll(victims: readonly ProcessName[], running: Running, db: Database, line: TcpProxy): Promise<void> {
+  const killers: Record<ProcessName, () => Promise<unknown>> = {
+    broker: () => running.broker.end('SIGKILL'),
+    ingest: () => running.ingest.end('SIGKILL'),
+    Redis: () => running.redis.end('SIGKILL'),
+    database: () => terminateConnections(db, line),
+  };
+  await Promise.all(victims.map((victim) => killers[victim]()));
+}
+
+/** Opens a stage; the caller closes it. */
+export async function openStage({ databaseUrl, settings: given = {} }: StageOptions = {}): Promise<Stage> {
+  const url = databaseUrl ?? inject('databaseUrl');
+  const directory = await mkdtemp(join(tmpdir(), 'odograph-faults-'));
+  const db = openDatabase({ url, name: 'faults', size: 2 });
+  const redis = await spawnRedis(directory);
+  const mqttPort = await freePort();
+  const disk = createDisk();
+  const lines = await openLines(mqttPort, redis.port, portOf(url), disk);
+  const settings = {
+    ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys, DATA_DIR: directory },
+    ...{ MQTT_PORT: String(mqttPort), LOG_LEVEL: 'warn', ...given },
+  };
+  const starters = createStarters(settings, url, redis.url, lines);
+  const [broker, ingest] = await Promise.all([starters.broker(), starters.ingest()]);
+  const running: Running = { broker, ingest, redis };
+  const mqttUrl = `mqtt://127.0.0.1:${lines['device-broker'].port}`;
+  return {
+    ...{ db, mqttUrl, mqttPort, lines, disk },
+    broker: () => running.broker,
+    ingest: () => running.ingest,
+    spawnIngest: starters.ingest,
+    kill: (...victims) => killAll(victims, running, db, lines['ingest-database']),
+    async restart(...victims) {
+      if (victims.includes('Redis')) running.redis = await spawnRedis(directory, redis.port);
+      const one = async (name: 'broker' | 'ingest') => {
+        if (victims.includes(name)) running[name] = await starters[name]();
+      };
+      await Promise.all([one('broker'), one('ingest')]);
+    },
+    startLoad: (options) => startLoad({ db, mqttUrl, devices: scale.devices, ...options }),
+    async close() {
+      await killAll(['broker', 'ingest', 'Redis'], running, db, lines['ingest-database']);
+      for (const line of Object.values(lines)) line.close();
+      await db.destroy();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Says what a test measured: on the screen, and for the record in the file that `npm run test:faults` names. */
+export async function report(what: string, figures: Record<string, number>): Promise<void> {
+  const line = JSON.stringify({ what, ...figures });
+  console.info(line);
+  const file = inject('faultReport');
+  if (file) await appendFile(file, `${line}\n`);
+}

@@ -1,0 +1,37 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hasRedisServer } from './parts/redis-server.ts';
+import { scale } from './parts/scale.ts';
+import { openStage, report, type Stage } from './parts/stage.ts';
+
+const timeoutMs = 400_000;
+/** The lock of a job, and the time in which another worker notices. */
+const beyondLockMs = 40_000;
+let stage: Stage;
+
+describe.skipIf(!hasRedisServer || !scale.patient)('a worker that stops in the middle of its jobs', () => {
+  beforeEach(async () => {
+    stage = await openStage();
+  }, timeoutMs);
+  afterEach(() => stage.close());
+
+  it(
+    'loses its jobs to another one, and stores nothing twice when it goes on',
+    async () => {
+      const load = await stage.startLoad();
+      await load.progress(3);
+      const stopped = stage.ingest();
+      stopped.process.kill('SIGSTOP');
+      const other = await stage.spawnIngest();
+      await delay(beyondLockMs);
+      await load.progress(3);
+      stopped.process.kill('SIGCONT');
+      await load.progress(5);
+      const uploads = await load.finish();
+      expect(stopped.process.exitCode).toBeNull();
+      await report('job stalled beyond its lock', { stoppedMs: beyondLockMs, acknowledged: uploads, stored: uploads });
+      await other.end('SIGKILL');
+    },
+    timeoutMs,
+  );
+});
