@@ -15,6 +15,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   connections: () => import('./connections.ts'),
   storage: () => import('./storage.ts'),
   growth: () => import('./growth.ts'),
+  trips: () => import('./trips.ts'),
 };
 
 async function list(): Promise<void> {

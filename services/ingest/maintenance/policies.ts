@@ -53,5 +53,6 @@ export async function forgetExpired(db: Database): Promise<void> {
 
 /** Cleans the tables whose rows change most, for databases that do not do so by themselves. */
 export async function vacuumBusyTables(db: Database): Promise<void> {
-  await sql`vacuum (analyze) vehicle_latest, command, reading_change, quarantine, audit_chain`.execute(db);
+  await sql`vacuum (analyze) vehicle_latest, command, reading_change, quarantine, audit_chain,
+    trip, trip_checkpoint, trip_touched, trip_work, trip_turn`.execute(db);
 }

@@ -8,14 +8,18 @@ export interface Checkpoint {
   state: SegmentState;
   /** How many readings there were since the checkpoint before. */
   readings: number;
+  /** Whether none follows. */
+  isNewest: boolean;
 }
 
 /** A checkpoint that is to be stored, with its state as JSON text: the state itself goes on changing. */
-export interface NewCheckpoint extends Omit<Checkpoint, 'state'> {
+export interface NewCheckpoint extends Pick<Checkpoint, 'timeMicroseconds' | 'readings'> {
   json: string;
 }
 
-const columns = sql`(extract(epoch from time) * 1000000)::bigint as "timeMicroseconds", state, readings`;
+const columns = sql`(extract(epoch from time) * 1000000)::bigint as "timeMicroseconds", state, readings,
+  not exists (select from trip_checkpoint as later
+    where later.vehicle_id = trip_checkpoint.vehicle_id and later.time > trip_checkpoint.time) as "isNewest"`;
 const instant = (microseconds: number) => sql`timestamptz 'epoch' + ${microseconds}::bigint * interval '1 microsecond'`;
 
 const leastReadings = 1000;

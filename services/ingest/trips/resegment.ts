@@ -80,9 +80,14 @@ function meets(run: Run, stored: Checkpoint): boolean {
   return isDeepStrictEqual(JSON.parse(JSON.stringify(run.state)), stored.state);
 }
 
-async function goOn(db: Database, vehicleId: number, run: Run, budget: number): Promise<RunEnd> {
+async function goOn(
+  db: Database,
+  vehicleId: number,
+  run: Run,
+  { budget, isAtHead }: { budget: number; isAtHead: boolean },
+): Promise<RunEnd> {
   for (;;) {
-    const stored = await findCheckpointAfter(db, vehicleId, run.cursor);
+    const stored = isAtHead ? undefined : await findCheckpointAfter(db, vehicleId, run.cursor);
     const until = stored?.timeMicroseconds ?? null;
     for await (const page of loadReadings(db, vehicleId, run.cursor, until)) {
       takePage(run, page);
@@ -134,10 +139,7 @@ function restAfter(run: Run, end: RunEnd, touched: readonly TouchedStretch[]): T
 }
 
 /** The newest checkpoint only marks where segmentation stands, unless it has come far since the one before. */
-async function isToBeKept(db: Database, vehicleId: number, start: Checkpoint): Promise<boolean> {
-  if (isWorthKeeping(start.state, start.readings)) return true;
-  return (await findCheckpointAfter(db, vehicleId, start.timeMicroseconds)) !== undefined;
-}
+const isToBeKept = ({ state, readings, isNewest }: Checkpoint): boolean => !isNewest || isWorthKeeping(state, readings);
 
 /** Segments from a checkpoint on and stores it. @returns what is left, and how many readings it took */
 async function runFrom(
@@ -148,7 +150,7 @@ async function runFrom(
   budget: number,
 ): Promise<{ rest: TouchedStretch[]; readings: number }> {
   const after = start?.timeMicroseconds ?? beforeAll;
-  const isKept = start !== undefined && (await isToBeKept(db, vehicleId, start));
+  const isKept = start !== undefined && isToBeKept(start);
   const run: Run = {
     state: start?.state ?? noReadings(),
     cursor: after,
@@ -157,7 +159,7 @@ async function runFrom(
     checkpoints: [],
     found: [],
   };
-  const end = await goOn(db, vehicleId, run, budget);
+  const end = await goOn(db, vehicleId, run, { budget, isAtHead: start?.isNewest ?? false });
   await storeRun(db, vehicleId, run, end, [after, isKept ? after + 1 : after]);
   return { rest: restAfter(run, end, touched), readings: run.readings };
 }

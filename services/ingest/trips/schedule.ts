@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
 import type { Tables } from '@odograph/database/tables';
 import { openQueue, openWorker } from '@odograph/queue/queues';
@@ -6,11 +7,13 @@ import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
 import { resegment, type SegmentLimits } from './resegment.ts';
 import { distributeTouched } from './touched.ts';
-import { findDue, finishWork, postponeWork, takeWork } from './work.ts';
+import { findDue, finishWork, forgetDeleted, postponeWork, takeWork } from './work.ts';
 
 const tickMs = 1000;
 const vehiclesAtOnce = 50;
-const longestJobMs = 5000;
+const longestJobMs = 1000;
+/** After a job the worker rests for so many times as long, so that uploads have the larger part of the database. */
+const restFactor = 1.5;
 /** A turn is one transaction, and on the embedded database nobody else has one meanwhile. */
 const readingsPerTurn = 50_000;
 const postponedSeconds = 60;
@@ -37,6 +40,7 @@ export async function workOffTrips(
 ): Promise<void> {
   const { pauseMs, limits, logger, isOver } = options;
   while (await distributeTouched(db, pauseMs)) if (isOver()) return;
+  await forgetDeleted(db);
   for (let isBusy = true; isBusy; ) {
     isBusy = false;
     for (const vehicleId of await findDue(db, vehiclesAtOnce)) {
@@ -63,28 +67,29 @@ export async function scheduleTrips(db: Kysely<Tables>, host: ServiceHost): Prom
   const queue = openQueue('trips', connection);
   host.onStop('trips queue', () => queue.close());
   await queue.upsertJobScheduler('trips', { every: tickMs }, { name: 'trips', data: {} });
-  let stopping = false;
+  const stopping = new AbortController();
   const worker = openWorker({
     ...connection,
     name: 'trips',
     concurrency: 1,
     process: async () => {
-      const deadline = Date.now() + longestJobMs;
+      const start = Date.now();
       const options = {
         pauseMs: config.TRIPS_PAUSE_MS,
-        limits: limitsAt(Date.now(), config.RETENTION_DAYS),
+        limits: limitsAt(start, config.RETENTION_DAYS),
         logger,
-        isOver: () => stopping || Date.now() > deadline,
+        isOver: () => stopping.signal.aborted || Date.now() - start > longestJobMs,
       };
       // The next job is never far; one that fails would be tried again beside it.
       await workOffTrips(db, options).catch((error: unknown) =>
         logger.warn(describeDatabaseError(error), 'trips could not be worked off'),
       );
+      await delay((Date.now() - start) * restFactor, undefined, { signal: stopping.signal }).catch(() => undefined);
     },
     onFailure: (error) => logger.debug({ err: error }, 'trips worker'),
   });
   host.onStop('trips worker', () => {
-    stopping = true;
+    stopping.abort();
     return worker.close();
   });
 }

@@ -14,6 +14,12 @@ export interface TripWork {
   ticket: number;
 }
 
+interface WorkRow {
+  ticket: number;
+  from: number | null;
+  until: number;
+}
+
 const lockClass = 7_305_115;
 
 /** The vehicles whose turn it is, those that wait longest first. */
@@ -28,24 +34,27 @@ export async function findDue(db: Database, limit: number): Promise<number[]> {
  * one, or is gone, or there is nothing to do.
  */
 export async function takeWork(transaction: Database, vehicleId: number): Promise<TripWork | undefined> {
-  const { rows: locks } = await sql<{ locked: boolean }>`
-    select pg_try_advisory_xact_lock(${lockClass}, ${vehicleId}) as locked`.execute(transaction);
-  if (!locks[0]?.locked) return undefined;
-  // Shared, so that a deletion waits until the trips are stored, and then finds them.
-  const { rows: vehicles } = await sql`select 1 from vehicle
-    where id = ${vehicleId} and deleted_at is null for share`.execute(transaction);
-  if (vehicles.length === 0) {
-    await sql`delete from trip_work where vehicle_id = ${vehicleId}`.execute(transaction);
-    return undefined;
-  }
-  const { rows } = await sql<{ ticket: number; from: number | null; until: number }>`
+  // The vehicle is locked shared, so that a deletion waits until the trips are stored, and then finds them.
+  const { rows } = await sql<WorkRow>`
+    with mine as (
+      select id from vehicle where id = ${vehicleId} and deleted_at is null
+        and pg_try_advisory_xact_lock(${lockClass}, ${vehicleId}) for share),
+    -- What a power failure takes of the trips it takes of the work done as well, so nobody waits for the disk.
+    hurried as (select set_config('synchronous_commit', 'off', true))
     select ticket, (extract(epoch from lower(stretch)) * 1000000)::bigint as from,
       (extract(epoch from upper(stretch)) * 1000000)::bigint as until
-    from trip_work, unnest(touched) as stretch where vehicle_id = ${vehicleId} order by stretch`.execute(transaction);
+    from hurried, mine join trip_work on trip_work.vehicle_id = mine.id, unnest(touched) as stretch
+    order by stretch`.execute(transaction);
   const [first] = rows;
   if (!first) return undefined;
   const touched = rows.map(({ from, until }) => ({ fromMicroseconds: from ?? 0, untilMicroseconds: until }));
   return { touched, ticket: first.ticket };
+}
+
+/** Forgets what is to be done for vehicles that are deleted. */
+export async function forgetDeleted(db: Database): Promise<void> {
+  await sql`delete from trip_work using vehicle
+    where vehicle.id = trip_work.vehicle_id and vehicle.deleted_at is not null`.execute(db);
 }
 
 /**
@@ -58,13 +67,13 @@ export async function finishWork(
   { ticket }: TripWork,
   rest: readonly TouchedStretch[],
 ): Promise<void> {
-  await sql`insert into trip_turn (vehicle_id, ended_at) values (${vehicleId}, now())
-    on conflict (vehicle_id) do update set ended_at = excluded.ended_at`.execute(db);
+  const turn = sql`turn as (insert into trip_turn (vehicle_id, ended_at) values (${vehicleId}, now())
+    on conflict (vehicle_id) do update set ended_at = excluded.ended_at)`;
   if (rest.length === 0) {
-    await sql`delete from trip_work where vehicle_id = ${vehicleId} and ticket = ${ticket}`.execute(db);
+    await sql`with ${turn} delete from trip_work where vehicle_id = ${vehicleId} and ticket = ${ticket}`.execute(db);
     return;
   }
-  await sql`update trip_work set touched = (
+  await sql`with ${turn} update trip_work set touched = (
       select range_agg(tstzrange(timestamptz 'epoch' + from_us * interval '1 microsecond',
         timestamptz 'epoch' + until_us * interval '1 microsecond', '[]'))
       from unnest(${rest.map(({ fromMicroseconds }) => fromMicroseconds)}::bigint[],
