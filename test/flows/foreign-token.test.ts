@@ -1,0 +1,261 @@
+import { randomUUID } from 'node:crypto';
+import { createSecret, hashSecret } from '@odograph/runtime/secrets';
+import { createToken } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { services } from '../../services/platform/services.ts';
+import { createOwner, missingNames, type Owner } from './owner.ts';
+import {
+  callRoute,
+  givenParameters,
+  guardOf,
+  plainValue,
+  type Resource,
+  type Route,
+  readRoutes,
+  resourceOf,
+} from './route-table.ts';
+
+let platform: TestPlatform;
+let routes: Route[];
+let owner: Owner;
+let stranger: Owner;
+let userToken: string;
+
+beforeAll(async () => {
+  platform = await startTestPlatform(services);
+  routes = await readRoutes(platform.httpUrl);
+  [owner, stranger] = [await createOwner(platform), await createOwner(platform)];
+  const user = await platform.db
+    .insertInto('user_account')
+    .values({ application_id: owner.application.id, username: randomUUID(), password_hash: '-' })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  userToken = await createToken(platform.db, owner.application.id, user.id);
+});
+afterAll(() => platform?.stop());
+
+type Names = Readonly<Record<Resource, string>>;
+
+async function call(
+  route: Route,
+  chosen: string | undefined,
+  token: string,
+  nameOf: (name: string) => string | undefined,
+) {
+  const values = givenParameters(route, chosen)
+    .filter(({ place }) => place !== 'header')
+    .map((parameter) => ({ ...parameter, value: nameOf(parameter.name) ?? plainValue(route, parameter.name) }));
+  return callRoute(platform.httpUrl, route, values, { 'x-service-token': token });
+}
+
+/** The parameters of a route that name something. Those that name one vehicle in two ways are tried one by one. */
+const namesIn = (route: Route): string[] =>
+  route.parameters.map(({ name }) => name).filter((name) => resourceOf(route, name) !== undefined);
+
+function naming(route: Route, pick: (name: string) => Names) {
+  return (name: string): string | undefined => {
+    const resource = resourceOf(route, name);
+    return resource && pick(name)[resource];
+  };
+}
+
+/** An answer without what the caller itself said, or what is random. */
+function comparable({ status, body }: { status: number; body: string }, names: Names): string {
+  const text = Object.values(names).reduce((left, name) => left.replaceAll(name, '<name>'), body);
+  return `${status} ${text.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uuid>')}`;
+}
+
+/** Everything that the database holds of a vehicle. */
+async function rowsOf({ vehicle }: Owner): Promise<string> {
+  const { rows: tables } = await sql<{ name: string }>`select table_name as name from information_schema.columns
+    where table_schema = 'public' and column_name = 'vehicle_id' and table_name not like 'trip\\_%' order by 1`.execute(
+    platform.db,
+  );
+  const contents: string[] = [];
+  for (const { name } of tables) {
+    const { rows } = await sql`select to_jsonb(t) as row from ${sql.table(name)} as t
+      where vehicle_id = ${Number(vehicle.id)} order by 1`.execute(platform.db);
+    contents.push(`${name} ${JSON.stringify(rows)}`);
+  }
+  const { rows } = await sql`select * from vehicle where id = ${Number(vehicle.id)}`.execute(platform.db);
+  return [...contents, JSON.stringify(rows)].join('\n');
+}
+
+const title = ({ method, path }: Route) => `${method} ${path}`;
+const tokenRoutes = () => routes.filter((route) => guardOf(route) === 'token');
+
+/** Parking spots and imported registration data belong to the application, and each of its users sees them. */
+const sharedByUsers: ReadonlySet<Resource | undefined> = new Set(['parking', 'registration']);
+
+describe('a token that may not see a vehicle', () => {
+  it("is answered as if another application's things did not exist, on every route, and changes nothing of them", async () => {
+    const before = await rowsOf(owner);
+    const missing = missingNames();
+    let tried = 0;
+    for (const route of tokenRoutes()) {
+      for (const chosen of namesIn(route)) {
+        const ask = async (names: Names) => {
+          const answer = await call(
+            route,
+            chosen,
+            stranger.application.token,
+            naming(route, (name) => (name === chosen ? names : stranger.names)),
+          );
+          return comparable(answer, names);
+        };
+        const expected = await ask(missing);
+        expect([title(route), chosen, await ask(owner.names)]).toEqual([title(route), chosen, expected]);
+        expect(expected).not.toMatch(/^(400|401|5)|INVALID_PARAMETER/);
+        tried += 1;
+      }
+    }
+    expect(tried).toBeGreaterThan(60);
+    expect(await rowsOf(owner)).toBe(before);
+  });
+
+  it('is answered as if they did not exist when it is that of a user without grants', async () => {
+    const before = await rowsOf(owner);
+    const missing = missingNames();
+    for (const route of tokenRoutes()) {
+      for (const chosen of namesIn(route)) {
+        if (namesIn(route).length === 1 && sharedByUsers.has(resourceOf(route, chosen))) continue;
+        const ask = async (names: Names) =>
+          comparable(
+            await call(
+              route,
+              chosen,
+              userToken,
+              naming(route, () => names),
+            ),
+            names,
+          );
+        expect([title(route), chosen, await ask(owner.names)]).toEqual([title(route), chosen, await ask(missing)]);
+      }
+    }
+    expect(await rowsOf(owner)).toBe(before);
+  });
+
+  it('finds nothing of them in any list', async () => {
+    const lists = tokenRoutes().filter((route) => namesIn(route).length === 0);
+    expect(lists.length).toBeGreaterThan(10);
+    const { parking: _, ...hidden } = owner.names;
+    const told = await Promise.all(
+      lists.map((route) => call(route, undefined, owner.application.token, () => undefined)),
+    );
+    const telling = told.filter(({ body }) => Object.values(owner.names).some((name) => body.includes(name)));
+    expect(telling.length).toBeGreaterThan(8);
+    for (const [token, names] of [
+      [stranger.application.token, owner.names],
+      [userToken, hidden],
+    ] as const) {
+      for (const route of lists) {
+        const { body } = await call(route, undefined, token, () => undefined);
+        const found = Object.values(names).filter((name) => body.includes(name));
+        expect([title(route), found]).toEqual([title(route), []]);
+      }
+    }
+  });
+
+  /** There is nothing to tell apart here: neither a driver with a current authorization nor nobody has any of these. */
+  const alike = new Set([
+    'GET /v1/user/{userid}/authorizations/expired',
+    'GET /v1/user/{userid}/authorizations/scheduled',
+  ]);
+
+  it('would be answered otherwise if it were that of the owner', async () => {
+    const missing = missingNames();
+    for (const route of tokenRoutes().filter(({ method, path }) => method === 'GET' && !alike.has(`GET ${path}`))) {
+      for (const chosen of namesIn(route)) {
+        const ask = async (names: Names) =>
+          comparable(
+            await call(
+              route,
+              chosen,
+              owner.application.token,
+              naming(route, () => names),
+            ),
+            names,
+          );
+        const where = `${title(route)} ${chosen}: `;
+        expect(where + (await ask(owner.names))).not.toBe(where + (await ask(missing)));
+      }
+    }
+  });
+});
+
+async function brokenTokens(): Promise<[token: string | undefined, code: string][]> {
+  const { db } = platform;
+  const [expired, revoked] = [await createToken(db, owner.application.id), await createToken(db, owner.application.id)];
+  const sha256 = hashSecret(expired);
+  await db
+    .updateTable('access_token')
+    .set({ expires_at: new Date(Date.now() - 1000) })
+    .where('token_sha256', '=', sha256)
+    .execute();
+  await sql`update session set revoked_at = now() where id = (
+    select session_id from access_token where token_sha256 = ${hashSecret(revoked)})`.execute(db);
+  const user = await db
+    .insertInto('user_account')
+    .values({
+      application_id: owner.application.id,
+      username: randomUUID(),
+      password_hash: '-',
+      deleted_at: new Date(),
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return [
+    [undefined, 'MISSING_TOKEN'],
+    ['', 'MISSING_TOKEN'],
+    [createSecret(), 'INVALID_TOKEN'],
+    ['\u00e9 or 1=1', 'INVALID_TOKEN'],
+    [testAdminToken, 'INVALID_TOKEN'],
+    [expired, 'TOKEN_EXPIRED'],
+    [revoked, 'INVALID_TOKEN'],
+    [await createToken(db, owner.application.id, user.id), 'INVALID_TOKEN'],
+  ];
+}
+
+async function refusalOf(
+  route: Route,
+  headers: Record<string, string>,
+): Promise<[title: string, status: number, code: string]> {
+  const inPath = route.parameters.filter(({ place }) => place === 'path').map((one) => ({ ...one, value: '1' }));
+  const { status, body } = await callRoute(platform.httpUrl, route, inPath, headers);
+  return [title(route), status, JSON.parse(body).error];
+}
+
+describe('a route', () => {
+  it('with a token refuses a missing, wrong, expired or revoked one by its code, before it looks at anything else', async () => {
+    for (const [token, code] of await brokenTokens()) {
+      const headers: Record<string, string> = token === undefined ? {} : { 'x-service-token': token };
+      for (const route of tokenRoutes()) expect(await refusalOf(route, headers)).toEqual([title(route), 401, code]);
+    }
+  });
+
+  it('of the operator refuses a missing or wrong admin token, and any token of an application', async () => {
+    const forOperators = routes.filter((route) => guardOf(route) === 'admin');
+    expect(forOperators.length).toBeGreaterThan(20);
+    for (const [headers, code] of [
+      [{}, 'MISSING_TOKEN'],
+      [{ authorization: 'Bearer wrong' }, 'INVALID_TOKEN'],
+      [{ 'x-service-token': owner.application.token }, 'MISSING_TOKEN'],
+      [{ authorization: `Bearer ${owner.application.token}` }, 'INVALID_TOKEN'],
+    ] as const) {
+      for (const route of forOperators) expect(await refusalOf(route, headers)).toEqual([title(route), 401, code]);
+    }
+  });
+
+  it.each(['/', '/queues', '/queues/', '/queues/api/queues'])(
+    'of a page of the operator asks for it too: %s',
+    async (path) => {
+      const answers = [
+        await fetch(new URL(path, platform.httpUrl)),
+        await fetch(new URL(path, platform.httpUrl), { headers: { 'x-service-token': owner.application.token } }),
+      ];
+      expect(answers.map(({ status }) => status)).toEqual([401, 401]);
+    },
+  );
+});

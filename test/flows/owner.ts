@@ -1,0 +1,100 @@
+import { randomInt, randomUUID } from 'node:crypto';
+import type { Database } from '@odograph/database/database';
+import { clientWithToken } from '@odograph/testkit/api-client';
+import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import type { TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import type { Resource } from './route-table.ts';
+
+/** An application that has one of everything. */
+export interface Owner {
+  readonly application: TestApplication;
+  readonly vehicle: TestVehicle;
+  /** How it names what it has. */
+  readonly names: Readonly<Record<Resource, string>>;
+}
+
+/** A plate as France issues them. */
+function newPlate(): string {
+  const letter = () => 'ABCDEFGHJK'[randomInt(10)] ?? 'A';
+  return `${letter()}${letter()}-${randomInt(100, 999)}-${letter()}${letter()}`;
+}
+
+async function storeReading(db: Database, { id: applicationId }: TestApplication, vehicle: TestVehicle): Promise<void> {
+  const id = Number(vehicle.id);
+  await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, can, device_id, received_at)
+    values (date_trunc('second', now()) - interval '60 s', ${applicationId}, ${id}, 48.85, 2.35,
+      '[{"key": "engine_rpm", "value": "2100"}]', ${vehicle.deviceId}, now())`.execute(db);
+  await sql`insert into vehicle_latest (vehicle_id, time, location, location_time, can, can_time, received_at)
+    select ${id}, time, '{"latitude": 48.85, "longitude": 2.35}', time, can, time, now() from reading
+    where vehicle_id = ${id}`.execute(db);
+  await sql`insert into reading_change (application_id, vehicle_ids, times)
+    select application_id, array[vehicle_id], array[time] from reading where vehicle_id = ${id}`.execute(db);
+}
+
+async function storeTrip(db: Database, { id }: TestVehicle): Promise<string> {
+  const { rows } = await sql<{ id: string }>`
+    insert into trip (vehicle_id, started_at, ended_at, ends_known_at, settled, inferred, distance_km)
+    values (${Number(id)}, now() - interval '2 minutes', now() - interval '1 minute', now(), true, false, 12)
+    returning id`.execute(db);
+  return rows[0]?.id ?? '';
+}
+
+/** Answers of 200, else an error that tells what was refused. */
+function requireBody({ status, body }: { status: number; body: Record<string, string> }): Record<string, string> {
+  if (status !== 200) throw new Error(`refused: ${JSON.stringify(body)}`);
+  return body;
+}
+
+/** Makes an application with one of everything, over the interface where it has a call for it. */
+export async function createOwner({ db, httpUrl }: TestPlatform): Promise<Owner> {
+  const application = await createApplication(db);
+  const vehicle = await createVehicle(db, application);
+  const plate = newPlate();
+  await db.updateTable('vehicle').set({ plate }).where('id', '=', Number(vehicle.id)).execute();
+  await storeReading(db, application, vehicle);
+  await sql`insert into registration_record (application_id, plate, fields, updated_at)
+    values (${application.id}, ${plate.replaceAll('-', '')}, '{"certificate.brand": "RENAULT"}', now())`.execute(db);
+  const api = clientWithToken(httpUrl, application.token);
+  const driver = `driver-${randomUUID()}`;
+  const now = Math.floor(Date.now() / 1000);
+  const period = { from: now + 1, until: now + 7200 };
+  const key = { vehicleId: vehicle.id, userId: driver, level: 'DRIVE', ...period };
+  const { authorizationId = '' } = requireBody(await api.post('/v1/bluetooth-token', key));
+  const place = { name: 'Depot', address: '1 street', zipcode: '75001', city: 'Paris', country: 'France' };
+  const { parking_id: parking = '' } = requireBody(await api.post('/v1/parkings', place));
+  requireBody(await api.post(`/v1/vehicle/${vehicle.id}/parking`, { parkingId: parking }));
+  const booked = await api.post(`/v1/vehicle/${vehicle.id}/booking`, { ...period, type: 'BOOKING', driver });
+  const { bookingId = '' } = requireBody(booked);
+  return {
+    application,
+    vehicle,
+    names: {
+      vehicle: vehicle.id,
+      plate,
+      registration: plate,
+      device: vehicle.deviceId,
+      authorization: authorizationId,
+      booking: bookingId,
+      parking,
+      trip: await storeTrip(db, vehicle),
+      driver,
+    },
+  };
+}
+
+/** Names of the same form that nobody has. */
+export function missingNames(): Owner['names'] {
+  const plate = newPlate();
+  return {
+    vehicle: '2100000000',
+    plate,
+    registration: plate,
+    device: `test-${randomUUID()}`,
+    authorization: randomUUID(),
+    booking: randomUUID(),
+    parking: randomUUID(),
+    trip: randomUUID(),
+    driver: `driver-${randomUUID()}`,
+  };
+}

@@ -1,0 +1,171 @@
+/** What a route of the interface takes, as its OpenAPI description says. */
+export interface Route {
+  readonly method: string;
+  /** With its parameters in braces. */
+  readonly path: string;
+  readonly parameters: readonly Parameter[];
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly place: 'path' | 'query' | 'body' | 'header';
+  /** Neither optional nor with a standard value. */
+  readonly needed: boolean;
+}
+
+interface Schema {
+  default?: unknown;
+}
+interface Operation {
+  parameters?: { name: string; in: Parameter['place']; required?: boolean; schema: Schema }[];
+  requestBody?: {
+    content: { 'application/json': { schema: { properties?: Record<string, Schema>; required?: string[] } } };
+  };
+}
+
+function parametersOf({ parameters = [], requestBody }: Operation): Parameter[] {
+  const { properties = {}, required = [] } = requestBody?.content['application/json'].schema ?? {};
+  const named = parameters.map(({ name, in: place, required: needed = false, schema }) => ({
+    name,
+    place,
+    needed: needed && schema.default === undefined,
+  }));
+  const known = new Set(named.filter(({ place }) => place === 'path').map(({ name }) => name));
+  const inBody = Object.entries(properties).map(([name, schema]) => ({
+    name,
+    place: 'body' as const,
+    needed: required.includes(name) && schema.default === undefined,
+  }));
+  // What the path says is seen by the body too.
+  return [...named, ...inBody.filter(({ name }) => !known.has(name))];
+}
+
+/** Every route that a platform describes at /docs/json. */
+export async function readRoutes(httpUrl: string): Promise<Route[]> {
+  const response = await fetch(new URL('/docs/json', httpUrl));
+  const { paths } = (await response.json()) as { paths: Record<string, Record<string, Operation>> };
+  return Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations).map(([method, operation]) => ({
+      method: method.toUpperCase(),
+      path,
+      parameters: parametersOf(operation),
+    })),
+  );
+}
+
+const openPaths: ReadonlySet<string> = new Set(['/v1/login', '/v1/refreshToken', '/health', '/metrics']);
+
+/** Who may call a route. Whatever is not listed as open needs a token. */
+export function guardOf({ path }: Route): 'nobody' | 'token' | 'admin' {
+  if (openPaths.has(path)) return 'nobody';
+  return path.startsWith('/v1/x/admin/') ? 'admin' : 'token';
+}
+
+/** What a parameter names, when it names something that belongs to somebody. */
+export type Resource =
+  | 'vehicle'
+  | 'plate'
+  | 'device'
+  | 'authorization'
+  | 'booking'
+  | 'parking'
+  | 'trip'
+  | 'driver'
+  | 'registration';
+
+const resourceNames: Readonly<Record<string, Resource>> = {
+  vehicleId: 'vehicle',
+  deviceId: 'device',
+  authorizationId: 'authorization',
+  parkingId: 'parking',
+  tripId: 'trip',
+  userid: 'driver',
+  plate: 'plate',
+  plate_or_vin: 'registration',
+};
+
+const idsOf: readonly (readonly [prefix: string, resource: Resource])[] = [
+  ['/v1/vehicle', 'vehicle'],
+  ['/v1/x/vehicle', 'vehicle'],
+  ['/v1/booking', 'booking'],
+  ['/v1/parkings', 'parking'],
+];
+
+/** What a parameter of a route with a token names; undefined for one that names nothing. */
+export function resourceOf({ method, path }: Route, name: string): Resource | undefined {
+  // Asking for a vehicle names a plate that nobody has yet.
+  if (name === 'plate' && method === 'POST') return undefined;
+  if (name === 'id') return idsOf.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1];
+  return resourceNames[name];
+}
+
+const seconds = () => Math.floor(Date.now() / 1000);
+
+/** Values of parameters that name nothing. */
+const plainValues: Readonly<Record<string, () => unknown>> = {
+  from: () => seconds() - 120,
+  until: () => seconds() + 3600,
+  timestamp: () => seconds() - 3600,
+  state: () => true,
+  archived: () => true,
+  level: () => 'DRIVE',
+  type: () => 'BOOKING',
+  userId: () => 'a driver',
+  plate: () => 'ZZ-999-ZZ',
+  name: () => 'a place',
+  address: () => '1 street',
+  zipcode: () => '75001',
+  city: () => 'Paris',
+  country: () => 'France',
+  oldPassword: () => 'old password',
+  newPassword: () => 'new password',
+};
+
+/** The optional parameters without which these routes only say that something is missing. */
+const wanted: Readonly<Record<string, readonly string[]>> = {
+  'POST /v1/bluetooth-token': ['from', 'until', 'level'],
+  'POST /v1/bluetooth-token/{authorizationId}': ['from', 'until'],
+  'POST /v1/bluetooth-token/invalidate': ['until'],
+  'PUT /v1/booking/{id}': ['from', 'until'],
+  'POST /v1/vehicle/{id}/booking': ['until', 'type'],
+  'POST /v1/vehicle/{id}/parking': ['parkingId'],
+  'POST /v1/parkings': ['name', 'address', 'zipcode', 'city', 'country'],
+};
+
+/** The parameters that a route is called with; of several that name the same vehicle only `chosen`. */
+export function givenParameters(route: Route, chosen: string | undefined): Parameter[] {
+  const extra = wanted[`${route.method} ${route.path}`] ?? [];
+  return route.parameters.filter(({ name, needed }) => needed || extra.includes(name) || name === chosen);
+}
+
+/** @throws Error for a parameter of which the tests know nothing, so that a new route is taken in */
+export function plainValue({ method, path }: Route, name: string): unknown {
+  const value = plainValues[name];
+  if (!value) throw new Error(`add to test/flows/route-table.ts what ${name} of ${method} ${path} is`);
+  return value();
+}
+
+/** Calls a route with a value for each of these parameters. */
+export async function callRoute(
+  httpUrl: string,
+  { method, path }: Route,
+  values: readonly (Parameter & { value: unknown })[],
+  headers: Record<string, string>,
+): Promise<{ status: number; body: string }> {
+  const url = new URL(
+    values
+      .filter(({ place }) => place === 'path')
+      .reduce((filled, { name, value }) => filled.replace(`{${name}}`, encodeURIComponent(String(value))), path),
+    httpUrl,
+  );
+  for (const { name, place, value } of values) if (place === 'query') url.searchParams.set(name, String(value));
+  const body = Object.fromEntries(
+    values.filter(({ place }) => place === 'body').map(({ name, value }) => [name, value]),
+  );
+  const response = await fetch(url, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    ...(method === 'GET' ? {} : { body: JSON.stringify(body) }),
+  });
+  return { status: response.status, body: await response.text() };
+}
