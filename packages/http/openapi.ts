@@ -1,8 +1,32 @@
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
+import type { FastifySchema } from 'fastify';
 import type { Http } from './http.ts';
 import { pagePolicy } from './page-policy.ts';
 import { FailureAnswer } from './schemas.ts';
+
+interface ObjectSchema {
+  properties?: Record<string, { default?: unknown }>;
+  required?: string[];
+}
+
+/** What has a standard value may be left out. */
+function withoutStandardValues(schema: unknown): unknown {
+  const { properties = {}, required = [] } = (schema ?? {}) as ObjectSchema;
+  const needed = required.filter((name) => properties[name]?.default === undefined);
+  return needed.length === required.length ? schema : { ...(schema as ObjectSchema), required: needed };
+}
+
+/** A route as it is described: what lies under /v1 needs an access token unless it says otherwise. */
+function describeRoute(schema: FastifySchema = {}, url: string): FastifySchema {
+  const { querystring, body } = schema;
+  return {
+    ...(url.startsWith('/v1/') && { security: [{ serviceToken: [] }] }),
+    ...schema,
+    ...(querystring !== undefined && { querystring: withoutStandardValues(querystring) }),
+    ...(body !== undefined && { body: withoutStandardValues(body) }),
+  };
+}
 
 /** OpenAPI 3.1 at /docs/json and a page for people at /docs, made from the schemas of the routes. */
 export async function describeInterface(http: Http): Promise<void> {
@@ -18,6 +42,7 @@ export async function describeInterface(http: Http): Promise<void> {
         },
       },
     },
+    transform: ({ schema, url }) => ({ schema: describeRoute(schema, url), url }),
     refResolver: {
       buildLocalReference: (json, _baseUri, _fragment, index) =>
         typeof json['$id'] === 'string' ? json['$id'] : `schema-${index}`,

@@ -228,6 +228,13 @@ async function refusalOf(
 }
 
 describe('a route', () => {
+  it('says in its description which token it needs', () => {
+    const expected = { token: 'serviceToken', admin: 'adminToken', nobody: undefined };
+    for (const route of routes) {
+      expect([title(route), route.token]).toEqual([title(route), expected[guardOf(route)]]);
+    }
+  });
+
   it('with a token refuses a missing, wrong, expired or revoked one by its code, before it looks at anything else', async () => {
     for (const [token, code] of await brokenTokens()) {
       const headers: Record<string, string> = token === undefined ? {} : { 'x-service-token': token };

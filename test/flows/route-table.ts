@@ -4,6 +4,8 @@ export interface Route {
   /** With its parameters in braces. */
   readonly path: string;
   readonly parameters: readonly Parameter[];
+  /** Which token it says it needs. */
+  readonly token: string | undefined;
 }
 
 export interface Parameter {
@@ -17,6 +19,7 @@ interface Schema {
   default?: unknown;
 }
 interface Operation {
+  security?: Record<string, unknown>[];
   parameters?: { name: string; in: Parameter['place']; required?: boolean; schema: Schema }[];
   requestBody?: {
     content: { 'application/json': { schema: { properties?: Record<string, Schema>; required?: string[] } } };
@@ -49,6 +52,7 @@ export async function readRoutes(httpUrl: string): Promise<Route[]> {
       method: method.toUpperCase(),
       path,
       parameters: parametersOf(operation),
+      token: Object.keys(operation.security?.[0] ?? {})[0],
     })),
   );
 }

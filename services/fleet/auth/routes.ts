@@ -74,6 +74,7 @@ export function addLoginRoute(
     {
       schema: {
         tags: ['authentication'],
+        security: [],
         summary: 'Obtain an access token, of an application or of one of its users',
         body: Login,
         response: answers(LoginAnswer, 'INVALID_CREDENTIALS'),
@@ -103,6 +104,7 @@ export function addRefreshRoute(http: Http, db: Kysely<Tables>, lifetimes: Token
     {
       schema: {
         tags: ['authentication'],
+        security: [],
         summary: 'Exchange a refresh token for fresh tokens',
         body: Refresh,
         response: answers(Tokens, 'INVALID_CREDENTIALS'),
