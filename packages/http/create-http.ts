@@ -11,7 +11,7 @@ import { answerFailure, answerUnknownPath } from './failure-answer.ts';
 import type { Http } from './http.ts';
 import { describeInterface } from './openapi.ts';
 import { answerPolicy, keepToTls } from './page-policy.ts';
-import { acceptEmptyJson, mergeParameters } from './parameters.ts';
+import { acceptEmptyJson, mergeParameters, refuseExtremes } from './parameters.ts';
 import { tooManyRequests } from './too-many-requests.ts';
 import { answerUnreadable } from './unreadable-request.ts';
 
@@ -45,6 +45,7 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
   http.setNotFoundHandler(answerUnknownPath);
   acceptEmptyJson(http);
   http.addHook('preValidation', mergeParameters);
+  http.addHook('preHandler', refuseExtremes);
   http.server.maxConnections = config.HTTP_MAX_CONNECTIONS;
   keepToTls(http);
   await http.register(helmet, { contentSecurityPolicy: answerPolicy, strictTransportSecurity: false });

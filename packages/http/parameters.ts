@@ -1,3 +1,4 @@
+import { type Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Http } from './http.ts';
 
@@ -24,4 +25,32 @@ export async function mergeParameters(this: FastifyInstance, request: FastifyReq
   const body = request.body ?? {};
   if (!isPlainObject(body)) return;
   request.body = Object.assign({}, request.query, body, request.params);
+}
+
+const deepestNesting = 32;
+
+/** What is wrong inside a parameter, with its path. */
+function findFault(value: unknown, path: readonly string[]): Failure | undefined {
+  if (typeof value === 'number') {
+    return Number.isFinite(value) ? undefined : invalidParameter(path.join('.'), 'must be a finite number');
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  if (path.length > deepestNesting) return invalidParameter(path[0] ?? '', 'is nested too deeply');
+  for (const [name, one] of Object.entries(value)) {
+    const fault = findFault(one, [...path, name]);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/**
+ * Refuses what the validator lets through: text such as `1e999`, which it turns into Infinity and then takes for no number,
+ * so that no bound holds; and values nested so deeply that whoever walks through them runs out of stack.
+ * @throws Failure INVALID_PARAMETER that names the parameter
+ */
+export async function refuseExtremes({ query, params, body }: FastifyRequest): Promise<void> {
+  for (const part of [query, params, body]) {
+    const fault = findFault(part, []);
+    if (fault !== undefined) throw fault;
+  }
 }

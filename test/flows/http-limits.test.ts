@@ -118,3 +118,21 @@ it('refuses connections above HTTP_MAX_CONNECTIONS', async () => {
   first.destroy();
   await small.stop();
 });
+
+it.each(['1e999', 'Infinity', '-Infinity', `1${'0'.repeat(400)}`])(
+  'refuses the number %s like any other out of bounds',
+  async (limit) => {
+    const admin = createApiClient(platform.httpUrl, asAdmin);
+    const { status, body } = await admin.get(`/v1/x/admin/devices?limit=${limit}`);
+    expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', 'limit']);
+    const answer = await admin.post('/v1/x/admin/devices/none/secret', { overlapSeconds: limit });
+    expect([answer.status, answer.body.field]).toEqual([400, 'overlapSeconds']);
+  },
+);
+
+it('refuses a value that is nested deeply wherever it stands', async () => {
+  const admin = createApiClient(platform.httpUrl, asAdmin);
+  const deep = `{"id":"d","model":"generic","extra":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
+  const { status, body } = await admin.post('/v1/x/admin/devices', deep);
+  expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', 'extra']);
+});

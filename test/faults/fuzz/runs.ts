@@ -1,7 +1,9 @@
+import { inject } from 'vitest';
+
 const mode = (import.meta as { env?: { MODE?: string } }).env?.MODE;
 
-/** True in `vitest run --mode long`: more of everything, and another seed each time. */
-const isLong = mode === 'long';
+/** True in the long fault suite and in `vitest run --mode long`: more of everything, and another seed each time. */
+const isLong = mode === 'long' || inject('faults' as never) !== undefined;
 
 /** How often something is tried: a little in every test run, much more in a long one. */
 export function runs(short: number, long: number): number {

@@ -129,7 +129,7 @@ export const anyValue: Arbitrary<unknown> = fc.oneof(
   fc.constantFrom(...edgeNumbers),
   fc.constantFrom(null, true, false, [], {}, [[]], [null], { __proto__: null }),
   fc.constant(JSON.parse('{"__proto__":{"admin":true},"constructor":{"prototype":{"admin":true}}}') as unknown),
-  fc.nat(300).map((levels) => deep(levels, 1)),
+  fc.oneof(fc.nat(300), fc.constant(2000)).map((levels) => deep(levels, 1)),
   fc.jsonValue({ maxDepth: 3 }),
   fc.nat(3000).map((length) => Array.from({ length }, (_, index) => index)),
 );
