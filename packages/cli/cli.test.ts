@@ -108,6 +108,10 @@ describe('npx odograph', () => {
     ]);
     expect((await answerOf('user', 'list', '--app', appId)).users[0].vehicleIds).toEqual([vehicle.id]);
     const rotated = await answerOf('device', 'secret', '--id', id);
+    const provisioned = await answerOf('device', 'key', '--id', id);
+    expect(provisioned).toEqual({ deviceId: id, key: expect.stringMatching(/^[\w-]{43}$/), keyVersion: 1 });
+    expect(await answerOf('device', 'key-state', '--id', id)).toMatchObject({ keyVersion: 1, listVersion: 0 });
+    expect(await answerOf('key', 'reseal')).toMatchObject({ resealed: 0 });
     await answerOf('device', 'unlink', '--id', id);
     await answerOf('device', 'link', '--id', id, '--vehicle', vehicle.id);
     await answerOf('device', 'move', '--id', id, '--vehicle', vehicle.id);
@@ -132,7 +136,15 @@ describe('npx odograph', () => {
     const log = await platformLog;
     expect(log).toContain('/v1/user/updatePassword');
     const tokens = [login.token, login.refresh_token, refreshed.token, refreshed.refresh_token, adminToken];
-    const secrets = [...tokens, application.appKey, device.secret, rotated.secret, password, 'another password'];
+    const secrets = [
+      ...tokens,
+      application.appKey,
+      provisioned.key,
+      device.secret,
+      rotated.secret,
+      password,
+      'another password',
+    ];
     for (const secret of secrets) expect([secret, log.includes(secret)]).toEqual([secret, false]);
   }, 60_000);
 

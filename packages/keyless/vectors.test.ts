@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { fromBase64Url, toBase64Url, uuidBytes, uuidText } from './bytes.ts';
 import { hkdf } from './hkdf.ts';
 import { nodeCrypto } from './node-crypto.ts';
-import { type VectorInput, vectorsFrom } from './test-vectors.ts';
+import { type VectorInput, vectorsFrom } from './vectors.fixture.ts';
 
 const { input, expected } = JSON.parse(readFileSync(new URL('vectors.json', import.meta.url), 'utf8')) as {
   input: VectorInput;

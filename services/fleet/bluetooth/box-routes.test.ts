@@ -3,7 +3,7 @@ import type { ApiAnswer, ApiClient } from '@odograph/testkit/api-client';
 import { createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { expectFailure, type Issuer, startIssuer } from './testing.ts';
+import { expectFailure, type Issuer, startIssuer } from './issuer.fixture.ts';
 
 let issuer: Issuer;
 let api: ApiClient;

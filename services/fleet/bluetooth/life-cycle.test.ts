@@ -5,8 +5,8 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createKeylessService } from '../keys/testing.ts';
-import { LifeCycleModel, type Step } from './life-cycle-model.ts';
+import { createKeylessService } from '../keys/keyless-service.fixture.ts';
+import { LifeCycleModel, type Step } from './life-cycle-model.fixture.ts';
 
 const startSeconds = 1_763_712_000;
 let nowSeconds = startSeconds;

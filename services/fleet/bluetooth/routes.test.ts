@@ -13,7 +13,7 @@ import {
 import { type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { expectFailure, type Issuer, inHours, startIssuer } from './testing.ts';
+import { expectFailure, type Issuer, inHours, startIssuer } from './issuer.fixture.ts';
 
 let issuer: Issuer;
 let platform: TestPlatform;
@@ -135,6 +135,21 @@ describe('POST /v1/bluetooth-token', () => {
     }
     await grant(user.id);
     expect((await user.api.get(`/v1/bluetooth-token/${id}`)).status).toBe(200);
+  });
+
+  it('answers TOO_MANY_REQUESTS when the box can keep no more, and still revokes', async () => {
+    const id = await issuedId();
+    const fill = (until: string) =>
+      sql`insert into bluetooth_authorization
+        (vehicle_id, driver_id, level, valid_from, valid_until, revoked_at)
+      select ${Number(vehicle.id)}, 'x', 'DRIVE', now() - interval '2 hours', now() + ${until}::interval, now()
+      from generate_series(1, 1999)`.execute(platform.db);
+    await fill('-1 hour');
+    await issuedId();
+    await fill('1 hour');
+    expectFailure(await issue(), 429, 'TOO_MANY_REQUESTS');
+    expectFailure(await api.post(`/v1/bluetooth-token/${id}`, { until: inHours(2) }), 429, 'TOO_MANY_REQUESTS');
+    expect((await api.delete('/v1/bluetooth-token', { authorizationId: id })).status).toBe(200);
   });
 
   it('writes no token, key, pin or device key into the audit', async () => {
