@@ -1,0 +1,49 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { migrate } from '@odograph/database/migrate';
+import { holderPid } from '@odograph/embedded/owner-process';
+import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedded/timescaledb';
+import { afterEach, beforeEach, describe, it } from 'vitest';
+import { hasRedisServer } from './parts/redis-server.ts';
+import { randomNumbers, scale } from './parts/scale.ts';
+import { openStage, report, type Stage } from './parts/stage.ts';
+
+const timeoutMs = 300_000 + scale.rounds * 30_000;
+let dataDirectory: string;
+let engine: EmbeddedTimescale;
+let stage: Stage;
+
+describe.skipIf(!hasRedisServer)('a database process that is killed with SIGKILL', () => {
+  beforeEach(async () => {
+    dataDirectory = await mkdtemp(join(tmpdir(), 'odograph-faults-database-'));
+    engine = await startEmbeddedTimescale({ dataDirectory });
+    await migrate(engine.url);
+    stage = await openStage({ databaseUrl: engine.url });
+  }, timeoutMs);
+  afterEach(async () => {
+    await stage.close();
+    await engine.stop();
+    await rm(dataDirectory, { recursive: true, force: true });
+  });
+
+  it(
+    'comes back with everything that was stored, and takes what waited',
+    async () => {
+      const random = randomNumbers(scale.seed);
+      const load = await stage.startLoad({ pauseMs: 100 });
+      for (let round = 0; round < scale.rounds; round += 1) {
+        await load.progress(3);
+        await delay(random() * 1000);
+        process.kill(holderPid(dataDirectory), 'SIGKILL');
+        // Its keeper starts it again by itself.
+        await delay(random() * 5000);
+      }
+      await load.progress(3);
+      const uploads = await load.finish();
+      await report('the embedded database is killed', { rounds: scale.rounds, acknowledged: uploads, stored: uploads });
+    },
+    timeoutMs,
+  );
+});

@@ -1,0 +1,65 @@
+import { connectDevice } from '@odograph/simulator/device-connection';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { hasRedisServer } from './parts/redis-server.ts';
+import { scale } from './parts/scale.ts';
+import { openStage, report, type Stage } from './parts/stage.ts';
+
+const timeoutMs = 900_000;
+const readingsPerUpload = 500;
+const start = 1_759_000_000;
+let stage: Stage;
+
+interface LagRow {
+  lag: number;
+  stored: number;
+}
+
+describe.skipIf(!hasRedisServer)('a device that brings a long backlog', () => {
+  beforeEach(async () => {
+    stage = await openStage();
+  }, timeoutMs);
+  afterEach(() => stage.close());
+
+  it(
+    'is stored to the last reading, and live devices go on beside it',
+    async () => {
+      const load = await stage.startLoad({ pauseMs: 100 });
+      await load.progress(3);
+      const vehicle = await createVehicle(stage.db, await createApplication(stage.db));
+      const box = await connectDevice(stage.mqttUrl, vehicle);
+      const before = load.acknowledged();
+      const uploads: Promise<void>[] = [];
+      for (let first = 1; first <= scale.backlogReadings; first += readingsPerUpload) {
+        const count = Math.min(readingsPerUpload, scale.backlogReadings - first + 1);
+        const readings = Array.from({ length: count }, (_one, index) => ({
+          timestamp: start + first + index,
+          sequence: first + index,
+          location: { latitude: 48.8566, longitude: 2.3522, speed: 50 },
+        }));
+        uploads.push(box.upload(readings));
+        if (uploads.length % 20 === 0) await uploads.at(-20);
+      }
+      await Promise.all(uploads);
+      let worst = 0;
+      const ids = load.vehicles.map(({ id }) => Number(id));
+      await eventually(async () => {
+        // How old the newest stored reading of the live device that is furthest behind is.
+        const { rows } = await sql<LagRow>`select
+            (select extract(epoch from clock_timestamp() - min(received_at))::float8 from vehicle_latest
+              where vehicle_id = any(${ids}::integer[])) as lag,
+            (select count(*)::int from reading where vehicle_id = ${Number(vehicle.id)}) as stored`.execute(stage.db);
+        worst = Math.max(worst, rows[0]?.lag ?? 0);
+        expect(rows[0]?.stored).toBe(scale.backlogReadings);
+      }, timeoutMs / 2);
+      const live = load.acknowledged() - before;
+      await box.close();
+      await load.finish();
+      const worstLiveLagSeconds = Math.round(worst * 10) / 10;
+      await report('a long backlog', { readings: scale.backlogReadings, liveUploads: live, worstLiveLagSeconds });
+    },
+    timeoutMs,
+  );
+});
