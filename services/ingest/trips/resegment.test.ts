@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { openDatabase } from '@odograph/database/database';
+import { type Database, openDatabase } from '@odograph/database/database';
 import { openQueue } from '@odograph/queue/queues';
 import { createLogger } from '@odograph/runtime/logger';
 import { eventually } from '@odograph/testkit/eventually';
@@ -11,10 +11,11 @@ import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { ingestService } from '../service.ts';
 import { Drive } from './drive.fixture.ts';
 import { randomReadings } from './random-drive.fixture.ts';
+import { resegment } from './resegment.ts';
 import { workOffTrips } from './schedule.ts';
 import { segmentTrips } from './segmentation/segment-trips.ts';
 import type { TripReading } from './segmentation/trip-reading.ts';
-import { markTouched } from './touched.ts';
+import { distributeTouched, markTouched } from './touched.ts';
 
 const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
 let application: TestApplication;
@@ -24,8 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.destroy());
 
-/** Stores readings as ingest does: in one transaction with the note of what they touch. */
-async function store({ id }: TestVehicle, readings: readonly TripReading[]): Promise<void> {
+async function insert(on: Database, { id }: TestVehicle, readings: readonly TripReading[]): Promise<void> {
   const rows = readings.map((one) => ({
     us: one.timeMicroseconds,
     latitude: one.latitude,
@@ -40,27 +40,41 @@ async function store({ id }: TestVehicle, readings: readonly TripReading[]): Pro
     fleet: { fuel: one.fuelLitres, fuelRange: one.fuelPercent },
     can: one.fuelUsedLitres === null ? null : [{ key: 'total_fuel_used', value: String(one.fuelUsedLitres) }],
   }));
+  await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, ignition, movement, speed,
+      mileage, soc, max_energy, lifetime_power_use, fleet, can, device_id, received_at)
+    select timestamptz 'epoch' + us * interval '1 microsecond', ${application.id}, ${id}::integer, latitude, longitude,
+      ignition, movement, speed, mileage, soc, max_energy, lifetime_power_use, fleet, nullif(can, 'null'), 'test', now()
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (us bigint, latitude float8, longitude float8,
+      ignition boolean, movement boolean, speed float8, mileage float8, soc float8, max_energy float8,
+      lifetime_power_use float8, fleet jsonb, can jsonb)
+    on conflict do nothing`.execute(on);
+}
+
+/** Stores readings as ingest does: in one transaction with the note of what they touch. */
+async function store(vehicle: TestVehicle, readings: readonly TripReading[]): Promise<void> {
   await db.transaction().execute(async (transaction) => {
-    await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, ignition, movement, speed,
-        mileage, soc, max_energy, lifetime_power_use, fleet, can, device_id, received_at)
-      select timestamptz 'epoch' + us * interval '1 microsecond', ${application.id}, ${id}::integer, latitude, longitude,
-        ignition, movement, speed, mileage, soc, max_energy, lifetime_power_use, fleet, nullif(can, 'null'), 'test', now()
-      from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (us bigint, latitude float8, longitude float8,
-        ignition boolean, movement boolean, speed float8, mileage float8, soc float8, max_energy float8,
-        lifetime_power_use float8, fleet jsonb, can jsonb)
-      on conflict do nothing`.execute(transaction);
+    await insert(transaction, vehicle, readings);
     const sorted = [...readings].sort((a, b) => a.timeMicroseconds - b.timeMicroseconds);
     await markTouched(
       transaction,
-      sorted.map(({ timeMicroseconds }) => ({ vehicleId: Number(id), timeMicroseconds })),
+      sorted.map(({ timeMicroseconds }) => ({ vehicleId: Number(vehicle.id), timeMicroseconds })),
     );
   });
 }
 
 const noLog = createLogger('silent');
-async function workOff(readings = 200_000): Promise<void> {
+
+/** Brings the trips of a vehicle up to date. Tests that run beside this one have workers on the same database. */
+async function workOff({ id }: TestVehicle, readings = 200_000): Promise<void> {
   const limits = { readings, horizonMicroseconds: null };
-  await workOffTrips(db, { pauseMs: 0, limits, logger: noLog, isOver: () => false });
+  await eventually(async () => {
+    await distributeTouched(db, 0);
+    await sql`update trip_work set due_at = now() where vehicle_id = ${id}::integer`.execute(db);
+    await workOffTrips(db, { pauseMs: 0, limits, logger: noLog, isOver: () => false });
+    const { rows } = await sql`select 1 from trip_touched where ${id}::integer = any(vehicle_ids)
+      union all select 1 from trip_work where vehicle_id = ${id}::integer`.execute(db);
+    expect(rows).toEqual([]);
+  }, 20_000);
 }
 
 interface StoredTrip {
@@ -101,9 +115,9 @@ describe('stored trips', () => {
               vehicle,
               shuffled.slice(from, from + size).map(({ reading }) => reading),
             );
-            if (chance() < 0.7) await workOff(budget);
+            if (chance() < 0.7) await workOff(vehicle, budget);
           }
-          await workOff(budget);
+          await workOff(vehicle, budget);
           expect((await stored(vehicle)).map(withoutId)).toEqual(segmentTrips(readings));
         },
       ),
@@ -117,11 +131,11 @@ describe('stored trips', () => {
     const late = drive.readings.splice(3000, 40);
     const vehicle = await createVehicle(db, application);
     await store(vehicle, drive.readings);
-    await workOff();
+    await workOff(vehicle);
     const before = await stored(vehicle);
     expect(before.map(withoutId)).toEqual(segmentTrips(drive.readings));
     await store(vehicle, late);
-    await workOff(5000);
+    await workOff(vehicle, 5000);
     const after = await stored(vehicle);
     const all = [...drive.readings, ...late].sort((a, b) => a.timeMicroseconds - b.timeMicroseconds);
     expect(after.map(withoutId)).toEqual(segmentTrips(all));
@@ -139,12 +153,12 @@ describe('stored trips', () => {
       [0, 50],
     ] as const) {
       await store(vehicle, readings.slice(from, until));
-      await workOff();
+      await workOff(vehicle);
       ids.push((await stored(vehicle))[0]?.id);
     }
     await sql`delete from trip_checkpoint where vehicle_id = ${vehicle.id}::integer`.execute(db);
     await store(vehicle, readings.slice(0, 1));
-    await workOff();
+    await workOff(vehicle);
     ids.push((await stored(vehicle))[0]?.id);
     expect(new Set(ids).size).toBe(1);
     expect(await stored(vehicle)).toHaveLength(1);
@@ -156,10 +170,10 @@ describe('stored trips', () => {
     await Promise.all(
       readings.map(async (reading, index) => {
         await store(vehicle, [reading]);
-        if (index % 10 === 0) await workOff();
+        if (index % 10 === 0) await workOff(vehicle);
       }),
     );
-    await workOff();
+    await workOff(vehicle);
     expect((await stored(vehicle)).map(withoutId)).toEqual(segmentTrips(readings));
   });
 
@@ -177,7 +191,7 @@ describe('stored trips', () => {
     };
     await workOffTrips(db, { pauseMs: 0, limits, logger, isOver });
     await eventually(async () => {
-      await workOff();
+      await workOff(vehicle);
       expect((await stored(vehicle)).map(withoutId)).toEqual(segmentTrips(readings));
     });
   });
@@ -187,16 +201,20 @@ describe('stored trips', () => {
     const drive = new Drive();
     for (let trip = 0; trip < 20; trip += 1) drive.go(1200).park(3000);
     await store(vehicle, drive.readings);
-    await workOff();
+    await workOff(vehicle);
     const before = await stored(vehicle);
     const horizonMicroseconds = (drive.time - 20_000) * 1e6;
     const dropped = drive.readings.filter(({ timeMicroseconds }) => timeMicroseconds < horizonMicroseconds);
     await sql`delete from reading where vehicle_id = ${vehicle.id}::integer
       and time < timestamptz 'epoch' + ${horizonMicroseconds}::bigint * interval '1 microsecond'`.execute(db);
-    await store(vehicle, dropped.slice(200, 202));
-    await store(vehicle, drive.readings.slice(-1));
+    const late = dropped.slice(200, 202);
+    const touched = [late, drive.readings.slice(-1)].map((some) => ({
+      fromMicroseconds: some[0]?.timeMicroseconds ?? 0,
+      untilMicroseconds: some.at(-1)?.timeMicroseconds ?? 0,
+    }));
+    await insert(db, vehicle, late);
     const limits = { readings: 200_000, horizonMicroseconds };
-    await workOffTrips(db, { pauseMs: 0, limits, logger: noLog, isOver: () => false });
+    await db.transaction().execute((transaction) => resegment(transaction, Number(vehicle.id), touched, limits));
     expect(await stored(vehicle)).toEqual(before);
   });
 
@@ -204,7 +222,7 @@ describe('stored trips', () => {
     const vehicle = await createVehicle(db, application);
     await store(vehicle, new Drive().go(600).park().readings);
     await db.updateTable('vehicle').set({ deleted_at: new Date() }).where('id', '=', Number(vehicle.id)).execute();
-    await workOff();
+    await workOff(vehicle);
     expect(await stored(vehicle)).toEqual([]);
     const { rows } = await sql`select 1 from trip_work where vehicle_id = ${vehicle.id}::integer`.execute(db);
     expect(rows).toEqual([]);
@@ -240,7 +258,7 @@ describe('uploads', () => {
       }
       await eventually(
         async () => expect((await stored(vehicle)).map(withoutId)).toEqual(segmentTrips(readings)),
-        20_000,
+        40_000,
       );
     } finally {
       await queue.close();

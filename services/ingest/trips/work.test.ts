@@ -1,5 +1,6 @@
 import { type Database, openDatabase } from '@odograph/database/database';
 import { readConfig } from '@odograph/runtime/config';
+import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -15,58 +16,78 @@ beforeAll(async () => {
 afterAll(() => db.destroy());
 
 const hours = (count: number) => 1_760_000_000_000_000 + count * 3_600_000_000;
-async function touch(...times: number[]): Promise<void> {
+const stretch = (from: number, until: number) => ({ fromMicroseconds: from, untilMicroseconds: until });
+
+async function touch(on: Database, ...times: number[]): Promise<void> {
   await markTouched(
-    db,
+    on,
     times.map((timeMicroseconds) => ({ vehicleId, timeMicroseconds })),
   );
-  await distributeTouched(db, 0);
+  await distributeTouched(on, 0);
 }
-const stretch = (from: number, until: number) => ({ fromMicroseconds: from, untilMicroseconds: until });
-const inTransaction = <T>(work: (transaction: Database) => Promise<T>) => db.transaction().execute(work);
+
+/** Tests that run beside this one have workers on the same database, so everything here stays in a transaction. */
+async function alone(test: (transaction: Database) => Promise<void>): Promise<void> {
+  const transaction = await db.startTransaction().execute();
+  try {
+    await test(transaction);
+  } finally {
+    await transaction.rollback().execute();
+  }
+}
 
 describe('the work that readings make', () => {
-  it('is the stretches that they touch, of which those that meet are one', async () => {
-    await touch(hours(0), hours(1), hours(10));
-    await touch(hours(1) - 5, hours(2));
-    const work = await inTransaction((transaction) => takeWork(transaction, vehicleId));
-    expect(work?.touched).toEqual([stretch(hours(0), hours(2)), stretch(hours(10), hours(10))]);
-  });
+  it('is the stretches that they touch, of which those that meet are one', () =>
+    alone(async (transaction) => {
+      await touch(transaction, hours(0), hours(1), hours(10));
+      await touch(transaction, hours(1) - 5, hours(2));
+      const work = await takeWork(transaction, vehicleId);
+      expect(work?.touched).toEqual([stretch(hours(0), hours(2)), stretch(hours(10), hours(10))]);
+    }));
 
-  // The embedded database has one session, so nothing there is ever at the same time.
-  it.runIf(readConfig().DATABASE_URL)('belongs to one worker at a time', async () => {
-    await inTransaction(async (transaction) => {
-      expect(await takeWork(transaction, vehicleId)).toBeDefined();
-      expect(await inTransaction((other) => takeWork(other, vehicleId))).toBeUndefined();
-    });
-  });
+  it('stays when more was added while it was done', () =>
+    alone(async (transaction) => {
+      await touch(transaction, hours(0));
+      const seen = await takeWork(transaction, vehicleId);
+      await touch(transaction, hours(20));
+      if (seen) await finishWork(transaction, vehicleId, seen, []);
+      const work = await takeWork(transaction, vehicleId);
+      expect(work?.touched).toEqual([stretch(hours(0), hours(0)), stretch(hours(20), hours(20))]);
+    }));
 
-  it('stays when more was added while it was done', async () => {
-    const seen = await inTransaction((transaction) => takeWork(transaction, vehicleId));
-    await touch(hours(20));
-    if (seen) await inTransaction((transaction) => finishWork(transaction, vehicleId, seen, []));
-    const work = await inTransaction((transaction) => takeWork(transaction, vehicleId));
-    expect(work?.touched).toContainEqual(stretch(hours(20), hours(20)));
-    expect(work?.touched).toContainEqual(stretch(hours(0), hours(2)));
-  });
-
-  it('is what is left when a turn ends before its end, and then nothing', async () => {
-    const rest = [stretch(hours(3), hours(4))];
-    for (const left of [rest, []]) {
-      await inTransaction(async (transaction) => {
+  it('is what is left when a turn ends before its end, and then nothing', () =>
+    alone(async (transaction) => {
+      await touch(transaction, hours(0), hours(4));
+      for (const left of [[stretch(hours(3), hours(4))], []]) {
         const work = await takeWork(transaction, vehicleId);
         if (work) await finishWork(transaction, vehicleId, work, left);
-      });
-      const work = await inTransaction((transaction) => takeWork(transaction, vehicleId));
-      expect(work?.touched ?? []).toEqual(left);
-    }
-  });
+        expect((await takeWork(transaction, vehicleId))?.touched ?? []).toEqual(left);
+      }
+    }));
 
-  it('waits its turn after the one before', async () => {
-    await markTouched(db, [{ vehicleId, timeMicroseconds: hours(0) }]);
-    await distributeTouched(db, 60_000);
-    const { rows } = await sql<{ wait: number }>`select extract(epoch from due_at - now())::float8 as wait
-      from trip_work where vehicle_id = ${vehicleId}`.execute(db);
-    expect(rows[0]?.wait).toBeGreaterThan(50);
-  });
+  it('waits its turn after the one before', () =>
+    alone(async (transaction) => {
+      await touch(transaction, hours(0));
+      const work = await takeWork(transaction, vehicleId);
+      if (work) await finishWork(transaction, vehicleId, work, []);
+      await markTouched(transaction, [{ vehicleId, timeMicroseconds: hours(0) }]);
+      await distributeTouched(transaction, 60_000);
+      const { rows } = await sql<{ wait: number }>`select extract(epoch from due_at - now())::float8 as wait
+        from trip_work where vehicle_id = ${vehicleId}`.execute(transaction);
+      expect(rows[0]?.wait).toBe(60);
+    }));
+
+  // The embedded database has one session, so nothing there is ever at the same time.
+  it.runIf(readConfig().DATABASE_URL)('belongs to one worker at a time', () =>
+    eventually(async () => {
+      await touch(db, hours(0));
+      await db.transaction().execute(async (transaction) => {
+        expect(await takeWork(transaction, vehicleId)).toBeDefined();
+        const { rows } = await sql`select 1 from trip_work where vehicle_id = ${vehicleId}`.execute(db);
+        expect(rows).toHaveLength(1);
+        const other = await db.transaction().execute((second) => takeWork(second, vehicleId));
+        expect(other).toBeUndefined();
+      });
+    }),
+  );
 });
