@@ -1,4 +1,5 @@
-import { Pool, types } from 'pg';
+import type { Socket } from 'node:net';
+import { Pool, type PoolClient, types } from 'pg';
 
 const int8 = 20;
 
@@ -14,10 +15,12 @@ export interface PoolOptions {
   name: string;
   size: number;
   statementTimeoutMs?: number;
+  /** A connection on which nothing comes or goes for so long is given up; only for statements that end sooner. */
+  silenceMs?: number;
 }
 
 /** A pool of PostgreSQL connections; the caller ends it. */
-export function createPool({ url, name, size, statementTimeoutMs }: PoolOptions): Pool {
+export function createPool({ url, name, size, statementTimeoutMs, silenceMs }: PoolOptions): Pool {
   const pool = new Pool({
     connectionString: url,
     application_name: `odograph-${name}`,
@@ -30,5 +33,15 @@ export function createPool({ url, name, size, statementTimeoutMs }: PoolOptions)
   pool.on('error', () => undefined);
   // So would one that breaks between two statements of a transaction; the next statement then fails.
   pool.on('connect', (client) => client.on('error', () => undefined));
+  if (silenceMs !== undefined) pool.on('connect', (client) => endWhenSilent(client, silenceMs));
   return pool;
+}
+
+/** A line that is cut without a word would otherwise keep a statement waiting until the system gives up, for hours. */
+function endWhenSilent(client: PoolClient, silenceMs: number): void {
+  // The types leave out the socket of a connection.
+  const { connection } = client as unknown as { connection: { stream: Socket } };
+  connection.stream.setTimeout(silenceMs, () => {
+    connection.stream.destroy(new Error(`the database was silent for ${silenceMs} ms`));
+  });
 }

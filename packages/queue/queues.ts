@@ -38,6 +38,8 @@ export function retryDelayMs(attempt: number): number {
 }
 
 const silenceMs = 5000;
+/** A worker waits for its next job on an open request, for 10 s at most; silence beyond that is a broken connection. */
+const blockedSilenceMs = 15_000;
 const reconnectDelayMs = (attempt: number): number => Math.min(attempt * 50, 1000);
 
 export interface WorkOptions<Name extends QueueName> extends QueueConnection {
@@ -51,7 +53,12 @@ export interface WorkOptions<Name extends QueueName> extends QueueConnection {
 export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): Worker {
   const { name, redisUrl, prefix, concurrency, process, onFailure } = options;
   const settings: WorkerOptions = {
-    connection: { url: redisUrl, maxRetriesPerRequest: null, retryStrategy: reconnectDelayMs },
+    connection: {
+      url: redisUrl,
+      maxRetriesPerRequest: null,
+      retryStrategy: reconnectDelayMs,
+      socketTimeout: blockedSilenceMs,
+    },
     prefix,
     concurrency,
     // A worker that is killed leaves its job stalled; that says nothing against the job.

@@ -11,6 +11,7 @@ import { createUploadProcessor } from './upload/ingest-upload.ts';
 
 /** Jobs taken from the queue at once, to share a transaction when they come faster than it ends. */
 const jobsPerTransaction = 8;
+const silentDatabaseMs = 30_000;
 
 /** Takes uploads from the queue into the database, and keeps the database's policies. */
 export const ingestService: Service<Http> = {
@@ -18,8 +19,16 @@ export const ingestService: Service<Http> = {
   async start(host) {
     const { config, logger } = host;
     const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
-    const db = openDatabase({ url: config.DATABASE_URL, name: 'ingest', size: config.INGEST_TRANSACTIONS + 2 });
+    const db = openDatabase({ url: config.DATABASE_URL, name: 'ingest', size: 3 });
     host.onStop('ingest database', () => db.destroy());
+    // Transactions of uploads are short, unlike maintenance: a connection that says nothing for long is broken.
+    const uploads = openDatabase({
+      url: config.DATABASE_URL,
+      name: 'ingest-uploads',
+      size: config.INGEST_TRANSACTIONS,
+      silenceMs: silentDatabaseMs,
+    });
+    host.onStop('uploads database', () => uploads.destroy());
     const queue = openQueue('uploads', connection);
     host.onStop('uploads queue', () => queue.close());
     const metrics = createIngestMetrics(host.metrics, () => queue.getJobCountByTypes('waiting', 'active', 'delayed'));
@@ -31,7 +40,7 @@ export const ingestService: Service<Http> = {
       name: 'uploads',
       concurrency: config.INGEST_TRANSACTIONS * jobsPerTransaction,
       process: createUploadProcessor({
-        db,
+        db: uploads,
         sealer: await openSealer(config),
         metrics,
         logger,
