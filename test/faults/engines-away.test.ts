@@ -24,6 +24,7 @@ describe.skipIf(!hasRedisServer)('while an engine is away', () => {
       await delay(scale.awayMs);
       await load.progress(5);
       const during = load.acknowledged() - before;
+      expect(during).toBeGreaterThan(0);
       stage.lines['ingest-database'].mend();
       const uploads = await load.finish();
       await report('database away', { awayMs: scale.awayMs, acknowledgedMeanwhile: during, stored: uploads });

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { migrate } from '@odograph/database/migrate';
 import { holderPid } from '@odograph/embedded/owner-process';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedded/timescaledb';
-import { afterEach, beforeEach, describe, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hasRedisServer } from './parts/redis-server.ts';
 import { randomNumbers, scale } from './parts/scale.ts';
 import { openStage, report, type Stage } from './parts/stage.ts';
@@ -42,6 +42,7 @@ describe.skipIf(!hasRedisServer)('a database process that is killed with SIGKILL
       }
       await load.progress(3);
       const uploads = await load.finish();
+      expect(uploads).toBeGreaterThan(3 * scale.rounds);
       await report('the embedded database is killed', { rounds: scale.rounds, acknowledged: uploads, stored: uploads });
     },
     timeoutMs,

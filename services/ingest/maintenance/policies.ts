@@ -41,9 +41,13 @@ async function forgetChanges(db: Database): Promise<void> {
     from newest where newest.application_id = application.id`.execute(db);
 }
 
-/** Forgets tokens that ran out more than a day ago, and changes that nobody follows any more. */
+/** Days for which it is told how gaps closed. */
+const closedGapDays = 30;
+
+/** Forgets tokens that ran out more than a day ago, and changes and closed gaps that nobody asks for any more. */
 export async function forgetExpired(db: Database): Promise<void> {
   await forgetChanges(db);
+  await sql`delete from closed_gap where closed_at < now() - make_interval(days => ${closedGapDays})`.execute(db);
   await sql`delete from access_token where expires_at < now() - interval '1 day'`.execute(db);
   await sql`delete from refresh_token where expires_at < now() - interval '1 day'`.execute(db);
   await sql`delete from session where created_at < now() - interval '1 day'
