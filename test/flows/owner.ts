@@ -47,7 +47,7 @@ function requireBody({ status, body }: { status: number; body: Record<string, st
 }
 
 /** Makes an application with one of everything, over the interface where it has a call for it. */
-export async function createOwner({ db, httpUrl }: TestPlatform): Promise<Owner> {
+export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'httpUrl'>): Promise<Owner> {
   const application = await createApplication(db);
   const vehicle = await createVehicle(db, application);
   const plate = newPlate();

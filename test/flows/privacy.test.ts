@@ -1,0 +1,271 @@
+import { openDatabase } from '@odograph/database/database';
+import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import type { ResolvedConfig } from '@odograph/runtime/config';
+import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
+import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
+import { eventually } from '@odograph/testkit/eventually';
+import { createDevice, type TestVehicle } from '@odograph/testkit/fixtures';
+import { freePort } from '@odograph/testkit/free-port';
+import { testAdminToken, testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { createOwner, type Owner } from './owner.ts';
+import { numberForms, type Planted, searchDatabase, searchRedis, tracedIn, tracesOf } from './planted.ts';
+import { callRoute, givenParameters, guardOf, plainValue, type Route, readRoutes, resourceOf } from './route-table.ts';
+
+const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 2 });
+let config: ResolvedConfig;
+/** Everything but ingest, so that what is uploaded waits in Redis as long as the test likes. */
+let front: ChildPlatform;
+const ended: string[] = [];
+let queue: TypedQueue<'uploads'>;
+let owner: Owner;
+let api: ApiClient;
+let admin: ApiClient;
+let box: DeviceConnection;
+let stray: DeviceConnection;
+
+async function settings(): Promise<Record<string, string>> {
+  return {
+    DATABASE_URL: config.DATABASE_URL,
+    REDIS_URL: config.REDIS_URL,
+    QUEUE_PREFIX: config.QUEUE_PREFIX,
+    DATA_DIR: config.DATA_DIR,
+    MQTT_PORT: String(config.MQTT_PORT),
+    HTTP_PORT: String(await freePort()),
+    ADMIN_TOKEN: testAdminToken,
+    ENCRYPTION_KEYS: testEncryptionKeys,
+    LOG_LEVEL: 'trace',
+  };
+}
+
+/** Runs ingest in a process of its own until the queue is empty and `until` passes. */
+async function ingest(until: () => Promise<void> = async () => undefined): Promise<void> {
+  const back = await spawnPlatform(['ingest'], await settings());
+  await eventually(async () => {
+    expect(await queue.getJobCountByTypes('wait', 'active', 'delayed', 'prioritized')).toBe(0);
+    await until();
+  }, 30_000);
+  await back.end('SIGTERM');
+  ended.push(back.output());
+}
+
+beforeAll(async () => {
+  config = await testConfig();
+  front = await spawnPlatform(['broker', 'query', 'fleet', 'command', 'console'], await settings());
+  queue = openQueue('uploads', { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX });
+  owner = await createOwner({ db, httpUrl: front.httpUrl });
+  api = clientWithToken(front.httpUrl, owner.application.token);
+  admin = createApiClient(front.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+  box = await connectDevice(config.MQTT_URL, owner.vehicle);
+  stray = await connectDevice(config.MQTT_URL, await createDevice(db));
+}, 120_000);
+afterAll(async () => {
+  await Promise.all([box?.close(), stray?.close()]);
+  await queue?.close();
+  if (front?.process.exitCode === null) await front.end('SIGTERM');
+  await db.destroy();
+});
+
+const now = () => Date.now() / 1000;
+
+/** A reading as text, with the coordinate wherever a device could say it. */
+function reading(timestamp: number, digits: Planted, form = numberForms[0]): string {
+  const number = form?.(digits);
+  return `{"timestamp":${timestamp},"location":{"latitude":${number},"longitude":2.2,"speed":31},
+    "status":{"ignition":true,"mileage":1000},"can":[{"key":"gps_latitude","value":"${number}"}],
+    "sensors":[{"name":"tracker","data":[{"key":"longitude","value":"${number}"}]}],"gps":{"lat":${number}}}`;
+}
+
+/** Seven digits after the point, so that no other number of a test is one of them. */
+const planted = {
+  ahead: '487100111',
+  decimal: '487200222',
+  padded: '487300333',
+  exponent: '487400444',
+  shifted: '487500555',
+  late: '487600666',
+  compressed: '487700777',
+  notJson: '487800888',
+  wrongType: '487900999',
+  notUtf8: '488001112',
+  future: '488102223',
+  notLinked: '488203334',
+} as const;
+const secrets: readonly Planted[] = Object.values(planted);
+/** Not private, so they are found: the search works. */
+const known = { before: '489101919', compressed: '489202929' } as const;
+
+function adminValue(name: string, path: string, quarantineId: string): string {
+  const values: Record<string, string> = {
+    appId: owner.application.appId,
+    file_sha256: '0'.repeat(64),
+    plate_or_vin: owner.names.plate,
+    id: path.includes('/quarantine/') ? quarantineId : owner.vehicle.deviceId,
+  };
+  const value = values[name];
+  if (value === undefined) throw new Error(`add to this test what ${name} of ${path} is`);
+  return value;
+}
+
+/** Every answer that can be read, by the route that gave it. */
+async function readEverything(): Promise<Map<string, string>> {
+  const headers = { 'x-service-token': owner.application.token, authorization: `Bearer ${testAdminToken}` };
+  const quarantined = await sql<{ id: string }>`select max(id)::text as id from quarantine
+    where device_id = ${owner.vehicle.deviceId}`.execute(db);
+  const quarantineId = quarantined.rows[0]?.id ?? '1';
+  const valueFor = (route: Route, name: string): unknown => {
+    if (guardOf(route) === 'admin') return adminValue(name, route.path, quarantineId);
+    const resource = resourceOf(route, name);
+    return resource ? owner.names[resource] : plainValue(route, name);
+  };
+  const answers = new Map<string, string>();
+  for (const route of (await readRoutes(front.httpUrl)).filter(({ method }) => method === 'GET')) {
+    const names = route.parameters.map(({ name }) => name).filter((name) => resourceOf(route, name));
+    for (const chosen of names.length === 0 ? [undefined] : names) {
+      const values = givenParameters(route, chosen).map((one) => ({ ...one, value: valueFor(route, one.name) }));
+      const { status, body } = await callRoute(front.httpUrl, route, values, headers);
+      answers.set(`${route.path} ${chosen ?? ''} ${status}`, body);
+    }
+  }
+  for (const path of queuePages) answers.set(path, JSON.stringify((await admin.get(path)).body));
+  return answers;
+}
+
+const queuePages = ['uploads', 'acknowledgements', 'maintenance', 'trips'].flatMap((name) =>
+  ['latest', 'waiting', 'active', 'completed', 'failed', 'delayed'].map(
+    (status) => `/queues/api/queues?activeQueue=${name}&status=${status}&page=1&jobsPerPage=100`,
+  ),
+);
+
+/** The answers in which one of the coordinates is. */
+async function searchAnswers(digits: readonly Planted[]): Promise<string[]> {
+  const answers = await readEverything();
+  expect(answers.size).toBeGreaterThan(60);
+  return [...answers].filter(([, body]) => tracedIn(body, digits).length > 0).map(([name]) => name);
+}
+
+const uploadIn = async (device: DeviceConnection, ...payloads: (string | Buffer)[]) => {
+  for (const payload of payloads) await device.upload(payload);
+};
+
+const latitudeOf = async ({ id }: TestVehicle, condition: ReturnType<typeof sql>) =>
+  (
+    await sql<{
+      latitude: number | null;
+    }>`select latitude from reading where vehicle_id = ${Number(id)} and ${condition}`.execute(db)
+  ).rows;
+
+describe('positions of a private time', { timeout: 120_000 }, () => {
+  it('are found by this search when they are not private', async () => {
+    for (const form of numberForms) {
+      for (const before of ['', 'x', 'xx']) {
+        const payload = before + form(known.before);
+        expect(tracedIn(payload, [known.before])).toEqual([known.before]);
+        expect(tracedIn(Buffer.from(payload).toString('hex'), [known.before])).toEqual([known.before]);
+        expect(tracedIn(Buffer.from(`${payload},`).toString('base64'), [known.before])).toEqual([known.before]);
+      }
+    }
+    expect(tracesOf(known.before).every((trace) => trace.length >= 7)).toBe(true);
+    await uploadIn(box, reading(now() - 60, known.before), reading(now() + 200, planted.ahead));
+    await ingest();
+    expect(await searchDatabase(db, [known.before])).toEqual(expect.arrayContaining(['public.reading']));
+    expect((await searchAnswers([known.before])).length).toBeGreaterThan(1);
+    expect(await searchDatabase(db, [planted.ahead])).not.toEqual([]);
+  });
+
+  it('leave the database when privacy begins, where a clock ahead had put them', async () => {
+    const { body } = await api.post('/v1/vehicle/privacy/on', { vehicleId: owner.vehicle.id });
+    expect(body).toEqual({ Privacy: true });
+    expect(await searchDatabase(db, [planted.ahead])).toEqual([]);
+    expect(await searchAnswers([planted.ahead])).toEqual([]);
+  });
+
+  it('are shown by nobody while they wait in Redis to be worked', async () => {
+    const forms = [planted.decimal, planted.padded, planted.exponent, planted.shifted];
+    for (const [index, digits] of forms.entries()) await uploadIn(box, reading(now(), digits, numberForms[index]));
+    await uploadIn(
+      box,
+      reading(now(), planted.notJson).slice(0, -1),
+      reading(now(), planted.wrongType).replace('"speed":31', '"speed":"fast"'),
+      Buffer.concat([Buffer.from([0xff]), Buffer.from(reading(now(), planted.notUtf8))]),
+      reading(now() + 1000, planted.future),
+    );
+    await uploadIn(stray, reading(now(), planted.notLinked));
+    expect(await searchRedis(config.REDIS_URL, config.QUEUE_PREFIX, secrets)).not.toEqual([]);
+    const waiting = await admin.get(queuePages.find((page) => page.includes('uploads&status=waiting')) ?? '');
+    expect(JSON.stringify(waiting.body)).toContain('"devices":1');
+    expect(await searchAnswers(secrets)).toEqual([]);
+    expect(await searchDatabase(db, secrets)).toEqual([]);
+  });
+
+  it('are in no table and no answer once they are worked, live or in quarantine', async () => {
+    await ingest();
+    const rows = await latitudeOf(owner.vehicle, sql`time > now() - interval '1 minute' and speed = 31`);
+    expect(rows.filter(({ latitude }) => latitude === null)).toHaveLength(5);
+    expect(await searchDatabase(db, secrets)).toEqual([]);
+    expect(await searchAnswers(secrets)).toEqual([]);
+    const position = await api.get(`/v1/vehicle/position?vehicleId=${owner.vehicle.id}`);
+    expect([position.status, position.body.error]).toEqual([404, 'POSITION_UNKNOWN']);
+    const { body: status } = await api.get(`/v1/vehicle/status?vehicleId=${owner.vehicle.id}`);
+    expect([status.privacy, status.position]).toEqual([true, undefined]);
+  });
+
+  it('stay out when they are uploaded later, also of compressed chunks', async () => {
+    const duringPrivacy = now();
+    expect((await api.post('/v1/vehicle/privacy/off', { vehicleId: owner.vehicle.id })).body).toEqual({
+      Privacy: false,
+    });
+    await sql`insert into privacy_period values (${Number(owner.vehicle.id)},
+      '[2015-05-05 12:00+00, 2015-05-05 13:00+00)')`.execute(db);
+    const halfPastTwelve = Date.UTC(2015, 4, 5, 12, 30) / 1000;
+    await uploadIn(
+      box,
+      reading(duringPrivacy, planted.late),
+      reading(halfPastTwelve, planted.compressed),
+      reading(halfPastTwelve + 3600, known.compressed),
+    );
+    await ingest();
+    await sql`select compress_chunk(chunk, true) from show_chunks('reading', newer_than => timestamptz '2015-05-04',
+      older_than => timestamptz '2015-05-07') as chunk`.execute(db);
+    const inChunk = sql`time between '2015-05-05' and '2015-05-06'`;
+    expect(await latitudeOf(owner.vehicle, sql`${inChunk} order by time`)).toEqual([
+      { latitude: null },
+      { latitude: 48.9202929 },
+    ]);
+    expect(await searchDatabase(db, [known.compressed])).toContain('public.reading');
+    expect(await searchDatabase(db, secrets)).toEqual([]);
+    expect(await searchAnswers(secrets)).toEqual([]);
+  });
+
+  it('are gone from Redis when the queue has drained', async () => {
+    expect(await searchRedis(config.REDIS_URL, config.QUEUE_PREFIX, [...secrets, ...Object.values(known)])).toEqual([]);
+  });
+
+  it('are opened from quarantine by the operator alone, and that is on record', async () => {
+    const { rows } = await sql<{ id: string }>`select id::text as id from quarantine
+      where device_id = ${owner.vehicle.deviceId} order by id`.execute(db);
+    expect(rows).toHaveLength(4);
+    const opened: string[] = [];
+    for (const { id } of rows) {
+      const { body } = await admin.post(`/v1/x/admin/quarantine/${id}/open`);
+      opened.push(...tracedIn(Buffer.from(body.base64, 'base64').toString('latin1'), secrets));
+      const { body: refused } = await api.post(`/v1/x/admin/quarantine/${id}/open`);
+      expect(refused.error).toBe('MISSING_TOKEN');
+    }
+    expect(opened.sort()).toEqual([planted.notJson, planted.wrongType, planted.notUtf8, planted.future]);
+    const audit = await sql`select from audit where action = 'quarantine.open'
+      and details->>'deviceId' = ${owner.vehicle.deviceId}`.execute(db);
+    expect(audit.rows).toHaveLength(4);
+    expect(await searchDatabase(db, secrets)).toEqual([]);
+  });
+
+  it('are in no line of the logs', async () => {
+    expect(await front.end('SIGTERM')).toBe(0);
+    const log = [front.output(), ...ended].join('\n');
+    expect(log.length).toBeGreaterThan(10_000);
+    expect(log).toContain('"level":20');
+    expect(tracedIn(log, secrets)).toEqual([]);
+  });
+});
