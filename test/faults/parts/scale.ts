@@ -31,7 +31,7 @@ const short: FaultScale = {
   devices: 10,
   stormDevices: 200,
   backlogReadings: 5000,
-  awayMs: 3000,
+  awayMs: 2000,
   patient: false,
 };
 
