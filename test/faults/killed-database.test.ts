@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { migrate } from '@odograph/database/migrate';
 import { holderPid } from '@odograph/embedded/owner-process';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedded/timescaledb';
+import { eventually } from '@odograph/testkit/eventually';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { hasRedisServer } from './parts/redis-server.ts';
 import { randomNumbers, scale } from './parts/scale.ts';
@@ -36,8 +37,8 @@ describe.skipIf(!hasRedisServer)('a database process that is killed with SIGKILL
       for (let round = 0; round < scale.rounds; round += 1) {
         await load.progress(3);
         await delay(random() * 1000);
-        process.kill(holderPid(dataDirectory), 'SIGKILL');
-        // Its keeper starts it again by itself.
+        // Its keeper starts it again by itself, and may still be at it since the round before.
+        await eventually(async () => process.kill(holderPid(dataDirectory), 'SIGKILL'), 60_000);
         await delay(random() * 5000);
       }
       await load.progress(3);
