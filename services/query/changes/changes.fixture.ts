@@ -8,6 +8,7 @@ import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { expect } from 'vitest';
 import { StoredReading } from '../schemas.ts';
+import { feedHorizon } from './queries.ts';
 
 const Answer = Type.Object({ changes: Type.Array(StoredReading), next: Type.String(), more: Type.Boolean() });
 export type Answer = Static<typeof Answer>;
@@ -33,14 +34,11 @@ export async function storeBatch(
     select application_id, array_agg(vehicle_id), array_agg(time) from stored group by application_id`.execute(db);
 }
 
-/**
- * Waits until the feed holds all that is committed for the application: an older transaction of another test, in whatever
- * database of the server, holds it back.
- */
+/** Waits until the feed holds all that is committed for the application: an older transaction of another test holds it back. */
 export async function awaitHorizon(db: Database, applicationId: number): Promise<void> {
   await eventually(async () => {
     const { rows } = await sql<{ passed: boolean }>`
-      select coalesce(max(transaction_id) < pg_snapshot_xmin(pg_current_snapshot()), true) as passed
+      select coalesce(max(transaction_id) < ${feedHorizon}, true) as passed
       from reading_change where application_id = ${applicationId}`.execute(db);
     expect(rows[0]?.passed).toBe(true);
   }, 30_000);

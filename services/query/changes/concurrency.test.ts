@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Database } from '@odograph/database/database';
+import { type Database, openDatabase } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { ApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { queryService } from '../service.ts';
 import { awaitHorizon, clientOf, keyOf, openWriters, readAll, readPage, storeBatch } from './changes.fixture.ts';
 
-// Long transactions of others on the same server hold the feed back.
+// Long transactions of other tests hold the feed back.
 vi.setConfig({ testTimeout: 120_000 });
 
 let platform: TestPlatform;
@@ -22,6 +22,14 @@ let vehicleIds: string[];
 beforeAll(async () => {
   platform = await startTestPlatform([queryService]);
   writers = openWriters(platform, 8);
+  // Who makes a chunk keeps others from it until the end of the transaction.
+  const other = await createApplication(platform.db);
+  const { id } = await createVehicle(platform.db, other);
+  await storeBatch(
+    platform.db,
+    other.id,
+    [0, -50_000, -100_000].map((second) => [id, second] as const),
+  );
 });
 afterAll(async () => {
   await writers.destroy();
@@ -103,6 +111,21 @@ describe('beside writers', () => {
     await slow.rollback().execute();
     await awaitHorizon(platform.db, application.id);
     expect((await readAll(client)).changes.map(keyOf)).toEqual([`${quickCar} 2`]);
+  });
+
+  it('a transaction of another database holds up nobody', async ({ skip }) => {
+    if (await isEmbedded()) skip('the embedded database has no other');
+    const url = new URL(platform.config.DATABASE_URL);
+    url.pathname = '/postgres';
+    const elsewhere = openDatabase({ url: url.href, name: 'test-elsewhere', size: 1 });
+    const long = await elsewhere.startTransaction().execute();
+    await sql`select pg_current_xact_id()`.execute(long);
+    const [car = ''] = vehicleIds;
+    await store(writers, [car, 1]);
+    await awaitHorizon(platform.db, application.id);
+    expect((await readAll(client)).changes.map(keyOf)).toEqual([`${car} 1`]);
+    await long.rollback().execute();
+    await elsewhere.destroy();
   });
 
   it('a follower gets every reading at least once, each page in the order of storage, whoever commits when', async () => {

@@ -19,6 +19,11 @@ export function startOf(transaction: bigint): ChangePosition {
   return { transaction, batch: 0n, time: 0n, vehicleId: 0 };
 }
 
+/** Behind everything of a batch. */
+export function endOf(transaction: bigint, batch: bigint): ChangePosition {
+  return { transaction, batch, time: latestTime, vehicleId: 2_147_483_647 };
+}
+
 /** The token that stands for a position. */
 export function writePosition({ transaction, batch, time, vehicleId }: ChangePosition): string {
   return [transaction, batch, time, vehicleId].join('-');

@@ -38,13 +38,13 @@ function startAt(after: ChangePosition | undefined, { forgottenUntil }: FeedStat
 async function openBody(snapshot: Snapshot, page: ChangePage, { members }: VehicleScope) {
   const end = `],"next":"${writePosition(page.stretch.until)}","more":${page.more}}`;
   const frame = { start: '{"changes":[', end };
-  if (page.times === undefined) {
+  if (page.count === 0) {
     await snapshot.close();
     return frame.start + frame.end;
   }
   const write = (row: { vehicle_id: number; members: string }) =>
     `{${members.get(row.vehicle_id) ?? ''}${row.members}}`;
-  return streamJson(snapshot, readingsOf(page, page.times), frame, write);
+  return streamJson(snapshot, readingsOf(page), frame, write);
 }
 
 /** GET /v1/x/changes, the feed of stored readings (docs/interface.md, "Following what is stored"). */

@@ -1,0 +1,130 @@
+import { brokerService } from '@odograph/broker/service';
+import { ingestService } from '@odograph/ingest/service';
+import { queryService } from '@odograph/query/service';
+import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
+import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+
+let platform: TestPlatform;
+let application: TestApplication;
+let api: ApiClient;
+let vehicle: TestVehicle;
+let device: DeviceConnection;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([ingestService, brokerService, queryService]);
+  application = await createApplication(platform.db);
+  api = clientWithToken(platform.httpUrl, application.token);
+});
+afterAll(() => platform.stop());
+beforeEach(async () => {
+  vehicle = await createVehicle(platform.db, application);
+  device = await connectDevice(platform.mqttUrl, vehicle);
+});
+afterEach(() => device.close());
+
+const start = 1_763_712_000;
+const location = { latitude: 48.8566, longitude: 2.3522, angle: 90, altitude: 35, speed: 52, satellites: 9 };
+/** Every field that a device reports of the fleet vehicle status record, none at the value it has when it is missing. */
+const fleet = {
+  ...{ lock: 'LOCKED', engine: 'ON', immobilizer: 'UNLOCKED', handbrake: 'OFF', lights: 'ON', doors: 'CLOSED' },
+  ...{ windows: 'OPEN', speed: 50.5, bluetooth: 'CONNECTED', authenticated: true, mileage: 12345.6, fuel: 31.5 },
+  ...{ fuelRange: 62, chargingAdapterStatus: 'CONNECTED', ChargingStatus: 'CHARGING', ChargeLevel: 80 },
+  ...{ RemainingRange: 310, cardholder: [{ id: '1', statut: 'PRESENT' }], vehicleKey: true },
+};
+const alarms = { towing: true, crash: true, gps_jamming: true, gnss_jamming: true };
+
+type Reading = { readonly timestamp: number } & Readonly<Record<string, unknown>>;
+
+/** Uploads readings, and waits until the newest of them is the latest state. */
+async function upload(...readings: Reading[]): Promise<void> {
+  await device.upload(readings);
+  const newest = Math.max(...readings.map(({ timestamp }) => timestamp));
+  await eventually(async () => {
+    const { rows } = await sql<{ time: string }>`select extract(epoch from time)::text as time from vehicle_latest
+      where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
+    expect(Number(rows[0]?.time)).toBeGreaterThanOrEqual(newest);
+  });
+}
+const status = async () => (await api.get(`/v1/vehicle/status?vehicleId=${vehicle.id}`)).body;
+
+describe('what a device uploads comes back as fleet status', () => {
+  it('every field by its exact name', async () => {
+    const before = Date.now();
+    await upload({ timestamp: start, fleet: { ...fleet, ChargingUntil: start + 3600.5 }, alarms });
+    const { lastMessage, scenarii, state, ...told } = await status();
+    expect(told).toEqual({
+      ...fleet,
+      ChargingUntil: '2025-11-21T09:00:00.500Z',
+      privacy: false,
+      authorizations: [],
+    });
+    const triggered = { available: true, active: true, action: '', triggered: true };
+    expect(scenarii).toEqual({
+      gps_jamming: triggered,
+      gnss_jamming: triggered,
+      towing_detection: triggered,
+      crash_detection: triggered,
+    });
+    expect(state).toEqual({
+      ...{ Towing: true, Accident: true, Maintenance: false, Breakdown: false, Stolen: false, Unavailable: false },
+    });
+    expect(Date.parse(lastMessage)).toBeGreaterThanOrEqual(before - 1000);
+    expect(Date.parse(lastMessage)).toBeLessThanOrEqual(Date.now() + 1000);
+  });
+
+  it('one field after the other, the newest of each, late ones only where nothing newer is known', async () => {
+    await upload({ timestamp: start, fleet: { lock: 'LOCKED', doors: 'OPEN' } });
+    await upload({ timestamp: start + 10, fleet: { lock: 'UNLOCKED' } });
+    await upload(
+      { timestamp: start + 5, fleet: { lock: 'LOCKED', lights: 'ON' } },
+      {
+        timestamp: start + 11,
+      },
+    );
+    expect(await status()).toMatchObject({ lock: 'UNLOCKED', doors: 'OPEN', lights: 'ON' });
+  });
+
+  it('and from the other groups of its readings, with the position', async () => {
+    await upload({
+      timestamp: start + 0.25,
+      location,
+      status: { ignition: true, movement: true, mileage: 777.7, autonomy: 210 },
+      electric: { soc: 55 },
+    });
+    expect(await status()).toMatchObject({
+      ...{ speed: 52, engine: 'ON', mileage: 777.7, ChargeLevel: 55, RemainingRange: 210 },
+      position: { latitude: 48.8566, longitude: 2.3522, timestamp: '2025-11-21T08:00:00.250Z' },
+    });
+    const { body } = await api.get(`/v1/vehicle/${vehicle.id}/position`);
+    expect(body).toEqual({
+      Position: { latitude: 48.8566, longitude: 2.3522, timestamp: '2025-11-21T08:00:00.250Z' },
+    });
+  });
+
+  it('without the speed of a private drive once it is over', async () => {
+    await upload({ timestamp: start, location: { ...location, speed: 10 } });
+    await sql`insert into privacy_period values (${Number(vehicle.id)},
+      tstzrange(to_timestamp(${start + 10}), to_timestamp(${start + 20})))`.execute(platform.db);
+    await upload({ timestamp: start + 15, location: { ...location, latitude: 50, speed: 90 } });
+    expect((await status()).speed).toBe(90);
+    await upload({ timestamp: start + 25, location: { ...location, speed: 3 } });
+    await upload({ timestamp: start + 30, fleet: { doors: 'OPEN' } });
+    expect(await status()).toMatchObject({ speed: 3, doors: 'OPEN', position: { latitude: 48.8566 } });
+  });
+
+  it('and in the feed of what was stored, late uploads last', async () => {
+    const { next } = (await api.get('/v1/x/changes?limit=10000')).body;
+    await upload({ timestamp: start + 100, location });
+    await device.upload([{ timestamp: start - 86_400, location }]);
+    await eventually(async () => {
+      const { body } = await api.get(`/v1/x/changes?after=${next}`);
+      const own = body.changes.filter((change: { vehicle: { id: string } }) => change.vehicle.id === vehicle.id);
+      expect(own.map(({ timestamp }: { timestamp: number }) => timestamp)).toEqual([start + 100, start - 86_400]);
+    }, 25_000);
+  });
+});
