@@ -4,11 +4,13 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { openDatabase } from '@odograph/database/database';
 import { childEnvironment } from '@odograph/runtime/config';
 import { createApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
 import { testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -84,7 +86,55 @@ async function refusalOf(args: readonly string[], settings?: NodeJS.ProcessEnv):
   return stderr;
 }
 
+/** Changes what a row of the audit says, behind the back of what keeps it from being changed. */
+async function tamperWithAudit(databaseUrl: string, appId: string): Promise<void> {
+  const db = openDatabase({ url: databaseUrl, name: 'test', size: 1 });
+  await db.transaction().execute(async (trx) => {
+    await sql`alter table audit disable trigger audit_append_only`.execute(trx);
+    await sql`update audit set outcome = 'changed' where position = 2
+      and chain = (select id from application where app_id = ${appId})`.execute(trx);
+    await sql`alter table audit enable trigger audit_append_only`.execute(trx);
+  });
+  await db.destroy();
+}
+
 describe('npx odograph', () => {
+  it('lets the operator decide what applications ask for, and says so in the audit', async () => {
+    const application = await answerOf('application', 'create', '--name', 'Asking');
+    const { appId } = application;
+    const { body: login } = await createApiClient(httpUrl).post('/v1/login', application);
+    const api = createApiClient(httpUrl, { 'x-service-token': login.token });
+    const { body: asked } = await api.post('/v1/vehicle', { plate: 'XY-987-ZW', request: 'OBD' });
+    const id = asked.request_id;
+    const listed = await answerOf('request', 'list', '--app', appId, '--state', 'pending');
+    expect(listed.requests).toMatchObject([{ requestId: id, plate: 'XY-987-ZW', request: 'OBD' }]);
+    const approved = await answerOf('request', 'approve', id, '--brand', 'Renault', '--accessory', 'CARDHOLDER');
+    expect((await api.get(`/v1/vehicle/${approved.id}`)).body).toMatchObject({
+      plate: 'XY-987-ZW',
+      builder: 'Renault',
+    });
+    expect(await refusalOf(['request', 'decline', id, '--reason', 'too late'])).toContain('ALREADY_DECIDED');
+    const { audit } = await answerOf('audit', 'list', '--app', appId, '--limit', '1000');
+    expect(audit.at(-1)).toMatchObject({ action: 'request.approve', actor: 'operator', subject: `request:${id}` });
+  }, 60_000);
+
+  it('ends with 1 when a row of the audit was changed, and names it', async () => {
+    const { appId } = await answerOf('application', 'create', '--name', 'Tampered');
+    for (const plate of ['AA-111-AA', 'BB-222-BB'])
+      await answerOf('vehicle', 'create', '--app', appId, '--plate', plate);
+    const verify = async () => {
+      const { status, stdout } = await odograph(['audit', 'verify']);
+      const { ok, chains } = JSON.parse(stdout);
+      expect(status).toBe(ok ? 0 : 1);
+      return chains.find((chain: { appId: string }) => chain.appId === appId);
+    };
+    const before = await verify();
+    expect(before).toEqual({ appId, length: 2, head: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    await tamperWithAudit(environment['DATABASE_URL'] ?? '', appId);
+    expect(await verify()).toEqual({ ...before, fault: { position: 2, reason: 'CHANGED' } });
+    expect((await odograph(['audit', 'verify'])).status).toBe(1);
+  }, 60_000);
+
   it('takes an operator from an empty platform to a device in a vehicle, and no secret reaches the log', async () => {
     const application = await answerOf('application', 'create', '--name', 'Acme & Söhne');
     expect(Object.keys(application)).toEqual(['appId', 'appKey']);
@@ -178,6 +228,9 @@ describe('npx odograph', () => {
     [['application', 'list', 'surplus'], 'surplus'],
     [['quarantine', 'replay'], '--all'],
     [['quarantine', 'replay', '1', '--all'], '--all'],
+    [['request', 'approve'], 'ID'],
+    [['request', 'decline', 'x'], '--reason'],
+    [['audit', 'verify', 'surplus'], 'surplus'],
     [['application', 'remove'], 'application list'],
     [['nonsense'], '--help'],
     [[], '--help'],

@@ -1,5 +1,6 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { appendAudit, operatorChain } from '@odograph/database/audit';
+import { appendAudit } from '@odograph/database/audit';
+import { operatorOrigin } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
@@ -83,9 +84,7 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
       if (!upload) throw new Failure('NOT_FOUND', 'there is no quarantined upload with this id');
       const payload = sealer.open(upload.sealed, quarantineContext(upload.deviceId));
       await appendAudit(db, {
-        chain: operatorChain,
-        actor: 'operator',
-        address: ip,
+        ...operatorOrigin({ ip }),
         action: 'quarantine.open',
         subject: `quarantine:${id}`,
         details: { deviceId: upload.deviceId },
@@ -113,10 +112,18 @@ export function addQuarantineRoutes(http: Http, db: Database, target: ReplayTarg
         response: answers(Type.Object({ replayed: Type.Integer() }), 'NOT_FOUND'),
       },
     },
-    async ({ body: { ids, all } }) => {
+    async ({ body: { ids, all }, ip }) => {
       if ((ids === undefined) === (all === undefined)) throw invalidParameter('ids', 'or all is needed, not both');
-      if (ids === undefined) return { replayed: await replayUnresolved(db, target) };
-      return { replayed: await replayUploads(db, target, ids.map(Number)) };
+      const replayed =
+        ids === undefined ? await replayUnresolved(db, target) : await replayUploads(db, target, ids.map(Number));
+      await appendAudit(db, {
+        ...operatorOrigin({ ip }),
+        action: 'quarantine.replay',
+        subject: 'quarantine',
+        details: { replayed },
+        outcome: 'done',
+      });
+      return { replayed };
     },
   );
 }

@@ -1,4 +1,6 @@
 import { Failure } from '@odograph/contracts/failures';
+import { appendAudit } from '@odograph/database/audit';
+import { originOf } from '@odograph/database/audit-origin';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
@@ -26,7 +28,9 @@ export function addPasswordRoutes(http: Http, db: Kysely<Tables>, countAttempt: 
         response: answers(EmptyAnswer, 'INVALID_OLD_PASSWORD', 'INVALID_PASSWORD_LENGTH', 'UNAUTHORIZED'),
       },
     },
-    async ({ body, caller: { userId }, headers }) => {
+    async (request) => {
+      const { body, headers } = request;
+      const { userId } = request.caller;
       if (userId === undefined) throw new Failure('UNAUTHORIZED', 'an application has no password');
       requirePasswordLength(body.newPassword);
       await countAttempt('password', userId);
@@ -36,9 +40,12 @@ export function addPasswordRoutes(http: Http, db: Kysely<Tables>, countAttempt: 
       }
       const newHash = await hashPassword(body.newPassword);
       const tokenSha256 = hashSecret(String(headers['x-service-token']));
-      const changed = await db
-        .transaction()
-        .execute((trx) => changePassword(trx, { userId, oldHash, newHash, tokenSha256 }));
+      const changed = await db.transaction().execute(async (trx) => {
+        if (!(await changePassword(trx, { userId, oldHash, newHash, tokenSha256 }))) return false;
+        const subject = `user:${userId}`;
+        await appendAudit(trx, { ...originOf(request), action: 'user.password', subject, outcome: 'done' });
+        return true;
+      });
       if (!changed) throw new Failure('INVALID_OLD_PASSWORD');
       return {};
     },

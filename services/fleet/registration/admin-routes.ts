@@ -1,4 +1,6 @@
 import { Failure } from '@odograph/contracts/failures';
+import { appendAudit } from '@odograph/database/audit';
+import { operatorOrigin } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
@@ -81,12 +83,20 @@ function addRemoval(http: Http, db: Database): void {
         response: answers(Type.Object({ removed: Type.Integer() }), 'UNKNOWN_APPLICATION', 'UNKNOWN_VEHICLE'),
       },
     },
-    async ({ params, query: { appId } }) => {
+    async ({ params, query: { appId }, ip }) => {
       const subject = parseSubject('plate_or_vin', params.plate_or_vin);
       const applicationId = appId === undefined ? null : await findApplicationId(db, appId);
       const kept = await forgetKeptAnswers(db, subject);
       const removed = await removeRecords(db, subject, applicationId);
       if (removed + kept === 0) throw new Failure('UNKNOWN_VEHICLE');
+      await appendAudit(db, {
+        ...operatorOrigin({ ip }, applicationId ?? undefined),
+        action: 'registration.remove',
+        // Not whose data it was: the audit is kept, and what is removed is to be gone.
+        subject: 'registration',
+        details: { records: removed, keptAnswers: kept },
+        outcome: 'done',
+      });
       return { removed };
     },
   );

@@ -15,6 +15,9 @@ export async function rewriteRedisLog(redisUrl: string, logger: Logger): Promise
     if (!/^aof_enabled:1\r?$/m.test(state) || /^aof_rewrite_(in_progress|scheduled):1\r?$/m.test(state)) return false;
     await redis.bgrewriteaof();
     return true;
+  } catch (err) {
+    logger.warn({ err }, 'Redis was not brought to write its append-only file anew; see docs/security.md');
+    return false;
   } finally {
     redis.disconnect();
   }

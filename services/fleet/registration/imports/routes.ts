@@ -1,3 +1,5 @@
+import { appendAudit } from '@odograph/database/audit';
+import { operatorOrigin } from '@odograph/database/audit-origin';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
@@ -60,9 +62,20 @@ export function addImportRoutes(http: Http, db: Kysely<Tables>): void {
         response: answers(Type.Object({ position: Type.Integer() }), 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ body: { fileSha256, appId, position, rows, last } }) => ({
-      position: await importBatch(db, await identify(fileSha256, appId), { position, rows, isLast: last }),
-    }),
+    async ({ body: { fileSha256, appId, position, rows, last }, ip }) => {
+      const identity = await identify(fileSha256, appId);
+      const done = await importBatch(db, identity, { position, rows, isLast: last });
+      if (last) {
+        await appendAudit(db, {
+          ...operatorOrigin({ ip }, identity.applicationId ?? undefined),
+          action: 'registration.import',
+          subject: `file:${fileSha256}`,
+          details: { rows: done },
+          outcome: 'done',
+        });
+      }
+      return { position: done };
+    },
   );
 
   http.get(
@@ -90,8 +103,15 @@ export function addImportRoutes(http: Http, db: Kysely<Tables>): void {
         response: answers(EmptyAnswer, 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ params, query }) => {
-      await forgetImport(db, await identify(params.file_sha256, query.appId));
+    async ({ params, query, ip }) => {
+      const identity = await identify(params.file_sha256, query.appId);
+      await forgetImport(db, identity);
+      await appendAudit(db, {
+        ...operatorOrigin({ ip }, identity.applicationId ?? undefined),
+        action: 'registration.forget',
+        subject: `file:${params.file_sha256}`,
+        outcome: 'done',
+      });
       return {};
     },
   );
