@@ -109,7 +109,13 @@ describe('no parameter', () => {
         for (const path of [
           `vehicles/customcan/from/${moment}?after=${search}`,
           `vehicle/${vehicleId}/customcan/from/${moment}?after=${search}`,
-          `vehicle/${vehicleId}/status`,
+          `vehicle/${vehicleId}/status?view=${search}`,
+          `vehicle/${vehicleId}/position`,
+          `vehicle/status?vehicleId=${vehicleId}`,
+          `vehicle/status?plate=${search}`,
+          `vehicle/position?plate=${search}`,
+          `x/changes?after=${search}&limit=${moment}`,
+          `x/changes?after=${vehicleId}-${search}-${moment}-1000000001`,
           `vehicles?view=${search}&searchType=${moment}`,
         ]) {
           const { status } = await client.get(`/v1/${path}`);

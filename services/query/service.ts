@@ -38,6 +38,9 @@ export const queryService: Service<Http> = {
         'onRequest',
         requireToken((tokenSha256) => findCaller(db, tokenSha256)),
       );
+      routes.addHook('onRoute', (route) => {
+        route.schema = { security: [{ serviceToken: [] }], ...route.schema };
+      });
       addLatestRoutes(routes, db);
       addFleetStatusRoutes(routes, db);
       addHistoryRoutes(routes, db);

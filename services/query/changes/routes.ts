@@ -1,4 +1,4 @@
-import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { Failure } from '@odograph/contracts/failures';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { sendPage } from '@odograph/http/paging';
@@ -66,7 +66,6 @@ export function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
       },
     },
     async ({ caller, query }, reply) => {
-      if (!Number.isFinite(query.limit)) throw invalidParameter('limit', 'must be integer');
       const limit = Math.min(query.limit, maximumReadings);
       const given = query.after === undefined ? undefined : readPosition(query.after);
       const { body, page } = await withSnapshot(db, async (snapshot) => {
