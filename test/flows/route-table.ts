@@ -1,3 +1,5 @@
+import { eventually } from '@odograph/testkit/eventually';
+
 /** What a route of the interface takes, as its OpenAPI description says. */
 export interface Route {
   readonly method: string;
@@ -45,8 +47,11 @@ function parametersOf({ parameters = [], requestBody }: Operation): Parameter[] 
 
 /** Every route that a platform describes at /docs/json. */
 export async function readRoutes(httpUrl: string): Promise<Route[]> {
-  const response = await fetch(new URL('/docs/json', httpUrl));
-  const { paths } = (await response.json()) as { paths: Record<string, Record<string, Operation>> };
+  const { paths } = await eventually(async () => {
+    const response = await fetch(new URL('/docs/json', httpUrl));
+    if (!response.ok) throw new Error(`no description: ${await response.text()}`);
+    return (await response.json()) as { paths: Record<string, Record<string, Operation>> };
+  });
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) => ({
       method: method.toUpperCase(),

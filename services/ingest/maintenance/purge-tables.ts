@@ -18,38 +18,38 @@ export interface ListTable {
 const proofTable = 'vehicle_purge';
 
 /**
+ * Ordinary tables with their columns. From the catalog and not from information_schema, which leaves out what the caller
+ * has no right to: such a table must make the purge fail, and not be forgotten.
+ */
+const columns = sql`(select relname, attname, attnum, typcategory = 'A' as is_array
+  from pg_class join pg_attribute on attrelid = pg_class.oid join pg_type on pg_type.oid = atttypid
+  where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
+    and attnum > 0 and not attisdropped)`;
+
+/**
  * Every table that tells of single vehicles, from the database's own description: one that a later migration adds is
  * never forgotten.
  */
 export async function findVehicleTables(db: Database): Promise<VehicleTable[]> {
   const { rows } = await sql<VehicleTable>`
-    select quote_ident(tables.table_name) as name, case
+    select quote_ident(relname) as name, case
       when time.column_name is null then array['true']
       else array(select format('%1$I >= %2$L and %1$I < %3$L', time.column_name, range_start, range_end)
-        from timescaledb_information.chunks where hypertable_schema = tables.table_schema
-          and hypertable_name = tables.table_name order by range_start) end as slices
-    from information_schema.tables
-    join information_schema.columns using (table_schema, table_name)
-    left join timescaledb_information.dimensions as time on time.hypertable_schema = tables.table_schema
-      and time.hypertable_name = tables.table_name and time.dimension_number = 1
-    where tables.table_schema = current_schema() and table_type = 'BASE TABLE' and columns.column_name = 'vehicle_id'
-      and tables.table_name <> ${proofTable}
-    order by tables.table_name`.execute(db);
+        from timescaledb_information.chunks where hypertable_schema = current_schema()
+          and hypertable_name = relname order by range_start) end as slices
+    from ${columns} as owned
+    left join timescaledb_information.dimensions as time on time.hypertable_schema = current_schema()
+      and time.hypertable_name = relname and time.dimension_number = 1
+    where attname = 'vehicle_id' and relname <> ${proofTable}
+    order by relname`.execute(db);
   return rows;
 }
 
 /** Every table that tells of several vehicles in one row. */
 export async function findListTables(db: Database): Promise<ListTable[]> {
   const { rows } = await sql<ListTable>`
-    select quote_ident(list.table_name) as name,
-      array(select quote_ident(sibling.column_name) from information_schema.columns as sibling
-        where sibling.table_schema = list.table_schema and sibling.table_name = list.table_name
-          and sibling.data_type = 'ARRAY' order by ordinal_position) as arrays,
-      exists (select from information_schema.columns as moment where moment.table_schema = list.table_schema
-        and moment.table_name = list.table_name and moment.column_name = 'stored_at') as "hasStoredAt"
-    from information_schema.columns as list
-    join information_schema.tables using (table_schema, table_name)
-    where list.table_schema = current_schema() and table_type = 'BASE TABLE' and list.column_name = 'vehicle_ids'
-    order by list.table_name`.execute(db);
+    select quote_ident(relname) as name, array_agg(quote_ident(attname) order by attnum) filter (where is_array) as arrays,
+      bool_or(attname = 'stored_at') as "hasStoredAt"
+    from ${columns} as owned group by relname having bool_or(attname = 'vehicle_ids') order by relname`.execute(db);
   return rows;
 }
