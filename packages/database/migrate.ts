@@ -23,8 +23,8 @@ async function readMigrations(): Promise<Migration[]> {
 }
 
 async function appliedMigrations(client: Client): Promise<Map<string, string>> {
-  await client.query(`create table if not exists migration (
-    name text primary key, sha256 text not null, applied_at timestamptz not null default now())`);
+  const found = await client.query<{ exists: boolean }>("select to_regclass('migration') is not null as exists");
+  if (!found.rows[0]?.exists) return new Map();
   const { rows } = await client.query<{ name: string; sha256: string }>('select name, sha256 from migration');
   return new Map(rows.map(({ name, sha256 }) => [name, sha256]));
 }
@@ -49,20 +49,31 @@ async function applyMigration(client: Client, { name, sql, sha256 }: Migration):
 export async function migrate(url: string): Promise<string[]> {
   const client = new Client({ connectionString: url, application_name: 'odograph-migrate' });
   await client.connect();
+  let locked = false;
   try {
+    const migrations = await readMigrations();
+    // A service's role may look, but not migrate.
+    if (missingOf(migrations, await appliedMigrations(client)).length === 0) return [];
     await client.query('select pg_advisory_lock($1)', [advisoryLock]);
-    const applied = await appliedMigrations(client);
-    const done: string[] = [];
-    for (const migration of await readMigrations()) {
-      const sha256 = applied.get(migration.name);
-      if (sha256 === migration.sha256) continue;
-      if (sha256 !== undefined) throw new Error(`migration ${migration.name} was changed after it was applied`);
-      await applyMigration(client, migration);
-      done.push(migration.name);
-    }
-    return done;
+    locked = true;
+    await client.query(`create table if not exists migration (
+      name text primary key, sha256 text not null, applied_at timestamptz not null default now())`);
+    const missing = missingOf(migrations, await appliedMigrations(client));
+    for (const migration of missing) await applyMigration(client, migration);
+    return missing.map(({ name }) => name);
   } finally {
-    await client.query('select pg_advisory_unlock($1)', [advisoryLock]).catch(() => undefined);
+    if (locked) await client.query('select pg_advisory_unlock($1)', [advisoryLock]).catch(() => undefined);
     await client.end();
   }
+}
+
+/** @throws when an applied migration was changed afterwards */
+function missingOf(migrations: readonly Migration[], applied: ReadonlyMap<string, string>): Migration[] {
+  return migrations.filter(({ name, sha256 }) => {
+    const appliedSha256 = applied.get(name);
+    if (appliedSha256 !== undefined && appliedSha256 !== sha256) {
+      throw new Error(`migration ${name} was changed after it was applied`);
+    }
+    return appliedSha256 === undefined;
+  });
 }

@@ -16,7 +16,6 @@ const Settings = Type.Object({
   CONSOLE_DATABASE_URL: databaseUrl,
   INGEST_DATABASE_URL: databaseUrl,
   BROKER_DATABASE_URL: databaseUrl,
-  MAINTENANCE_DATABASE_URL: databaseUrl,
   MIGRATION_DATABASE_URL: databaseUrl,
   DATABASE_POOL_SIZE: count(10),
   REDIS_URL: Type.Optional(Type.String({ pattern: '^rediss?://' })),
@@ -93,6 +92,22 @@ export function resolveConfig(config: Config, engines: { databaseUrl: string; re
     REDIS_URL: engines.redisUrl,
     MQTT_URL: config.MQTT_URL ?? `mqtt://${config.MQTT_HOST}:${config.MQTT_PORT}`,
   });
+}
+
+/** The setting that names the database of each service, in its own role. */
+export const serviceDatabaseNames = {
+  broker: 'BROKER_DATABASE_URL',
+  ingest: 'INGEST_DATABASE_URL',
+  query: 'QUERY_DATABASE_URL',
+  fleet: 'FLEET_DATABASE_URL',
+  command: 'COMMAND_DATABASE_URL',
+  console: 'CONSOLE_DATABASE_URL',
+} as const satisfies Record<string, keyof Settings>;
+
+/** The settings as one service sees them: its DATABASE_URL is its own where it has one. */
+export function configOfService(config: ResolvedConfig, service: string): ResolvedConfig {
+  const own = Object.entries(serviceDatabaseNames).find(([name]) => name === service)?.[1];
+  return Object.freeze({ ...config, DATABASE_URL: (own && config[own]) ?? config.DATABASE_URL });
 }
 
 /** Thrown with every fault of the settings at once, one a line. */

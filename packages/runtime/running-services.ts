@@ -1,3 +1,4 @@
+import { configOfService } from './config.ts';
 import type { RunningService, Service, ServiceHealth, ServiceHost } from './service.ts';
 
 /** The services of this process, by name. */
@@ -11,7 +12,8 @@ export async function startServices<Http>(
   const running = new Map<string, RunningService>();
   for (const service of services) {
     const logger = host.logger.child({ service: service.name });
-    running.set(service.name, await service.start({ ...host, logger, onStop: host.onStop }));
+    const config = configOfService(host.config, service.name);
+    running.set(service.name, await service.start({ ...host, config, logger, onStop: host.onStop }));
   }
   return running;
 }

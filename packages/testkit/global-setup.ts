@@ -5,6 +5,7 @@ import { migrate } from '@odograph/database/migrate';
 import { readConfig } from '@odograph/runtime/config';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
+import { applyDatabaseRoles } from './database-roles.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -31,7 +32,7 @@ async function createDatabase(serverUrl: string, undo: Undo[]): Promise<string> 
 }
 
 /** Real engines for one test run: those of DATABASE_URL and REDIS_URL, else embedded ones in a temporary directory. */
-export default async function setup({ provide }: TestProject): Promise<Undo> {
+export default async function setup(project: TestProject): Promise<Undo> {
   const config = readConfig();
   const undo: Undo[] = [];
   const directory = await mkdtemp(join(tmpdir(), 'odograph-test-'));
@@ -47,15 +48,16 @@ export default async function setup({ provide }: TestProject): Promise<Undo> {
     databaseUrl = engine.url;
   }
   await migrate(databaseUrl);
-  provide('databaseUrl', databaseUrl);
+  if (project.vite.config.mode === 'roles') await applyDatabaseRoles(databaseUrl);
+  project.provide('databaseUrl', databaseUrl);
 
   if (config.REDIS_URL !== undefined) {
-    provide('redisUrl', config.REDIS_URL);
+    project.provide('redisUrl', config.REDIS_URL);
   } else {
     const { startEmbeddedRedis } = await import('@odograph/embedded/redis');
     const engine = await startEmbeddedRedis({ dataDirectory: join(directory, 'redis') });
     undo.push(engine.stop);
-    provide('redisUrl', engine.url);
+    project.provide('redisUrl', engine.url);
   }
   return async () => {
     for (const step of undo.reverse()) await step();

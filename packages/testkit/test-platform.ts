@@ -13,6 +13,7 @@ import { type RunningServices, startServices } from '@odograph/runtime/running-s
 import type { Service } from '@odograph/runtime/service';
 import { Stops } from '@odograph/runtime/stops';
 import { inject } from 'vitest';
+import { roleSettings } from './database-roles.ts';
 import { freePort } from './free-port.ts';
 
 export const testAdminToken = 'admin-token-of-the-tests';
@@ -30,6 +31,9 @@ export interface TestPlatform {
   stop(): Promise<void>;
 }
 
+/** In `vitest run --mode roles` every service has only the rights of its own database role. */
+const inRoles = (import.meta as { env?: { MODE?: string } }).env?.MODE === 'roles';
+
 /** The settings of one test: the engines of the run, and queues, ports and a data directory of its own. */
 export async function testConfig(settings: Record<string, string> = {}): Promise<ResolvedConfig> {
   const config = readConfig({
@@ -46,6 +50,7 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
     ACK_TIMEOUT_MS: '3000',
     DATABASE_POOL_SIZE: '4',
     UPLOAD_BATCH_MS: '2',
+    ...(inRoles ? { LOG_LEVEL: 'error', ...roleSettings(settings['DATABASE_URL'] ?? inject('databaseUrl')) } : {}),
     ...settings,
   });
   return resolveConfig(config, {

@@ -37,7 +37,7 @@ export async function prepareEngines(config: Config, logger: Logger, stops: Stop
     databaseUrl: await databaseUrl(config, logger, stops),
     redisUrl: await redisUrl(config, logger, stops),
   };
-  const applied = await migrate(engines.databaseUrl);
+  const applied = await migrate(config.MIGRATION_DATABASE_URL ?? engines.databaseUrl);
   if (applied.length > 0) logger.info({ applied }, 'migrated');
   return resolveConfig(config, engines);
 }

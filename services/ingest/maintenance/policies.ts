@@ -16,16 +16,16 @@ async function chunksOlderThan(db: Database, days: number): Promise<string[]> {
 export async function compressReadings(db: Database, afterDays: number): Promise<number> {
   const chunks = await chunksOlderThan(db, afterDays);
   for (const chunk of chunks) {
-    await sql`select compress_chunk(${chunk}::regclass, if_not_compressed => true)`.execute(db);
+    await sql`select compress_reading_chunk(${chunk}::regclass)`.execute(db);
   }
   return chunks.length;
 }
 
 /** Drops the chunks of readings that are older than so many days. @returns how many there were */
 export async function dropOldReadings(db: Database, retentionDays: number): Promise<number> {
-  const { rows } =
-    await sql`select drop_chunks('reading', older_than => make_interval(days => ${retentionDays}))`.execute(db);
-  return rows.length;
+  const { rows } = await sql<{ count: number }>`
+    select drop_readings_older_than(make_interval(days => ${retentionDays})) as count`.execute(db);
+  return rows[0]?.count ?? 0;
 }
 
 /** Days for which the feed of changes can be followed. */

@@ -1,0 +1,17 @@
+-- Lets the roles of the services log in. For psql, with the passwords in its environment.
+\set ON_ERROR_STOP on
+\getenv broker BROKER_DATABASE_PASSWORD
+\getenv ingest INGEST_DATABASE_PASSWORD
+\getenv query QUERY_DATABASE_PASSWORD
+\getenv fleet FLEET_DATABASE_PASSWORD
+\getenv command COMMAND_DATABASE_PASSWORD
+\getenv console CONSOLE_DATABASE_PASSWORD
+-- The statements hold the passwords, so the server must not log them.
+set log_statement = 'none';
+set log_min_error_statement = 'panic';
+alter role odograph_broker login password :'broker' connection limit 200;
+alter role odograph_ingest login password :'ingest' connection limit 200;
+alter role odograph_query login password :'query' connection limit 200;
+alter role odograph_fleet login password :'fleet' connection limit 200;
+alter role odograph_command login password :'command' connection limit 200;
+alter role odograph_console login password :'console' connection limit 200;

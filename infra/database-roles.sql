@@ -1,0 +1,108 @@
+-- What each service may do in the database, and nothing else. Run it as the owner of the tables after every migration;
+-- running it again changes nothing. The roles cannot log in by themselves: infra/database-logins.sql gives them passwords.
+--
+-- A table that is not named here belongs to nobody but its owner, so what comes later fails closed.
+
+begin;
+-- One at a time in a database; the roles themselves belong to the whole server.
+select pg_advisory_xact_lock(7305114904);
+
+do $$
+declare
+  service text;
+begin
+  foreach service in array array['broker', 'ingest', 'query', 'fleet', 'command', 'console'] loop
+    begin
+      execute format('create role %I nologin', 'odograph_' || service);
+    exception when duplicate_object or unique_violation then null;
+    end;
+    execute format('revoke all on all tables in schema public from %I', 'odograph_' || service);
+    execute format('revoke all on all sequences in schema public from %I', 'odograph_' || service);
+    execute format('grant usage on schema public to %I', 'odograph_' || service);
+    -- each process checks that the database is at its version
+    execute format('grant select on migration to %I', 'odograph_' || service);
+  end loop;
+end $$;
+revoke create on schema public from public;
+
+-- Rows of the audit are added by this function alone; nobody can change one, and only its readers see any.
+do $$
+declare
+  signature regprocedure;
+begin
+  for signature in
+    select oid from pg_proc where pronamespace = 'public'::regnamespace
+      and proname in ('append_audit', 'end_tokens_with_link', 'end_tokens_with_vehicle')
+  loop
+    execute format('alter function %s security definer set search_path = public, pg_temp', signature);
+    execute format('revoke all on function %s from public', signature);
+  end loop;
+  for signature in select oid from pg_proc where pronamespace = 'public'::regnamespace and proname = 'append_audit' loop
+    execute format('grant execute on function %s to odograph_ingest, odograph_fleet, odograph_command, odograph_console',
+      signature);
+  end loop;
+end $$;
+
+-- Reading a table without the columns that let somebody in.
+create or replace procedure pg_temp.show(tables text[], roles text, secrets text[]) language plpgsql as $$
+declare
+  one text;
+  shown text;
+begin
+  foreach one in array tables loop
+    select string_agg(format('%I', attname), ', ') into shown from pg_attribute
+      where attrelid = one::regclass and attnum > 0 and not attisdropped and attname <> all (secrets);
+    execute format('grant select (%s) on %I to %s', shown, one, roles);
+  end loop;
+end $$;
+call pg_temp.show('{application,user_account,device}', 'odograph_query, odograph_command, odograph_ingest, odograph_console',
+  '{app_key_sha256,password_hash,secret_sha256,previous_secret_sha256,bluetooth_pin}');
+
+-- broker: is this the device that it says it is?
+grant select (id, secret_sha256, previous_secret_sha256, previous_secret_until, certificates_issued_from) on device
+  to odograph_broker;
+grant execute on function confirm_device_secret(text, bytea) to odograph_broker;
+
+-- Who asks, and which vehicles may they see? For every service with an interface for users.
+grant select on session, access_token, vehicle_grant to odograph_query, odograph_command;
+
+-- query: reads, and writes nothing at all
+grant select on vehicle, device_model, device_link, privacy_period, reading, vehicle_latest, reading_change, trip,
+  trip_checkpoint, trip_touched, trip_work, trip_turn, device_sequence, closed_gap, booking, parking, vehicle_parking,
+  command, vehicle_purge, bluetooth_authorization to odograph_query;
+
+-- ingest: what devices report, and what becomes of old data
+grant select, insert, update, delete on reading, vehicle_latest, quarantine, reading_change, trip, trip_checkpoint,
+  trip_touched, trip_work, trip_turn, device_sequence, closed_gap to odograph_ingest;
+grant select on device_model, vehicle_grant, vehicle_purge to odograph_ingest;
+grant update on vehicle_purge to odograph_ingest;
+grant select, update, delete on vehicle to odograph_ingest;
+grant update (left_deleted_vehicle_at) on device to odograph_ingest;
+grant update (changes_forgotten_until) on application to odograph_ingest;
+grant select, delete on device_link, privacy_period, command, booking, vehicle_parking, vehicle_grant, vehicle_request,
+  bluetooth_authorization, session to odograph_ingest;
+grant select (expires_at, session_id), delete on access_token, refresh_token to odograph_ingest;
+grant execute on function compress_reading_chunk(regclass), drop_readings_older_than(interval) to odograph_ingest;
+
+-- command: the state machine of the commands, and the lists of keys that boxes get
+grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, bluetooth_authorization, booking
+  to odograph_command;
+grant select, insert, update on command to odograph_command;
+grant select, update on device_key to odograph_command;
+
+-- fleet: accounts, vehicles, devices and what belongs to them; the only service that sees secrets' hashes
+grant select, insert, update, delete on application, user_account, session, access_token, refresh_token, vehicle,
+  vehicle_grant, device, device_link, device_model, device_key, privacy_period, vehicle_request, vehicle_purge,
+  bluetooth_authorization, booking, parking, vehicle_parking, registration_record, registration_import,
+  registration_import_fault, registration_provider_answer to odograph_fleet;
+grant select, update on reading, vehicle_latest, trip to odograph_fleet;
+grant select, insert, update, delete on reading_change, trip_touched, trip_checkpoint, trip_work to odograph_fleet;
+grant select on audit, audit_chain, command, trip_turn, device_sequence, closed_gap to odograph_fleet;
+
+-- console: what operators look at, and quarantined uploads
+grant select, update on quarantine to odograph_console;
+grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, audit, audit_chain, vehicle_purge,
+  device_sequence, closed_gap, command to odograph_console;
+
+drop procedure pg_temp.show(text[], text, text[]);
+commit;

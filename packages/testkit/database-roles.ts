@@ -1,0 +1,32 @@
+import { readFile } from 'node:fs/promises';
+import { serviceDatabaseNames } from '@odograph/runtime/config';
+import { Client } from 'pg';
+
+const rolesFile = new URL('../../infra/database-roles.sql', import.meta.url);
+
+/** Makes the roles of the services in a database, as an installation does after every migration. */
+export async function applyDatabaseRoles(databaseUrl: string): Promise<void> {
+  const client = new Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query(await readFile(rolesFile, 'utf8'));
+  } finally {
+    await client.end();
+  }
+}
+
+/** The address of a database, as somebody in a role. */
+export function urlInRole(databaseUrl: string, role: string): string {
+  const url = new URL(databaseUrl);
+  url.searchParams.set('options', `-c role=${role}`);
+  return url.href;
+}
+
+/** Settings with which every service has its own role, and nobody the owner's. */
+export function roleSettings(databaseUrl: string): Record<string, string> {
+  const settings: Record<string, string> = {};
+  for (const [service, name] of Object.entries(serviceDatabaseNames)) {
+    settings[name] = urlInRole(databaseUrl, `odograph_${service}`);
+  }
+  return settings;
+}
