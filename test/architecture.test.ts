@@ -111,7 +111,7 @@ describe('the walls of the house', () => {
     const wrong = files.flatMap(({ path, workspace, imports }) =>
       imports
         .filter((one) => one.startsWith('.') && workspace !== '')
-        .filter((one) => !resolve(root, dirname(path), one).startsWith(join(root, workspace) + '/'))
+        .filter((one) => !resolve(root, dirname(path), one).startsWith(`${join(root, workspace)}/`))
         .map((one) => `${path} imports ${one}`),
     );
     expect(wrong).toEqual([]);

@@ -35,4 +35,9 @@ export interface QueueJobs {
   trips: Record<string, never>;
 }
 export type QueueName = keyof QueueJobs;
-export const queueNames = ['uploads', 'acknowledgements', 'maintenance', 'trips'] as const satisfies readonly QueueName[];
+export const queueNames = [
+  'uploads',
+  'acknowledgements',
+  'maintenance',
+  'trips',
+] as const satisfies readonly QueueName[];
