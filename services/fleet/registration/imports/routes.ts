@@ -78,6 +78,14 @@ export function addImportRoutes(http: Http, db: Kysely<Tables>): void {
     },
   );
 
+  addProgressRoutes(http, db, identify);
+}
+
+function addProgressRoutes(
+  http: Http,
+  db: Kysely<Tables>,
+  identify: (fileSha256: string, appId: string | undefined) => Promise<ImportIdentity>,
+): void {
   http.get(
     '/v1/x/admin/registration-imports/:file_sha256',
     {
