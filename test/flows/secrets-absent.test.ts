@@ -1,0 +1,236 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { childEnvironment } from '@odograph/runtime/config';
+import { connectDevice } from '@odograph/simulator/device-connection';
+import { type ApiAnswer, type ApiClient, createApiClient } from '@odograph/testkit/api-client';
+import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
+import { eventually } from '@odograph/testkit/eventually';
+import { freePort } from '@odograph/testkit/free-port';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+
+/** What must be seen nowhere, by what it is. */
+const planted: Record<string, string> = {
+  'admin token': 'planted-admin-token-0123456789',
+  'encryption key': 'planted-encryption-key-0123456789abcdef',
+  'database password': 'planted-database-password',
+  'Redis password': 'planted-redis-password',
+  'key of the registration provider': 'planted-provider-key',
+  'password of a user': 'planted user password',
+  'wrong password': 'planted wrong password',
+  'wrong token': 'planted-wrong-token',
+};
+/** Everything that anybody was answered, but for the answers that hand out a secret. */
+const answers: string[] = [];
+
+let directory: string;
+let line: Awaited<ReturnType<typeof startLine>>;
+let platform: ChildPlatform;
+let mqttUrl: string;
+
+/** A way to the database that can be cut. */
+async function startLine(target: URL) {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    const beyond = connect(Number(target.port || 5432), target.hostname);
+    for (const end of [socket, beyond]) {
+      open.add(end);
+      end.on('error', () => undefined);
+      end.on('close', () => {
+        socket.destroy();
+        beyond.destroy();
+      });
+    }
+    socket.pipe(beyond).pipe(socket);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    cut(): void {
+      server.close();
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+function withPassword(url: string, password: string, port?: number): string {
+  const changed = new URL(url);
+  changed.password = password;
+  if (port !== undefined) changed.port = String(port);
+  return changed.href;
+}
+
+beforeAll(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'odograph-secrets-'));
+  line = await startLine(new URL(inject('databaseUrl')));
+  const mapping = join(directory, 'mapping.json');
+  await writeFile(mapping, JSON.stringify({ brand: 'make' }));
+  const [httpPort, mqttPort] = [String(await freePort()), String(await freePort())];
+  mqttUrl = `mqtt://127.0.0.1:${mqttPort}`;
+  platform = await spawnPlatform([], {
+    DATABASE_URL: withPassword(inject('databaseUrl'), planted['database password'] ?? '', line.port),
+    REDIS_URL: withPassword(inject('redisUrl'), planted['Redis password'] ?? ''),
+    ADMIN_TOKEN: planted['admin token'] ?? '',
+    ENCRYPTION_KEYS: planted['encryption key'] ?? '',
+    REGISTRATION_PROVIDER_URL: `http://127.0.0.1:${await freePort()}/{plate}`,
+    REGISTRATION_PROVIDER_KEY: planted['key of the registration provider'] ?? '',
+    REGISTRATION_PROVIDER_MAPPING: mapping,
+    QUEUE_PREFIX: `test-secrets-${process.pid}`,
+    DATA_DIR: directory,
+    HTTP_PORT: httpPort,
+    MQTT_PORT: mqttPort,
+    LOG_LEVEL: 'trace',
+  });
+}, 90_000);
+afterAll(async () => {
+  await platform?.end('SIGKILL');
+  line?.cut();
+  await rm(directory, { recursive: true, force: true });
+});
+
+/** A client whose answers are searched. */
+function watched(headers: Record<string, string>): ApiClient {
+  const api = createApiClient(platform.httpUrl, headers);
+  const watch = async (answer: Promise<ApiAnswer>): Promise<ApiAnswer> => {
+    const { headers: received, body } = await answer;
+    answers.push(JSON.stringify([...received]), typeof body === 'string' ? body : JSON.stringify(body));
+    return answer;
+  };
+  return {
+    get: (path) => watch(api.get(path)),
+    post: (path, body, more) => watch(api.post(path, body, more)),
+    put: (path, body) => watch(api.put(path, body)),
+    delete: (path, body) => watch(api.delete(path, body)),
+  };
+}
+
+interface Actors {
+  admin: ApiClient;
+  user: ApiClient;
+  application: { appId: string; appKey: string };
+  device: { deviceId: string; secret: string };
+  tokens: { token: string; refresh_token: string };
+}
+
+async function enterActors(): Promise<Actors> {
+  const authorization = `Bearer ${planted['admin token']}`;
+  const silent = createApiClient(platform.httpUrl, { authorization });
+  const enter = async (path: string, body: object) => (await silent.post(`/v1/x/admin/${path}`, body)).body;
+  const application = await enter('applications', { name: 'planted' });
+  const password = planted['password of a user'];
+  const { userId } = await enter('users', { appId: application.appId, username: 'driver', password });
+  const vehicle = await enter('vehicles', { appId: application.appId, plate: `S-${Date.now()}` });
+  await silent.put(`/v1/x/admin/users/${userId}/vehicles/${vehicle.id}`);
+  const id = `secrets-${Date.now()}`;
+  const device = await enter('devices', { id, model: 'generic', vehicleId: vehicle.id, bluetoothPin: 'planted-pin' });
+  const login = { ...application, username: 'driver', password };
+  const tokens = (await createApiClient(platform.httpUrl).post('/v1/login', login)).body;
+  Object.assign(planted, {
+    'key of an application': application.appKey,
+    'secret of a device': device.secret,
+    'access token': tokens.token,
+    'refresh token': tokens.refresh_token,
+    'Bluetooth pin': 'planted-pin',
+  });
+  return {
+    admin: watched({ authorization }),
+    user: watched({ 'x-service-token': tokens.token }),
+    application,
+    device,
+    tokens,
+  };
+}
+
+/** Says every secret in every place where it may be said, and in some where it may not. */
+async function callEverything({ admin, user, application, device, tokens }: Actors): Promise<void> {
+  const nobody = watched({ 'x-service-token': planted['wrong token'] ?? '', cookie: `session=${tokens.token}` });
+  const wrong = { ...application, username: 'driver', password: planted['wrong password'] };
+  await nobody.post('/v1/login', wrong);
+  await nobody.post('/v1/login', `{"appKey":"${application.appKey}","password":"${planted['password of a user']}"`);
+  await nobody.post('/v1/login', { ...wrong, appKey: [application.appKey] });
+  await nobody.post(`/v1/login?appKey=${application.appKey}&password=${encodeURIComponent(wrong.password ?? '')}`);
+  await nobody.post('/v1/refreshToken', { ...application, refresh_token: planted['wrong token'] });
+  await nobody.get('/v1/vehicles/status');
+  await nobody.get(`/v1/vehicles/status?token=${tokens.token}`);
+  await nobody.get('/v1/x/admin/devices');
+  await watched({ authorization: `Basic ${btoa(`admin:${planted['wrong password']}`)}` }).get('/queues');
+  const passwords = { oldPassword: planted['wrong password'], newPassword: planted['password of a user'] };
+  await user.post('/v1/user/updatePassword', passwords);
+  await user.get('/v1/vehicles/status');
+  for (const path of ['devices', `devices?appId=${application.appId}`, 'applications', 'quarantine', 'audit']) {
+    await admin.get(`/v1/x/admin/${path}`);
+  }
+  await admin.post('/v1/x/admin/devices', { id: device.deviceId, model: 'generic', secret: device.secret });
+  await admin.get('/v1/x/admin/registrations/AB123CD');
+  await user.get('/v1/siv/fr/AB123CD');
+  for (const path of ['/', '/queues', '/queues/api/queues?activeQueue=uploads&status=latest', '/metrics', '/health']) {
+    await admin.get(path);
+  }
+  await connectDevice(mqttUrl, { ...device, secret: planted['wrong password'] ?? '' }).catch(() => undefined);
+  await connectDevice(mqttUrl, device)
+    .then(async (box) => {
+      await box.upload({ timestamp: 1, secret: device.secret });
+      await box.upload(`not JSON ${device.secret}`);
+      await box.close();
+    })
+    .catch(() => undefined);
+}
+
+function expectNowhere(text: string): void {
+  const forms = (secret: string) => [
+    secret,
+    encodeURIComponent(secret),
+    JSON.stringify(secret).slice(1, -1),
+    btoa(secret),
+  ];
+  const found = Object.entries(planted).filter(([, secret]) => forms(secret).some((form) => text.includes(form)));
+  expect(found.map(([name]) => name)).toEqual([]);
+}
+
+it('tells no secret in any answer, page, metric or line of its log, with the database there and away', async () => {
+  const actors = await enterActors();
+  await callEverything(actors);
+  await eventually(async () => {
+    const { body } = await actors.admin.get('/v1/x/admin/quarantine');
+    expect(JSON.stringify(body)).toContain(actors.device.deviceId);
+  });
+  line.cut();
+  await callEverything(actors);
+  const health = await actors.admin.get('/health');
+  expect(health.status).toBe(503);
+  expect(answers.length).toBeGreaterThan(80);
+  expect(answers.join('\n')).toContain('INTERNAL_ERROR');
+  expectNowhere(answers.join('\n'));
+  expect(platform.output().length).toBeGreaterThan(10_000);
+  expectNowhere(platform.output());
+}, 120_000);
+
+/** What the platform writes when its start fails. */
+async function failedStart(settings: Record<string, string>): Promise<string> {
+  const root = fileURLToPath(new URL('../../', import.meta.url));
+  const child = spawn(process.execPath, ['scripts/run.mjs', 'services/platform/main.ts'], {
+    cwd: root,
+    env: childEnvironment({ HTTP_PORT: '0', MQTT_PORT: '0', LOG_LEVEL: 'trace', DATA_DIR: directory, ...settings }),
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => {
+      text += chunk.toString();
+    });
+  }
+  const [code] = await once(child, 'close');
+  expect([code, text === '']).toEqual([1, false]);
+  return text;
+}
+
+it.each([
+  ['settings that cannot be used', { ADMIN_TOKEN: 'planted', DATABASE_URL: 'mysql://u:planted@x/y' }],
+  ['a database that is not there', { DATABASE_URL: 'postgres://u:planted@127.0.0.1:1/x' }],
+  ['a Redis address of another kind', { REDIS_URL: 'http://u:planted@127.0.0.1:1', ENCRYPTION_KEYS: 'planted' }],
+])('tells no secret when it cannot start: %s', async (_what, settings) => {
+  expect(await failedStart(settings)).not.toContain('planted');
+});
