@@ -1,3 +1,4 @@
+import { segment } from './admin-api.ts';
 import type { Command } from './command.ts';
 
 export const vehicleCommands: readonly Command[] = [
@@ -16,5 +17,11 @@ export const vehicleCommands: readonly Command[] = [
     required: ['app'],
     optional: ['limit', 'after'],
     run: (api, { text: { app, limit, after } }) => api.get('vehicles', { appId: app, limit, after }),
+  },
+  {
+    name: 'vehicle set',
+    summary: 'set the size of the fuel tank in litres, which turns percentages into consumption',
+    required: ['id', 'tank-litres'],
+    run: (api, { text }) => api.put(`vehicles/${segment(text.id)}`, { tankLitres: text['tank-litres'] }),
   },
 ];

@@ -8,13 +8,14 @@ import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { addApplicationRoutes } from './admin/applications/routes.ts';
+import { addApplicationSettingsRoutes } from './admin/applications/settings-routes.ts';
 import { addAuditRoutes } from './admin/audit/routes.ts';
 import { addCredentialRoutes } from './admin/devices/credential-routes.ts';
 import { addLinkRoutes } from './admin/devices/link-routes.ts';
 import { addDeviceCreation, addDeviceList } from './admin/devices/routes.ts';
 import { addVehicleRequestRoutes } from './admin/requests/routes.ts';
 import { addGrantRoutes, addUserRoutes } from './admin/users/routes.ts';
-import { addVehicleRoutes } from './admin/vehicles/routes.ts';
+import { addVehicleRoutes, addVehicleSettingsRoutes } from './admin/vehicles/routes.ts';
 import { limitAttempts } from './attempts.ts';
 import { addLoginRoute, addRefreshRoute } from './auth/routes.ts';
 import { addDeviceRoutes } from './devices/routes.ts';
@@ -74,9 +75,11 @@ export const fleetService: Service<Http> = {
     await http.register(async (forOperators) => {
       forOperators.addHook('onRequest', requireAdmin(adminToken));
       addApplicationRoutes(forOperators, db);
+      addApplicationSettingsRoutes(forOperators, db);
       addUserRoutes(forOperators, db);
       addGrantRoutes(forOperators, db);
       addVehicleRoutes(forOperators, db);
+      addVehicleSettingsRoutes(forOperators, db);
       addDeviceCreation(forOperators, db);
       addDeviceList(forOperators, db);
       addCredentialRoutes(forOperators, db, recheckSession);

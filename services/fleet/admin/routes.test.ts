@@ -53,6 +53,25 @@ describe('/v1/x/admin', () => {
     expect(JSON.stringify(body)).not.toContain('intruder');
   });
 
+  it('keeps what is set for an application and a vehicle, and names what is malformed', async () => {
+    const own = await createApplication(platform.db);
+    const path = `/v1/x/admin/applications/${own.appId}`;
+    expect((await admin.put(path, { timeZone: 'Europe/Paris', tariffPerKm: 0.35 })).body).toEqual({
+      view: 'combined',
+      timeZone: 'Europe/Paris',
+      tariffPerKm: 0.35,
+      tariffPerMinute: 0,
+    });
+    expect((await admin.put(path, { view: 'fleet' })).body).toMatchObject({ view: 'fleet', tariffPerKm: 0.35 });
+    expect((await admin.put(path, { view: 'combined' })).body.view).toBe('combined');
+    expect((await admin.put(path, { timeZone: 'Mars/Olympus' })).body).toMatchObject({ field: 'timeZone' });
+    expect((await admin.put(path, { tariffPerKm: -1 })).body).toMatchObject({ field: 'tariffPerKm' });
+    expect((await admin.put('/v1/x/admin/applications/none', {})).body.error).toBe('UNKNOWN_APPLICATION');
+    const id = await enterVehicle(own.appId);
+    expect((await admin.put(`/v1/x/admin/vehicles/${id}`, { tankLitres: 45 })).body).toEqual({ id, tankLitres: 45 });
+    expect((await admin.put('/v1/x/admin/vehicles/1999999999', { tankLitres: 45 })).body.error).toBe('UNKNOWN_VEHICLE');
+  });
+
   it('does not let the page of another site use the password a browser remembers', async () => {
     const authorization = `Basic ${Buffer.from(`admin:${testAdminToken}`).toString('base64')}`;
     const create = (origin: string) =>

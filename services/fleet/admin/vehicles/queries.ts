@@ -1,5 +1,7 @@
+import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
+import { parseVehicleId } from '@odograph/database/vehicle-access';
 import { sql } from 'kysely';
 
 /** A vehicle as the operator enters it. */
@@ -38,6 +40,17 @@ export async function createVehicle(
       .executeTakeFirstOrThrow(),
   );
   return String(id);
+}
+
+/**
+ * Sets the size of a vehicle's fuel tank. @returns the application it belongs to
+ * @throws Failure UNKNOWN_VEHICLE
+ */
+export async function setTankLitres(db: Database, id: string, tankLitres: number): Promise<number> {
+  const { rows } = await sql<{ application_id: number }>`update vehicle set tank_litres = ${tankLitres}
+    where id = ${parseVehicleId(id) ?? 0} and deleted_at is null returning application_id`.execute(db);
+  if (!rows[0]) throw new Failure('UNKNOWN_VEHICLE');
+  return rows[0].application_id;
 }
 
 /** The vehicles of an application by id, at most `limit` of them after the id `after`. */

@@ -7,7 +7,7 @@ import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { findApplicationId } from '../applications/queries.ts';
 import { AppId, adminRoute, pageLimit } from '../schemas.ts';
-import { createVehicle, listVehicles } from './queries.ts';
+import { createVehicle, listVehicles, setTankLitres } from './queries.ts';
 import { DescriptionFields, Plate } from './schemas.ts';
 
 const largestId = 2_147_483_647;
@@ -68,5 +68,35 @@ export function addVehicleRoutes(http: Http, db: Kysely<Tables>): void {
       const applicationId = await findApplicationId(db, query.appId);
       return { vehicles: await listVehicles(db, applicationId, query) };
     },
+  );
+}
+
+/** The operator's route for what trips need to know of a vehicle. */
+export function addVehicleSettingsRoutes(http: Http, db: Kysely<Tables>): void {
+  const TankLitres = Type.Number({ minimum: 0, maximum: 1_000_000, description: '0 is unknown' });
+  http.put(
+    '/v1/x/admin/vehicles/:id',
+    {
+      schema: {
+        ...adminRoute,
+        summary: 'Set the size of the fuel tank of a vehicle in litres',
+        params: Type.Object({ id: Type.String() }),
+        body: Type.Object({ tankLitres: TankLitres }),
+        response: answers(Type.Object({ id: Type.String(), tankLitres: TankLitres }), 'UNKNOWN_VEHICLE'),
+      },
+    },
+    async ({ params: { id }, body: { tankLitres }, ip }) =>
+      db.transaction().execute(async (trx) => {
+        const origin = operatorOrigin({ ip }, await setTankLitres(trx, id, tankLitres));
+        const details = { tankLitres };
+        await appendAudit(trx, {
+          ...origin,
+          action: 'vehicle.tank',
+          subject: `vehicle:${id}`,
+          details,
+          outcome: 'done',
+        });
+        return { id, tankLitres };
+      }),
   );
 }
