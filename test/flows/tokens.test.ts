@@ -1,0 +1,99 @@
+import { commandService } from '@odograph/command/service';
+import { hashPassword } from '@odograph/fleet/passwords';
+import { fleetService } from '@odograph/fleet/service';
+import { queryService } from '@odograph/query/service';
+import { hashSecret } from '@odograph/runtime/secrets';
+import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { createApplication, type TestApplication } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const password = 'correct horse battery';
+let platform: TestPlatform;
+let application: TestApplication;
+beforeAll(async () => {
+  platform = await startTestPlatform([fleetService, queryService, commandService]);
+  application = await createApplication(platform.db);
+});
+afterAll(() => platform?.stop());
+
+/** A user who is logged in. */
+async function logIn() {
+  const { appId, appKey, id: applicationId } = application;
+  const username = `user-${Math.random()}`;
+  const { id } = await platform.db
+    .insertInto('user_account')
+    .values({ application_id: applicationId, username, password_hash: await hashPassword(password) })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const login = () => createApiClient(platform.httpUrl).post('/v1/login', { appId, appKey, username, password });
+  const { body } = await login();
+  return { id, login, token: body.token as string, refreshToken: body.refresh_token as string };
+}
+
+/** What a token is answered by each service that takes tokens; undefined is no failure of the token. */
+async function verdictsOf(token: string): Promise<(string | undefined)[]> {
+  const api = clientWithToken(platform.httpUrl, token);
+  const answers = await Promise.all([
+    api.get('/v1/vehicles/status?view=fleet'),
+    api.delete('/v1/device', { deviceId: 'none' }),
+    api.get('/v1/vehicle/actions?vehicleId=1000000001'),
+  ]);
+  return answers.map(({ status, body }) => (status === 401 ? body.error : undefined));
+}
+const everywhere = (code: string | undefined) => [code, code, code];
+
+describe('a token', () => {
+  it('of a user who was deleted opens nothing any more, and cannot be refreshed or made anew', async () => {
+    const user = await logIn();
+    expect(await verdictsOf(user.token)).toEqual(everywhere(undefined));
+    await platform.db.updateTable('user_account').set({ deleted_at: new Date() }).where('id', '=', user.id).execute();
+    expect(await verdictsOf(user.token)).toEqual(everywhere('INVALID_TOKEN'));
+    const { appId, appKey } = application;
+    const refresh = { appId, appKey, refresh_token: user.refreshToken };
+    const refreshed = await createApiClient(platform.httpUrl).post('/v1/refreshToken', refresh);
+    expect([refreshed.status, refreshed.body.error]).toEqual([401, 'INVALID_TOKEN']);
+    const again = await user.login();
+    expect([again.status, again.body.error]).toEqual([401, 'INVALID_CREDENTIALS']);
+  });
+
+  it('that nobody issued is none: changed in one character, its own hash, a refresh token, the admin token', async () => {
+    const { token, refreshToken } = await logIn();
+    const last = token.at(-1) === 'A' ? 'B' : 'A';
+    const forged = [
+      token.slice(0, -1),
+      `${token.slice(0, -4)}${last.repeat(4)}`,
+      `${token}=`,
+      token.toUpperCase(),
+      hashSecret(token).toString('hex'),
+      hashSecret(token).toString('base64url'),
+      refreshToken,
+      testAdminToken,
+      `${token}, ${token}`,
+      'null',
+      "' or ''='",
+      `eyJhbGciOiJub25lIn0.${btoa('{"sub":"1"}')}.`,
+    ];
+    for (const one of forged) expect([one, await verdictsOf(one)]).toEqual([one, everywhere('INVALID_TOKEN')]);
+    expect(await verdictsOf(token)).toEqual(everywhere(undefined));
+  });
+
+  it('counts only in its header: not in the query, a cookie, the body or as a bearer', async () => {
+    const { token } = await logIn();
+    const path = `/v1/vehicles/status?view=fleet&x-service-token=${token}&token=${token}`;
+    for (const headers of [{ cookie: `x-service-token=${token}` }, { authorization: `Bearer ${token}` }]) {
+      const { status, body } = await createApiClient(platform.httpUrl, headers).get(path);
+      expect([status, body.error]).toEqual([401, 'MISSING_TOKEN']);
+    }
+  });
+
+  it('ends with its time, in every service at the same moment', async () => {
+    const { token } = await logIn();
+    await platform.db
+      .updateTable('access_token')
+      .set({ expires_at: new Date(Date.now() - 1) })
+      .where('token_sha256', '=', hashSecret(token))
+      .execute();
+    expect(await verdictsOf(token)).toEqual(everywhere('TOKEN_EXPIRED'));
+  });
+});
