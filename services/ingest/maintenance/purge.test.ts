@@ -170,11 +170,12 @@ describe('the purge of a deleted vehicle', { timeout: 120_000 }, () => {
     expect(rows).toEqual([{ vehicle_ids: [1, null], kept: true, gone: null }]);
   });
 
-  it('can be broken off after every step, and ends all the same', async () => {
+  it('can be broken off after however many steps, and ends all the same', async () => {
     const vehicle = await createEverywhere();
     await markDeleted(vehicle);
     let steps = 0;
-    for (let ended = false; !ended; steps += 1) {
+    // Every chunk is a step, and other tests make many.
+    for (let ended = false; !ended; steps = steps < 12 ? steps + 1 : Math.ceil(steps * 1.5)) {
       let done = 0;
       ended = true;
       for await (const _step of purgeSteps(db, Number(vehicle.id))) {
