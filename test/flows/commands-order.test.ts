@@ -115,14 +115,14 @@ it('does not immobilize a vehicle that drove off while the command waited', asyn
 });
 
 it('ends the commands that a crash left over as expired and unknown, without sending them', async () => {
-  const vehicle = await house.createVehicle();
-  const device = await house.connected(vehicle);
+  const vehicle = await patientHouse.createVehicle();
+  const device = await patientHouse.connected(vehicle);
   await sql`insert into command (application_id, vehicle_id, device_id, action, state, sent_at, expires_at)
-    select ${house.application.id}, ${Number(vehicle.id)}, ${vehicle.deviceId}, 'UNLOCK', state, now(), now() + interval '0.3 s'
-    from unnest(array['sent', 'pending']) state`.execute(house.platform.db);
+    select ${patientHouse.application.id}, ${Number(vehicle.id)}, ${vehicle.deviceId}, 'UNLOCK', state, now(), now() + interval '0.3 s'
+    from unnest(array['sent', 'pending']) state`.execute(patientHouse.platform.db);
   // It waits behind them, and goes out when their time is over.
-  expect((await house.act('lock', vehicle)).body).toEqual({ Status: 'CLOSED' });
-  expect(await house.statesOf(vehicle)).toEqual(['unknown', 'expired', 'acknowledged']);
+  expect((await patientHouse.act('lock', vehicle)).body).toEqual({ Status: 'CLOSED' });
+  expect(await patientHouse.statesOf(vehicle)).toEqual(['unknown', 'expired', 'acknowledged']);
   expect(device.heard.map(({ action }) => action)).toEqual(['LOCK']);
 });
 
