@@ -7,7 +7,9 @@ const statusOf: Readonly<Record<string, string>> = {
 
 /** Answers bytes that are no HTTP request, or that come too slowly or with too many headers, and closes the connection. */
 export function answerUnreadable(error: Error & { code?: string }, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable || socket.bytesWritten > 0) {
+  const { _httpMessage: underWay } = socket as Socket & { _httpMessage?: { headersSent: boolean } | null };
+  // An answer that has begun cannot become another one.
+  if (error.code === 'ECONNRESET' || !socket.writable || underWay?.headersSent) {
     socket.destroy();
     return;
   }

@@ -33,6 +33,11 @@ async function answerTo(bytes: string): Promise<string> {
   return text;
 }
 
+/** The last of the answers on one connection. */
+function lastOf(text: string): string {
+  return text.slice(Math.max(0, text.lastIndexOf('HTTP/1.1 ')));
+}
+
 describe('the headers of an answer', () => {
   it('let a browser load nothing, guess no type and show no frame', async () => {
     const headers = await headersOf('/v1/vehicles');
@@ -73,18 +78,24 @@ describe('the headers of an answer', () => {
   });
 });
 
+const answered = 'HEAD /metrics HTTP/1.1\r\nhost: x\r\n\r\n';
 const jsonStart = 'POST /v1/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{';
 
 describe('a request that cannot be read is answered as a failure of the interface', () => {
   it.each([
     ['no HTTP', 'what is this?\r\n\r\n', 400],
     ['headers of 20 kB', `GET /health HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
+    [
+      'headers of 20 kB behind a request that was answered',
+      `${answered}GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`,
+      431,
+    ],
     ['two lengths', 'POST /v1/login HTTP/1.1\r\nhost: x\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\n{}', 400],
     ['a path that does not decode', 'GET /v1/vehicle/%zz/status HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n', 400],
     ['a body that never comes', jsonStart, 408],
     ['headers that never end', 'GET /health HTTP/1.1\r\nhost: x\r\n', 408],
   ])('%s', async (_what, bytes, status) => {
-    const answer = await answerTo(bytes);
+    const answer = lastOf(await answerTo(bytes));
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     const [, body = ''] = answer.split('\r\n\r\n');
     expect(JSON.parse(body)).toMatchObject({ error: 'INVALID_PARAMETER' });
