@@ -44,20 +44,38 @@ function beside(comparison: '>' | '>=' | '<=', key: ReadingKey): RawBuilder<bool
   return sql<boolean>`reading.time ${coarse} ${time} and (reading.time, reading.vehicle_id) ${pair} (${time}, ${key.vehicleId})`;
 }
 
-function stretch(scope: VehicleScope, { from, until, after }: PageRequest): RawBuilder<boolean> {
-  const parts = [scope.condition, sql<boolean>`reading.time >= ${moment(from)}`];
+function stretch({ from, until, after }: PageRequest): RawBuilder<boolean> {
+  const parts = [sql<boolean>`reading.time >= ${moment(from)}`];
   if (until !== undefined) parts.push(sql<boolean>`reading.time <= ${moment(until)}`);
   if (after) parts.push(beside('>', after));
   return sql<boolean>`${sql.join(parts, sql` and `)}`;
 }
 
+interface Stride {
+  readonly offset: number;
+  readonly count: number;
+}
+
 /** Keys from the index alone, so that skipping a reading costs little. */
-async function keysAt(db: Database, rows: RawBuilder<boolean>, offset: number, count: number): Promise<ReadingKey[]> {
+function keysOf({ condition, few }: VehicleScope, range: RawBuilder<boolean>, { offset, count }: Stride) {
+  const keys = (vehicles: RawBuilder<boolean>, skipped: number, taken: number) => sql`
+    select reading.time, reading.vehicle_id from reading where ${vehicles} and ${range}
+    order by reading.time, reading.vehicle_id offset ${skipped} limit ${taken}`;
+  if (!few) return keys(condition, offset, count);
+  return sql`select own.time, own.vehicle_id from unnest(${few}::integer[]) as one (id)
+    cross join lateral (${keys(sql<boolean>`reading.vehicle_id = one.id`, 0, offset + count)}) as own
+    order by own.time, own.vehicle_id offset ${offset} limit ${count}`;
+}
+
+async function keysAt(
+  db: Database,
+  scope: VehicleScope,
+  range: RawBuilder<boolean>,
+  stride: Stride,
+): Promise<ReadingKey[]> {
   const result = await sql<KeyRow>`
-    select (extract(epoch from key.time) * 1000000)::bigint::text as microseconds, key.vehicle_id from (
-      select reading.time, reading.vehicle_id from reading where ${rows}
-      order by reading.time, reading.vehicle_id offset ${offset} limit ${count}) as key
-    order by key.time, key.vehicle_id`.execute(db);
+    select (extract(epoch from key.time) * 1000000)::bigint::text as microseconds, key.vehicle_id
+    from (${keysOf(scope, range, stride)}) as key order by key.time, key.vehicle_id`.execute(db);
   return result.rows.map(({ microseconds, vehicle_id }) => ({ time: BigInt(microseconds), vehicleId: vehicle_id }));
 }
 
@@ -73,17 +91,17 @@ export async function openReadingPage(
   frame: Frame,
 ): Promise<ReadingPage> {
   const limit = Math.min(request.limit, maximumReadings);
-  let rows = stretch(scope, request);
+  let range = stretch(request);
   if (request.offset > 0) {
-    const [start] = limit === 0 ? [] : await keysAt(snapshot.db, rows, request.offset, 1);
-    if (start) rows = sql<boolean>`${rows} and ${beside('>=', start)}`;
+    const [start] = limit === 0 ? [] : await keysAt(snapshot.db, scope, range, { offset: request.offset, count: 1 });
+    if (start) range = sql<boolean>`${range} and ${beside('>=', start)}`;
     else return empty(snapshot, frame);
   }
   if (limit === 0 || scope.members.size === 0) return empty(snapshot, frame);
-  const [last, following] = await keysAt(snapshot.db, rows, limit - 1, 2);
-  if (last) rows = sql<boolean>`${rows} and ${beside('<=', last)}`;
+  const [last, following] = await keysAt(snapshot.db, scope, range, { offset: limit - 1, count: 2 });
+  if (last) range = sql<boolean>`${range} and ${beside('<=', last)}`;
   const query = sql<{ vehicle_id: number; members: string }>`
-    select reading.vehicle_id, ${members} as members from reading where ${rows}
+    select reading.vehicle_id, ${members} as members from reading where ${scope.condition} and ${range}
     order by reading.time, reading.vehicle_id limit ${limit}`;
   const body = await streamJson(
     snapshot,

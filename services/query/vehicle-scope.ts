@@ -9,6 +9,8 @@ import { vehicleMember } from './reading-json.ts';
 export interface VehicleScope {
   /** True for their rows of the table reading, and only for theirs. */
   readonly condition: RawBuilder<boolean>;
+  /** They are so few that each is best asked for its own readings, where order and number are what is looked for. */
+  readonly few?: readonly number[];
   /** The member `"vehicle":{…}` of each. */
   readonly members: ReadonlyMap<number, string>;
 }
@@ -52,17 +54,29 @@ async function findMembers(db: Database, condition: RawBuilder<boolean>): Promis
   return new Map(rows.map(({ id, member }) => [id, member]));
 }
 
-function among(caller: Caller, ids: number[]): RawBuilder<boolean> {
-  if (caller.userId !== undefined) return sql<boolean>`reading.vehicle_id = any(${ids}::integer[])`;
+function among({ applicationId }: Caller, ids: readonly number[]): RawBuilder<boolean> {
   // "is true" keeps this a filter with a hash table on the index of the application, which has the order of the answer.
-  return sql<boolean>`reading.application_id = ${caller.applicationId}
+  return sql<boolean>`reading.application_id = ${applicationId}
     and (reading.vehicle_id in (select unnest(${ids}::integer[]))) is true`;
+}
+
+/**
+ * Whether a user who sees these vehicles sees few. Asking each for a page costs a page for each of them; passing over the
+ * readings of all others costs a page for each time that the user's share goes into the whole.
+ */
+async function areFew(db: Database, { applicationId, userId }: Caller, ids: readonly number[]): Promise<boolean> {
+  if (userId === undefined) return false;
+  const { rows } = await sql<{ few: boolean }>`select count(*) > ${ids.length ** 2}::bigint as few
+    from vehicle where application_id = ${applicationId}`.execute(db);
+  return rows[0]?.few ?? false;
 }
 
 /** All vehicles the caller may see, or those of them for which `filter` holds. */
 export async function scopeOfCaller(db: Database, caller: Caller, filter?: VehicleFilter): Promise<VehicleScope> {
   const members = await findMembers(db, vehiclesOfCaller(caller, filter));
-  return { condition: among(caller, [...members.keys()]), members };
+  const ids = [...members.keys()];
+  if (!(await areFew(db, caller, ids))) return { condition: among(caller, ids), members };
+  return { condition: sql<boolean>`reading.vehicle_id = any(${ids}::integer[])`, members, few: ids };
 }
 
 /**

@@ -4,7 +4,7 @@ import { createApplication } from '@odograph/testkit/fixtures';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { forgetExpired } from './policies.ts';
+import { analyzeReadings, forgetExpired } from './policies.ts';
 
 let db: Kysely<Tables>;
 
@@ -42,5 +42,30 @@ describe('changes that are older than 30 days', () => {
     expect(rows).toEqual([{ id: kept }]);
     await forgetExpired(db);
     expect(await forgottenUntil(followed.id)).toBe(last);
+  });
+});
+
+describe('chunks of readings', () => {
+  it('are counted while they are filled, and once when nothing is known of them', async () => {
+    const count = async (moment: string) => {
+      const { rows } = await sql<{ count: number }>`select reltuples::integer as count from pg_class
+        join timescaledb_information.chunks on pg_class.oid = format('%I.%I', chunk_schema, chunk_name)::regclass
+        where hypertable_name = 'reading' and range_start <= ${moment} and range_end > ${moment}`.execute(db);
+      return rows[0]?.count;
+    };
+    const [today, once] = [new Date().toISOString(), '1999-12-31T12:00:00Z'];
+    const fill = (first: number, last: number) => sql`
+      insert into reading (time, application_id, vehicle_id, device_id, received_at)
+      select moment + n * interval '1 us', 1, 1, 'test', now()
+      from unnest(${[today, once]}::timestamptz[]) as moment cross join generate_series(${first}::integer, ${last}) as n`;
+    await fill(1, 300).execute(db);
+    await analyzeReadings(db);
+    const before = await count(today);
+    expect(before).toBeGreaterThanOrEqual(300);
+    expect(await count(once)).toBe(300);
+    await fill(301, 600).execute(db);
+    await analyzeReadings(db);
+    expect(await count(today)).toBeGreaterThanOrEqual((before ?? 0) + 300);
+    expect(await count(once)).toBe(300);
   });
 });
