@@ -45,7 +45,7 @@ beforeAll(async () => {
   await eventually(async () => {
     if (!(await fetch(`${httpUrl}/health`)).ok) throw new Error('the platform is not ready');
   }, 50_000);
-}, 60_000);
+}, 240_000);
 afterAll(async () => {
   if (platform.exitCode === null) {
     platform.kill('SIGTERM');
@@ -116,7 +116,7 @@ describe('npx odograph', () => {
     expect(await refusalOf(['request', 'decline', id, '--reason', 'too late'])).toContain('ALREADY_DECIDED');
     const { audit } = await answerOf('audit', 'list', '--app', appId, '--limit', '1000');
     expect(audit.at(-1)).toMatchObject({ action: 'request.approve', actor: 'operator', subject: `request:${id}` });
-  }, 60_000);
+  }, 240_000);
 
   it('ends with 1 when a row of the audit was changed, and names it', async () => {
     const { appId } = await answerOf('application', 'create', '--name', 'Tampered');
@@ -133,7 +133,7 @@ describe('npx odograph', () => {
     await tamperWithAudit(environment['DATABASE_URL'] ?? '', appId);
     expect(await verify()).toEqual({ ...before, fault: { position: 2, reason: 'CHANGED' } });
     expect((await odograph(['audit', 'verify'])).status).toBe(1);
-  }, 60_000);
+  }, 240_000);
 
   it('takes an operator from an empty platform to a device in a vehicle, and no secret reaches the log', async () => {
     const application = await answerOf('application', 'create', '--name', 'Acme & Söhne');
@@ -196,7 +196,7 @@ describe('npx odograph', () => {
       'another password',
     ];
     for (const secret of secrets) expect([secret, log.includes(secret)]).toEqual([secret, false]);
-  }, 60_000);
+  }, 240_000);
 
   it('says what the platform refuses in one line, by its code', async () => {
     const settings = { ADMIN_TOKEN: 'a token that is wrong' };

@@ -59,7 +59,8 @@ export async function replayUploads(db: Database, target: ReplayTarget, ids: rea
 }
 
 /**
- * Sends every unresolved upload through ingest again; those that are quarantined meanwhile are left.
+ * Sends every unresolved upload through ingest again; those that are quarantined meanwhile are left, and those that are
+ * sealed with a key that is not there any more.
  * @returns how many
  * @throws Failure OVERLOADED
  */
@@ -68,8 +69,10 @@ export async function replayUnresolved(db: Database, target: ReplayTarget): Prom
   let replayed = 0;
   for (let after = 0; ; ) {
     const payloads = await findUnresolvedPayloads(db, { after, last, limit: uploadsPerJob });
-    await enqueue(target, payloads);
-    replayed += payloads.length;
+    // What a lost key sealed cannot be replayed and must not keep the others from it.
+    const opened = payloads.filter(({ sealed }) => target.sealer.canOpen(sealed));
+    await enqueue(target, opened);
+    replayed += opened.length;
     const next = payloads.at(-1)?.id;
     if (next === undefined) return replayed;
     after = next;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { UploadBatch } from '@odograph/contracts/queues';
 import { openQueue, type TypedQueue } from '@odograph/queue/queues';
-import { openSealer, quarantineContext, type Sealer } from '@odograph/runtime/sealing';
+import { openSealer, quarantineContext, Sealer } from '@odograph/runtime/sealing';
 import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
@@ -127,6 +127,21 @@ describe('/v1/x/admin/quarantine', () => {
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids).not.toContain(resolved.id);
     expect(Math.max(...batches.map(({ uploads }) => uploads.length))).toBeLessThanOrEqual(32);
+  });
+
+  it('leaves what a lost key sealed, and replays the others', async () => {
+    const { deviceId } = await quarantine(Buffer.from('{"timestamp":7}'));
+    const lost = await quarantine(Buffer.from('{"timestamp":8}'));
+    const sealed = new Sealer(['a key that was lost']).seal(Buffer.from('x'), quarantineContext(lost.deviceId));
+    await platform.db
+      .updateTable('quarantine')
+      .set({ sealed_payload: sealed })
+      .where('id', '=', Number(lost.id))
+      .execute();
+    expect((await admin.post(`${path}/replay`, { all: true })).status).toBe(200);
+    const devices = (await queued()).flatMap(({ uploads }) => uploads.map((upload) => upload.deviceId));
+    expect(devices).toContain(deviceId);
+    expect(devices).not.toContain(lost.deviceId);
   });
 
   it('sends nothing when one of the ids does not exist, and names what is malformed', async () => {
