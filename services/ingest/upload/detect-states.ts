@@ -1,8 +1,8 @@
+import { greatCircleMetres } from '../trips/segmentation/place.ts';
 import type { PlacedReading } from './place-readings.ts';
 
 /** Metres that a vehicle may be found away from where it was parked before it counts as towed. */
 const towingMetres = 200;
-const earthRadiusMetres = 6_371_008.8;
 
 export interface Position {
   latitude: number;
@@ -24,13 +24,8 @@ export interface RaisedState {
   timeMicroseconds: number;
 }
 
-/** Great-circle distance in metres by the haversine formula. */
-export function distanceMetres(from: Position, to: Position): number {
-  const radians = Math.PI / 180;
-  const latitude = Math.sin(((to.latitude - from.latitude) * radians) / 2);
-  const longitude = Math.sin(((to.longitude - from.longitude) * radians) / 2);
-  const chord = latitude ** 2 + Math.cos(from.latitude * radians) * Math.cos(to.latitude * radians) * longitude ** 2;
-  return 2 * earthRadiusMetres * Math.asin(Math.min(1, Math.sqrt(chord)));
+function metresBetween(from: Position, to: Position): number {
+  return greatCircleMetres(from.latitude, from.longitude, to.latitude, to.longitude);
 }
 
 /** The flags that devices' own alarms raise. An alarm that is over lowers nothing: a person does. */
@@ -51,7 +46,7 @@ function nextParked(before: Parked | undefined, { timeMicroseconds, reading }: P
   if (status.ignition) {
     return before?.location === null ? undefined : { location: null, sinceMicroseconds: timeMicroseconds };
   }
-  if (!location || (before?.location && distanceMetres(before.location, location) < towingMetres)) return undefined;
+  if (!location || (before?.location && metresBetween(before.location, location) < towingMetres)) return undefined;
   const { latitude, longitude } = location;
   return { location: { latitude, longitude }, sinceMicroseconds: timeMicroseconds };
 }
