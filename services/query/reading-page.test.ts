@@ -1,0 +1,136 @@
+import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import { createApplication, createToken, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { createUser } from './readings.fixture.ts';
+import { queryService } from './service.ts';
+
+vi.setConfig({ testTimeout: 120_000 });
+
+let platform: TestPlatform;
+beforeAll(async () => {
+  platform = await startTestPlatform([queryService]);
+});
+afterAll(() => platform.stop());
+
+const start = Date.UTC(2019, 2, 1) / 1000;
+const day = 86_400;
+
+/** Readings of a vehicle in one go: many of them soon after each other, or few and far between. */
+const burst = fc.record({
+  vehicle: fc.integer({ min: 0, max: 3 }),
+  second: fc.integer({ min: 0, max: 5 * day }),
+  interval: fc.constantFrom(1, 10, 10, 1800),
+  count: fc.integer({ min: 1, max: 60 }),
+});
+type Burst = typeof burst extends fc.Arbitrary<infer T> ? T : never;
+
+const request = fc.record({
+  from: fc.oneof(fc.constant(-start), fc.integer({ min: -day, max: 6 * day })),
+  length: fc.oneof(fc.constant(50 * 365 * day), fc.integer({ min: 0, max: 6 * day })),
+  offset: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 400 })),
+  limit: fc.integer({ min: 1, max: 150 }),
+  asUser: fc.boolean(),
+});
+type Request = typeof request extends fc.Arbitrary<infer T> ? T : never;
+
+interface Fleet {
+  readonly application: TestApplication;
+  readonly vehicleIds: readonly string[];
+  /** Who sees the first three of them. */
+  readonly user: ApiClient;
+}
+
+async function createFleet(): Promise<Fleet> {
+  const application = await createApplication(platform.db);
+  const vehicles = [];
+  for (let n = 0; n < 4; n += 1) vehicles.push(await createVehicle(platform.db, application));
+  const vehicleIds = vehicles.map(({ id }) => id);
+  const userId = await createUser(platform.db, application.id, vehicleIds.slice(0, 3));
+  const token = await createToken(platform.db, application.id, userId);
+  return { application, vehicleIds, user: clientWithToken(platform.httpUrl, token) };
+}
+
+async function store({ application, vehicleIds }: Fleet, bursts: readonly Burst[]): Promise<void> {
+  const rows = JSON.stringify(bursts.map((one) => ({ ...one, vehicle: vehicleIds[one.vehicle] })));
+  await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
+    select to_timestamp(${start} + second + n * interval), ${application.id}, vehicle, 'test', now()
+    from jsonb_to_recordset(${rows}::jsonb) as burst (vehicle integer, second integer, interval integer, count integer)
+      cross join generate_series(0, count - 1) as n
+    on conflict do nothing`.execute(platform.db);
+}
+
+async function compress(): Promise<void> {
+  await sql`select compress_chunk(chunk, true) from show_chunks('reading', newer_than => to_timestamp(${start - day}),
+    older_than => to_timestamp(${start + 3 * day})) as chunk`.execute(platform.db);
+}
+
+/** What a plain query gives: the key of every reading that is asked for, whatever the page. */
+async function plainKeys(vehicleIds: readonly string[], { from, length, offset }: Request): Promise<string[]> {
+  const { rows } = await sql<{ key: string }>`
+    select concat(extract(epoch from time)::bigint, ' ', vehicle_id) as key from reading
+    where vehicle_id = any(${vehicleIds}::integer[])
+      and time between to_timestamp(${start + from}) and to_timestamp(${start + from + length})
+    order by time, vehicle_id offset ${offset}`.execute(platform.db);
+  return rows.map(({ key }) => key);
+}
+
+async function readPage(client: ApiClient, path: string): Promise<{ keys: string[]; next: string | undefined }> {
+  const { status, body, headers } = await client.get(path);
+  expect({ path, status }).toEqual({ path, status: 200 });
+  const readings = body.status as unknown as { vehicle: { id: string }; timestamp: number }[];
+  return {
+    keys: readings.map(({ vehicle, timestamp }) => `${timestamp} ${Number(vehicle.id)}`),
+    next: /^<([^>]*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1],
+  };
+}
+
+interface Pages {
+  readonly asked: Request;
+  readonly first: readonly string[];
+  readonly second: readonly string[];
+  readonly more: boolean;
+}
+
+/** The keys of a page and of the one after it, and what they should be. */
+async function readPages(fleet: Fleet, asked: Request): Promise<{ found: Pages; expected: Pages }> {
+  const { from, length, offset, limit } = asked;
+  const own = clientWithToken(platform.httpUrl, fleet.application.token);
+  const [client, ids] = asked.asUser ? [fleet.user, fleet.vehicleIds.slice(0, 3)] : [own, fleet.vehicleIds];
+  const keys = await plainKeys(ids, asked);
+  const path = `/v1/vehicles/history?from=${start + from}&until=${start + from + length}&offset=${offset}&limit=${limit}`;
+  const { keys: first, next } = await readPage(client, path);
+  const second = next === undefined ? [] : (await readPage(client, next)).keys;
+  return {
+    found: { asked, first, second, more: next !== undefined },
+    expected: {
+      asked,
+      first: keys.slice(0, limit),
+      second: keys.slice(limit, 2 * limit),
+      more: keys.length > limit,
+    },
+  };
+}
+
+describe('pages', () => {
+  it('hold what a plain query with limit and offset does, wherever and however dense the readings are', async () => {
+    const bursts = fc.array(burst, { maxLength: 15 });
+    const requests = fc.array(request, { minLength: 6, maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(bursts, bursts, requests, async (early, late, asked) => {
+        const fleet = await createFleet();
+        await store(fleet, early);
+        await compress();
+        // into compressed chunks too
+        await store(fleet, late);
+        for (const one of asked) {
+          const { found, expected } = await readPages(fleet, one);
+          expect(found).toEqual(expected);
+        }
+      }),
+      { numRuns: 12 },
+    );
+  });
+});
