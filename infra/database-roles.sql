@@ -83,6 +83,7 @@ grant select, delete on device_link, privacy_period, command, booking, vehicle_p
   bluetooth_authorization, session to odograph_ingest;
 grant select (expires_at, session_id), delete on access_token, refresh_token to odograph_ingest;
 grant execute on function compress_reading_chunk(regclass), drop_readings_older_than(interval) to odograph_ingest;
+grant execute on function share_ingest_barrier() to odograph_ingest;
 
 -- command: the state machine of the commands, and the lists of keys that boxes get
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, bluetooth_authorization, booking
@@ -98,6 +99,7 @@ grant select, insert, update, delete on application, user_account, session, acce
 grant select, update on reading, vehicle_latest, trip to odograph_fleet;
 grant select, insert, update, delete on reading_change, trip_touched, trip_checkpoint, trip_work to odograph_fleet;
 grant select on audit, audit_chain, command, trip_turn, device_sequence, closed_gap to odograph_fleet;
+grant execute on function raise_ingest_barrier() to odograph_fleet;
 
 -- console: what operators look at, and quarantined uploads
 grant select, update on quarantine to odograph_console;

@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { Pool, type PoolClient, types } from 'pg';
+import { teachCopy } from './copy.ts';
 
 const int8 = 20;
 
@@ -33,6 +34,7 @@ export function createPool({ url, name, size, statementTimeoutMs, silenceMs }: P
   pool.on('error', () => undefined);
   // So would one that breaks between two statements of a transaction; the next statement then fails.
   pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('connect', teachCopy);
   if (silenceMs !== undefined) pool.on('connect', (client) => endWhenSilent(client, silenceMs));
   return pool;
 }

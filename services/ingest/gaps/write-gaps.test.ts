@@ -7,7 +7,9 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeBatch } from '../upload/decode-batch.ts';
+import { LinkMemory } from '../upload/links.ts';
 import { storeBatch } from '../upload/store-batch.ts';
+import { emptyLedger, recordArrivals } from './ledger.ts';
 import { countGaps } from './write-gaps.ts';
 
 let platform: TestPlatform;
@@ -28,7 +30,10 @@ const upload = (deviceId: string, payload: unknown): QueuedUpload => ({
 const reading = (sequence: number) => ({ timestamp: start + sequence, sequence });
 
 async function store(...uploads: QueuedUpload[]): Promise<void> {
-  await storeBatch(platform.db, await openSealer(platform.config), decodeBatch(uploads, Date.now()));
+  await storeBatch(
+    { db: platform.db, sealer: await openSealer(platform.config), links: new LinkMemory() },
+    decodeBatch(uploads, Date.now()),
+  );
 }
 
 async function openGaps(deviceId: string): Promise<number[][]> {
@@ -125,6 +130,39 @@ describe('the gap ledger', () => {
         },
       ),
       { numRuns: 10 },
+    );
+  });
+
+  it('is the same as its definition says of any history, whether a count goes on or begins anew', async () => {
+    const arrival = fc.record({
+      step: fc.constantFrom(1, 1, 1, 1, 2, 0, -1, -2000),
+      seconds: fc.constantFrom(1, 1, 1, 0, -5),
+    });
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.array(arrival, { minLength: 1, maxLength: 4 }), { maxLength: 8 }), async (jobs) => {
+        const { deviceId } = await createVehicle(platform.db, application);
+        let ledger = emptyLedger;
+        let [sequence, timestamp] = [1_000_000, start];
+        for (const job of jobs) {
+          const readings = job.map(({ step, seconds }) => {
+            sequence += step;
+            timestamp += seconds;
+            return { sequence, timestamp };
+          });
+          await store(upload(deviceId, readings));
+          const arrivals = readings.map((one) => ({ sequence: one.sequence, timeMicroseconds: one.timestamp * 1e6 }));
+          ({ ledger } = recordArrivals(ledger, arrivals, 0));
+        }
+        const { rows } = await sql<{ received: string; newest: number }>`
+          select received::text, newest_us as newest from device_sequence where device_id = ${deviceId}`.execute(
+          platform.db,
+        );
+        const ranges = ledger.received.map(([from, until]) => `[${from},${until + 1})`).join(',');
+        const expected = { received: `{${ranges}}`, newest: ledger.newestMicroseconds };
+        expect(rows).toEqual(jobs.length === 0 ? [] : [expected]);
+        expect(await openGaps(deviceId)).toEqual(ledger.gaps.map(({ from, until }) => [from, until]));
+      }),
+      { numRuns: 40 },
     );
   });
 });

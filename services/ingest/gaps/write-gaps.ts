@@ -3,8 +3,9 @@ import { sql } from 'kysely';
 import { arrayLiteral } from '../upload/array-literal.ts';
 import type { UploadInProgress } from '../upload/decode-batch.ts';
 import { arrivalsByDevice } from './arrivals.ts';
-import { type ClosedGap, type Gap, type Ledger, recordArrivals } from './ledger.ts';
+import { type Arrival, type ClosedGap, type Gap, type Ledger, recordArrivals } from './ledger.ts';
 import type { Range } from './ranges.ts';
+import { type Run, runOf } from './runs.ts';
 
 /** Readings that overtake each other on their way leave gaps that close by themselves at once; those are not noted. */
 const notedAfterMs = 10_000;
@@ -87,12 +88,31 @@ function sameLedger(a: Ledger, b: Ledger): boolean {
 }
 
 /**
- * Notes, in the transaction that stores readings, which of their devices' readings are missing now: two statements
- * whatever the batch, and a third for gaps that close.
- * @param uploads with the faults of those that go to quarantine
+ * Goes on with counts at which nothing new is missing: the next numbers of devices, recorded after all before them. That is
+ * what nearly every batch brings, and it leaves the gaps as they are.
+ * @returns the devices whose count that was
  */
-export async function writeGaps(db: Database, uploads: readonly UploadInProgress[], nowMs: number): Promise<void> {
-  const arrivals = arrivalsByDevice(uploads);
+async function continueCounts(db: Database, runs: ReadonlyMap<string, Run>): Promise<Set<string>> {
+  if (runs.size === 0) return new Set();
+  const incoming = [...runs].map(([deviceId, { from, until, oldestMicroseconds, newestMicroseconds }]) => ({
+    device_id: deviceId,
+    from_sequence: from,
+    until_sequence: until,
+    oldest_us: oldestMicroseconds,
+    run_newest_us: newestMicroseconds,
+  }));
+  const { rows } = await sql<{ device_id: string }>`
+    update device_sequence set newest_us = run.run_newest_us,
+      received = received + int8multirange(int8range(run.from_sequence, run.until_sequence, '[]'))
+    from jsonb_to_recordset(${JSON.stringify(incoming)}::jsonb) as run (device_id text,
+      from_sequence bigint, until_sequence bigint, oldest_us bigint, run_newest_us bigint)
+    where device_sequence.device_id = run.device_id
+      and upper(received) = run.from_sequence and newest_us <= run.oldest_us
+    returning device_sequence.device_id`.execute(db);
+  return new Set(rows.map(({ device_id: deviceId }) => deviceId));
+}
+
+async function recordAll(db: Database, arrivals: ReadonlyMap<string, Arrival[]>, nowMs: number): Promise<void> {
   if (arrivals.size === 0) return;
   const ledgers = await lockOrCreate(db, [...arrivals.keys()]);
   const changed = new Map<string, Ledger>();
@@ -105,6 +125,22 @@ export async function writeGaps(db: Database, uploads: readonly UploadInProgress
   }
   await updateLedgers(db, changed);
   await noteClosed(db, closed, nowMs);
+}
+
+/**
+ * Notes, in the transaction that stores readings, which of their devices' readings are missing now: one statement for the
+ * devices that count on, two for the others, and one more for gaps that close.
+ * @param uploads with the faults of those that go to quarantine
+ */
+export async function writeGaps(db: Database, uploads: readonly UploadInProgress[], nowMs: number): Promise<void> {
+  const arrivals = arrivalsByDevice(uploads);
+  const runs = new Map<string, Run>();
+  for (const deviceId of [...arrivals.keys()].sort()) {
+    const run = runOf(arrivals.get(deviceId) ?? []);
+    if (run) runs.set(deviceId, run);
+  }
+  for (const deviceId of await continueCounts(db, runs)) arrivals.delete(deviceId);
+  await recordAll(db, arrivals, nowMs);
 }
 
 /** How many gaps are open, of how many readings. */

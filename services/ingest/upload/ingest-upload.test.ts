@@ -297,14 +297,3 @@ describe('quarantine', () => {
     expect(await quarantined(vehicle.deviceId)).toMatchObject([{ faults: [{ index: 4, reason: 'NOT_STORABLE' }] }]);
   });
 });
-
-describe('compressed chunks', () => {
-  it('take late readings as others do', async () => {
-    const vehicle = await createVehicle(platform.db, application);
-    await ingest(upload(vehicle.deviceId, { timestamp: start, status: { mileage: 1 } }));
-    await sql`select compress_chunk(c, if_not_compressed => true)
-      from show_chunks('reading', older_than => to_timestamp(${start + 86_400 * 2})) c`.execute(platform.db);
-    await ingest(upload(vehicle.deviceId, [{ timestamp: start, electric: { soc: 4 } }, { timestamp: start + 1 }]));
-    expect(await readings(vehicle.id)).toMatchObject([{ mileage: 1, soc: 4 }, { mileage: null }]);
-  });
-});

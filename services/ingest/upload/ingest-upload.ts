@@ -6,6 +6,7 @@ import type { Sealer } from '@odograph/runtime/sealing';
 import type { IngestMetrics } from '../metrics.ts';
 import { decodeBatch } from './decode-batch.ts';
 import { UploadGatherer } from './gather-uploads.ts';
+import { LinkMemory } from './links.ts';
 import { storeBatch } from './store-batch.ts';
 
 /** What a job fails with: an error that repeats no value of a reading, since the queue keeps and shows it. */
@@ -32,10 +33,11 @@ export interface UploadProcessing {
  */
 export function createUploadProcessor(processing: UploadProcessing): (job: TypedJob<'uploads'>) => Promise<void> {
   const { db, sealer, metrics, logger, transactions } = processing;
+  const storage = { db, sealer, links: new LinkMemory() };
   const gatherer = new UploadGatherer({
     transactions,
     async store(uploads) {
-      const stored = await storeBatch(db, sealer, decodeBatch(uploads, Date.now()));
+      const stored = await storeBatch(storage, decodeBatch(uploads, Date.now()));
       metrics.readings.inc(stored.readings);
       metrics.quarantined.inc(stored.quarantinedUploads);
     },

@@ -39,7 +39,7 @@ const periodAsJson = sql`json_build_array(
   (extract(epoch from nullif(upper(period), 'infinity')) * 1000000)::bigint)`;
 
 /** Every link that these devices ever had to a vehicle that still exists. */
-export async function findLinks(db: Database, deviceIds: readonly string[]): Promise<Map<string, Link[]>> {
+async function findLinks(db: Database, deviceIds: readonly string[]): Promise<Map<string, Link[]>> {
   const { rows } = await sql<LinkRow>`
     select device_link.device_id, device_link.vehicle_id, vehicle.application_id, ${periodAsJson} as period,
       (select json_agg(${periodAsJson}) from privacy_period where privacy_period.vehicle_id = vehicle.id) as private_periods
@@ -58,4 +58,32 @@ export async function findLinks(db: Database, deviceIds: readonly string[]): Pro
     else links.set(row.device_id, [link]);
   }
   return links;
+}
+
+/** Devices that are remembered; beyond them all are forgotten. */
+const mostDevices = 200_000;
+
+/** The links of devices as long as no decision changes: the next version of the decisions forgets them all. */
+export class LinkMemory {
+  #version: number | undefined;
+  #links = new Map<string, readonly Link[]>();
+
+  /** @param version what shareIngestBarrier gave in the transaction that `db` is */
+  async find(
+    db: Database,
+    version: number,
+    deviceIds: Iterable<string>,
+  ): Promise<ReadonlyMap<string, readonly Link[]>> {
+    if (version !== this.#version || this.#links.size > mostDevices) {
+      this.#version = version;
+      this.#links = new Map();
+    }
+    const links = this.#links;
+    const unknown = [...deviceIds].filter((deviceId) => !links.has(deviceId));
+    if (unknown.length === 0) return links;
+    const found = await findLinks(db, unknown);
+    // Meanwhile another transaction may have begun anew, with a map of its own.
+    for (const deviceId of unknown) links.set(deviceId, found.get(deviceId) ?? []);
+    return links;
+  }
 }

@@ -1,19 +1,26 @@
 import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
-import { isDataFault } from '@odograph/database/postgres-failure';
+import { isDataFault, sqlState } from '@odograph/database/postgres-failure';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { writeGaps } from '../gaps/write-gaps.ts';
 import { quarantineUploads, resolveQuarantined } from '../quarantine/queries.ts';
 import { markTouched } from '../trips/touched.ts';
 import type { UploadInProgress } from './decode-batch.ts';
 import { latestStates } from './latest-state.ts';
-import { findLinks } from './links.ts';
+import type { LinkMemory } from './links.ts';
 import { mergeReadings } from './merge-readings.ts';
 import { placeReadings } from './place-readings.ts';
 import { protectReadings } from './protect-readings.ts';
 import { writeLatest } from './write-latest.ts';
-import { writeReadings } from './write-readings.ts';
+import { insertOrMergeReadings, mergeReadingsWithStored, type WriteReadings } from './write-readings.ts';
 import { writeStates } from './write-states.ts';
+
+/** What a batch is stored with. */
+export interface Storage {
+  readonly db: Database;
+  readonly sealer: Sealer;
+  readonly links: LinkMemory;
+}
 
 /** What became of a batch. */
 export interface StoredBatch {
@@ -22,18 +29,19 @@ export interface StoredBatch {
 }
 
 async function storeInOneTransaction(
-  db: Database,
-  sealer: Sealer,
+  { db, sealer, links }: Storage,
   uploads: readonly UploadInProgress[],
+  writeReadings: WriteReadings,
 ): Promise<StoredBatch> {
   return db.transaction().execute(async (transaction) => {
-    await shareIngestBarrier(transaction);
+    const version = await shareIngestBarrier(transaction);
     const devices = new Set(uploads.filter(({ readings }) => readings.length > 0).map(({ upload }) => upload.deviceId));
-    const links = await findLinks(transaction, [...devices]);
-    const { placed, uploads: finished } = placeReadings(uploads, links);
+    const { placed, uploads: finished } = placeReadings(uploads, await links.find(transaction, version, devices));
     const readings = mergeReadings(protectReadings(placed));
-    await writeReadings(transaction, readings);
-    await writeStates(transaction, readings, await writeLatest(transaction, latestStates(readings)));
+    // First, because it locks the vehicles and tells which of their readings are new.
+    const known = await writeLatest(transaction, latestStates(readings));
+    await writeReadings(transaction, readings, known);
+    await writeStates(transaction, readings, known);
     await markTouched(transaction, readings);
     await writeGaps(transaction, finished, Date.now());
     const faulty = finished.filter(({ faults }) => faults.length > 0);
@@ -66,26 +74,34 @@ function asNotStorable({ upload, readings, faults }: UploadInProgress): UploadIn
   return { upload, readings: [], faults: [...faults, ...refused] };
 }
 
+const uniqueViolation = '23505';
+
+async function storeWhole(storage: Storage, uploads: readonly UploadInProgress[]): Promise<StoredBatch> {
+  try {
+    return await storeInOneTransaction(storage, uploads, insertOrMergeReadings);
+  } catch (error) {
+    // The latest state was lost or set back by hand: what it says is new may be there.
+    if (sqlState(error) !== uniqueViolation) throw error;
+    return storeInOneTransaction(storage, uploads, mergeReadingsWithStored);
+  }
+}
+
 /**
  * Stores a decoded batch: readings to their vehicles, the latest states, and faults to quarantine, whole or not at all.
  * When the database refuses a value, the batch is halved until the reading at fault is alone and can be quarantined.
  * @throws when the database is away; the batch is then untouched and can be stored again
  */
-export async function storeBatch(
-  db: Database,
-  sealer: Sealer,
-  uploads: readonly UploadInProgress[],
-): Promise<StoredBatch> {
+export async function storeBatch(storage: Storage, uploads: readonly UploadInProgress[]): Promise<StoredBatch> {
   try {
-    return await storeInOneTransaction(db, sealer, uploads);
+    return await storeWhole(storage, uploads);
   } catch (error) {
     if (!isDataFault(error)) throw error;
     const readings = uploads.reduce((total, upload) => total + upload.readings.length, 0);
     if (readings === 0) throw error;
-    if (readings === 1) return storeBatch(db, sealer, uploads.map(asNotStorable));
+    if (readings === 1) return storeBatch(storage, uploads.map(asNotStorable));
     const [left, right] = halve(uploads);
-    const first = await storeBatch(db, sealer, left);
-    const second = await storeBatch(db, sealer, right);
+    const first = await storeBatch(storage, left);
+    const second = await storeBatch(storage, right);
     return {
       readings: first.readings + second.readings,
       quarantinedUploads: first.quarantinedUploads + second.quarantinedUploads,

@@ -1,9 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import { arrayLiteral } from './array-literal.ts';
-import type { Position } from './detect-states.ts';
+import type { Parked, Position } from './detect-states.ts';
 import { type LatestGroup, type LatestState, latestGroups, mergedGroups } from './latest-state.ts';
-import type { ParkedRow } from './write-states.ts';
 
 /** A group takes what is not older than itself; of older data only fields it has never seen. */
 function newState(group: LatestGroup): string {
@@ -17,15 +15,15 @@ function newState(group: LatestGroup): string {
 
 const groupColumns = latestGroups.flatMap((group) => [group, `${group}_time`]);
 const instant = (microseconds: string) => `timestamptz 'epoch' + ${microseconds} * interval '1 microsecond'`;
+const microseconds = (column: string) => `(extract(epoch from ${column}) * 1000000)::bigint`;
 
-const statement = `
+const upsert = `
 insert into vehicle_latest (vehicle_id, time, received_at, ${groupColumns.join(', ')})
 select vehicle_id, ${instant('time_us')}, ${instant('received_ms * 1000')},
   ${latestGroups.map((group) => `${group}, ${instant(`${group}_us`)}`).join(', ')}
-from unnest($1::integer[], $2::bigint[], $3::bigint[],
-  ${latestGroups.map((_group, index) => `$${2 * index + 4}::jsonb[], $${2 * index + 5}::bigint[]`).join(', ')})
-  as incoming (vehicle_id, time_us, received_ms, ${latestGroups.map((group) => `${group}, ${group}_us`).join(', ')})
+from incoming
 on conflict (vehicle_id) do update set
+  time_before = vehicle_latest.time,
   time = greatest(vehicle_latest.time, excluded.time),
   received_at = greatest(vehicle_latest.received_at, excluded.received_at),
   ${latestGroups
@@ -34,35 +32,56 @@ on conflict (vehicle_id) do update set
   ${group}_time = greatest(vehicle_latest.${group}_time, excluded.${group}_time)`,
     )
     .join(',\n  ')}
-returning vehicle_id, parked_location, (extract(epoch from parked_at) * 1000000)::bigint as parked_us`;
+returning vehicle_id, ${microseconds('time_before')} as before_us,
+  parked_location, ${microseconds('parked_at')} as parked_us`;
+
+const incomingColumns = `vehicle_id integer, time_us bigint, received_ms bigint,
+  ${latestGroups.map((group) => `${group} jsonb, ${group}_us bigint`).join(', ')}`;
 
 interface LatestRow {
   vehicle_id: number;
+  before_us: number | null;
   parked_location: Position | null;
   parked_us: number | null;
 }
 
-const parts = statement.split(/\$\d+/);
+/** What was known of a vehicle before its latest state was written. */
+export interface KnownVehicle {
+  vehicleId: number;
+  /** The newest device time of its readings; undefined when it has none. */
+  newestMicroseconds: number | undefined;
+  parked: Parked | undefined;
+}
+
+function toIncoming({ vehicleId, timeMicroseconds, receivedAtMs, groups }: LatestState): Record<string, unknown> {
+  const incoming: Record<string, unknown> = {
+    vehicle_id: vehicleId,
+    time_us: timeMicroseconds,
+    received_ms: receivedAtMs,
+  };
+  for (const group of latestGroups) {
+    const state = groups[group];
+    if (!state) continue;
+    incoming[group] = state.value;
+    incoming[`${group}_us`] = state.timeMicroseconds;
+  }
+  return incoming;
+}
 
 /**
- * Brings the latest state of the vehicles of a job up to date in one statement.
+ * Brings the latest state of the vehicles of a batch up to date in one statement, and locks them until the end of the
+ * transaction.
  * @param states sorted by vehicle
- * @returns where each of the vehicles is known to be parked
  */
-export async function writeLatest(db: Database, states: readonly LatestState[]): Promise<ParkedRow[]> {
+export async function writeLatest(db: Database, states: readonly LatestState[]): Promise<KnownVehicle[]> {
   if (states.length === 0) return [];
-  const parameters = [
-    arrayLiteral(states.map(({ vehicleId }) => vehicleId)),
-    arrayLiteral(states.map(({ timeMicroseconds }) => timeMicroseconds)),
-    arrayLiteral(states.map(({ receivedAtMs }) => receivedAtMs)),
-    ...latestGroups.flatMap((group) => [
-      arrayLiteral(states.map(({ groups }) => groups[group] && JSON.stringify(groups[group].value))),
-      arrayLiteral(states.map(({ groups }) => groups[group]?.timeMicroseconds)),
-    ]),
-  ];
-  const { rows } = await sql<LatestRow>(parts as unknown as TemplateStringsArray, ...parameters).execute(db);
-  return rows.map(({ vehicle_id: vehicleId, parked_location: location, parked_us: sinceMicroseconds }) => ({
-    vehicleId,
-    parked: sinceMicroseconds === null ? undefined : { location, sinceMicroseconds },
+  const incoming = JSON.stringify(states.map(toIncoming));
+  const { rows } = await sql<LatestRow>`
+    with incoming as (select * from jsonb_to_recordset(${incoming}::jsonb) as one (${sql.raw(incomingColumns)}))
+    ${sql.raw(upsert)}`.execute(db);
+  return rows.map((row) => ({
+    vehicleId: row.vehicle_id,
+    newestMicroseconds: row.before_us ?? undefined,
+    parked: row.parked_us === null ? undefined : { location: row.parked_location, sinceMicroseconds: row.parked_us },
   }));
 }

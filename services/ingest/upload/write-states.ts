@@ -2,23 +2,9 @@ import { appendAudit } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import { followParked, type Parked, type RaisedState, statesFromAlarms } from './detect-states.ts';
+import { groupBy } from './group-by.ts';
 import type { PlacedReading } from './place-readings.ts';
-
-/** What is known of a vehicle's parking place; it comes back from the statement that writes the latest state. */
-export interface ParkedRow {
-  vehicleId: number;
-  parked: Parked | undefined;
-}
-
-function groupByVehicle(readings: readonly PlacedReading[]): Map<number, PlacedReading[]> {
-  const groups = new Map<number, PlacedReading[]>();
-  for (const reading of readings) {
-    const group = groups.get(reading.vehicleId);
-    if (group) group.push(reading);
-    else groups.set(reading.vehicleId, [reading]);
-  }
-  return groups;
-}
+import type { KnownVehicle } from './write-latest.ts';
 
 async function writeParked(db: Database, changed: readonly { vehicleId: number; parked: Parked }[]): Promise<void> {
   if (changed.length === 0) return;
@@ -63,9 +49,9 @@ async function recordRaised(db: Database, { vehicleId, applicationId, flag, rais
 export async function writeStates(
   db: Database,
   readings: readonly PlacedReading[],
-  known: readonly ParkedRow[],
+  known: readonly KnownVehicle[],
 ): Promise<void> {
-  const groups = groupByVehicle(readings);
+  const groups = groupBy(readings, ({ vehicleId }) => vehicleId);
   const followed = known.map(({ vehicleId, parked }) => ({
     vehicleId,
     before: parked,

@@ -152,7 +152,9 @@ describe('readings', () => {
     const before = await Promise.all(paths.map((path) => read(path)));
     expect(before.map(({ readings }) => readings.length)).toEqual([1000, 7, 50]);
     const { rows } = await sql`select compress_chunk(chunk, if_not_compressed => true)
-      from show_chunks('reading', older_than => '2025-10-02'::timestamptz) as chunk`.execute(platform.db);
+      from show_chunks('reading', newer_than => '2025-09-30'::timestamptz, older_than => '2025-10-02'::timestamptz) as chunk`.execute(
+      platform.db,
+    );
     expect(rows).not.toHaveLength(0);
     expect(await Promise.all(paths.map((path) => read(path)))).toEqual(before);
   });

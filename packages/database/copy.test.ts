@@ -1,0 +1,83 @@
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { BinaryRows } from './binary-rows.ts';
+import { copyInto } from './copy.ts';
+import { openDatabase } from './database.ts';
+import { sqlState } from './postgres-failure.ts';
+
+// One connection, because temporary tables are of one.
+const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 1 });
+const columns = ['id', 'whole', 'small', 'big', 'fraction', 'yes', 'word', 'document', 'moment'];
+
+beforeAll(async () => {
+  await sql`create temporary table copied (id integer primary key, whole integer, small smallint, big bigint,
+    fraction double precision, yes boolean, word text, document jsonb, moment timestamptz)`.execute(db);
+});
+afterAll(async () => {
+  await sql`drop table copied`.execute(db);
+  await db.destroy();
+});
+
+const row = fc.record(
+  {
+    whole: fc.integer(),
+    small: fc.integer({ min: -32_768, max: 32_767 }),
+    big: fc.maxSafeInteger(),
+    fraction: fc.double({ noNaN: true }),
+    yes: fc.boolean(),
+    word: fc.string({ unit: 'grapheme' }).filter((text) => !text.includes('\0')),
+    document: fc.dictionary(fc.stringMatching(/^\w+$/), fc.stringMatching(/^[\w é"\\🚗]*$/u)),
+    moment: fc.integer({ min: -8_000_000_000_000_000, max: Number.MAX_SAFE_INTEGER }),
+  },
+  { requiredKeys: [] },
+);
+type Row = typeof row extends fc.Arbitrary<infer Value> ? Value : never;
+
+function add(rows: BinaryRows, id: number, value: Row): void {
+  const put = <T>(one: T | undefined, write: (one: T) => void) => (one === undefined ? rows.null() : write(one));
+  rows.row(columns.length);
+  rows.integer(id);
+  put(value.whole, (one) => rows.integer(one));
+  put(value.small, (one) => rows.smallint(one));
+  put(value.big, (one) => rows.bigint(one));
+  put(value.fraction, (one) => rows.double(one));
+  put(value.yes, (one) => rows.boolean(one));
+  put(value.word, (one) => rows.text(one));
+  put(value.document, (one) => rows.jsonb(JSON.stringify(one)));
+  put(value.moment, (one) => rows.timestamptz(one));
+}
+
+describe('copied rows', () => {
+  it('are read as they were written, whatever their values and number', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(row), fc.integer({ min: 1, max: 400 }), async (values, times) => {
+        await sql`truncate copied`.execute(db);
+        const all = Array.from({ length: times }, () => values).flat();
+        const rows = new BinaryRows();
+        for (const [id, value] of all.entries()) add(rows, id, value);
+        await copyInto(db, 'copied', columns, rows.end());
+        const stored = await sql`select whole, small, big, fraction, yes, word, document,
+          (extract(epoch from moment) * 1000000)::bigint as moment from copied order by id`.execute(db);
+        const absent = { whole: null, small: null, big: null, fraction: null, yes: null, word: null };
+        expect(stored.rows).toEqual(all.map((value) => ({ ...absent, document: null, moment: null, ...value })));
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  it('are all refused when one is, and the connection goes on', async () => {
+    await sql`truncate copied`.execute(db);
+    const twice = new BinaryRows();
+    for (const id of [1, 2, 1]) add(twice, id, {});
+    await db.connection().execute(async (connection) => {
+      const refused = copyInto(connection, 'copied', columns, twice.end());
+      await expect(refused).rejects.toSatisfy((error) => sqlState(error) === '23505');
+      const count = await sql<{ count: number }>`select count(*) as count from copied`.execute(connection);
+      expect(count.rows).toEqual([{ count: 0 }]);
+    });
+    await expect(copyInto(db, 'no_such_table', columns, new BinaryRows().end())).rejects.toSatisfy(
+      (error) => sqlState(error) === '42P01',
+    );
+  });
+});

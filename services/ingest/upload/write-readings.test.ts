@@ -1,0 +1,72 @@
+import { openSealer } from '@odograph/runtime/sealing';
+import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodeBatch } from './decode-batch.ts';
+import { LinkMemory } from './links.ts';
+import { storeBatch } from './store-batch.ts';
+
+let platform: TestPlatform;
+let application: TestApplication;
+const links = new LinkMemory();
+
+beforeAll(async () => {
+  platform = await startTestPlatform([]);
+  application = await createApplication(platform.db);
+});
+afterAll(() => platform.stop());
+
+async function store(...uploads: [TestVehicle, ...object[]][]): Promise<void> {
+  const storage = { db: platform.db, sealer: await openSealer(platform.config), links };
+  const described = uploads.map(([{ deviceId }, ...readings]) => ({
+    deviceId,
+    receivedAtMs: Date.now(),
+    text: JSON.stringify(readings),
+  }));
+  const stored = await storeBatch(storage, decodeBatch(described, Date.now()));
+  expect(stored.quarantinedUploads).toBe(0);
+}
+
+interface ReadingRow {
+  seconds: number;
+  latitude: number | null;
+  mileage: number | null;
+  soc: number | null;
+}
+
+async function readings({ id }: TestVehicle): Promise<ReadingRow[]> {
+  const { rows } = await sql<ReadingRow>`select extract(epoch from time)::float8 as seconds, latitude, mileage, soc
+    from reading where vehicle_id = ${Number(id)} order by time`.execute(platform.db);
+  return rows;
+}
+
+/** A day of which no other test has readings, so that its chunk can be compressed. */
+const day = Date.UTC(2012, 4, 6) / 1000;
+const at = (seconds: number, mileage: number) => ({ timestamp: day + seconds, status: { mileage } });
+
+describe('readings of a batch', () => {
+  it('are merged into what is there also when the latest state was lost', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    await store([vehicle, { timestamp: day, location: { latitude: 1, longitude: 2 } }]);
+    await sql`delete from vehicle_latest where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
+    await store([vehicle, at(0, 3), at(1, 4)]);
+    expect(await readings(vehicle)).toEqual([
+      { seconds: day, latitude: 1, mileage: 3, soc: null },
+      { seconds: day + 1, latitude: null, mileage: 4, soc: null },
+    ]);
+  });
+
+  it('come to chunks that are compressed, new ones of a vehicle and repeated ones alike', async () => {
+    const first = await createVehicle(platform.db, application);
+    const second = await createVehicle(platform.db, application);
+    await store([first, at(0, 1), at(10, 2)]);
+    const chunks = await sql`select compress_chunk(chunk, true) from show_chunks('reading',
+      older_than => timestamptz '2012-05-08', newer_than => timestamptz '2012-05-05') as chunk`.execute(platform.db);
+    expect(chunks.rows).toHaveLength(1);
+    await store([second, at(0, 5), at(10, 6)], [first, at(10, 2), at(20, 3)]);
+    await store([first, at(5, 1.5)], [second, { ...at(10, 6), electric: { soc: 80 } }]);
+    expect((await readings(first)).map(({ mileage }) => mileage)).toEqual([1, 1.5, 2, 3]);
+    expect(await readings(second)).toMatchObject([{ mileage: 5 }, { mileage: 6, soc: 80 }]);
+  });
+});
