@@ -63,8 +63,9 @@ export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): 
     concurrency,
     // A worker that is killed leaves its job stalled; that says nothing against the job.
     maxStalledCount: Number.MAX_SAFE_INTEGER,
-    stalledInterval: 5000,
-    lockDuration: 30_000,
+    // A killed worker's jobs go on after the first check behind the end of their locks; a lock is renewed at half its time.
+    stalledInterval: 2500,
+    lockDuration: 10_000,
     settings: { backoffStrategy: retryDelayMs },
   };
   const worker = new Worker(name, (job) => process(job as unknown as TypedJob<Name>), settings);

@@ -26,7 +26,7 @@ it('has an upload in the queue, byte for byte, when its PUBACK arrives', async (
   const identity = await createDevice(platform.db);
   const device = await connectDevice(platform.mqttUrl, identity);
   const before = Date.now();
-  for (const payload of ['{"timestamp":1,"é":"\u0000🚗"}', '', 'no json']) {
+  for (const payload of ['{"timestamp":9000000000,"é":"\u0000🚗"}', '', 'no json']) {
     await device.upload(payload);
     const upload = (await uploadsOf(identity.deviceId)).at(-1);
     expect(upload?.text).toBe(payload);
@@ -66,9 +66,9 @@ it('acknowledges in the order of the uploads of each device, while many send at 
 it('gathers the uploads of many devices into few jobs, none with more than UPLOAD_BATCH_SIZE uploads', async () => {
   const identities = await Promise.all(Array.from({ length: 20 }, () => createDevice(platform.db)));
   const devices = await Promise.all(identities.map((identity) => connectDevice(platform.mqttUrl, identity)));
-  const before = new Set((await queue.getJobs(['wait'])).map(({ id }) => id));
+  const before = new Set((await queue.getJobs(['wait', 'prioritized'])).map(({ id }) => id));
   await Promise.all(devices.flatMap((device) => Array.from({ length: 50 }, () => device.upload({ timestamp: 1 }))));
-  const jobs = (await queue.getJobs(['wait'])).filter(({ id }) => !before.has(id));
+  const jobs = (await queue.getJobs(['wait', 'prioritized'])).filter(({ id }) => !before.has(id));
   expect(jobs.reduce((sum, { data }) => sum + data.uploads.length, 0)).toBe(1000);
   expect(Math.max(...jobs.map(({ data }) => data.uploads.length))).toBeLessThanOrEqual(50);
   expect(jobs.length).toBeLessThan(250);
@@ -81,9 +81,9 @@ it('gathers the uploads of many devices into few jobs, none with more than UPLOA
 
 it('puts no more than about 1 MiB into a job', async () => {
   const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
-  const before = new Set((await queue.getJobs(['wait'])).map(({ id }) => id));
+  const before = new Set((await queue.getJobs(['wait', 'prioritized'])).map(({ id }) => id));
   await Promise.all(Array.from({ length: 12 }, () => device.upload('x'.repeat(250_000))));
-  const jobs = (await queue.getJobs(['wait'])).filter(({ id }) => !before.has(id));
+  const jobs = (await queue.getJobs(['wait', 'prioritized'])).filter(({ id }) => !before.has(id));
   expect(jobs.reduce((sum, { data }) => sum + data.uploads.length, 0)).toBe(12);
   expect(Math.max(...jobs.map(({ data }) => data.bytes))).toBeLessThanOrEqual(1024 ** 2);
   await device.close();
@@ -97,6 +97,26 @@ it('takes QoS 0 and QoS 2 as well, and clears the retain flag', async () => {
   await device.client.publishAsync(topic, '{"timestamp":2}', { qos: 2, retain: true });
   await device.client.publishAsync(topic, '{"timestamp":1}', { qos: 1, retain: true });
   expect((await uploadsOf(identity.deviceId)).map(({ text }) => JSON.parse(text ?? '').timestamp)).toEqual([0, 2, 1]);
+  await device.close();
+});
+
+it('lets live uploads go before those that were recorded while a device was away', async () => {
+  const identity = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const live = { timestamp: Math.floor(Date.now() / 1000) };
+  for (const reading of [{ timestamp: live.timestamp - 3600 }, live]) await device.upload(reading);
+  const jobs = await queue.getJobs(['wait', 'prioritized']);
+  const priorities = jobs.flatMap(({ data, priority }) =>
+    data.uploads.flatMap(({ deviceId, text }) =>
+      deviceId === identity.deviceId ? [[JSON.parse(text ?? '').timestamp, priority]] : [],
+    ),
+  );
+  expect(new Map(priorities as [number, number][])).toEqual(
+    new Map([
+      [live.timestamp - 3600, 1],
+      [live.timestamp, 0],
+    ]),
+  );
   await device.close();
 });
 

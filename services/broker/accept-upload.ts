@@ -7,14 +7,13 @@ import type { HeldBytes } from './held-bytes.ts';
 import type { BrokerMetrics } from './metrics.ts';
 import type { QuietLog } from './quiet-log.ts';
 import { describeBatch, type HeldUpload } from './upload-batch.ts';
+import type { UploadLane } from './upload-lanes.ts';
 
-const maximumBatchBytes = 1024 ** 2;
-/** Enough to keep Redis busy while it writes to disk; more would only make more of the memory that is held. */
-const maximumBatchesInFlight = 4;
 const retryMs = 100;
 
 export interface AcceptUploadOptions {
   readonly queue: TypedQueue<'uploads'>;
+  readonly lane: UploadLane;
   readonly backlog: Backlog;
   readonly held: HeldBytes;
   readonly config: ResolvedConfig;
@@ -23,7 +22,7 @@ export interface AcceptUploadOptions {
 }
 
 /**
- * Takes uploads of all connections into the queue in micro-batches, one job each, and releases their PUBACKs when Redis
+ * Takes the uploads of one lane, of all connections, into the queue in micro-batches, one job each, and releases their PUBACKs when Redis
  * has answered: with `appendfsync always`, when they are on its disk.
  *
  * The first upload after a pause leaves with whatever the same turn of the event loop brings; after it a batch leaves
@@ -68,7 +67,10 @@ export class UploadAcceptor {
   }
 
   get #full(): boolean {
-    return this.#gathered.length >= this.#options.config.UPLOAD_BATCH_SIZE || this.#gatheredBytes >= maximumBatchBytes;
+    return (
+      this.#gathered.length >= this.#options.config.UPLOAD_BATCH_SIZE ||
+      this.#gatheredBytes >= this.#options.lane.maximumBatchBytes
+    );
   }
 
   #schedule(): void {
@@ -87,7 +89,11 @@ export class UploadAcceptor {
 
   #send(): void {
     let due = true;
-    while ((due || this.#full) && this.#gathered.length > 0 && this.#batchesInFlight.size < maximumBatchesInFlight) {
+    while (
+      (due || this.#full) &&
+      this.#gathered.length > 0 &&
+      this.#batchesInFlight.size < this.#options.lane.maximumBatchesInFlight
+    ) {
       due = false;
       this.#lastSentMs = Date.now();
       void this.#store(this.#takeBatch());
@@ -100,7 +106,7 @@ export class UploadAcceptor {
     for (const { payload } of this.#gathered) {
       if (
         count === this.#options.config.UPLOAD_BATCH_SIZE ||
-        (count > 0 && bytes + payload.length > maximumBatchBytes)
+        (count > 0 && bytes + payload.length > this.#options.lane.maximumBatchBytes)
       ) {
         break;
       }
@@ -128,10 +134,13 @@ export class UploadAcceptor {
   }
 
   async #attempt(batch: readonly HeldUpload[], jobId: string): Promise<boolean> {
-    const { queue, backlog, metrics, log } = this.#options;
-    if (backlog.full) return false;
+    const { queue, lane, backlog, metrics, log } = this.#options;
+    if (lane.full(backlog)) return false;
     try {
-      await queue.add('uploads', describeBatch(batch), { jobId });
+      await queue.add('uploads', describeBatch(batch), {
+        jobId,
+        ...(lane.priority !== undefined && { priority: lane.priority }),
+      });
       return true;
     } catch (error) {
       metrics.failedBatches.inc();

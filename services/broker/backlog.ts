@@ -9,6 +9,8 @@ const pollMs = 500;
 export interface Backlog {
   /** More upload jobs than UPLOAD_BACKLOG_JOBS, or no memory: uploads are held. */
   readonly full: boolean;
+  /** More than half of either is used: late uploads are held, so that live ones have room. */
+  readonly lateFull: boolean;
   /** Redis uses more than UPLOAD_BACKLOG_BYTES: everything is held. */
   readonly memoryFull: boolean;
   stop(): void;
@@ -22,15 +24,20 @@ export async function watchBacklog(
   metrics: BrokerMetrics,
 ): Promise<Backlog> {
   let jobsFull = false;
+  let lateFull = false;
   let memoryFull = false;
   let looking = false;
 
   const look = async (): Promise<void> => {
-    const [counts, memory] = await Promise.all([queue.getJobCounts('wait', 'delayed', 'active'), redis.info('memory')]);
+    const [counts, memory] = await Promise.all([
+      queue.getJobCounts('wait', 'prioritized', 'delayed', 'active'),
+      redis.info('memory'),
+    ]);
     const jobs = Object.values(counts).reduce((sum, count) => sum + count, 0);
     const bytes = usedMemory(memory);
     jobsFull = jobs > config.UPLOAD_BACKLOG_JOBS;
     memoryFull = bytes > config.UPLOAD_BACKLOG_BYTES;
+    lateFull = jobs > config.UPLOAD_BACKLOG_JOBS / 2 || bytes > config.UPLOAD_BACKLOG_BYTES / 2;
     metrics.backlogJobs.set(jobs);
     metrics.backlogBytes.set(bytes);
   };
@@ -46,6 +53,9 @@ export async function watchBacklog(
   return {
     get full() {
       return jobsFull || memoryFull;
+    },
+    get lateFull() {
+      return lateFull;
     },
     get memoryFull() {
       return memoryFull;

@@ -88,7 +88,7 @@ export function openUploads(config: ResolvedConfig): TypedQueue<'uploads'> {
 
 /** Every upload that waits in the queue, oldest first. */
 export async function queuedUploads(queue: TypedQueue<'uploads'>): Promise<QueuedUpload[]> {
-  const jobs = await queue.getJobs(['wait'], 0, -1, true);
+  const jobs = await queue.getJobs(['wait', 'prioritized'], 0, -1, true);
   return jobs.flatMap(({ data }) => data.uploads);
 }
 

@@ -5,7 +5,6 @@ import type { Http } from '@odograph/http/http';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { ServiceHost } from '@odograph/runtime/service';
 import { AcknowledgementAcceptor } from './accept-acknowledgement.ts';
-import { UploadAcceptor } from './accept-upload.ts';
 import { createAuthenticate, dropWill } from './authenticate.ts';
 import { createAuthorizeForward, createAuthorizeSubscribe } from './authorize.ts';
 import { ConnectAttempts } from './connect-attempts.ts';
@@ -22,6 +21,7 @@ import { createAuthorizePublish } from './publish.ts';
 import { createQuietLog, type QuietLog } from './quiet-log.ts';
 import { readOnWhileHeld } from './read-on.ts';
 import type { Sessions } from './sessions.ts';
+import { createUploadAcceptors, type UploadAcceptors } from './upload-acceptors.ts';
 
 /** How long a connection may take to say who it is. */
 const connectTimeoutMs = 10_000;
@@ -33,7 +33,7 @@ const drainTimeoutMs = 20_000;
 /** The parts that end in an order of their own. */
 interface Parts {
   readonly aedes: DeviceBroker;
-  readonly uploads: UploadAcceptor;
+  readonly uploads: UploadAcceptors;
   readonly acknowledgements: AcknowledgementAcceptor;
   readonly presence: Presence;
 }
@@ -57,7 +57,7 @@ export async function startBroker(
   });
   const presence = new Presence(engines.redis, config.QUEUE_PREFIX, brokerId, metrics.connectedDevices);
   const shared = { backlog: engines.backlog, held, config, metrics, log };
-  const uploads = new UploadAcceptor({ ...shared, queue: engines.uploads });
+  const uploads = createUploadAcceptors({ ...shared, queue: engines.uploads });
   const acknowledgements = new AcknowledgementAcceptor({ ...shared, queue: engines.acknowledgements });
   let stopping = false;
 

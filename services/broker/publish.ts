@@ -1,11 +1,11 @@
 import type { AedesOptions, PublishPacket } from 'aedes';
 import type { AcknowledgementAcceptor } from './accept-acknowledgement.ts';
-import type { UploadAcceptor } from './accept-upload.ts';
 import { purposeOfCommandService, purposeOfDevice } from './authorize.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import type { BrokerMetrics, RefusalReason } from './metrics.ts';
 import type { QuietLog } from './quiet-log.ts';
 import type { DeviceSession, Sessions } from './sessions.ts';
+import type { UploadAcceptors } from './upload-acceptors.ts';
 import type { HeldUpload } from './upload-batch.ts';
 
 type AuthorizePublish = NonNullable<AedesOptions['authorizePublish']>;
@@ -13,7 +13,7 @@ type AuthorizePublish = NonNullable<AedesOptions['authorizePublish']>;
 export interface PublishOptions {
   readonly sessions: Sessions;
   readonly held: HeldBytes;
-  readonly uploads: UploadAcceptor;
+  readonly uploads: UploadAcceptors;
   readonly acknowledgements: AcknowledgementAcceptor;
   readonly metrics: BrokerMetrics;
   readonly log: QuietLog;

@@ -31,7 +31,9 @@ export const ingestService: Service<Http> = {
     host.onStop('uploads database', () => uploads.destroy());
     const queue = openQueue('uploads', connection);
     host.onStop('uploads queue', () => queue.close());
-    const metrics = createIngestMetrics(host.metrics, () => queue.getJobCountByTypes('waiting', 'active', 'delayed'));
+    const metrics = createIngestMetrics(host.metrics, () =>
+      queue.getJobCountByTypes('waiting', 'prioritized', 'active', 'delayed'),
+    );
     createGapMetrics(host.metrics, db);
     await scheduleMaintenance(db, host);
     await scheduleTrips(db, host);

@@ -28,7 +28,7 @@ async function enqueue({ queue, sealer, maximumBacklogJobs }: ReplayTarget, uplo
   if (uploads.length === 0) return;
   const payloads = uploads.map(({ deviceId, sealed }) => sealer.open(sealed, quarantineContext(deviceId)));
   try {
-    const waiting = await queue.getJobCountByTypes('wait', 'active', 'delayed');
+    const waiting = await queue.getJobCountByTypes('wait', 'prioritized', 'active', 'delayed');
     if (waiting > maximumBacklogJobs) throw new Failure('OVERLOADED', 'too many uploads wait to be stored');
     await queue.add('uploads', {
       uploads: uploads.map((upload, index) => describeUpload(upload, payloads[index] ?? Buffer.alloc(0))),

@@ -2,7 +2,11 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { UploadGatherer } from './gather-uploads.ts';
 
-const upload = (deviceId: string) => ({ deviceId, receivedAtMs: 0, text: '' });
+const job = (deviceId: string, { bytes = 1, late = false } = {}) => ({
+  uploads: [{ deviceId, receivedAtMs: 0, text: '' }],
+  bytes,
+  late,
+});
 
 /** A store whose calls end when they are told to. */
 function createStore() {
@@ -21,7 +25,7 @@ describe('gathered uploads', () => {
   it('are stored at once when nothing is under way, and together when something is', async () => {
     const { calls, store } = createStore();
     const gatherer = new UploadGatherer({ transactions: 1, store });
-    const jobs = ['a', 'b', 'c'].map((name) => gatherer.store([upload(name)], 1));
+    const jobs = ['a', 'b', 'c'].map((name) => gatherer.store(job(name)));
     expect(calls.map(({ devices }) => devices)).toEqual([['a']]);
     calls[0]?.end();
     await jobs[0];
@@ -33,18 +37,39 @@ describe('gathered uploads', () => {
   it('fail with their own transaction only', async () => {
     const { calls, store } = createStore();
     const gatherer = new UploadGatherer({ transactions: 1, store });
-    const first = gatherer.store([upload('a')], 1);
-    const second = gatherer.store([upload('b')], 1);
+    const first = gatherer.store(job('a'));
+    const second = gatherer.store(job('b'));
     calls[0]?.end(new Error('away'));
     await expect(first).rejects.toThrow('away');
     calls[1]?.end();
     await second;
   });
 
-  it('are each stored exactly once, never more at a time than allowed, whatever order the transactions end in', async () => {
-    const job = fc.record({ bytes: fc.integer({ min: 0, max: 1_500_000 }) });
+  it('are stored before late ones that came first, and never wait for more than one transaction of those', async () => {
+    const { calls, store } = createStore();
+    const gatherer = new UploadGatherer({ transactions: 2, store });
+    const late = ['a', 'b', 'c'].map((name) => gatherer.store(job(name, { bytes: 200_000, late: true })));
+    expect(calls.map(({ devices }) => devices)).toEqual([['a']]);
+    const live = ['d', 'e', 'f'].map((name) => gatherer.store(job(name)));
+    expect(calls.map(({ devices }) => devices)).toEqual([['a'], ['d']]);
+    calls[0]?.end();
+    await late[0];
+    expect(calls.map(({ devices }) => devices)).toEqual([['a'], ['d'], ['e', 'f']]);
+    calls[1]?.end();
+    await live[0];
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(calls.map(({ devices }) => devices)).toEqual([['a'], ['d'], ['e', 'f'], ['b']]);
+    for (const { end } of calls.slice(2)) end();
+    await Promise.all([...live, late[1]]);
+    await new Promise((resolve) => setImmediate(resolve));
+    calls[4]?.end();
+    await late[2];
+  });
+
+  it('are each stored exactly once, in the order of their kind and never more at a time than allowed', async () => {
+    const kind = fc.record({ bytes: fc.integer({ min: 0, max: 1_500_000 }), late: fc.boolean() });
     await fc.assert(
-      fc.asyncProperty(fc.array(job), fc.integer({ min: 1, max: 3 }), async (jobs, transactions) => {
+      fc.asyncProperty(fc.array(kind), fc.integer({ min: 1, max: 3 }), async (kinds, transactions) => {
         const { calls, store } = createStore();
         const open = new Set<number>();
         const gatherer = new UploadGatherer({
@@ -57,14 +82,18 @@ describe('gathered uploads', () => {
             open.delete(call);
           },
         });
-        const stored = jobs.map(({ bytes }, index) => gatherer.store([upload(String(index))], bytes));
+        const stored = kinds.map((one, index) => gatherer.store(job(String(index), one)));
         for (let next = 0; next < calls.length || open.size > 0; next += 1) {
           calls[next]?.end();
           await new Promise((resolve) => setImmediate(resolve));
         }
         await Promise.all(stored);
         const devices = calls.flatMap((call) => call.devices);
-        expect(devices).toEqual(jobs.map((_job, index) => String(index)));
+        for (const late of [true, false]) {
+          const ofKind = kinds.flatMap((one, index) => (one.late === late ? [String(index)] : []));
+          expect(devices.filter((device) => ofKind.includes(device))).toEqual(ofKind);
+        }
+        expect(devices).toHaveLength(kinds.length);
       }),
     );
   });

@@ -1,3 +1,4 @@
+import { lateUploadPriority } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
 import type { TypedJob } from '@odograph/queue/queues';
@@ -42,9 +43,9 @@ export function createUploadProcessor(processing: UploadProcessing): (job: Typed
       metrics.quarantined.inc(stored.quarantinedUploads);
     },
   });
-  return async ({ data: { uploads, bytes } }) => {
+  return async ({ data: { uploads, bytes }, priority }) => {
     try {
-      await gatherer.store(uploads, bytes);
+      await gatherer.store({ uploads, bytes, late: priority === lateUploadPriority });
     } catch (error) {
       const description = describeDatabaseError(error);
       logger.warn({ ...description, uploads: uploads.length }, 'uploads could not be stored yet');

@@ -6,7 +6,6 @@ import { createApplication, createVehicle, type TestVehicle } from '@odograph/te
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 
-const start = 1_760_000_000;
 /** After so long without a PUBACK a device gives its connection up. */
 const patienceMs = 8000;
 /** Draining what waited can take long on a busy machine. */
@@ -16,6 +15,8 @@ const drainMs = 180_000;
 class Uploader {
   acknowledged = 0;
   sent = 0;
+  /** UNIX seconds of the reading that was sent last; a repetition keeps it. */
+  #timestamp = 0;
   readonly #vehicle: TestVehicle;
   readonly #url: string;
   readonly #pauseMs: number;
@@ -47,8 +48,11 @@ class Uploader {
   async #uploadOver(box: DeviceConnection): Promise<void> {
     const closed = new Promise<false>((resolve) => box.client.once('close', () => resolve(false)));
     while (box.client.connected && this.#busy) {
-      this.sent = this.acknowledged + 1;
-      const reading = { timestamp: start + this.sent, sequence: this.sent, status: { mileage: this.sent } };
+      if (this.sent === this.acknowledged) {
+        this.sent += 1;
+        this.#timestamp = Math.max(Date.now() / 1000, this.#timestamp + 0.001);
+      }
+      const reading = { timestamp: this.#timestamp, sequence: this.sent, status: { mileage: this.sent } };
       const upload = box.upload(reading).then(() => true);
       const patience = new AbortController();
       const late = delay(patienceMs, false, { signal: patience.signal }).catch(() => false);
