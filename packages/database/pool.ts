@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import { Pool, type PoolClient, types } from 'pg';
 import { teachCopy } from './copy.ts';
+import { prepareStatements } from './prepare-statements.ts';
 
 const int8 = 20;
 
@@ -18,10 +19,13 @@ export interface PoolOptions {
   statementTimeoutMs?: number;
   /** A connection on which nothing comes or goes for so long is given up; only for statements that end sooner. */
   silenceMs?: number;
+  /** How many statements a connection keeps prepared, for whoever has a fixed set of them; none without it. */
+  preparedStatements?: number;
 }
 
 /** A pool of PostgreSQL connections; the caller ends it. */
-export function createPool({ url, name, size, statementTimeoutMs, silenceMs }: PoolOptions): Pool {
+export function createPool(options: PoolOptions): Pool {
+  const { url, name, size, statementTimeoutMs, silenceMs, preparedStatements } = options;
   const pool = new Pool({
     connectionString: url,
     application_name: `odograph-${name}`,
@@ -34,6 +38,7 @@ export function createPool({ url, name, size, statementTimeoutMs, silenceMs }: P
   pool.on('error', () => undefined);
   // So would one that breaks between two statements of a transaction; the next statement then fails.
   pool.on('connect', (client) => client.on('error', () => undefined));
+  if (preparedStatements !== undefined) pool.on('connect', (client) => prepareStatements(client, preparedStatements));
   pool.on('connect', teachCopy);
   if (silenceMs !== undefined) pool.on('connect', (client) => endWhenSilent(client, silenceMs));
   return pool;

@@ -1,9 +1,12 @@
-import { brokerKey, brokerOfSession, presenceKey } from '@odograph/contracts/presence';
+import { brokerKey, presenceKey } from '@odograph/contracts/presence';
 import type { Redis } from './redis.ts';
 
-/** Whether the device has a live MQTT session; two short questions to Redis. Throws when Redis is away. */
+/** The session of a device, and whether the key of its broker is there; one question, since Redis may be busy. */
+const hasLiveSession = `local session = redis.call('HGET', KEYS[1], ARGV[1])
+if not session then return 0 end
+return redis.call('EXISTS', ARGV[2] .. string.match(session, '^[^ ]*'))`;
+
+/** Whether the device has a live MQTT session. Throws when Redis is away. */
 export async function isPresent(redis: Redis, prefix: string, deviceId: string): Promise<boolean> {
-  const session = await redis.hget(presenceKey(prefix), deviceId);
-  if (session === null) return false;
-  return (await redis.exists(brokerKey(prefix, brokerOfSession(session)))) === 1;
+  return (await redis.eval(hasLiveSession, 1, presenceKey(prefix), deviceId, brokerKey(prefix, ''))) === 1;
 }

@@ -1,5 +1,4 @@
 import { performance } from 'node:perf_hooks';
-import { setTimeout as delay } from 'node:timers/promises';
 
 /** A moment of this process's monotonic clock, which no change of the time of day moves. */
 export interface Deadline {
@@ -17,15 +16,14 @@ export function deadlineIn(milliseconds: number): Deadline {
  * @throws when `work` does, or has not answered in `milliseconds`
  */
 export async function within<T>(milliseconds: number, work: Promise<T>): Promise<T> {
-  const over = new AbortController();
-  const late = delay(milliseconds, undefined, { signal: over.signal }).then(() => {
-    throw new Error(`no answer in ${Math.round(milliseconds)} ms`);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${Math.round(milliseconds)} ms`)), milliseconds);
   });
   try {
     return await Promise.race([work, late]);
   } finally {
-    over.abort();
-    late.catch(() => undefined);
+    clearTimeout(timer);
     work.catch(() => undefined);
   }
 }

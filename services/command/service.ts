@@ -18,6 +18,8 @@ import { startSweep } from './sweep.ts';
 
 /** A statement of the command path takes a millisecond; one that hangs must not hold a request beyond its bound. */
 const statementTimeoutMs = 5000;
+/** All statements of the command path and of its keys, with room. */
+const preparedStatements = 64;
 const acknowledgementsAtOnce = 8;
 /** A start does not wait longer for the broker, which may start after this service. */
 const firstConnectionMs = 2000;
@@ -29,6 +31,7 @@ function openCommandPath({ config, logger, adminToken, onStop }: ServiceHost<Htt
     name: 'command',
     size: config.DATABASE_POOL_SIZE,
     statementTimeoutMs,
+    preparedStatements,
   });
   onStop('database of the commands', () => db.destroy());
   const presence = connectRedis(config.REDIS_URL, logger);

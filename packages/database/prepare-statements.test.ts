@@ -1,0 +1,38 @@
+import type { Pool } from 'pg';
+import { afterEach, beforeEach, expect, inject, it } from 'vitest';
+import { createPool } from './pool.ts';
+
+let pool: Pool;
+beforeEach(() => {
+  pool = createPool({ url: inject('databaseUrl'), name: 'test', size: 1, preparedStatements: 2 });
+});
+afterEach(() => pool.end());
+
+async function prepared(): Promise<string[]> {
+  const { rows } = await pool.query<{ statement: string }>(
+    'select statement from pg_prepared_statements order by name',
+  );
+  return rows.map(({ statement }) => statement);
+}
+
+it('prepares a statement with parameters once, and answers the same from then on', async () => {
+  const text = 'select $1::integer + 1 as sum';
+  const sums: unknown[] = [];
+  for (let round = 0; round < 12; round += 1) sums.push((await pool.query(text, [round])).rows[0].sum);
+  expect(sums).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]);
+  expect(await prepared()).toEqual([text]);
+});
+
+it('prepares no more than it was told', async () => {
+  for (const name of ['a', 'b', 'c']) expect((await pool.query(`select $1::text as ${name}`, ['x'])).rowCount).toBe(1);
+  expect(await prepared()).toEqual(['select $1::text as a', 'select $1::text as b']);
+});
+
+it('goes on with a connection whose table was changed under a statement', async () => {
+  await pool.query('create temporary table changing (a integer)');
+  const text = 'select a from changing where a = $1';
+  for (let round = 0; round < 6; round += 1) await pool.query(text, [1]);
+  await pool.query('alter table changing add column b integer');
+  await pool.query('insert into changing values (1, 2)');
+  expect((await pool.query(text, [1])).rows).toEqual([{ a: 1 }]);
+});
