@@ -8,6 +8,9 @@ export function deviceTopic(deviceId: string, channel: DeviceChannel): string {
   return `${root}${deviceId}/${channel}`;
 }
 
+/** What the command service subscribes to: every acknowledgement, as it comes. */
+export const allAcknowledgements = deviceTopic('+', 'acks');
+
 /** What a device may publish. */
 export const upChannels: ReadonlySet<string> = new Set<DeviceChannel>(['telemetry', 'acks']);
 /** What a device may subscribe to. */

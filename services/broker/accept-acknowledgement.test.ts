@@ -1,11 +1,13 @@
 import type { QueuedAcknowledgement } from '@odograph/contracts/queues';
-import { deviceTopic } from '@odograph/contracts/topics';
+import { allAcknowledgements, deviceTopic } from '@odograph/contracts/topics';
 import { openQueue, type TypedQueue } from '@odograph/queue/queues';
 import { connectDevice } from '@odograph/simulator/device-connection';
+import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { maximumAcknowledgementBytes } from './accept-acknowledgement.ts';
+import { connectCommandService } from './broker.fixture.ts';
 import { brokerService } from './service.ts';
 
 let platform: TestPlatform;
@@ -31,6 +33,22 @@ it('has an acknowledgement in the queue, as it was sent, when its PUBACK arrives
   await device.acknowledge({ id: 'c-1', ok: true, status: 'CLOSED' });
   const [acknowledgement] = await queued(identity.deviceId);
   expect(acknowledgement?.text).toBe('{"id":"c-1","ok":true,"status":"CLOSED"}');
+  await device.close();
+});
+
+it('hands an acknowledgement to the command service at once, and no telemetry', async () => {
+  const identity = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const commands = await connectCommandService(platform.mqttUrl);
+  const heard: string[] = [];
+  commands.client.on('message', (topic, payload, { qos }) => heard.push(`${topic} ${payload.toString()} ${qos}`));
+  await commands.client.subscribeAsync(allAcknowledgements, { qos: 1 });
+  await device.upload({ timestamp: 1 });
+  await device.acknowledge({ id: 'c-1', ok: true });
+  await eventually(async () =>
+    expect(heard).toEqual([`${deviceTopic(identity.deviceId, 'acks')} {"id":"c-1","ok":true} 0`]),
+  );
+  await commands.close();
   await device.close();
 });
 

@@ -19,6 +19,8 @@ export interface AcceptAcknowledgementOptions {
   readonly held: HeldBytes;
   readonly metrics: BrokerMetrics;
   readonly log: QuietLog;
+  /** Tells who waits for it at once, as well as that can be done; what counts is the queue. */
+  announce(topic: string, payload: Buffer): void;
 }
 
 /** One acknowledgement between its PUBLISH and its PUBACK. */
@@ -27,8 +29,9 @@ export interface HeldAcknowledgement extends Publication {
 }
 
 /**
- * Takes what devices answer to commands into the queue: at once, since somebody waits for it, and one job each. As with
- * uploads, the PUBACK goes when Redis has it, and what Redis does not take is held and tried again. An acknowledgement
+ * Takes what devices answer to commands into the queue: at once, since somebody waits for it, and one job each. The command
+ * service hears it at the same time, so that nobody waits for the disk of Redis and a turn of the queue; a repeated
+ * acknowledgement changes nothing. As with uploads, the PUBACK goes when Redis has it, and what Redis does not take is held and tried again. An acknowledgement
  * longer than 4 KiB or not UTF-8 can be none: it is acknowledged, so that it does not come back for ever, and dropped.
  */
 export class AcknowledgementAcceptor {
@@ -55,6 +58,7 @@ export class AcknowledgementAcceptor {
     }
     this.#held.add(acknowledgement);
     const { deviceId } = session;
+    this.#options.announce(session.acksTopic, payload);
     void this.#store(acknowledgement, { deviceId, receivedAtMs, text: payload.toString() });
   }
 

@@ -1,4 +1,4 @@
-import { deviceTopic } from '@odograph/contracts/topics';
+import { allAcknowledgements, deviceTopic } from '@odograph/contracts/topics';
 import type { TypedQueue } from '@odograph/queue/queues';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
@@ -71,6 +71,7 @@ it('refuses subscriptions to anything but own commands and keys with 128, and ke
     deviceTopic(other.deviceId, 'commands'),
     deviceTopic(identity.deviceId, 'telemetry'),
     deviceTopic('+', 'commands'),
+    allAcknowledgements,
     `v1/devices/${identity.deviceId}/#`,
     `$share/group/${deviceTopic(identity.deviceId, 'commands')}`,
     '$SYS/#',
@@ -89,10 +90,18 @@ it('refuses subscriptions to anything but own commands and keys with 128, and ke
   await device.close();
 });
 
-it('lets the command service publish nothing but commands and keys, and subscribe to nothing', async () => {
+it('lets the command service publish nothing but commands and keys, and subscribe to acknowledgements only', async () => {
   const { deviceId } = await createDevice(platform.db);
   const service = await connectCommandService(platform.mqttUrl);
-  await expect(service.client.subscribeAsync(deviceTopic(deviceId, 'commands'))).rejects.toThrow('Unspecified error');
+  for (const topic of [
+    deviceTopic(deviceId, 'commands'),
+    deviceTopic('+', 'telemetry'),
+    deviceTopic('+', 'keys'),
+    '#',
+  ]) {
+    await expect(service.client.subscribeAsync(topic)).rejects.toThrow('Unspecified error');
+  }
+  expect((await service.client.subscribeAsync(allAcknowledgements)).map(({ qos }) => qos)).toEqual([0]);
   service.client.publish(deviceTopic(deviceId, 'telemetry'), '{"timestamp":1}', { qos: 1 });
   await closed(service);
   expect((await queuedUploads(queue)).filter((upload) => upload.deviceId === deviceId)).toEqual([]);

@@ -1,5 +1,6 @@
-import { parseDeviceTopic } from '@odograph/contracts/topics';
-import type { AedesOptions, AedesPublishPacket, PublishPacket } from 'aedes';
+import type { Socket } from 'node:net';
+import { allAcknowledgements, parseDeviceTopic } from '@odograph/contracts/topics';
+import type { AedesOptions, AedesPublishPacket, Client, PublishPacket } from 'aedes';
 import type { DeviceSession, Sessions } from './sessions.ts';
 
 type AuthorizeForward = NonNullable<AedesOptions['authorizeForward']>;
@@ -25,14 +26,19 @@ export function purposeOfCommandService(packet: PublishPacket): Purpose | undefi
   return channel === 'commands' || channel === 'keys' ? 'down' : undefined;
 }
 
+/** What waits in the socket of the command service at most, in bytes; the queue has what it is not told. */
+const maximumUntold = 1024 ** 2;
+
 /**
- * A device subscribes to its own commands and keys, by their exact topics. Any other SUBSCRIBE is answered with 0x80 and
+ * A device subscribes to its own commands and keys, by their exact topics, the command service to acknowledgements. Any other SUBSCRIBE is answered with 0x80 and
  * the connection stays [MQTT-3.9.3]: a wildcard costs a device nothing but what it was not meant to hear.
  */
 export function createAuthorizeSubscribe(sessions: Sessions, onRefused: (topic: string) => void): AuthorizeSubscribe {
   return (client, subscription, callback) => {
     const session = sessions.get(client);
-    if (session?.kind === 'device' && isHeardBy(session, subscription.topic)) return callback(null, subscription);
+    const mayHear =
+      session?.kind === 'device' ? isHeardBy(session, subscription.topic) : subscription.topic === allAcknowledgements;
+    if (session !== undefined && mayHear) return callback(null, subscription);
     onRefused(subscription.topic);
     callback(null, null);
   };
@@ -40,11 +46,13 @@ export function createAuthorizeSubscribe(sessions: Sessions, onRefused: (topic: 
 
 /**
  * The last gate before a device: it hears only its own topics, whatever its session once subscribed to, and never a
- * command that has expired ("executed never after it" in docs/device-protocol.md).
+ * command that has expired ("executed never after it" in docs/device-protocol.md). The command service hears
+ * acknowledgements, which only the broker itself hands on.
  */
 export function createAuthorizeForward(sessions: Sessions): AuthorizeForward {
   return (client, packet) => {
     const session = sessions.get(client);
+    if (session?.kind === 'command') return keepsUp(client) ? packet : null;
     if (session?.kind !== 'device' || !isHeardBy(session, packet.topic)) return null;
     if (packet.topic === session.commandsTopic && hasExpired(packet)) return null;
     return packet;
@@ -53,6 +61,10 @@ export function createAuthorizeForward(sessions: Sessions): AuthorizeForward {
 
 function isHeardBy(session: DeviceSession, topic: string): boolean {
   return topic === session.commandsTopic || topic === session.keysTopic;
+}
+
+function keepsUp({ conn }: Client): boolean {
+  return (conn as Socket).writableLength < maximumUntold;
 }
 
 /** A command without a readable end counts as expired. */

@@ -58,10 +58,14 @@ export async function startBroker(
   const presence = new Presence(engines.redis, config.QUEUE_PREFIX, brokerId, metrics.connectedDevices);
   const shared = { backlog: engines.backlog, held, config, metrics, log };
   const uploads = createUploadAcceptors({ ...shared, queue: engines.uploads });
-  const acknowledgements = new AcknowledgementAcceptor({ ...shared, queue: engines.acknowledgements });
+  const acknowledgements = new AcknowledgementAcceptor({
+    ...shared,
+    queue: engines.acknowledgements,
+    announce: (topic, payload) => aedes.announce(topic, payload),
+  });
   let stopping = false;
 
-  const aedes = new DeviceBroker(
+  const aedes: DeviceBroker = new DeviceBroker(
     {
       id: brokerId,
       connectTimeout: connectTimeoutMs,

@@ -35,6 +35,11 @@ export class DeviceBroker extends Aedes {
     publish.call(this, isCommand ? { ...packet, qos: 0, retain: false } : packet, client, done);
   }
 
+  /** Tells the command service what a device said, if it listens now. */
+  announce(topic: string, payload: Buffer): void {
+    this.publish({ cmd: 'publish', topic, payload, qos: 0, dup: false, retain: false }, null, () => undefined);
+  }
+
   /** A connection that ends after another has taken its client id over must not take that one off the list. */
   override unregisterClient(client: Client): void {
     if (this.clients[client.id] === client) super.unregisterClient(client);

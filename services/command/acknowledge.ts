@@ -36,7 +36,7 @@ export function parseAcknowledgement(text: string): AcknowledgementMessage | und
 /** Records one acknowledgement and wakes whoever waits for it. A repeated, foreign or malformed one changes nothing. */
 export async function acknowledge(
   { db, events, logger }: { db: Database; events: CommandEvents; logger: Logger },
-  { deviceId, text }: QueuedAcknowledgement,
+  { deviceId, text }: Pick<QueuedAcknowledgement, 'deviceId' | 'text'>,
 ): Promise<void> {
   const acknowledgement = parseAcknowledgement(text);
   if (!acknowledgement) {

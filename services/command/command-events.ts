@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
 import { hasEnded, type Outcome } from './rules.ts';
@@ -22,11 +23,13 @@ export interface Watch {
   stop(): void;
 }
 
-/** Tells the ends of commands to all replicas, over Redis. What is lost on the way is found by the waiting one's poll. */
+/** Tells the ends of commands to who waits here, and over Redis to the other replicas. What is lost on the way is found by the waiting one's poll. */
 export interface CommandEvents {
   announce(ends: readonly CommandEnd[]): void;
   /** Watches from now on; to be called before the command can end. */
   watch(vehicleId: number, commandId: string): Watch;
+  /** Whether somebody waits here for this command. */
+  isWatched(commandId: string): boolean;
   close(): Promise<void>;
 }
 
@@ -64,10 +67,25 @@ function createWatcher(commandId: string, stop: () => void): Watcher {
   };
 }
 
-/** What another replica announced; undefined for anything that is not of that form. */
-function parseEnd(text: string): CommandEnd | undefined {
+type WatchersBy<Key> = Map<Key, Set<Watcher>>;
+
+function add<Key>(watchers: WatchersBy<Key>, key: Key, watcher: Watcher): void {
+  const ofKey = watchers.get(key);
+  if (ofKey) ofKey.add(watcher);
+  else watchers.set(key, new Set([watcher]));
+}
+
+function remove<Key>(watchers: WatchersBy<Key>, key: Key, watcher: Watcher): void {
+  const ofKey = watchers.get(key);
+  ofKey?.delete(watcher);
+  if (ofKey?.size === 0) watchers.delete(key);
+}
+
+/** What another replica announced; undefined for anything else. */
+function parseEnd(text: string, ownOrigin: string): CommandEnd | undefined {
   try {
-    const end = JSON.parse(text) as CommandEnd;
+    const { origin, ...end } = JSON.parse(text) as CommandEnd & { origin?: string };
+    if (origin === ownOrigin) return undefined;
     return typeof end.id === 'string' && typeof end.vehicleId === 'number' && hasEnded(end) ? end : undefined;
   } catch {
     return undefined;
@@ -77,35 +95,42 @@ function parseEnd(text: string): CommandEnd | undefined {
 /** Opens the two Redis connections that publishing and subscribing need; the caller closes them. */
 export function openCommandEvents(redisUrl: string, prefix: string, logger: Logger): CommandEvents {
   const channel = `${prefix}:commands`;
+  const origin = randomUUID();
   const publisher = connectRedis(redisUrl, logger);
   const subscriber = connectRedis(redisUrl, logger);
-  const watchers = new Map<number, Set<Watcher>>();
+  const byVehicle: WatchersBy<number> = new Map();
+  const byCommand: WatchersBy<string> = new Map();
+  const hear = (end: CommandEnd): void => {
+    for (const watcher of byVehicle.get(end.vehicleId) ?? []) watcher.hear(end);
+  };
 
   subscriber.on('ready', () => {
     subscriber.subscribe(channel).catch((error: unknown) => logger.warn({ err: error }, 'commands are only polled'));
   });
   subscriber.on('message', (_channel: string, text: string) => {
-    const end = parseEnd(text);
-    if (!end) return;
-    for (const watcher of watchers.get(end.vehicleId) ?? []) watcher.hear(end);
+    const end = parseEnd(text, origin);
+    if (end) hear(end);
   });
 
   return {
     announce(ends) {
-      for (const { id, vehicleId, state, cause, status, reason, nextId } of ends) {
-        const text = JSON.stringify({ id, vehicleId, state, cause, status, reason, nextId });
+      for (const end of ends) {
+        hear(end);
+        const { id, vehicleId, state, cause, status, reason, nextId } = end;
+        const text = JSON.stringify({ origin, id, vehicleId, state, cause, status, reason, nextId });
         publisher.publish(channel, text).catch((error: unknown) => logger.debug({ err: error }, 'not announced'));
       }
     },
     watch(vehicleId, commandId) {
-      const ofVehicle = watchers.get(vehicleId) ?? new Set();
       const watcher = createWatcher(commandId, () => {
-        ofVehicle.delete(watcher);
-        if (ofVehicle.size === 0 && watchers.get(vehicleId) === ofVehicle) watchers.delete(vehicleId);
+        remove(byVehicle, vehicleId, watcher);
+        remove(byCommand, commandId, watcher);
       });
-      watchers.set(vehicleId, ofVehicle.add(watcher));
+      add(byVehicle, vehicleId, watcher);
+      add(byCommand, commandId, watcher);
       return watcher.watch;
     },
+    isWatched: (commandId) => byCommand.has(commandId),
     async close() {
       subscriber.disconnect();
       publisher.disconnect();

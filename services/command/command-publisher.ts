@@ -2,13 +2,16 @@ import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
 import type { CommandMessage } from '@odograph/contracts/commands';
 import { commandAccount } from '@odograph/contracts/service-accounts';
-import { deviceTopic } from '@odograph/contracts/topics';
+import { allAcknowledgements, deviceTopic, parseDeviceTopic } from '@odograph/contracts/topics';
 import type { KeyListMessage } from '@odograph/keyless/key-list';
 import type { Logger } from '@odograph/runtime/logger';
 import { deriveSecret } from '@odograph/runtime/secrets';
 import { connect } from 'mqtt';
 
-/** The platform's own session at the MQTT broker, the only one that may publish commands and lists of keys. */
+/**
+ * The platform's own session at the MQTT broker, the only one that may publish commands and lists of keys, and that hears
+ * what devices answer.
+ */
 export interface CommandPublisher {
   /** Connects, and from then on reconnects for ever; resolves with the first connection, or after `milliseconds`. */
   open(milliseconds: number): Promise<void>;
@@ -19,6 +22,8 @@ export interface CommandPublisher {
   publishKeyList(deviceId: string, message: KeyListMessage): Promise<void>;
   /** Calls `listener` after each connection, the first too. */
   onConnect(listener: () => void): void;
+  /** Calls `listener` with each acknowledgement as it comes; one that came while there was no connection is not heard. */
+  onAcknowledgement(listener: (deviceId: string, text: string) => void): void;
   close(): Promise<void>;
 }
 
@@ -34,6 +39,7 @@ export function createCommandPublisher(url: string, adminToken: string, logger: 
     connectTimeout: 5000,
     reconnectPeriod: 500,
     reconnectOnConnackError: true,
+    resubscribe: false,
     // A command that cannot go out now must not go out later.
     queueQoSZero: false,
   });
@@ -41,6 +47,9 @@ export function createCommandPublisher(url: string, adminToken: string, logger: 
   client.on('connect', () => {
     // A command is small, and must not wait until the broker's TCP has confirmed the one before it.
     if (client.stream instanceof Socket) client.stream.setNoDelay(true);
+    client.subscribe(allAcknowledgements, { qos: 0 }, (error) => {
+      if (error) logger.warn({ reason: error.message }, 'acknowledgements are heard from the queue only');
+    });
     logger.info('connected to the MQTT broker');
   });
   return {
@@ -63,6 +72,12 @@ export function createCommandPublisher(url: string, adminToken: string, logger: 
       await client.publishAsync(deviceTopic(deviceId, 'keys'), JSON.stringify(message), { qos: 1, retain: true });
     },
     onConnect: (listener) => void client.on('connect', listener),
+    onAcknowledgement(listener) {
+      client.on('message', (topic, payload) => {
+        const deviceId = parseDeviceTopic(topic)?.deviceId;
+        if (deviceId !== undefined) listener(deviceId, payload.toString());
+      });
+    },
     async close() {
       await client.endAsync(true);
     },

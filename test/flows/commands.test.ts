@@ -2,23 +2,36 @@ import { randomUUID } from 'node:crypto';
 import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import type { CommandMessage } from '@odograph/contracts/commands';
+import { openQueue, type TypedQueue } from '@odograph/queue/queues';
 import { type CommandAnswer, connectDevice } from '@odograph/simulator/device-connection';
 import { clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
 import { ackTimeoutMs, type CommandHouse, expectFailure, startCommandHouse, timed } from './command-house.ts';
 
 let house: CommandHouse;
+let queue: TypedQueue<'acknowledgements'>;
 
 beforeAll(async () => {
   house = await startCommandHouse();
+  const { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix } = house.platform.config;
+  queue = openQueue('acknowledgements', { redisUrl, prefix });
 });
 
 afterEach(() => house.disconnectAll());
 
-afterAll(() => house?.stop());
+afterAll(async () => {
+  await queue?.close();
+  await house?.stop();
+});
+
+/** Everything that was acknowledged has been worked through. */
+async function queueIsEmpty(): Promise<void> {
+  await eventually(async () => expect(await queue.getJobCountByTypes('wait', 'active', 'delayed')).toBe(0));
+}
 
 it.each([
   ['lock', 'LOCK', { Status: 'CLOSED' }],
@@ -93,7 +106,7 @@ it('answers NO_ACKNOWLEDGEMENT in time, and a late acknowledgement turns unknown
   await device.acknowledge({ id, ok: false, reason: 'no' });
   await device.acknowledge({ id: 'garbage', ok: true });
   await device.acknowledge({ id: randomUUID(), ok: true });
-  // What was acknowledged later than those shows that they have been worked through.
+  await queueIsEmpty();
   const lock = house.act('lock', vehicle);
   const command = await device.next();
   await device.acknowledge({ id: command.id, ok: true });
@@ -160,6 +173,35 @@ it('ignores an acknowledgement by another device', async () => {
   await house.expectState(vehicle, 'acknowledged');
 });
 
+it('answers when the acknowledgement comes, without waiting for the queue, which then changes nothing', async () => {
+  const vehicle = await house.createVehicle();
+  await house.connected(vehicle, () => ({ ok: true, status: 'CLOSED' }));
+  await queue.pause();
+  const answer = await house.act('lock', vehicle);
+  await queue.resume();
+  expect(answer.body).toEqual({ Status: 'CLOSED' });
+  const [atOnce] = await house.rowsOf(vehicle);
+  expect(atOnce).toMatchObject({ state: 'acknowledged', status: 'CLOSED' });
+  await queueIsEmpty();
+  expect(await house.rowsOf(vehicle)).toEqual([atOnce]);
+  const { rows } = await sql`select 1 from audit where action = 'command.lock' and subject = ${`vehicle:${vehicle.id}`}
+    and outcome = 'acknowledged'`.execute(house.platform.db);
+  expect(rows).toHaveLength(1);
+});
+
+it('answers by an acknowledgement that only the queue brings', async () => {
+  const vehicle = await house.createVehicle();
+  const device = await house.silent(vehicle);
+  const lock = house.act('lock', vehicle, house.replicaClient);
+  const { id } = await device.next();
+  await queue.add('acknowledgements', {
+    deviceId: vehicle.deviceId,
+    receivedAtMs: Date.now(),
+    text: JSON.stringify({ id, ok: true }),
+  });
+  expect((await lock).body).toEqual({ Status: 'CLOSED' });
+});
+
 it('drops what is no acknowledgement', async () => {
   const vehicle = await house.createVehicle();
   const device = await house.silent(vehicle);
@@ -169,6 +211,7 @@ it('drops what is no acknowledgement', async () => {
   for (const text of ['{', '[]', 'null', JSON.stringify({ id, ok: 'true' }), JSON.stringify({ id: [id], ok: true })]) {
     await device.client.publishAsync(topic, text, { qos: 1 });
   }
+  await queueIsEmpty();
   expect(await house.statesOf(vehicle)).toEqual(['sent']);
   await device.acknowledge({ id, ok: true });
   expect((await lock).status).toBe(200);
