@@ -1,8 +1,12 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import type { StoredCredentials } from './proof.ts';
 
 const lookupsPerStatement = 1000;
+/** From one statement to the next, at least. */
+const gatherMs = 10;
 const patienceMs = 5000;
 
 interface Lookup {
@@ -12,12 +16,15 @@ interface Lookup {
   revoked: boolean;
 }
 
-/** What is stored of devices to know them by; lookups that come together share a statement, so that a storm stays cheap. */
+/**
+ * What is stored of devices to know them by; lookups that come within 10 ms share a statement, so that a storm stays cheap.
+ */
 export class DeviceCredentials {
   readonly #db: Database;
   readonly #underWay = new Set<Lookup>();
   #waiting: Lookup[] = [];
   #running = false;
+  #lastAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(db: Database) {
     this.#db = db;
@@ -48,6 +55,9 @@ export class DeviceCredentials {
 
   async #run(): Promise<void> {
     while (this.#waiting.length > 0) {
+      const restMs = this.#lastAtMs + gatherMs - performance.now();
+      if (restMs > 0) await delay(restMs);
+      this.#lastAtMs = performance.now();
       const lookups = this.#waiting.splice(0, lookupsPerStatement);
       for (const lookup of lookups) this.#underWay.add(lookup);
       await this.#answer(lookups);

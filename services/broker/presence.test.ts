@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { brokerKey, brokerOfSession, presenceKey } from '@odograph/contracts/presence';
 import type { Redis } from '@odograph/runtime/redis';
 import { connectDevice } from '@odograph/simulator/device-connection';
@@ -6,7 +7,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { closed, hasRedisServer, openRedis, startOwnRedis } from './broker.fixture.ts';
+import { closed, connectPacket, hasRedisServer, openRedis, openSocket, startOwnRedis } from './broker.fixture.ts';
 import { brokerService } from './service.ts';
 
 let platform: TestPlatform;
@@ -69,6 +70,25 @@ it('leaves one live session when many connect with one id at once', async () => 
   await eventually(async () => expect(await sessionOf(identity.deviceId)).not.toBeNull());
   await Promise.all(devices.map((device) => device.close('cut')));
   await gone(identity.deviceId);
+});
+
+it('keeps no session of connections that are cut right behind their CONNECT, among many that stay', async () => {
+  const [cut, stay] = await Promise.all(
+    [40, 40].map((count) => Promise.all(Array.from({ length: count }, () => createDevice(platform.db)))),
+  );
+  if (!cut || !stay) throw new Error('two fleets');
+  const cutting = cut.map(async ({ deviceId, secret }, index) => {
+    const socket = await openSocket(platform.mqttUrl);
+    socket.write(connectPacket({ clientId: deviceId, username: deviceId, password: secret }));
+    await delay(index / 2);
+    socket.destroy();
+  });
+  const staying = await Promise.all(stay.map((identity) => connectDevice(platform.mqttUrl, identity)));
+  await Promise.all(cutting);
+  const present = await redis.hmget(presenceKey(platform.config.QUEUE_PREFIX), ...stay.map(({ deviceId }) => deviceId));
+  expect(present.filter((session) => session === null)).toEqual([]);
+  await Promise.all(cut.map(({ deviceId }) => gone(deviceId)));
+  await Promise.all(staying.map((device) => device.close('cut')));
 });
 
 it('takes away what a dead broker left and leaves what a living one has', async () => {

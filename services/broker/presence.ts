@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import { brokerKey, brokerOfSession, presenceKey } from '@odograph/contracts/presence';
 import type { Gauge } from '@odograph/runtime/metrics';
 import type { Redis } from '@odograph/runtime/redis';
@@ -26,6 +26,10 @@ export class Presence {
   readonly #connected: Gauge;
   readonly #live = new Map<string, DeviceSession>();
   readonly #onReady = (): void => void this.#writeAll().catch(() => undefined);
+  /** Sessions that came while others were being written: device id to session. */
+  #arrived = new Map<string, string>();
+  #writing: Promise<unknown> = Promise.resolve();
+  #nextWrite: Promise<void> | undefined;
   #connections = 0;
   #timer: NodeJS.Timeout | undefined;
 
@@ -68,8 +72,9 @@ export class Presence {
     this.#live.set(session.deviceId, session);
     this.#connected.set(this.#live.size);
     session.client.conn.once('close', () => void this.#leave(session).catch(() => undefined));
-    const written = this.#redis.hset(this.#key, session.deviceId, session.presence).catch(() => undefined);
-    await Promise.race([written, delay(patienceMs, undefined, { ref: false })]);
+    this.#arrived.set(session.deviceId, session.presence);
+    this.#nextWrite ??= this.#writing.then(() => this.#writeArrived());
+    await this.#nextWrite;
   }
 
   /** The broker is gone at once, not when its key expires. */
@@ -79,7 +84,19 @@ export class Presence {
     if (this.#redis.status === 'ready') await this.#redis.del(this.#brokerKey);
   }
 
+  /** A fleet that comes at once is written with few commands, each while the one before is on its way to the disk. */
+  async #writeArrived(): Promise<void> {
+    await turn();
+    const fields = [...this.#arrived].flat();
+    this.#arrived.clear();
+    this.#nextWrite = undefined;
+    const written = this.#set(fields).catch(() => undefined);
+    this.#writing = Promise.race([written, delay(patienceMs, undefined, { ref: false })]);
+    await this.#writing;
+  }
+
   async #leave(session: DeviceSession): Promise<void> {
+    if (this.#arrived.get(session.deviceId) === session.presence) this.#arrived.delete(session.deviceId);
     if (this.#live.get(session.deviceId) === session) this.#live.delete(session.deviceId);
     this.#connected.set(this.#live.size);
     await this.#remove([session.deviceId, session.presence]);
@@ -93,17 +110,16 @@ export class Presence {
 
   async #writeAll(): Promise<void> {
     await this.#redis.set(this.#brokerKey, '1', 'PX', brokerKeyTtlMs);
-    let fields: string[] = [];
-    const writes: Promise<unknown>[] = [];
-    for (const { deviceId, presence } of this.#live.values()) {
-      fields.push(deviceId, presence);
-      if (fields.length < fieldsPerCommand) continue;
-      writes.push(this.#redis.hset(this.#key, ...fields));
-      fields = [];
-    }
-    if (fields.length > 0) writes.push(this.#redis.hset(this.#key, ...fields));
-    await Promise.all(writes);
+    await this.#set([...this.#live.values()].flatMap(({ deviceId, presence }) => [deviceId, presence]));
     await this.#removeStale();
+  }
+
+  async #set(fieldsAndValues: readonly string[]): Promise<void> {
+    const writes: Promise<unknown>[] = [];
+    for (let start = 0; start < fieldsAndValues.length; start += fieldsPerCommand) {
+      writes.push(this.#redis.hset(this.#key, ...fieldsAndValues.slice(start, start + fieldsPerCommand)));
+    }
+    await Promise.all(writes);
   }
 
   /** Takes off what brokers that are gone left behind, and what left this one while Redis was away. */
