@@ -1,14 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { EventEmitter } from 'node:events';
 import { brokerKey, brokerOfSession, presenceKey } from '@odograph/contracts/presence';
+import { Gauge } from '@odograph/runtime/metrics';
 import type { Redis } from '@odograph/runtime/redis';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import type { Client } from 'aedes';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { closed, connectPacket, hasRedisServer, openRedis, openSocket, startOwnRedis } from './broker.fixture.ts';
+import { closed, hasRedisServer, openRedis, startOwnRedis } from './broker.fixture.ts';
+import { Presence } from './presence.ts';
 import { brokerService } from './service.ts';
+import { createDeviceSession } from './sessions.ts';
 
 let platform: TestPlatform;
 let redis: Redis;
@@ -72,23 +76,20 @@ it('leaves one live session when many connect with one id at once', async () => 
   await gone(identity.deviceId);
 });
 
-it('keeps no session of connections that are cut right behind their CONNECT, among many that stay', async () => {
-  const [cut, stay] = await Promise.all(
-    [40, 40].map((count) => Promise.all(Array.from({ length: count }, () => createDevice(platform.db)))),
-  );
-  if (!cut || !stay) throw new Error('two fleets');
-  const cutting = cut.map(async ({ deviceId, secret }, index) => {
-    const socket = await openSocket(platform.mqttUrl);
-    socket.write(connectPacket({ clientId: deviceId, username: deviceId, password: secret }));
-    await delay(index / 2);
-    socket.destroy();
-  });
-  const staying = await Promise.all(stay.map((identity) => connectDevice(platform.mqttUrl, identity)));
-  await Promise.all(cutting);
-  const present = await redis.hmget(presenceKey(platform.config.QUEUE_PREFIX), ...stay.map(({ deviceId }) => deviceId));
-  expect(present.filter((session) => session === null)).toEqual([]);
-  await Promise.all(cut.map(({ deviceId }) => gone(deviceId)));
-  await Promise.all(staying.map((device) => device.close('cut')));
+it('writes no session of a connection that closed before its turn, and those beside it', async () => {
+  const prefix = `test-${randomUUID()}`;
+  const presence = new Presence(redis, prefix, 'broker', new Gauge({ name: 'connected', help: 'of the test', registers: [] }));
+  const arrive = (deviceId: string) => {
+    const client = { id: deviceId, conn: new EventEmitter() } as unknown as Client;
+    const session = createDeviceSession(client, { deviceId, proofs: [], presence: presence.nextSession() });
+    return { arrived: presence.arrive(session), close: () => client.conn.emit('close') };
+  };
+  const closing = ['first', 'second', 'twice'].map(arrive);
+  for (const { close } of closing) close();
+  const staying = ['third', 'twice'].map(arrive);
+  await Promise.all([...closing, ...staying].map(({ arrived }) => arrived));
+  expect(await redis.hgetall(presenceKey(prefix))).toEqual({ third: 'broker 4', twice: 'broker 5' });
+  await redis.del(presenceKey(prefix));
 });
 
 it('takes away what a dead broker left and leaves what a living one has', async () => {
