@@ -1,15 +1,14 @@
 import { startOdograph } from './contender.ts';
 import { type Engines, withEngines } from './engines.ts';
 import { type BenchFleet, createFleet } from './fleet.ts';
-import type { LoadOrder } from './load-generator.ts';
-import { measureLoad } from './measure-load.ts';
+import { measureLoad, orderOf } from './measure-load.ts';
 import { readOptions, UsageError } from './options.ts';
 import { fillReadings } from './readings.ts';
 import { figure, printMachine, printRatio, printRounds } from './report.ts';
 
 export const description = 'uploads/s with more ingest processes, and with more rows stored already';
 
-const daySeconds = 86_400;
+const hourSeconds = 3600;
 
 const options = {
   connections: { value: 100, help: 'devices that upload' },
@@ -27,12 +26,12 @@ function readSteps(name: string, text: string): number[] {
   throw new UsageError(`--${name} needs integers above 0 parted by commas, not ${text}`);
 }
 
-/** Rates of some rounds on freshly started processes, the first round not counted. @param startAt gives each round's device time */
+/** Rates of some rounds on freshly started processes, the first round not counted. */
 async function measureStep(
   engines: Engines,
   fleet: BenchFleet,
   { connections, inFlight, uploads, rounds }: Settings,
-  { processes, nextTimestamp }: { processes: number; nextTimestamp: () => number },
+  processes: number,
 ): Promise<number[]> {
   const contender = await startOdograph(engines, fleet, {
     connections,
@@ -43,8 +42,12 @@ async function measureStep(
   const rates: number[] = [];
   const whole = Math.floor(uploads / connections) * connections;
   for (let round = 0; round <= rounds; round += 1) {
-    const order: LoadOrder = { uploads: whole, rate: 0, firstTimestamp: nextTimestamp() };
-    const { uploadsPerSecond } = await measureLoad(engines.pool, contender, order, connections);
+    const { uploadsPerSecond } = await measureLoad(
+      engines.pool,
+      contender,
+      orderOf(whole, 0, connections),
+      connections,
+    );
     if (round > 0) rates.push(uploadsPerSecond);
   }
   await contender.stop();
@@ -57,33 +60,22 @@ export async function run(parameters: readonly string[]): Promise<void> {
   await withEngines(async (engines) => {
     printMachine(engines);
     const fleet = await createFleet(engines.pool, settings.connections);
-    const roundSeconds = Math.ceil(settings.uploads / settings.connections);
-    const steps = rowSteps.length + processSteps.length;
-    const loadSeconds = roundSeconds * (settings.rounds + 1) * steps;
-    // What is stored before ends where the load begins, and the load, a second for each reading, ends before now.
-    let timestamp = Math.floor(Date.now() / 1000) - daySeconds - loadSeconds;
-    const nextTimestamp = (): number => {
-      timestamp += roundSeconds;
-      return timestamp;
-    };
 
     const byProcesses: Record<string, number[]> = {};
     for (const processes of processSteps) {
-      byProcesses[`${processes} ingest`] = await measureStep(engines, fleet, settings, { processes, nextTimestamp });
+      byProcesses[`${processes} ingest`] = await measureStep(engines, fleet, settings, processes);
     }
     printRounds(byProcesses, 'uploads/s by processes');
     printSteps(byProcesses, '');
 
     const byRows: Record<string, number[]> = {};
     let stored = 0;
-    let until = new Date((Math.floor(Date.now() / 1000) - daySeconds - loadSeconds) * 1000);
+    // What is stored before ends an hour before the load begins.
+    let until = new Date(Math.floor(Date.now() / 1000 - hourSeconds) * 1000);
     for (const rows of rowSteps) {
       until = (await fillReadings(engines.pool, fleet, { readings: rows - stored, until })).from;
       stored = rows;
-      byRows[`${figure(rows / 1e6)} million rows`] = await measureStep(engines, fleet, settings, {
-        processes: 1,
-        nextTimestamp,
-      });
+      byRows[`${figure(rows / 1e6)} million rows`] = await measureStep(engines, fleet, settings, 1);
     }
     console.log();
     printRounds(byRows, 'uploads/s by rows stored before');

@@ -26,16 +26,16 @@ export interface LagProbe {
 /**
  * One more device that uploads a hundred readings a second beside the load, while a connection to the database looks for
  * their rows every 2 ms: the time from handing a PUBLISH to the socket to the answer of a statement that sees its row.
- * @param beforeTimestamp UNIX seconds; its readings are of the 1,000 s before, so that they are told from those of the load
+ * @param beforeMs UNIX milliseconds; its readings are of the 100 s before, so that they are told from those of the load
  */
-export async function startLagProbe(pool: Pool, device: ProbedDevice, beforeTimestamp: number): Promise<LagProbe> {
+export async function startLagProbe(pool: Pool, device: ProbedDevice, beforeMs: number): Promise<LagProbe> {
   const { port, deviceId, vehicleId, secret, table } = device;
   const socket = await openMqtt({ port, clientId: deviceId, password: secret }, () => undefined);
   const template = payloadTemplate(0);
   const topic = deviceTopic(deviceId, 'telemetry');
   const histogram = new TimeHistogram();
   const sentAt = new Map<number, number>();
-  const firstMs = (beforeTimestamp - 1000) * 1000;
+  const firstMs = beforeMs - 100_000;
   let sent = 0;
   let stopping = false;
 

@@ -17,8 +17,10 @@ export interface LoadOrder {
   uploads: number;
   /** Uploads a second; 0 sends as fast as PUBACKs come. */
   rate: number;
-  /** Device time of each device's first upload, UNIX seconds. */
-  firstTimestamp: number;
+  /** Device time of each device's first upload, UNIX milliseconds. */
+  firstTimestampMs: number;
+  /** Between the device times of one device. */
+  stepMs: number;
 }
 
 export interface LoadResult {
@@ -72,13 +74,13 @@ function pace({ uploads, rate }: LoadOrder): void {
 }
 
 async function load(order: LoadOrder): Promise<LoadResult> {
-  const { uploads, rate, firstTimestamp } = order;
+  const { uploads, rate, firstTimestampMs, stepMs } = order;
   histogram = new TimeHistogram();
   left = uploads;
   paced = rate > 0;
   for (const [index, publisher] of publishers.entries()) {
     const share = Math.floor(uploads / publishers.length) + (index < uploads % publishers.length ? 1 : 0);
-    publisher.assign({ uploads: share, firstTimestamp });
+    publisher.assign({ uploads: share, firstTimestampMs, stepMs });
   }
   const finished = new Promise<void>((resolve) => {
     done = resolve;

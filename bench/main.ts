@@ -16,6 +16,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   storage: () => import('./storage.ts'),
   growth: () => import('./growth.ts'),
   trips: () => import('./trips.ts'),
+  soak: () => import('./soak.ts'),
 };
 
 async function list(): Promise<void> {

@@ -17,10 +17,10 @@ export interface Measured extends LoadResult {
   lag: TimeHistogram | undefined;
 }
 
-/** How many rows there were when the statement began. */
-async function countRows(pool: Pool, table: string, since: number): Promise<number> {
+/** How many rows there were when the statement began. @param sinceMs UNIX milliseconds */
+async function countRows(pool: Pool, table: string, sinceMs: number): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(`select count(*) from ${table} where time >= to_timestamp($1)`, [
-    since,
+    sinceMs / 1000,
   ]);
   return rows[0]?.count ?? 0;
 }
@@ -32,21 +32,21 @@ async function countRows(pool: Pool, table: string, since: number): Promise<numb
 async function lastRowAt(
   pool: Pool,
   table: string,
-  { firstTimestamp, uploads }: LoadOrder,
+  { firstTimestampMs, stepMs, uploads }: LoadOrder,
   devices: number,
 ): Promise<number> {
-  const last = firstTimestamp + Math.floor(uploads / devices) - 1;
+  const last = Math.floor(firstTimestampMs + (Math.floor(uploads / devices) - 1) * stepMs);
   const end = Date.now() + patienceMs;
   for (;;) {
     const atEnd = await countRows(pool, table, last);
     if (atEnd >= devices) {
       const countedAt = performance.timeOrigin + performance.now();
-      const count = await countRows(pool, table, firstTimestamp);
+      const count = await countRows(pool, table, firstTimestampMs);
       if (count === uploads) return countedAt;
       if (count > uploads) throw new Error(`${count} rows of ${uploads} uploads`);
     }
     if (Date.now() > end)
-      throw new Error(`only ${await countRows(pool, table, firstTimestamp)} of ${uploads} rows arrived`);
+      throw new Error(`only ${await countRows(pool, table, firstTimestampMs)} of ${uploads} rows arrived`);
     await delay(pollMs);
   }
 }
@@ -64,9 +64,10 @@ export async function clearTables(pool: Pool, { table }: Contender): Promise<voi
   await pool.query('checkpoint');
 }
 
-/** Device times that end about now. */
+/** A load of which the device times are those of its sending, or at full speed a little older. */
 export function orderOf(uploads: number, rate: number, connections: number): LoadOrder {
-  return { uploads, rate, firstTimestamp: Math.floor(Date.now() / 1000) - Math.ceil(uploads / connections) };
+  const stepMs = rate === 0 ? 1 : Math.max(1, (connections * 1000) / rate);
+  return { uploads, rate, firstTimestampMs: Date.now(), stepMs };
 }
 
 /** One round of one contender; `order.uploads` is a multiple of the connections. */
@@ -77,7 +78,7 @@ export async function measureLoad(
   connections: number,
   probed?: ProbedDevice,
 ): Promise<Measured> {
-  const probe = probed && (await startLagProbe(pool, probed, order.firstTimestamp));
+  const probe = probed && (await startLagProbe(pool, probed, order.firstTimestampMs));
   const before = await readCpu(contender);
   const result = await contender.generator.ask<LoadResult>({ kind: 'load', ...order });
   const endMs = contender.table ? await lastRowAt(pool, contender.table, order, connections) : result.lastPubackAtMs;

@@ -5,17 +5,20 @@ import type { TimeHistogram } from './statistics.ts';
 
 const pubackBytes = 4;
 const secondsLength = 10;
+const millisecondsLength = 3;
 const zero = 0x30;
 
 /** What one connection is to send. */
 export interface Assignment {
   uploads: number;
-  /** Device time of the first upload in UNIX seconds; each next one is a second later. */
-  firstTimestamp: number;
+  /** Device time of the first upload, UNIX milliseconds. */
+  firstTimestampMs: number;
+  /** How much later each next one is; at least 1. */
+  stepMs: number;
 }
 
 /**
- * One connection of the load. Its packets are encoded once, one for each place in flight; sending one writes ten digits
+ * One connection of the load. Its packets are encoded once, one for each place in flight; sending one writes thirteen digits
  * and hands a slice of the same buffer to the socket. A place is used again when its PUBACK has come.
  */
 export class Publisher {
@@ -29,7 +32,8 @@ export class Publisher {
   #inFlight = 0;
   #uploads = 0;
   #sent = 0;
-  #firstTimestamp = 0;
+  #firstTimestampMs = 0;
+  #stepMs = 1;
   #bytesOfPuback = 0;
   #packetId = 0;
 
@@ -46,9 +50,10 @@ export class Publisher {
     this.#histogram = histogram;
   }
 
-  assign({ uploads, firstTimestamp }: Assignment): void {
+  assign({ uploads, firstTimestampMs, stepMs }: Assignment): void {
     this.#uploads = uploads;
-    this.#firstTimestamp = firstTimestamp;
+    this.#firstTimestampMs = firstTimestampMs;
+    this.#stepMs = stepMs;
     this.#sent = 0;
   }
 
@@ -103,11 +108,17 @@ export class Publisher {
   }
 
   #writeTimestamp(at: number): void {
-    let seconds = this.#firstTimestamp + this.#sent;
+    const milliseconds = Math.floor(this.#firstTimestampMs + this.#sent * this.#stepMs);
     this.#sent += 1;
-    for (let digit = secondsLength - 1; digit >= 0; digit -= 1) {
-      this.#packets[at + digit] = zero + (seconds % 10);
-      seconds = Math.floor(seconds / 10);
+    this.#writeDigits(at, secondsLength, Math.floor(milliseconds / 1000));
+    this.#writeDigits(at + secondsLength + 1, millisecondsLength, milliseconds % 1000);
+  }
+
+  #writeDigits(at: number, length: number, value: number): void {
+    let left = value;
+    for (let digit = length - 1; digit >= 0; digit -= 1) {
+      this.#packets[at + digit] = zero + (left % 10);
+      left = Math.floor(left / 10);
     }
   }
 }
