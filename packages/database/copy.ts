@@ -1,6 +1,6 @@
-import { CompiledQuery } from 'kysely';
+import { CompiledQuery, type Kysely } from 'kysely';
 import type { Connection, PoolClient, Submittable } from 'pg';
-import type { Database } from './database.ts';
+import type { Tables } from './tables.ts';
 
 declare module 'pg' {
   /** Parts of pg 8.23 that its type declarations leave out. */
@@ -71,7 +71,12 @@ export function teachCopy(client: PoolClient): void {
  * @param rows made with BinaryRows
  * @throws DatabaseError; nothing is added then
  */
-export async function copyInto(db: Database, table: string, columns: readonly string[], rows: Buffer): Promise<void> {
+export async function copyInto(
+  db: Kysely<Tables>,
+  table: string,
+  columns: readonly string[],
+  rows: Buffer,
+): Promise<void> {
   const statement = `copy ${table} (${columns.join(', ')}) from stdin (format binary)`;
   await db.executeQuery(CompiledQuery.raw(statement, [rows]));
 }

@@ -78,7 +78,12 @@ it('leaves one live session when many connect with one id at once', async () => 
 
 it('writes no session of a connection that closed before its turn, and those beside it', async () => {
   const prefix = `test-${randomUUID()}`;
-  const presence = new Presence(redis, prefix, 'broker', new Gauge({ name: 'connected', help: 'of the test', registers: [] }));
+  const presence = new Presence(
+    redis,
+    prefix,
+    'broker',
+    new Gauge({ name: 'connected', help: 'of the test', registers: [] }),
+  );
   const arrive = (deviceId: string) => {
     const client = { id: deviceId, conn: new EventEmitter() } as unknown as Client;
     const session = createDeviceSession(client, { deviceId, proofs: [], presence: presence.nextSession() });
