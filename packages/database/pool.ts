@@ -17,6 +17,11 @@ export interface PoolOptions {
   name: string;
   size: number;
   statementTimeoutMs?: number;
+  /**
+   * How long a transaction may wait for its next statement. When the machine that began it is gone without a word, the
+   * server would keep its locks until TCP gives up, for hours.
+   */
+  idleInTransactionMs?: number;
   /** A connection on which nothing comes or goes for so long is given up; only for statements that end sooner. */
   silenceMs?: number;
   /** How many statements a connection keeps prepared, for whoever has a fixed set of them; none without it. */
@@ -25,7 +30,7 @@ export interface PoolOptions {
 
 /** A pool of PostgreSQL connections; the caller ends it. */
 export function createPool(options: PoolOptions): Pool {
-  const { url, name, size, statementTimeoutMs, silenceMs, preparedStatements } = options;
+  const { url, name, size, statementTimeoutMs, idleInTransactionMs, silenceMs, preparedStatements } = options;
   const pool = new Pool({
     connectionString: url,
     application_name: `odograph-${name}`,
@@ -33,6 +38,7 @@ export function createPool(options: PoolOptions): Pool {
     connectionTimeoutMillis: 10_000,
     types: parsers,
     ...(statementTimeoutMs === undefined ? {} : { statement_timeout: statementTimeoutMs }),
+    ...(idleInTransactionMs === undefined ? {} : { idle_in_transaction_session_timeout: idleInTransactionMs }),
   });
   // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
   pool.on('error', () => undefined);

@@ -10,6 +10,8 @@ import { applyDatabaseRoles } from './database-roles.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     databaseUrl: string;
+    /** For tests that leave transactions hanging, which others would have to wait for; embedded, there is only one. */
+    faultsDatabaseUrl: string;
     redisUrl: string;
   }
 }
@@ -17,8 +19,8 @@ declare module 'vitest' {
 type Undo = () => Promise<unknown>;
 
 /** A database of its own on a given server, so that a test run leaves nothing behind. */
-async function createDatabase(serverUrl: string, undo: Undo[]): Promise<string> {
-  const name = `odograph_test_${process.pid}_${Date.now()}`;
+async function createDatabase(serverUrl: string, purpose: string, undo: Undo[]): Promise<string> {
+  const name = `odograph_${purpose}_${process.pid}_${Date.now()}`;
   const client = new Client({ connectionString: serverUrl });
   await client.connect();
   undo.push(async () => {
@@ -39,17 +41,22 @@ export default async function setup(project: TestProject): Promise<Undo> {
   undo.push(() => rm(directory, { recursive: true, force: true }));
 
   let databaseUrl: string;
+  let faultsDatabaseUrl: string;
   if (config.DATABASE_URL !== undefined) {
-    databaseUrl = await createDatabase(config.DATABASE_URL, undo);
+    databaseUrl = await createDatabase(config.DATABASE_URL, 'test', undo);
+    faultsDatabaseUrl = await createDatabase(config.DATABASE_URL, 'faults', undo);
+    await migrate(faultsDatabaseUrl);
   } else {
     const { startEmbeddedTimescale } = await import('@odograph/embedded/timescaledb');
     const engine = await startEmbeddedTimescale({ dataDirectory: join(directory, 'timescaledb') });
     undo.push(engine.stop);
     databaseUrl = engine.url;
+    faultsDatabaseUrl = engine.url;
   }
   await migrate(databaseUrl);
   if (project.vite.config.mode === 'roles') await applyDatabaseRoles(databaseUrl);
   project.provide('databaseUrl', databaseUrl);
+  project.provide('faultsDatabaseUrl', faultsDatabaseUrl);
 
   if (config.REDIS_URL !== undefined) {
     project.provide('redisUrl', config.REDIS_URL);

@@ -27,6 +27,7 @@ export const ingestService: Service<Http> = {
       name: 'ingest-uploads',
       size: config.INGEST_TRANSACTIONS,
       silenceMs: silentDatabaseMs,
+      idleInTransactionMs: silentDatabaseMs / 2,
     });
     host.onStop('uploads database', () => uploads.destroy());
     const queue = openQueue('uploads', connection);
