@@ -35,12 +35,12 @@ export async function superviseChild(
   let restartDelayMs = 0;
 
   function watch(child: StartedChild): void {
-    const startedAt = Date.now();
+    const startedAt = performance.now();
     child.process.once('exit', (code, signal) => {
       current = undefined;
       if (stopping) return;
       onLine(`ended unexpectedly (${signal ?? `exit code ${code}`}), starting again`);
-      const stable = Date.now() - startedAt > LONGEST_RESTART_DELAY_MS;
+      const stable = performance.now() - startedAt > LONGEST_RESTART_DELAY_MS;
       restartDelayMs = stable ? 0 : Math.min(LONGEST_RESTART_DELAY_MS, 2 * restartDelayMs + 100);
       restarting = restart();
     });

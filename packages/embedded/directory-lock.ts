@@ -50,14 +50,14 @@ function createWhole(path: string, content: string): boolean {
 async function waitUntilGone(dataDirectory: string, content: string): Promise<void> {
   const found = readHolder(content);
   if (found === undefined) return;
-  const giveUpAt = Date.now() + ORPHAN_GRACE_MS;
+  const giveUpAt = performance.now() + ORPHAN_GRACE_MS;
   while (isRunning(found.holder)) {
     if (isRunning(found.parent)) {
       throw new Error(
         `the data directory ${dataDirectory} is in use by process ${found.parent.pid}; stop that one first, or choose another directory`,
       );
     }
-    if (Date.now() > giveUpAt) process.kill(found.holder.pid, 'SIGKILL');
+    if (performance.now() > giveUpAt) process.kill(found.holder.pid, 'SIGKILL');
     await delay(POLL_MS);
   }
 }

@@ -12,6 +12,7 @@ import type { Http } from './http.ts';
 import { describeInterface } from './openapi.ts';
 import { answerPolicy, keepToTls } from './page-policy.ts';
 import { acceptEmptyJson, mergeParameters, refuseExtremes } from './parameters.ts';
+import { RequestCounts } from './request-counts.ts';
 import { tooManyRequests } from './too-many-requests.ts';
 import { answerUnreadable } from './unreadable-request.ts';
 
@@ -53,6 +54,7 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
   await http.register(rateLimit, {
     max: config.HTTP_REQUESTS_PER_MINUTE,
     timeWindow: 60_000,
+    store: RequestCounts,
     errorResponseBuilder: (_request, { ttl }) => tooManyRequests(ttl),
   });
   await describeInterface(http);

@@ -1,5 +1,6 @@
 import type { QueueJobs, QueueName } from '@odograph/contracts/queues';
 import { type Job, type JobsOptions, Queue, Worker, type WorkerOptions } from 'bullmq';
+import { recallDelayed } from './clock-steps.ts';
 
 /** A BullMQ queue whose jobs carry what contracts/queues.ts says. */
 export type TypedQueue<Name extends QueueName> = Queue<QueueJobs[Name], unknown, string>;
@@ -32,9 +33,11 @@ export function openQueue<Name extends QueueName>(name: Name, { redisUrl, prefix
   return queue as unknown as TypedQueue<Name>;
 }
 
+const longestRetryDelayMs = 15_000;
+
 /** 200 ms after the first failure, doubling to 15 s. */
 export function retryDelayMs(attempt: number): number {
-  return Math.min(200 * 2 ** Math.min(attempt - 1, 10), 15_000);
+  return Math.min(200 * 2 ** Math.min(attempt - 1, 10), longestRetryDelayMs);
 }
 
 const silenceMs = 5000;
@@ -71,5 +74,6 @@ export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): 
   const worker = new Worker(name, (job) => process(job as unknown as TypedJob<Name>), settings);
   worker.on('error', (error) => onFailure(error, undefined));
   worker.on('failed', (job, error) => onFailure(error, job?.id));
+  worker.on('closing', recallDelayed(worker, longestRetryDelayMs));
   return worker;
 }

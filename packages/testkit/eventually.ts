@@ -5,12 +5,12 @@ import { setTimeout as delay } from 'node:timers/promises';
  * @throws the last error when `check` has not passed in `timeoutMs`
  */
 export async function eventually<T>(check: () => Promise<T>, timeoutMs = 10_000): Promise<T> {
-  const end = Date.now() + timeoutMs;
+  const end = performance.now() + timeoutMs;
   for (;;) {
     try {
       return await check();
     } catch (error) {
-      if (Date.now() > end) throw error;
+      if (performance.now() > end) throw error;
       await delay(20);
     }
   }

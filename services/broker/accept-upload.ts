@@ -36,7 +36,7 @@ export class UploadAcceptor {
   readonly #end = new AbortController();
   #gathered: HeldUpload[] = [];
   #gatheredBytes = 0;
-  #lastSentMs = 0;
+  #lastSentMs = Number.NEGATIVE_INFINITY;
   #scheduled = false;
   #idle: (() => void) | undefined;
 
@@ -77,13 +77,12 @@ export class UploadAcceptor {
     if (this.#full) this.#send();
     if (this.#scheduled || this.#gathered.length === 0) return;
     this.#scheduled = true;
-    const waitMs = this.#lastSentMs + this.#options.config.UPLOAD_BATCH_MS - Date.now();
+    const waitMs = this.#lastSentMs + this.#options.config.UPLOAD_BATCH_MS - performance.now();
     const send = (): void => {
       this.#scheduled = false;
       this.#send();
     };
-    // A clock that was set back must not make anybody wait.
-    if (waitMs > 0 && waitMs <= this.#options.config.UPLOAD_BATCH_MS) setTimeout(send, waitMs);
+    if (waitMs > 0) setTimeout(send, waitMs);
     else setImmediate(send);
   }
 
@@ -95,7 +94,7 @@ export class UploadAcceptor {
       this.#batchesInFlight.size < this.#options.lane.maximumBatchesInFlight
     ) {
       due = false;
-      this.#lastSentMs = Date.now();
+      this.#lastSentMs = performance.now();
       void this.#store(this.#takeBatch());
     }
   }
@@ -151,11 +150,11 @@ export class UploadAcceptor {
 
   #acknowledge(batch: readonly HeldUpload[]): void {
     const { held, metrics } = this.#options;
-    const now = Date.now();
+    const now = performance.now();
     let bytes = 0;
     for (const upload of batch) {
       bytes += upload.cost;
-      metrics.pubackSeconds.observe((now - upload.receivedAtMs) / 1000);
+      metrics.pubackSeconds.observe((now - upload.heldSinceMs) / 1000);
       upload.session.releases.settle(upload);
     }
     held.give(bytes);

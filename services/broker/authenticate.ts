@@ -67,14 +67,14 @@ function createJudge({ attempts, metrics, log }: AuthenticateOptions, identify: 
   const judge = async (client: Client, given: Given): Promise<Outcome> => {
     const address = (client.conn as Socket).remoteAddress ?? '';
     const deviceId = shortId(client);
-    const judgement = attempts.judge(address, deviceId, Date.now());
+    const judgement = attempts.judge(address, deviceId, performance.now());
     if (judgement !== 'admit') {
       metrics.slowed.inc();
       await delay(slowAnswerMs);
       if (client.closed || judgement === 'refuse') return 'attempts';
     }
     const session = await identify(client, given);
-    if (session === undefined) attempts.failed(address, deviceId, Date.now());
+    if (session === undefined) attempts.failed(address, deviceId, performance.now());
     else attempts.succeeded(address, deviceId);
     return session ?? 'credentials';
   };

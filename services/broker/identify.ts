@@ -11,8 +11,8 @@ import { createDeviceSession, type DeviceSession, type Session } from './session
 
 const deviceIdForm = new RegExp(deviceIdPattern);
 const commandClientIdForm = new RegExp(`^${commandAccount}-[A-Za-z0-9._:-]{1,64}$`);
-/** The longest a timer can wait; what ends later is looked at again then. */
-const longestTimerMs = 2 ** 31 - 1;
+/** How often an end is looked at again: a clock that is set brings it nearer, or moves it away. */
+const longestTimerMs = 60_000;
 
 /** What a CONNECT says of its sender. */
 export interface Given {

@@ -72,6 +72,7 @@ function holdPublication(
     client: session.client,
     payload: typeof payload === 'string' ? Buffer.from(payload) : payload,
     receivedAtMs: Date.now(),
+    heldSinceMs: performance.now(),
     cost,
     release,
     settled: false,

@@ -10,7 +10,7 @@ export type QuietLog = (message: string, details: Record<string, unknown>) => vo
 export function createQuietLog(logger: Logger, linesPerWindow = 10, windowMs = 10_000): QuietLog {
   const windows = new Map<string, { startMs: number; lines: number }>();
   return (message, details) => {
-    const now = Date.now();
+    const now = performance.now();
     let window = windows.get(message);
     const suppressed = window === undefined ? 0 : Math.max(0, window.lines - linesPerWindow);
     const renewed = window === undefined || now - window.startMs > windowMs;

@@ -12,9 +12,9 @@ const intervalMs = 500;
  */
 export function readOnWhileHeld(held: () => Publication[]): () => void {
   const timer = setInterval(() => {
-    const since = Date.now() - patienceMs;
+    const since = performance.now() - patienceMs;
     for (const publication of held()) {
-      if (publication.readOn || publication.receivedAtMs > since || publication.client.closed) continue;
+      if (publication.readOn || publication.heldSinceMs > since || publication.client.closed) continue;
       publication.readOn = true;
       publication.client.resume();
     }

@@ -4,7 +4,10 @@ import type { Client } from 'aedes';
 export interface Publication {
   readonly client: Client;
   readonly payload: Buffer;
+  /** By the clock on the wall, which can be set. */
   readonly receivedAtMs: number;
+  /** By the clock of the process, which cannot. */
+  readonly heldSinceMs: number;
   /** What it counts for in held-bytes.ts. */
   readonly cost: number;
   /** Lets aedes answer the PUBLISH, or with an error close the connection. */

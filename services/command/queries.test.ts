@@ -13,6 +13,7 @@ import {
   markSent,
   type NewCommand,
 } from './queries.ts';
+import { createOutlivedFinder } from './sweep.ts';
 
 let platform: TestPlatform;
 let application: TestApplication;
@@ -183,4 +184,24 @@ it('leaves a row in the audit for each request and each outcome, and none for wh
       ['platform', '', { commandId: byUser.id, cause: 'VEHICLE_BUSY' }, 'expired'],
     ].map(([actor, address, details, outcome]) => ({ actor, address, action, details, outcome })),
   );
+});
+
+it('a command whose time the database took away by being set back is over when it was under way for long enough', async () => {
+  const command = await newCommand();
+  const other = await newCommand();
+  await insertCommand(platform.db, command);
+  await insertCommand(platform.db, other);
+  await sql`update command set expires_at = expires_at + interval '1 hour' where id = ${command.id}`.execute(
+    platform.db,
+  );
+  let nowMs = 0;
+  const find = createOutlivedFinder(platform.db, () => nowMs);
+  const found = async () => (await find()).filter((id) => id === command.id || id === other.id);
+  expect(await found()).toEqual([]);
+  nowMs = 120_000;
+  expect(await found()).toEqual([]);
+  nowMs = 120_001;
+  expect(await found()).toEqual([command.id]);
+  await endCommand(platform.db, command.id);
+  expect(await found()).toEqual([]);
 });

@@ -235,6 +235,16 @@ export async function endOverdueCommands(db: Database, vehicleId?: number): Prom
 }
 
 /**
+ * Commands under way that end later than any command may: the clock of the database was set back since they were made.
+ * @param longestMs how long a command may take
+ */
+export async function findBeyond(db: Database, longestMs: number): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select id from command
+    where ${active} and expires_at > clock_timestamp() + ${longestMs} * interval '1 millisecond'`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+/**
  * sent -> acknowledged | refused; a late one turns unknown into what happened.
  * @returns undefined for a repeated one, a foreign device's, or one of no command: nothing changes
  */

@@ -9,7 +9,7 @@ const patienceMs = 1000;
  * transaction at a time, so there nobody gets as far, and it resolves all the same when its patience ends.
  */
 export async function waitForLock(db: Database): Promise<void> {
-  for (const end = Date.now() + patienceMs; Date.now() < end; await delay(10)) {
+  for (const end = performance.now() + patienceMs; performance.now() < end; await delay(10)) {
     const { rows } = await sql`select from pg_locks
       where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))`.execute(db);
     if (rows.length > 0) return;

@@ -24,7 +24,9 @@ export async function claimDue(db: Database, sealer: Sealer, claim: string, limi
     update device_key set claim = ${claim}, claimed_until = clock_timestamp() + ${claimSeconds} * interval '1 second'
     where device_id in (
       select device_id from device_key
-      where published_version < list_version and (claimed_until is null or claimed_until < clock_timestamp())
+      where published_version < list_version and (claimed_until is null or claimed_until < clock_timestamp()
+          -- A claim that lasts longer was made by a clock that was set back since.
+          or claimed_until > clock_timestamp() + ${2 * claimSeconds} * interval '1 second')
         and ${isOpenable(sealer)}
       limit ${limit} for update skip locked)
     returning device_id as "deviceId"`.execute(db);

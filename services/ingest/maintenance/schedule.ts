@@ -1,6 +1,7 @@
 import type { MaintenanceTask } from '@odograph/contracts/queues';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
 import type { Tables } from '@odograph/database/tables';
+import { keepSchedule } from '@odograph/queue/clock-steps';
 import { openQueue, openWorker } from '@odograph/queue/queues';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
@@ -32,7 +33,9 @@ export async function scheduleMaintenance(db: Kysely<Tables>, host: ServiceHost)
     purge: { every: purgeMs, run: () => purgeDeletedVehicles(db, logger) },
   };
   for (const [task, { every }] of Object.entries(tasks) as [MaintenanceTask, { every: number }][]) {
-    await queue.upsertJobScheduler(task, { every }, { name: 'maintenance', data: { task } });
+    const upsert = (repeat: { every: number }) =>
+      queue.upsertJobScheduler(task, repeat, { name: 'maintenance', data: { task } });
+    host.onStop(`schedule of ${task}`, await keepSchedule({ queue, id: task, everyMs: every, upsert }));
   }
   const worker = openWorker({
     ...connection,

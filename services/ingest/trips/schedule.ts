@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
 import type { Tables } from '@odograph/database/tables';
+import { keepSchedule } from '@odograph/queue/clock-steps';
 import { openQueue, openWorker } from '@odograph/queue/queues';
 import type { Logger } from '@odograph/runtime/logger';
 import type { ServiceHost } from '@odograph/runtime/service';
@@ -66,25 +67,28 @@ export async function scheduleTrips(db: Kysely<Tables>, host: ServiceHost): Prom
   const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
   const queue = openQueue('trips', connection);
   host.onStop('trips queue', () => queue.close());
-  await queue.upsertJobScheduler('trips', { every: tickMs }, { name: 'trips', data: {} });
+  const upsert = (repeat: { every: number }) => queue.upsertJobScheduler('trips', repeat, { name: 'trips', data: {} });
+  host.onStop('schedule of trips', await keepSchedule({ queue, id: 'trips', everyMs: tickMs, upsert }));
   const stopping = new AbortController();
   const worker = openWorker({
     ...connection,
     name: 'trips',
     concurrency: 1,
     process: async () => {
-      const start = Date.now();
+      const start = performance.now();
       const options = {
         pauseMs: config.TRIPS_PAUSE_MS,
-        limits: limitsAt(start, config.RETENTION_DAYS),
+        limits: limitsAt(Date.now(), config.RETENTION_DAYS),
         logger,
-        isOver: () => stopping.signal.aborted || Date.now() - start > longestJobMs,
+        isOver: () => stopping.signal.aborted || performance.now() - start > longestJobMs,
       };
       // The next job is never far; one that fails would be tried again beside it.
       await workOffTrips(db, options).catch((error: unknown) =>
         logger.warn(describeDatabaseError(error), 'trips could not be worked off'),
       );
-      await delay((Date.now() - start) * restFactor, undefined, { signal: stopping.signal }).catch(() => undefined);
+      await delay((performance.now() - start) * restFactor, undefined, { signal: stopping.signal }).catch(
+        () => undefined,
+      );
     },
     onFailure: (error) => logger.debug({ err: error }, 'trips worker'),
   });

@@ -62,7 +62,9 @@ export async function distributeTouched(db: Database, pauseMs: number): Promise<
     handed_on as (
       insert into trip_work (vehicle_id, touched, due_at)
       select by_vehicle.vehicle_id, by_vehicle.touched,
-        greatest(now(), trip_turn.ended_at + ${pauseMs} * interval '1 millisecond')
+        -- A turn that ended in the future ended by a clock that was set back since.
+        least(greatest(now(), trip_turn.ended_at + ${pauseMs} * interval '1 millisecond'),
+          now() + ${pauseMs} * interval '1 millisecond')
       from by_vehicle join vehicle on vehicle.id = by_vehicle.vehicle_id and vehicle.deleted_at is null
       left join trip_turn on trip_turn.vehicle_id = by_vehicle.vehicle_id
       order by by_vehicle.vehicle_id

@@ -4,6 +4,7 @@ import { describeDatabaseError } from '@odograph/database/postgres-failure';
 import type { TypedJob } from '@odograph/queue/queues';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
+import { createLatestNow } from '@odograph/runtime/time-of-day';
 import type { IngestMetrics } from '../metrics.ts';
 import { decodeBatch } from './decode-batch.ts';
 import { UploadGatherer } from './gather-uploads.ts';
@@ -34,11 +35,12 @@ export interface UploadProcessing {
  */
 export function createUploadProcessor(processing: UploadProcessing): (job: TypedJob<'uploads'>) => Promise<void> {
   const { db, sealer, metrics, logger, transactions } = processing;
+  const latestNow = createLatestNow();
   const storage = { db, sealer, links: new LinkMemory() };
   const gatherer = new UploadGatherer({
     transactions,
     async store(uploads) {
-      const stored = await storeBatch(storage, decodeBatch(uploads, Date.now()));
+      const stored = await storeBatch(storage, decodeBatch(uploads, latestNow()));
       metrics.readings.inc(stored.readings);
       metrics.quarantined.inc(stored.quarantinedUploads);
     },
@@ -52,6 +54,6 @@ export function createUploadProcessor(processing: UploadProcessing): (job: Typed
       throw new UploadsNotStored(description);
     }
     const oldestMs = uploads.reduce((oldest, { receivedAtMs }) => Math.min(oldest, receivedAtMs), Date.now());
-    metrics.lagSeconds.observe((Date.now() - oldestMs) / 1000);
+    metrics.lagSeconds.observe(Math.max(0, Date.now() - oldestMs) / 1000);
   };
 }

@@ -8,6 +8,7 @@ import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { inject } from 'vitest';
+import { createSteppedClock, type SteppedClock } from './clock.ts';
 import { createDisk, type Disk } from './full-disk.ts';
 import { type Load, type LoadOptions, startLoad } from './load.ts';
 import { scale } from './scale.ts';
@@ -26,6 +27,7 @@ export interface Stage {
   readonly mqttPort: number;
   readonly lines: Readonly<Record<LineName, TcpProxy>>;
   readonly disk: Disk;
+  readonly clocks: Readonly<Record<'broker' | 'ingest', SteppedClock>>;
   broker(): ChildPlatform;
   ingest(): ChildPlatform;
   /** Starts another ingest beside it, which the caller ends. */
@@ -79,11 +81,11 @@ function createStarters(
   settings: Readonly<Record<string, string>>,
   url: string,
   redisUrl: string,
-  lines: Stage['lines'],
+  { lines, clocks }: Pick<Stage, 'lines' | 'clocks'>,
 ) {
-  const start = async (name: string, redis: TcpProxy, databaseUrl: string) => {
+  const start = async (name: 'broker' | 'ingest', redis: TcpProxy, databaseUrl: string) => {
     const own = { REDIS_URL: through(redisUrl, redis), DATABASE_URL: databaseUrl, HTTP_PORT: String(await freePort()) };
-    return spawnPlatform([name], { ...settings, ...own });
+    return spawnPlatform([name], { ...settings, ...clocks[name].settings, ...own });
   };
   return {
     broker: () => start('broker', lines['broker-Redis'], url),
@@ -105,7 +107,7 @@ async function killAll(victims: readonly ProcessName[], running: Running, db: Da
 
 /** Opens a stage; the caller closes it. */
 export async function openStage({ databaseUrl, settings: given = {} }: StageOptions = {}): Promise<Stage> {
-  const url = databaseUrl ?? inject('databaseUrl');
+  const url = databaseUrl ?? inject('faultsDatabaseUrl');
   const directory = await mkdtemp(join(tmpdir(), 'odograph-faults-'));
   const db = openDatabase({ url, name: 'faults', size: 2 });
   const redis = await spawnRedis(directory);
@@ -116,12 +118,16 @@ export async function openStage({ databaseUrl, settings: given = {} }: StageOpti
     ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys, DATA_DIR: directory },
     ...{ MQTT_PORT: String(mqttPort), LOG_LEVEL: 'warn', ...given },
   };
-  const starters = createStarters(settings, url, redis.url, lines);
+  const clocks = {
+    broker: await createSteppedClock(join(directory, 'clock-broker')),
+    ingest: await createSteppedClock(join(directory, 'clock-ingest')),
+  };
+  const starters = createStarters(settings, url, redis.url, { lines, clocks });
   const [broker, ingest] = await Promise.all([starters.broker(), starters.ingest()]);
   const running: Running = { broker, ingest, redis };
   const mqttUrl = `mqtt://127.0.0.1:${lines['device-broker'].port}`;
   return {
-    ...{ db, mqttUrl, mqttPort, lines, disk },
+    ...{ db, mqttUrl, mqttPort, lines, disk, clocks },
     broker: () => running.broker,
     ingest: () => running.ingest,
     spawnIngest: starters.ingest,

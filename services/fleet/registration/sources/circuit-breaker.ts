@@ -21,7 +21,9 @@ export class CircuitBreaker {
   /** Whether a call may be made now; a caller that gets true reports its end. */
   allows(): boolean {
     if (this.#openUntilMs === undefined) return true;
-    if (this.#isTrying || this.#options.now() < this.#openUntilMs) return false;
+    const leftMs = this.#openUntilMs - this.#options.now();
+    // More is left than a pause lasts when the clock was set back.
+    if (this.#isTrying || (leftMs > 0 && leftMs <= this.#options.pauseMs)) return false;
     this.#isTrying = true;
     return true;
   }

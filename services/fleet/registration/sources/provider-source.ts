@@ -16,13 +16,17 @@ export interface ProviderHost {
   readonly now: () => number;
 }
 
+const windowMs = 60_000;
+
 /** Lets so many calls a minute pass, for a provider may ask money for each. */
 function limitCalls(callsPerMinute: number, now: () => number): () => boolean {
   let windowEndMs = 0;
   let calls = 0;
   return () => {
-    if (now() >= windowEndMs) {
-      windowEndMs = now() + 60_000;
+    const leftMs = windowEndMs - now();
+    // More is left than a window lasts when the clock was set back.
+    if (leftMs <= 0 || leftMs > windowMs) {
+      windowEndMs = now() + windowMs;
       calls = 0;
     }
     calls += 1;
