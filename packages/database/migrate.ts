@@ -1,8 +1,18 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Client } from 'pg';
+import { sqlState } from './postgres-failure.ts';
 
-const directory = new URL('../../migrations/', import.meta.url);
+const shipped = new URL('../../migrations/', import.meta.url);
+/** Whoever waits for a lock makes everybody wait who comes after, so a migration gives up soon and tries again. */
+const lockTimeoutMs = 1000;
+/** As long as this uploads have the tables for themselves, before the next attempt. */
+const pauseMs = 1500;
+/** First line of a migration whose statements cannot share a transaction, such as those that build an index chunk by chunk. */
+const outsideTransaction = '-- outside a transaction';
+/** lock_not_available and deadlock_detected: what was begun is undone, and can be tried again. */
+const lockStates = new Set(['55P03', '40P01']);
 /** Two processes that start at once must not migrate at once; the number only has to be ours. */
 const advisoryLock = 7_305_114_902;
 
@@ -12,7 +22,7 @@ interface Migration {
   sha256: string;
 }
 
-async function readMigrations(): Promise<Migration[]> {
+async function readMigrations(directory: URL): Promise<Migration[]> {
   const names = (await readdir(directory)).filter((name) => /^\d{4}_[a-z_]+\.sql$/.test(name)).sort();
   return Promise.all(
     names.map(async (name) => {
@@ -29,29 +39,71 @@ async function appliedMigrations(client: Client): Promise<Map<string, string>> {
   return new Map(rows.map(({ name, sha256 }) => [name, sha256]));
 }
 
-async function applyMigration(client: Client, { name, sql, sha256 }: Migration): Promise<void> {
+const noteApplied = (client: Client, { name, sha256 }: Migration) =>
+  client.query('insert into migration (name, sha256) values ($1, $2)', [name, sha256]);
+
+async function applyInTransaction(client: Client, migration: Migration): Promise<void> {
   await client.query('begin');
   try {
-    await client.query(sql);
-    await client.query('insert into migration (name, sha256) values ($1, $2)', [name, sha256]);
+    await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
+    await client.query(migration.sql);
+    await noteApplied(client, migration);
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');
-    throw new Error(`migration ${name} failed`, { cause: error });
+    throw error;
   }
 }
 
+/** Each statement by itself; one that is tried again must do no harm. */
+async function applyOutside(client: Client, migration: Migration): Promise<void> {
+  const statements = migration.sql.split(/;[ \t]*$/m).filter((statement) => /^\s*[^\s-]/m.test(statement));
+  await client.query(`set lock_timeout = ${lockTimeoutMs}`);
+  try {
+    for (const statement of statements) await client.query(statement);
+    await noteApplied(client, migration);
+  } finally {
+    await client.query('reset lock_timeout');
+  }
+}
+
+async function applyMigration(client: Client, migration: Migration, options: MigrateOptions): Promise<void> {
+  const { onWait, patienceMs = 600_000 } = options;
+  const apply = migration.sql.startsWith(outsideTransaction) ? applyOutside : applyInTransaction;
+  for (const start = performance.now(); ; await delay(pauseMs)) {
+    try {
+      return await apply(client, migration);
+    } catch (error) {
+      const isLock = lockStates.has(sqlState(error) ?? '');
+      if (!isLock || performance.now() - start > patienceMs) {
+        throw new Error(`migration ${migration.name} failed`, { cause: error });
+      }
+      onWait?.(migration.name);
+    }
+  }
+}
+
+export interface MigrateOptions {
+  /** Where the migrations are; by default those that are shipped. */
+  readonly directory?: URL;
+  /** How long a migration is tried that does not get its locks. */
+  readonly patienceMs?: number;
+  /** Called with the name of a migration that did not get its locks in time and will be tried again. */
+  onWait?(name: string): void;
+}
+
 /**
- * Brings the database to the newest migration, each in a transaction of its own; safe to call from several processes.
+ * Brings the database to the newest migration, each in a transaction of its own; safe to call from several processes, and
+ * while others use the database: nobody waits for it longer than a second, but for the work that it does.
  * @returns the names of the migrations applied now
  * @throws when an applied migration was changed afterwards, or one fails (it is rolled back)
  */
-export async function migrate(url: string): Promise<string[]> {
+export async function migrate(url: string, options: MigrateOptions = {}): Promise<string[]> {
   const client = new Client({ connectionString: url, application_name: 'odograph-migrate' });
   await client.connect();
   let locked = false;
   try {
-    const migrations = await readMigrations();
+    const migrations = await readMigrations(options.directory ?? shipped);
     // A service's role may look, but not migrate.
     if (missingOf(migrations, await appliedMigrations(client)).length === 0) return [];
     await client.query('select pg_advisory_lock($1)', [advisoryLock]);
@@ -59,7 +111,7 @@ export async function migrate(url: string): Promise<string[]> {
     await client.query(`create table if not exists migration (
       name text primary key, sha256 text not null, applied_at timestamptz not null default now())`);
     const missing = missingOf(migrations, await appliedMigrations(client));
-    for (const migration of missing) await applyMigration(client, migration);
+    for (const migration of missing) await applyMigration(client, migration, options);
     return missing.map(({ name }) => name);
   } finally {
     if (locked) await client.query('select pg_advisory_unlock($1)', [advisoryLock]).catch(() => undefined);

@@ -37,7 +37,9 @@ export async function prepareEngines(config: Config, logger: Logger, stops: Stop
     databaseUrl: await databaseUrl(config, logger, stops),
     redisUrl: await redisUrl(config, logger, stops),
   };
-  const applied = await migrate(config.MIGRATION_DATABASE_URL ?? engines.databaseUrl);
+  const applied = await migrate(config.MIGRATION_DATABASE_URL ?? engines.databaseUrl, {
+    onWait: (migration) => logger.warn({ migration }, 'a migration waits for others to release their locks'),
+  });
   if (applied.length > 0) logger.info({ applied }, 'migrated');
   return resolveConfig(config, engines);
 }

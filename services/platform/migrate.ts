@@ -6,7 +6,9 @@ async function main(): Promise<void> {
   const config = readConfig();
   const url = config.MIGRATION_DATABASE_URL ?? config.DATABASE_URL;
   if (url === undefined) throw new InvalidSettings(['MIGRATION_DATABASE_URL: is needed']);
-  const applied = await migrate(url);
+  const applied = await migrate(url, {
+    onWait: (name) => process.stderr.write(`${name} waits for others to release their locks\n`),
+  });
   process.stdout.write(`${JSON.stringify({ applied })}\n`);
 }
 

@@ -1,0 +1,48 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startEmbeddedTimescale } from '@odograph/embedded/timescaledb';
+import { Client } from 'pg';
+import { inject } from 'vitest';
+
+/** A database that no other test sees, without any table. */
+export interface OwnDatabase {
+  readonly url: string;
+  /** It has one session for all: nobody can wait for somebody else's lock. */
+  readonly embedded: boolean;
+  drop(): Promise<void>;
+}
+
+async function createOnServer(serverUrl: string): Promise<OwnDatabase> {
+  const name = `odograph_faults_${randomUUID().replaceAll('-', '')}`;
+  const run = async (statement: string) => {
+    const client = new Client({ connectionString: serverUrl });
+    await client.connect();
+    try {
+      await client.query(statement);
+    } finally {
+      await client.end();
+    }
+  };
+  await run(`create database ${name}`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return { url: url.href, embedded: false, drop: () => run(`drop database ${name} with (force)`) };
+}
+
+async function startEmbedded(): Promise<OwnDatabase> {
+  const directory = await mkdtemp(join(tmpdir(), 'odograph-faults-database-'));
+  const engine = await startEmbeddedTimescale({ dataDirectory: directory });
+  const drop = async (): Promise<void> => {
+    await engine.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  return { url: engine.url, embedded: true, drop };
+}
+
+/** On the server of the run, or embedded when that is; the caller drops it. */
+export function createOwnDatabase(): Promise<OwnDatabase> {
+  const isEmbedded = inject('databaseUrl') === inject('faultsDatabaseUrl');
+  return isEmbedded ? startEmbedded() : createOnServer(inject('databaseUrl'));
+}
