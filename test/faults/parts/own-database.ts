@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openDatabase } from '@odograph/database/database';
 import { startEmbeddedTimescale } from '@odograph/embedded/timescaledb';
-import { Client } from 'pg';
+import { sql } from 'kysely';
 import { inject } from 'vitest';
 
 /** A database that no other test sees, without any table. */
@@ -16,13 +17,12 @@ export interface OwnDatabase {
 
 async function createOnServer(serverUrl: string): Promise<OwnDatabase> {
   const name = `odograph_faults_${randomUUID().replaceAll('-', '')}`;
-  const run = async (statement: string) => {
-    const client = new Client({ connectionString: serverUrl });
-    await client.connect();
+  const run = async (statement: string): Promise<void> => {
+    const db = openDatabase({ url: serverUrl, name: 'faults', size: 1 });
     try {
-      await client.query(statement);
+      await sql.raw(statement).execute(db);
     } finally {
-      await client.end();
+      await db.destroy();
     }
   };
   await run(`create database ${name}`);
