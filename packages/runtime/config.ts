@@ -65,6 +65,7 @@ const Settings = Type.Object({
   REGISTRATION_CACHE_SECONDS: count(30 * 86_400),
   REGISTRATION_NEGATIVE_CACHE_SECONDS: count(86_400),
   SHUTDOWN_TIMEOUT_MS: milliseconds(15_000),
+  SHUTDOWN_DRAIN_MS: milliseconds(2000, 0),
   LOG_LEVEL: Type.Union(
     ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map((level) => Type.Literal(level)),
     { default: 'info' },

@@ -22,7 +22,7 @@ export interface ServiceHealth {
 
 export interface RunningService {
   health(): Promise<ServiceHealth> | ServiceHealth;
-  /** Called when everything is listening, for a service that speaks to others. */
+  /** Called when every service of the process has started, before the first request, for one that speaks to others. */
   ready?(): Promise<void>;
 }
 

@@ -13,6 +13,8 @@ async function main(names: readonly string[]): Promise<void> {
   closeWithGrace({ delay: config.SHUTDOWN_TIMEOUT_MS, logger: false }, async ({ err, signal }) => {
     if (err) logger.fatal({ err }, 'an error nobody expected');
     logger.info({ signal }, 'draining');
+    // Nobody balances what somebody ends by hand.
+    if (signal === 'SIGTERM') await platform.drain();
     await platform.stop();
     logger.info('stopped');
   });

@@ -1,4 +1,5 @@
 import { createHttp } from '@odograph/http/create-http';
+import { createDrain } from '@odograph/http/drain';
 import type { Http } from '@odograph/http/http';
 import { addOperationRoutes } from '@odograph/http/operations';
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
@@ -14,6 +15,8 @@ export interface Platform {
   /** Where the HTTP interface is reached. */
   readonly httpUrl: string;
   readonly mqttUrl: string;
+  /** Tells balancers to send requests elsewhere, and gives them SHUTDOWN_DRAIN_MS for it; to be called before `stop`. */
+  drain(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -29,15 +32,22 @@ async function open(
   collectDefaultMetrics({ register: metrics });
   const http = await createHttp(resolved, logger);
   let running: RunningServices = new Map();
-  addOperationRoutes(http, () => running, metrics);
+  const drain = createDrain(http);
+  addOperationRoutes(http, () => running, metrics, drain);
   const onStop = stops.add.bind(stops);
   running = await startServices(services, { config: resolved, logger, metrics, http, adminToken, onStop });
   stops.add('http', () => http.close());
-  await http.listen({ host: resolved.HTTP_HOST, port: resolved.HTTP_PORT });
+  // Who sends requests here as soon as it listens finds everybody ready.
   for (const service of running.values()) await service.ready?.();
+  await http.listen({ host: resolved.HTTP_HOST, port: resolved.HTTP_PORT });
   const address = http.server.address();
   const port = typeof address === 'object' && address !== null ? address.port : resolved.HTTP_PORT;
-  return { httpUrl: `http://${resolved.HTTP_HOST}:${port}`, mqttUrl: resolved.MQTT_URL, stop: () => stops.run() };
+  return {
+    httpUrl: `http://${resolved.HTTP_HOST}:${port}`,
+    mqttUrl: resolved.MQTT_URL,
+    drain: () => drain.begin(resolved.SHUTDOWN_DRAIN_MS),
+    stop: () => stops.run(),
+  };
 }
 
 /**

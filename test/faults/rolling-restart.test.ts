@@ -1,105 +1,150 @@
-import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { Agent, type IncomingMessage, request } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '@odograph/database/database';
+import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
-import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { afterAll, afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { type Ask, Balancer } from './parts/balancer.ts';
 import { scale } from './parts/scale.ts';
 import { report } from './parts/stage.ts';
 
-const timeoutMs = 300_000;
+const timeoutMs = 300_000 + scale.rounds * 60_000;
 const clients = 8;
 const db = openDatabase({ url: inject('databaseUrl'), name: 'faults', size: 2 });
 afterAll(() => db.destroy());
 
 let directory: string;
+let mqttPort: number;
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'odograph-faults-'));
+  mqttPort = await freePort();
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-async function startReplica(service: string, port: number): Promise<ChildPlatform> {
+async function start(service: string, port: number): Promise<ChildPlatform> {
   return spawnPlatform([service], {
     ...{ DATABASE_URL: inject('databaseUrl'), REDIS_URL: inject('redisUrl'), DATA_DIR: directory, LOG_LEVEL: 'warn' },
     ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys, HTTP_PORT: String(port) },
-    HTTP_REQUESTS_PER_MINUTE: '1000000',
+    ...{ HTTP_REQUESTS_PER_MINUTE: '1000000', MQTT_PORT: String(mqttPort), SHUTDOWN_DRAIN_MS: '1000' },
+    QUEUE_PREFIX: `rolling-${mqttPort}`,
   });
 }
 
-/**
- * One attempt, as balancers make it. What can be tried elsewhere: a connection that is refused or reset, since reading
- * twice does no harm, and a replica that says that it is closing (503 with `connection: close`).
- */
-async function attempt(agent: Agent, port: number, path: string, token: string): Promise<number | 'elsewhere'> {
-  const sent = request({ host: '127.0.0.1', port, path, agent, headers: { 'x-service-token': token } });
-  sent.end();
-  try {
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    response.resume();
-    await once(response, 'end');
-    const isClosing = response.statusCode === 503 && response.headers.connection === 'close';
-    return isClosing ? 'elsewhere' : (response.statusCode ?? 0);
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'ECONNREFUSED' || code === 'ECONNRESET') return 'elsewhere';
-    throw error;
+/** Restarts two replicas, one after the other, while clients ask; each client may ask for something of its own. */
+async function restartUnderRequests(service: string, asks: readonly Ask[]): Promise<Map<string, number>> {
+  const ports = [await freePort(), await freePort()];
+  const replicas = await Promise.all(ports.map((port) => start(service, port)));
+  const balancer = new Balancer(ports);
+  const answers = new Map<string, number>();
+  let running = true;
+  const client = async (ask: Ask): Promise<void> => {
+    while (running) {
+      const answer = await balancer.send(ask).then(
+        ({ status, body }) => (status === 200 ? '200' : `${status} ${body}`),
+        (error: Error) => error.message,
+      );
+      answers.set(answer, (answers.get(answer) ?? 0) + 1);
+      await delay(10);
+    }
+  };
+  const all = Promise.all(asks.map(client));
+  const codes: (number | null)[] = [];
+  for (let round = 0; round < scale.rounds; round += 1) {
+    for (const [index, port] of ports.entries()) {
+      await delay(500);
+      codes.push((await replicas[index]?.end('SIGTERM')) ?? null);
+      replicas[index] = await start(service, port);
+    }
   }
+  await delay(500);
+  running = false;
+  await all;
+  balancer.close();
+  await Promise.all(replicas.map((replica) => replica.end('SIGTERM')));
+  expect(new Set(codes)).toEqual(new Set([0]));
+  expect(Object.fromEntries(answers)).toEqual({ 200: answers.get('200') });
+  return answers;
 }
 
+async function reportRestart(name: string, answers: Map<string, number>): Promise<void> {
+  const requests = answers.get('200') ?? 0;
+  await report(`rolling restart of ${name}`, { restarts: 2 * scale.rounds, requests, failed: 0 });
+}
+
+const asAdmin = { authorization: `Bearer ${testAdminToken}` };
+
+const reads: readonly (readonly [service: string, pathOf: (id: string) => string])[] = [
+  ['query', (id) => `/v1/vehicle/${id}/history?from=0&until=9999999999`],
+  ['fleet', () => '/v1/bookings'],
+  ['console', () => '/v1/x/admin/quarantine'],
+];
+
 describe('a rolling restart of two replicas', () => {
-  it.each([
-    ['query', (id: string) => `/v1/vehicle/${id}/history?from=0&until=9999999999`],
-    ['fleet', () => '/v1/bookings'],
-  ])(
+  it.skipIf(!scale.patient).each(reads)(
     'fails no request to %s',
     async (service, pathOf) => {
       const application = await createApplication(db);
       const path = pathOf((await createVehicle(db, application)).id);
-      const ports = [await freePort(), await freePort()];
-      const replicas = await Promise.all(ports.map((port) => startReplica(service, port)));
-      const agent = new Agent({ keepAlive: true });
-      const answers = new Map<number | string, number>();
-      let running = true;
-      const count = (answer: number | string) => answers.set(answer, (answers.get(answer) ?? 0) + 1);
-      const client = async (first: number): Promise<void> => {
-        for (let turn = first; running; turn += 1) {
-          let answer: number | string = 'elsewhere';
-          for (let tries = 0; answer === 'elsewhere' && tries < 6; tries += 1) {
-            answer = await attempt(agent, ports[(turn + tries) % 2] ?? 0, path, application.token).catch(
-              (error: Error) => error.message,
-            );
-          }
-          count(answer);
-          await delay(10);
-        }
-      };
-      const all = Promise.all(Array.from({ length: clients }, (_one, index) => client(index)));
-      const codes: (number | null)[] = [];
-      for (let round = 0; round < scale.rounds; round += 1) {
-        for (const [index, port] of ports.entries()) {
-          await delay(500);
-          codes.push((await replicas[index]?.end('SIGTERM')) ?? null);
-          replicas[index] = await startReplica(service, port);
-        }
+      const headers = service === 'console' ? asAdmin : { 'x-service-token': application.token };
+      const answers = await restartUnderRequests(
+        service,
+        Array.from({ length: clients }, (): Ask => ({ method: 'GET', path, headers })),
+      );
+      expect(answers.get('200')).toBeGreaterThan(0);
+      await reportRestart(service, answers);
+    },
+    timeoutMs,
+  );
+
+  it(
+    'fails no write, and carries out each once',
+    async () => {
+      const name = `rolling ${mqttPort}`;
+      const ask: Ask = { method: 'POST', path: '/v1/x/admin/applications', headers: asAdmin, body: { name } };
+      const answers = await restartUnderRequests(
+        'fleet',
+        Array.from({ length: clients }, () => ask),
+      );
+      const made = await db.selectFrom('application').select('id').where('name', '=', name).execute();
+      expect(made).toHaveLength(answers.get('200') ?? 0);
+      await reportRestart('fleet, writes', answers);
+    },
+    timeoutMs,
+  );
+
+  it(
+    'fails no command, and each is carried out once',
+    async () => {
+      const broker = await start('broker', await freePort());
+      const application = await createApplication(db);
+      const vehicles: TestVehicle[] = [];
+      const devices: DeviceConnection[] = [];
+      let executed = 0;
+      for (let index = 0; index < clients; index += 1) {
+        const vehicle = await createVehicle(db, application);
+        const device = await connectDevice(`mqtt://127.0.0.1:${mqttPort}`, vehicle);
+        await device.obey(async () => {
+          executed += 1;
+          await delay(50 * index);
+          return { ok: true };
+        });
+        vehicles.push(vehicle);
+        devices.push(device);
       }
-      await delay(500);
-      running = false;
-      await all;
-      agent.destroy();
-      await Promise.all(replicas.map((replica) => replica.end('SIGTERM')));
-      expect(new Set(codes)).toEqual(new Set([0]));
-      expect(Object.fromEntries(answers)).toEqual({ 200: answers.get(200) });
-      await report(`rolling restart of ${service}`, {
-        restarts: codes.length,
-        requests: answers.get(200) ?? 0,
-        failed: 0,
-      });
+      const headers = { 'x-service-token': application.token };
+      const answers = await restartUnderRequests(
+        'command',
+        vehicles.map(({ id }): Ask => ({ method: 'POST', path: '/v1/vehicle/lock', headers, body: { vehicleId: id } })),
+      );
+      expect(executed).toBe(answers.get('200'));
+      await reportRestart('command', answers);
+      for (const device of devices) await device.close('cut');
+      await broker.end('SIGTERM');
     },
     timeoutMs,
   );

@@ -26,8 +26,11 @@ interface Line {
   silent: boolean;
 }
 
-/** Starts a proxy on a free port of 127.0.0.1. */
-export async function startTcpProxy(target: number, filter?: ClientFilter): Promise<TcpProxy> {
+/**
+ * Starts a proxy on a free port of 127.0.0.1.
+ * @param target the port of the far side, or what names it for each new connection
+ */
+export async function startTcpProxy(target: number | (() => number), filter?: ClientFilter): Promise<TcpProxy> {
   const lines = new Set<Line>();
   let state: 'whole' | 'cut' | 'silent' = 'whole';
   let delayMs = 0;
@@ -51,7 +54,7 @@ export async function startTcpProxy(target: number, filter?: ClientFilter): Prom
       client.destroy();
       return;
     }
-    const beyond = connect(target, '127.0.0.1');
+    const beyond = connect(typeof target === 'number' ? target : target(), '127.0.0.1');
     for (const end of [client, beyond]) end.setNoDelay(true);
     const line: Line = { ends: [client, beyond], silent: state === 'silent' };
     lines.add(line);
