@@ -1,10 +1,10 @@
+import { earthRadiusMetres, radians } from '@odograph/contracts/great-circle';
+
 export interface Position {
   latitude: number;
   longitude: number;
 }
 
-const earthRadiusMetres = 6_371_008.8;
-const radians = (degrees: number) => (degrees * Math.PI) / 180;
 const degrees = (angle: number) => (angle * 180) / Math.PI;
 
 /** The place reached from `from` after so many metres in a direction (degrees, 0 is north), on a sphere. */

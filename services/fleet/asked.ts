@@ -14,5 +14,3 @@ export interface Asked {
 export function ask({ caller, ip }: { caller: Caller; ip: string }, clock: Clock): Asked {
   return { caller, address: ip, now: clock() };
 }
-
-export { actorOf } from '@odograph/database/audit-origin';

@@ -1,4 +1,5 @@
 import { Failure } from '@odograph/contracts/failures';
+import { greatCircleMetres } from '@odograph/contracts/great-circle';
 
 export type BookingType = 'BOOKING' | 'FREE_FLOATING';
 
@@ -20,7 +21,7 @@ export type BookingState = 'PLANNED' | 'ACTIVE' | 'ENDED' | 'STOPPED';
 const earliestStartMs = 5 * 60_000;
 const deletableMs = 10 * 60_000;
 /** A vehicle that is as far from where it stood has been moved; less is what receivers are wrong by. */
-const movedMeters = 50;
+const movedMetres = 50;
 
 /** The state at a moment. */
 export function stateAt({ from, until, stoppedAt }: Omit<BookingTimes, 'type'>, now: Date): BookingState {
@@ -68,22 +69,13 @@ export interface Observation {
   readonly longitude: number | undefined;
 }
 
-const earthRadiusMeters = 6_371_008.8;
-const radians = (degrees: number) => (degrees * Math.PI) / 180;
-
 interface Place {
   latitude: number;
   longitude: number;
 }
 
-/** Great-circle distance by the haversine formula. */
-function distanceMeters(a: Place, b: Place): number {
-  const sine = (difference: number) => Math.sin(radians(difference) / 2) ** 2;
-  const square =
-    sine(b.latitude - a.latitude) +
-    Math.cos(radians(a.latitude)) * Math.cos(radians(b.latitude)) * sine(b.longitude - a.longitude);
-  return 2 * earthRadiusMeters * Math.asin(Math.min(1, Math.sqrt(square)));
-}
+const metresBetween = (from: Place, to: Place) =>
+  greatCircleMetres(from.latitude, from.longitude, to.latitude, to.longitude);
 
 /**
  * Whether a vehicle was used.
@@ -96,5 +88,5 @@ export function wasMoved(since: readonly Observation[], before: Place | undefine
     latitude === undefined || longitude === undefined ? [] : [{ latitude, longitude }],
   );
   const origin = before ?? places[0];
-  return origin !== undefined && places.some((place) => distanceMeters(origin, place) >= movedMeters);
+  return origin !== undefined && places.some((place) => metresBetween(origin, place) >= movedMetres);
 }

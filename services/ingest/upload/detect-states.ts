@@ -1,4 +1,4 @@
-import { greatCircleMetres } from '../trips/segmentation/place.ts';
+import { greatCircleMetres } from '@odograph/contracts/great-circle';
 import type { PlacedReading } from './place-readings.ts';
 
 /** Metres that a vehicle may be found away from where it was parked before it counts as towed. */

@@ -1,3 +1,4 @@
+import { greatCircleMetres } from '@odograph/contracts/great-circle';
 import { seconds, type TripReading } from './trip-reading.ts';
 
 /** Where a vehicle was, by position, by odometer, or both. */
@@ -8,9 +9,6 @@ export interface Place {
   mileageKm: number | null;
 }
 
-const earthRadiusMetres = 6_371_008.8;
-const radians = (degrees: number) => (degrees * Math.PI) / 180;
-
 /** Faster than any vehicle on a road (360 km/h): a jump of the receiver or of the odometer. */
 export const fastestMetresPerSecond = 100;
 /** Slower than this is not driving: a walk of 4 km/h. */
@@ -18,16 +16,6 @@ const slowestMetresPerSecond = 1.11;
 const leastMetres = 50;
 /** After this long without it, 50 m cannot be reached at the slowest speed any more. */
 export const judgedAfterMicroseconds = seconds(leastMetres / slowestMetresPerSecond);
-
-/** Great-circle distance on a sphere of the earth's mean radius (haversine), metres. */
-export function greatCircleMetres(fromLatitude: number, fromLongitude: number, latitude: number, longitude: number) {
-  const halfLatitude = Math.sin(radians(latitude - fromLatitude) / 2);
-  const halfLongitude = Math.sin(radians(longitude - fromLongitude) / 2);
-  const haversine =
-    halfLatitude * halfLatitude +
-    Math.cos(radians(fromLatitude)) * Math.cos(radians(latitude)) * halfLongitude * halfLongitude;
-  return 2 * earthRadiusMetres * Math.asin(Math.min(1, Math.sqrt(haversine)));
-}
 
 /** The place that a reading tells of; undefined when it tells of none. */
 export function placeOf({ timeMicroseconds, latitude, longitude, mileageKm }: TripReading): Place | undefined {
