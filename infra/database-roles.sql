@@ -67,12 +67,12 @@ grant execute on function confirm_device_secret(text, bytea) to odograph_broker;
 grant select on session, access_token, vehicle_grant to odograph_query, odograph_command;
 
 -- query: reads, and writes nothing at all
-grant select on vehicle, device_model, device_link, privacy_period, reading, vehicle_latest, reading_change, trip,
-  trip_checkpoint, trip_touched, trip_work, trip_turn, device_sequence, closed_gap, booking, parking, vehicle_parking,
-  command, vehicle_purge, bluetooth_authorization to odograph_query;
+grant select on vehicle, device_model, device_link, privacy_period, reading, reading_count, reading_settlement,
+  vehicle_latest, reading_change, trip, trip_checkpoint, trip_touched, trip_work, trip_turn, device_sequence, closed_gap,
+  booking, parking, vehicle_parking, command, vehicle_purge, bluetooth_authorization to odograph_query;
 
 -- ingest: what devices report, and what becomes of old data
-grant select, insert, update, delete on reading, vehicle_latest, quarantine, reading_change, trip, trip_checkpoint,
+grant select, insert, update, delete on reading, reading_count, vehicle_latest, quarantine, reading_change, trip, trip_checkpoint,
   trip_touched, trip_work, trip_turn, device_sequence, closed_gap to odograph_ingest;
 grant select on device_model, vehicle_grant, vehicle_purge to odograph_ingest;
 grant update on vehicle_purge to odograph_ingest;
@@ -82,8 +82,9 @@ grant update (changes_forgotten_until) on application to odograph_ingest;
 grant select, delete on device_link, privacy_period, command, booking, vehicle_parking, vehicle_grant, vehicle_request,
   bluetooth_authorization, session to odograph_ingest;
 grant select (expires_at, session_id), delete on access_token, refresh_token to odograph_ingest;
-grant execute on function compress_reading_chunk(regclass), drop_readings_older_than(interval) to odograph_ingest;
-grant execute on function share_ingest_barrier() to odograph_ingest;
+grant select, update on reading_settlement to odograph_ingest;
+grant execute on function compress_reading_chunk(regclass), drop_readings_older_than(interval), settle_readings(interval),
+  share_ingest_barrier() to odograph_ingest;
 
 -- command: the state machine of the commands, and the lists of keys that boxes get
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, bluetooth_authorization, booking

@@ -19,7 +19,7 @@ interface KeyRow {
   vehicle_id: number;
 }
 
-const moment = (time: Microseconds) => sql`${isoMicroseconds(time)}::timestamptz`;
+export const moment = (time: Microseconds) => sql`${isoMicroseconds(time)}::timestamptz`;
 
 /** The time alone is what excludes chunks; the pair decides within one microsecond. */
 export function beside(comparison: '>' | '<=', key: ReadingKey): RawBuilder<boolean> {
@@ -35,6 +35,17 @@ export function within({ from, until, after }: Stretch): RawBuilder<boolean> {
   if (until !== undefined) parts.push(sql<boolean>`reading.time <= ${moment(until)}`);
   if (after) parts.push(beside('>', after));
   return sql<boolean>`${sql.join(parts, sql` and `)}`;
+}
+
+/** No reading of a stretch is earlier. */
+export function startOf({ from, after }: Stretch): Microseconds {
+  return after && after.time > from ? after.time : from;
+}
+
+/** A reading of a stretch, by how many come before it. */
+export interface Position {
+  readonly stretch: Stretch;
+  readonly offset: number;
 }
 
 /** The part of a stretch that begins with one of its readings. */
@@ -66,7 +77,8 @@ async function readKeys(db: Database, scope: VehicleScope, stretch: Stretch, str
   return result.rows.map(({ microseconds, vehicle_id }) => ({ time: BigInt(microseconds), vehicleId: vehicle_id }));
 }
 
-async function countReadings(db: Database, { condition }: VehicleScope, stretch: Stretch): Promise<number> {
+/** How many readings a stretch has. */
+export async function countReadings(db: Database, { condition }: VehicleScope, stretch: Stretch): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from reading where ${condition} and ${within(stretch)}`.execute(db);
   return rows[0]?.count ?? 0;
@@ -78,8 +90,8 @@ const usualIntervalMicroseconds = 10_000_000;
 const growth = 16n;
 
 /** How long it takes that many readings to come if the cars report as usual, and a quarter more. */
-function usualLength({ members }: VehicleScope, { offset, count }: Stride): bigint {
-  return BigInt(Math.ceil(((offset + count) * usualIntervalMicroseconds * 1.25) / members.size));
+export function usualLength({ members }: VehicleScope, readings: number): bigint {
+  return BigInt(Math.ceil(((readings + 1) * usualIntervalMicroseconds * 1.25) / members.size));
 }
 
 /**
@@ -98,8 +110,8 @@ export async function keysAt(
   const inOrder = scope.few !== undefined || scope.members.size === 1;
   const found: ReadingKey[] = [];
   let left = offset;
-  let from = stretch.after && stretch.after.time > stretch.from ? stretch.after.time : stretch.from;
-  for (let length = usualLength(scope, { offset, count }); !inOrder && from + length < end; length *= growth) {
+  let from = startOf(stretch);
+  for (let length = usualLength(scope, offset + count); !inOrder && from + length < end; length *= growth) {
     const window = { ...stretch, from, until: from + length };
     found.push(...(await readKeys(db, scope, window, { offset: left, count: count - found.length })));
     if (found.length === count) return found;

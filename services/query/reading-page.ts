@@ -1,7 +1,9 @@
 import type { Readable } from 'node:stream';
+import type { Database } from '@odograph/database/database';
 import { type RawBuilder, sql } from 'kysely';
 import type { ReadingKey } from './continuation.ts';
 import { type Frame, streamJson } from './json-stream.ts';
+import { passCounted } from './reading-counts.ts';
 import { beginningWith, beside, keysAt, type Stretch, within } from './reading-keys.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { VehicleScope } from './vehicle-scope.ts';
@@ -36,7 +38,7 @@ export async function openReadingPage(
   const { offset } = request;
   const limit = Math.min(request.limit, maximumReadings);
   if (limit === 0 || scope.members.size === 0) return empty(snapshot, frame);
-  const [first] = offset === 0 ? [] : await keysAt(snapshot.db, scope, request, { offset, count: 1 });
+  const first = await findFirst(snapshot.db, scope, request);
   if (offset > 0 && !first) return empty(snapshot, frame);
   const stretch = first ? beginningWith(first, request) : request;
   const [last, following] = await keysAt(snapshot.db, scope, stretch, { offset: limit - 1, count: 2 });
@@ -51,6 +53,18 @@ export async function openReadingPage(
     (row) => `{${scope.members.get(row.vehicle_id) ?? ''}${row.members}}`,
   );
   return following && last ? { body, continueAfter: last } : { body };
+}
+
+/** To pass over fewer readings is cheaper than to look at counts. */
+const leastCounted = 20_000;
+
+/** The reading at the offset; undefined without an offset, and when fewer readings are there. */
+async function findFirst(db: Database, scope: VehicleScope, request: PageRequest): Promise<ReadingKey | undefined> {
+  if (request.offset === 0) return undefined;
+  const asked = { stretch: request, offset: request.offset };
+  const { stretch, offset } = request.offset < leastCounted ? asked : await passCounted(db, scope, asked);
+  const [first] = await keysAt(db, scope, stretch, { offset, count: 1 });
+  return first;
 }
 
 async function empty(snapshot: Snapshot, frame: Frame): Promise<ReadingPage> {

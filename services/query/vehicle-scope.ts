@@ -9,6 +9,8 @@ import { vehicleMember } from './reading-json.ts';
 export interface VehicleScope {
   /** True for their rows of the table reading, and only for theirs. */
   readonly condition: RawBuilder<boolean>;
+  /** Only readings that belong to it, whatever the vehicles reported before they did. */
+  readonly applicationId?: number;
   /** They are so few that each is best asked for its own readings, where order and number are what is looked for. */
   readonly few?: readonly number[];
   /** The member `"vehicle":{…}` of each. */
@@ -75,7 +77,8 @@ async function areFew(db: Database, { applicationId, userId }: Caller, ids: read
 export async function scopeOfCaller(db: Database, caller: Caller, filter?: VehicleFilter): Promise<VehicleScope> {
   const members = await findMembers(db, vehiclesOfCaller(caller, filter));
   const ids = [...members.keys()];
-  if (!(await areFew(db, caller, ids))) return { condition: among(caller, ids), members };
+  if (!(await areFew(db, caller, ids)))
+    return { condition: among(caller, ids), applicationId: caller.applicationId, members };
   return { condition: sql<boolean>`reading.vehicle_id = any(${ids}::integer[])`, members, few: ids };
 }
 

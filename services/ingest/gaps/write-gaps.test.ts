@@ -8,6 +8,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeBatch } from '../upload/decode-batch.ts';
 import { LinkMemory } from '../upload/links.ts';
+import { SettlementMemory } from '../upload/settlement-memory.ts';
 import { storeBatch } from '../upload/store-batch.ts';
 import { emptyLedger, recordArrivals } from './ledger.ts';
 import { countGaps } from './write-gaps.ts';
@@ -31,7 +32,12 @@ const reading = (sequence: number) => ({ timestamp: start + sequence, sequence }
 
 async function store(...uploads: QueuedUpload[]): Promise<void> {
   await storeBatch(
-    { db: platform.db, sealer: await openSealer(platform.config), links: new LinkMemory() },
+    {
+      db: platform.db,
+      sealer: await openSealer(platform.config),
+      links: new LinkMemory(),
+      settlement: new SettlementMemory(),
+    },
     decodeBatch(uploads, Date.now()),
   );
 }

@@ -1,10 +1,10 @@
 import { type Database, openDatabase } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
-import { createApplication } from '@odograph/testkit/fixtures';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { analyzeReadings, forgetExpired } from './policies.ts';
+import { analyzeReadings, dropOldReadings, forgetExpired } from './policies.ts';
 
 let db: Kysely<Tables>;
 
@@ -67,5 +67,29 @@ describe('chunks of readings', () => {
     await analyzeReadings(db);
     expect(await count(today)).toBeGreaterThanOrEqual((before ?? 0) + 300);
     expect(await count(once)).toBe(300);
+  });
+
+  it('are dropped with the counts of their hours when they are too old', async () => {
+    const { id } = await createVehicle(db, await createApplication(db));
+    const moments = ['1985-03-01T10:30:00Z', '1996-03-01T10:30:00Z'];
+    const transaction = await db.startTransaction().execute();
+    try {
+      await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
+        select moment, 1, ${id}::integer, 'test', now() from unnest(${moments}::timestamptz[]) as moment`.execute(
+        transaction,
+      );
+      await sql`insert into reading_count (vehicle_id, hour, application_id, count)
+        select ${id}::integer, date_trunc('hour', moment), 1, 1 from unnest(${moments}::timestamptz[]) as moment`.execute(
+        transaction,
+      );
+      const years = (table: string, column: string) =>
+        sql`select extract(year from ${sql.ref(column)})::integer as year from ${sql.table(table)}
+          where vehicle_id = ${id}::integer`.execute(transaction);
+      expect(await dropOldReadings(transaction, 35 * 366)).toBeGreaterThan(0);
+      expect((await years('reading', 'time')).rows).toEqual([{ year: 1996 }]);
+      expect((await years('reading_count', 'hour')).rows).toEqual([{ year: 1996 }]);
+    } finally {
+      await transaction.rollback().execute();
+    }
   });
 });

@@ -73,6 +73,6 @@ export async function analyzeReadings(db: Database): Promise<number> {
 /** Cleans the tables whose rows change most and counts readings, for databases that do not do so by themselves. */
 export async function vacuumBusyTables(db: Database): Promise<void> {
   await analyzeReadings(db);
-  await sql`vacuum (analyze) vehicle_latest, command, reading_change, quarantine, audit_chain,
+  await sql`vacuum (analyze) vehicle_latest, reading_count, command, reading_change, quarantine, audit_chain,
     trip, trip_checkpoint, trip_touched, trip_work, trip_turn`.execute(db);
 }

@@ -9,6 +9,7 @@ import type { IngestMetrics } from '../metrics.ts';
 import { decodeBatch } from './decode-batch.ts';
 import { UploadGatherer } from './gather-uploads.ts';
 import { LinkMemory } from './links.ts';
+import { SettlementMemory } from './settlement-memory.ts';
 import { storeBatch } from './store-batch.ts';
 
 /** What a job fails with: an error that repeats no value of a reading, since the queue keeps and shows it. */
@@ -36,7 +37,7 @@ export interface UploadProcessing {
 export function createUploadProcessor(processing: UploadProcessing): (job: TypedJob<'uploads'>) => Promise<void> {
   const { db, sealer, metrics, logger, transactions } = processing;
   const latestNow = createLatestNow();
-  const storage = { db, sealer, links: new LinkMemory() };
+  const storage = { db, sealer, links: new LinkMemory(), settlement: new SettlementMemory() };
   const gatherer = new UploadGatherer({
     transactions,
     async store(uploads) {

@@ -1,6 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isDataFault, sqlState } from '@odograph/database/postgres-failure';
+import { markUncounted } from '@odograph/database/reading-counts';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { writeGaps } from '../gaps/write-gaps.ts';
 import { quarantineUploads, resolveQuarantined } from '../quarantine/queries.ts';
@@ -11,6 +12,7 @@ import type { LinkMemory } from './links.ts';
 import { mergeReadings } from './merge-readings.ts';
 import { placeReadings } from './place-readings.ts';
 import { protectReadings } from './protect-readings.ts';
+import type { SettlementMemory } from './settlement-memory.ts';
 import { writeLatest } from './write-latest.ts';
 import { insertOrMergeReadings, mergeReadingsWithStored, type WriteReadings } from './write-readings.ts';
 import { writeStates } from './write-states.ts';
@@ -20,6 +22,7 @@ export interface Storage {
   readonly db: Database;
   readonly sealer: Sealer;
   readonly links: LinkMemory;
+  readonly settlement: SettlementMemory;
 }
 
 /** What became of a batch. */
@@ -29,7 +32,7 @@ export interface StoredBatch {
 }
 
 async function storeInOneTransaction(
-  { db, sealer, links }: Storage,
+  { db, sealer, links, settlement }: Storage,
   uploads: readonly UploadInProgress[],
   writeReadings: WriteReadings,
 ): Promise<StoredBatch> {
@@ -43,6 +46,7 @@ async function storeInOneTransaction(
     await writeReadings(transaction, readings, known);
     await writeStates(transaction, readings, known);
     await markTouched(transaction, readings);
+    await markUncounted(transaction, readings, await settlement.findEnd(transaction, version));
     await writeGaps(transaction, finished, Date.now());
     const faulty = finished.filter(({ faults }) => faults.length > 0);
     await quarantineUploads(transaction, sealer, faulty);

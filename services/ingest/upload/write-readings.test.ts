@@ -5,11 +5,13 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeBatch } from './decode-batch.ts';
 import { LinkMemory } from './links.ts';
+import { SettlementMemory } from './settlement-memory.ts';
 import { storeBatch } from './store-batch.ts';
 
 let platform: TestPlatform;
 let application: TestApplication;
 const links = new LinkMemory();
+const settlement = new SettlementMemory();
 
 beforeAll(async () => {
   platform = await startTestPlatform([]);
@@ -18,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => platform.stop());
 
 async function store(...uploads: [TestVehicle, ...object[]][]): Promise<void> {
-  const storage = { db: platform.db, sealer: await openSealer(platform.config), links };
+  const storage = { db: platform.db, sealer: await openSealer(platform.config), links, settlement };
   const described = uploads.map(([{ deviceId }, ...readings]) => ({
     deviceId,
     receivedAtMs: Date.now(),

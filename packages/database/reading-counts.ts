@@ -1,0 +1,113 @@
+import { type Kysely, sql } from 'kysely';
+import type { Database } from './database.ts';
+import type { Tables } from './tables.ts';
+
+/** Where a reading is stored; its own time in microseconds since the epoch. */
+interface StoredReading {
+  readonly applicationId: number;
+  readonly vehicleId: number;
+  readonly timeMicroseconds: number;
+}
+
+/** Hours are settled when they are so old: nearly all of what a vehicle without a network uploads late has come then. */
+const settledAfterHours = 2;
+const hourMicroseconds = 3_600_000_000;
+
+/**
+ * Up to when readings are settled, in microseconds since the epoch. Under the ingest barrier it stays as it is, and as long
+ * as the barrier's version does (shareIngestBarrier).
+ */
+export async function readSettledUntil(db: Database): Promise<number> {
+  const { rows } = await sql<{ until: number }>`
+    select (extract(epoch from settled_until) * 1000000)::bigint as until from reading_settlement`.execute(db);
+  return rows[0]?.until ?? Number.NEGATIVE_INFINITY;
+}
+
+/**
+ * Marks the hours of readings that come to settled hours as not counted; others cost nothing. Call it in the transaction
+ * that stores the readings.
+ * @param settledUntil what readSettledUntil gives under the barrier of this transaction
+ */
+export async function markUncounted(
+  db: Database,
+  readings: readonly StoredReading[],
+  settledUntil: number,
+): Promise<void> {
+  const late = readings.filter(({ timeMicroseconds }) => timeMicroseconds < settledUntil);
+  if (late.length === 0) return;
+  const ids = late.map(({ vehicleId }) => vehicleId);
+  const hours = late.map(({ timeMicroseconds }) => Math.floor(timeMicroseconds / hourMicroseconds));
+  const applications = late.map(({ applicationId }) => applicationId);
+  await sql`insert into reading_count (vehicle_id, hour, application_id)
+    select distinct vehicle_id, timestamptz 'epoch' + hour * interval '1 hour', application_id
+    from unnest(${ids}::integer[], ${hours}::integer[], ${applications}::integer[])
+      as late (vehicle_id, hour, application_id) order by 1, 2, 3
+    on conflict (vehicle_id, hour, application_id) do update set count = null`.execute(db);
+}
+
+/** Settles the hours that have become old enough: from now on late readings in them are marked. */
+async function settle(db: Database): Promise<void> {
+  await sql`select settle_readings(make_interval(hours => ${settledAfterHours}))`.execute(db);
+}
+
+/** Counts at most a day of settled hours for the first time. @returns whether more are to be counted */
+async function countNext(db: Kysely<Tables>): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
+    await sql`select from reading_settlement for update`.execute(transaction);
+    const { rows } = await sql<{ first: string; until: string; more: boolean }>`
+      select first::text, least(first + interval '1 day', settled_until)::text as until,
+        first + interval '1 day' < settled_until as more
+      from reading_settlement cross join lateral (
+        select least(settled_until, greatest(counted_until, coalesce(min(range_start), settled_until))) as first
+        from timescaledb_information.chunks where hypertable_schema = current_schema()
+          and hypertable_name = 'reading' and range_end > counted_until) as next
+      where counted_until < settled_until`.execute(transaction);
+    const [slice] = rows;
+    if (!slice) return false;
+    // Where somebody has left a mark it stays.
+    await sql`insert into reading_count (vehicle_id, hour, application_id, count)
+      select counted.* from (
+        select vehicle_id, date_bin('1 hour', time, timestamptz 'epoch') as hour, application_id, count(*) from reading
+        where time >= ${slice.first}::timestamptz and time < ${slice.until}::timestamptz group by 1, 2, 3) as counted
+      join vehicle on vehicle.id = counted.vehicle_id and deleted_at is null order by 1, 2, 3
+      on conflict (vehicle_id, hour, application_id) do nothing`.execute(transaction);
+    await sql`update reading_settlement set counted_until = ${slice.until}::timestamptz`.execute(transaction);
+    return slice.more;
+  });
+}
+
+const marksAtOnce = 200;
+
+/**
+ * Counts marked hours anew. Their rows are locked before anything is counted: who marks one of them again is either seen
+ * by the count, or waits and marks it after.
+ * @returns whether more are to be counted
+ */
+async function countMarked(db: Kysely<Tables>): Promise<boolean> {
+  return db.transaction().execute(async (transaction) => {
+    const { rows } = await sql<{ vehicle_id: number; hour: string; application_id: number }>`
+      select vehicle_id, hour::text, application_id from reading_count
+      where count is null and hour < (select counted_until from reading_settlement)
+      order by 1, reading_count.hour, 3 limit ${marksAtOnce} for update skip locked`.execute(transaction);
+    await sql`update reading_count set count = (select count(*) from reading where reading.vehicle_id = marked.vehicle_id
+        and reading.application_id = marked.application_id and time >= marked.hour and time < marked.hour + interval '1 hour')
+      from unnest(${rows.map(({ vehicle_id }) => vehicle_id)}::integer[], ${rows.map(({ hour }) => hour)}::timestamptz[],
+        ${rows.map(({ application_id }) => application_id)}::integer[]) as marked (vehicle_id, hour, application_id)
+      where reading_count.vehicle_id = marked.vehicle_id and reading_count.hour = marked.hour
+        and reading_count.application_id = marked.application_id`.execute(transaction);
+    return rows.length === marksAtOnce;
+  });
+}
+
+/**
+ * Settles and counts the hours that have become old enough, and counts those anew that late readings came to. Each step is
+ * a short transaction, so that writers never wait for long.
+ * @returns how many steps there were
+ */
+export async function countReadings(db: Kysely<Tables>): Promise<number> {
+  let steps = 2;
+  await settle(db);
+  while (await countNext(db)) steps += 1;
+  while (await countMarked(db)) steps += 1;
+  return steps;
+}

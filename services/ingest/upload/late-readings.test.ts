@@ -1,0 +1,50 @@
+import { countReadings } from '@odograph/database/reading-counts';
+import { openSealer } from '@odograph/runtime/sealing';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { decodeBatch } from './decode-batch.ts';
+import { LinkMemory } from './links.ts';
+import { SettlementMemory } from './settlement-memory.ts';
+import { storeBatch } from './store-batch.ts';
+
+let platform: TestPlatform;
+beforeAll(async () => {
+  platform = await startTestPlatform([]);
+});
+afterAll(() => platform.stop());
+
+const hour = 3600;
+/** The beginning of an hour. */
+const now = Math.floor(Date.now() / 1000 / hour) * hour;
+
+describe('a reading of a settled hour', () => {
+  it('makes its hour be counted anew, whenever the hours were settled, and a live one does not', async () => {
+    const { db, config } = platform;
+    const sealer = await openSealer(config);
+    const storage = { db, sealer, links: new LinkMemory(), settlement: new SettlementMemory() };
+    const { id, deviceId } = await createVehicle(db, await createApplication(db));
+    const store = (...seconds: number[]) => {
+      const text = JSON.stringify(seconds.map((timestamp) => ({ timestamp, status: { ignition: true } })));
+      return storeBatch(storage, decodeBatch([{ deviceId, receivedAtMs: Date.now(), text }], Date.now()));
+    };
+    const expectCounts = (...counts: number[]) =>
+      eventually(async () => {
+        await countReadings(db);
+        const { rows } = await sql<{ count: number }>`select count from reading_count where vehicle_id = ${Number(id)}
+          order by hour`.execute(db);
+        expect(rows.map(({ count }) => count)).toEqual(counts);
+      });
+    const late = now - 3 * 86_400;
+    await store(now);
+    await expectCounts();
+    await store(late, now - 60);
+    await expectCounts(1);
+    await store(late + 1, late + 4 * hour);
+    await expectCounts(2, 1);
+    await store(late, late + 1, late + 2);
+    await expectCounts(3, 1);
+  });
+});

@@ -1,0 +1,235 @@
+import { type Database, openDatabase } from '@odograph/database/database';
+import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
+import { countReadings, markUncounted, readSettledUntil } from '@odograph/database/reading-counts';
+import type { Tables } from '@odograph/database/tables';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { testConfig } from '@odograph/testkit/test-platform';
+import fc from 'fast-check';
+import { type Kysely, sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { passCounted } from './reading-counts.ts';
+import { keysAt, type Stretch } from './reading-keys.ts';
+import type { VehicleScope } from './vehicle-scope.ts';
+
+vi.setConfig({ testTimeout: 300_000 });
+
+let db: Kysely<Tables>;
+beforeAll(async () => {
+  const { DATABASE_URL: url } = await testConfig();
+  db = openDatabase({ url, name: 'test-reading-counts', size: 6 });
+});
+afterAll(() => db.destroy());
+
+/** In the evening, so that the readings are in two chunks. */
+const start = Date.UTC(2018, 4, 1, 19) / 1000;
+const hour = 3600;
+const span = 10 * hour;
+
+interface Fleet {
+  readonly applicationId: number;
+  readonly vehicleIds: readonly number[];
+}
+
+async function createFleet(): Promise<Fleet> {
+  const application = await createApplication(db);
+  const vehicleIds: number[] = [];
+  for (let n = 0; n < 3; n += 1) vehicleIds.push(Number((await createVehicle(db, application)).id));
+  return { applicationId: application.id, vehicleIds };
+}
+
+const burst = fc.record({
+  vehicle: fc.integer({ min: 0, max: 2 }),
+  second: fc.integer({ min: 0, max: span }),
+  interval: fc.constantFrom(1, 10, 600),
+  count: fc.integer({ min: 1, max: 40 }),
+});
+type Burst = typeof burst extends fc.Arbitrary<infer T> ? T : never;
+
+async function insert(into: Database, fleet: Fleet, { vehicle, second, interval, count }: Burst): Promise<void> {
+  await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
+    select to_timestamp(${start + second}::integer + n * ${interval}::integer), ${fleet.applicationId}::integer,
+      ${fleet.vehicleIds[vehicle]}::integer, 'test', now()
+    from generate_series(0, ${count}::integer - 1) as n on conflict do nothing`.execute(into);
+}
+
+/** Stores readings as ingest does; repeats of stored ones add nothing. */
+async function store(fleet: Fleet, one: Burst, outcome: 'commit' | 'rollback' = 'commit'): Promise<void> {
+  const { vehicle, second, interval, count } = one;
+  const readings = Array.from({ length: count }, (_, n) => ({
+    applicationId: fleet.applicationId,
+    vehicleId: fleet.vehicleIds[vehicle] ?? 0,
+    timeMicroseconds: (start + second + n * interval) * 1e6,
+  }));
+  const transaction = await db.startTransaction().execute();
+  try {
+    await shareIngestBarrier(transaction);
+    await insert(transaction, fleet, one);
+    await markUncounted(transaction, readings, await readSettledUntil(transaction));
+  } finally {
+    await transaction[outcome]().execute();
+  }
+}
+
+/** As if nothing of the fleet had ever been counted, and the hours from the beginning on still had to be. */
+async function forgetCounts({ vehicleIds }: Fleet): Promise<void> {
+  await sql`delete from reading_count where vehicle_id = any(${vehicleIds}::integer[])`.execute(db);
+  await sql`update reading_settlement set counted_until = least(counted_until, to_timestamp(${start}))`.execute(db);
+}
+
+async function compress(): Promise<void> {
+  await sql`select compress_chunk(chunk, true) from show_chunks('reading', newer_than => to_timestamp(${start - 86_400}),
+    older_than => to_timestamp(${start + span})) as chunk`.execute(db);
+}
+
+const step = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ do: fc.constant('store' as const), burst }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('abandon' as const), burst }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('count' as const) }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('compress' as const) }) },
+);
+type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
+
+async function take(fleet: Fleet, one: Step): Promise<unknown> {
+  if (one.do === 'store') return store(fleet, one.burst);
+  if (one.do === 'abandon') return store(fleet, one.burst, 'rollback');
+  return one.do === 'count' ? countReadings(db) : compress();
+}
+
+const question = fc.record({
+  from: fc.integer({ min: -hour, max: span }),
+  length: fc.integer({ min: 0, max: 2 * span }),
+  offset: fc.integer({ min: 0, max: 400 }),
+  vehicles: fc.subarray([0, 1, 2], { minLength: 1 }),
+  afterVehicle: fc.option(fc.integer({ min: 0, max: 2 })),
+  roundHours: fc.boolean(),
+});
+type Question = typeof question extends fc.Arbitrary<infer T> ? T : never;
+
+interface Asked {
+  readonly stretch: Stretch & { readonly until: bigint };
+  readonly scope: VehicleScope;
+  readonly ids: readonly number[];
+}
+
+function ask({ vehicleIds }: Fleet, asked: Question): Asked {
+  const round = (seconds: number) => BigInt(asked.roundHours ? Math.floor(seconds / hour) * hour : seconds);
+  const from = (BigInt(start) + round(asked.from)) * 1_000_000n;
+  const until = from + round(asked.length) * 1_000_000n;
+  const ids = asked.vehicles.map((index) => vehicleIds[index] ?? 0);
+  const vehicleId = asked.afterVehicle === null ? undefined : vehicleIds[asked.afterVehicle];
+  const stretch = { from, until, ...(vehicleId === undefined ? {} : { after: { time: from, vehicleId } }) };
+  const condition = sql<boolean>`reading.vehicle_id = any(${ids}::integer[])`;
+  return { stretch, scope: { condition, members: new Map(ids.map((id) => [id, ''])) }, ids };
+}
+
+/** The key at the offset by the counts, and by a plain query, in one snapshot; and how much was passed by counts. */
+async function compare(fleet: Fleet, asked: Question): Promise<{ found: string[]; plain: string[]; passed: number }> {
+  const { stretch, scope, ids } = ask(fleet, asked);
+  const { offset } = asked;
+  return db
+    .transaction()
+    .setIsolationLevel('repeatable read')
+    .execute(async (snapshot) => {
+      const position = await passCounted(snapshot, scope, { stretch, offset });
+      const keys = await keysAt(snapshot, scope, position.stretch, { offset: position.offset, count: 2 });
+      const { rows } = await sql<{ key: string }>`
+        select concat((extract(epoch from time) * 1000000)::bigint, ' ', vehicle_id) as key from reading
+        where vehicle_id = any(${ids}::integer[]) and time >= to_timestamp(${Number(stretch.from / 1_000_000n)})
+          and time <= to_timestamp(${Number(stretch.until / 1_000_000n)})
+          and (time, vehicle_id) > (to_timestamp(${Number(stretch.from / 1_000_000n)}), ${stretch.after?.vehicleId ?? 0})
+        order by time, vehicle_id offset ${offset} limit 2`.execute(snapshot);
+      return {
+        found: keys.map(({ time, vehicleId }) => `${time} ${vehicleId}`),
+        plain: rows.map(({ key }) => key),
+        passed: offset - position.offset,
+      };
+    });
+}
+
+describe('an offset by counts', () => {
+  it('is where a plain offset is, whatever was stored late, twice, not at all, counted or compressed meanwhile', async () => {
+    let passed = 0;
+    const steps = fc.array(step, { minLength: 4, maxLength: 12 });
+    const bursts = fc.array(burst, { maxLength: 8 });
+    const questions = fc.array(question, { minLength: 8, maxLength: 8 });
+    await fc.assert(
+      fc.asyncProperty(bursts, steps, questions, async (first, later, asked) => {
+        const fleet = await createFleet();
+        for (const one of first) await store(fleet, one);
+        await countReadings(db);
+        await forgetCounts(fleet);
+        for (const one of later) await take(fleet, one);
+        for (const one of asked) {
+          const answer = await compare(fleet, one);
+          passed += answer.passed;
+          expect({ one, keys: answer.found }).toEqual({ one, keys: answer.plain });
+        }
+      }),
+      { numRuns: 15, endOnFailure: true },
+    );
+    expect(passed).toBeGreaterThan(0);
+  });
+
+  it('is right in every snapshot while readings are stored and counted at once', async () => {
+    const fleet = await createFleet();
+    let writing = true;
+    const write = async (seed: number) => {
+      for (const one of fc.sample(burst, { numRuns: 100, seed })) await store(fleet, one);
+    };
+    const count = async () => {
+      while (writing) await countReadings(db);
+    };
+    const read = async () => {
+      const wrong: unknown[] = [];
+      let answers = 0;
+      while (writing) {
+        for (const one of fc.sample(question, 5)) {
+          const { found, plain } = await compare(fleet, one);
+          answers += 1;
+          if (found.join() !== plain.join()) wrong.push({ one, found, plain });
+        }
+      }
+      return { wrong, answers };
+    };
+    const written = Promise.all([write(1), write(2), write(3)]).finally(() => {
+      writing = false;
+    });
+    const [{ wrong, answers }] = await Promise.all([read(), count(), written]);
+    expect(wrong).toEqual([]);
+    expect(answers).toBeGreaterThan(10);
+  });
+
+  it('is settled only when nobody is under way who has not marked what is late', async () => {
+    const fleet = await createFleet();
+    await countReadings(db);
+    const writer = await db.startTransaction().execute();
+    await shareIngestBarrier(writer);
+    let settled = false;
+    const counting = countReadings(db).then(() => {
+      settled = true;
+    });
+    await sql`select pg_sleep(0.2)`.execute(writer);
+    expect(settled).toBe(false);
+    const one: Burst = { vehicle: 0, second: 0, interval: 1, count: 5 };
+    await insert(writer, fleet, one);
+    await writer.commit().execute();
+    await counting;
+    expect(settled).toBe(true);
+  });
+
+  it('is marked by late readings, and by no live ones', async () => {
+    const fleet = await createFleet();
+    await countReadings(db);
+    const [vehicleId = 0] = fleet.vehicleIds;
+    const end = await readSettledUntil(db);
+    const mark = (timeMicroseconds: number) =>
+      markUncounted(db, [{ applicationId: fleet.applicationId, vehicleId, timeMicroseconds }], end);
+    const marks = () => sql`select from reading_count where vehicle_id = ${vehicleId}`.execute(db);
+    expect(end).toBeGreaterThan((Date.now() / 1000 - 4 * hour) * 1e6);
+    expect(end).toBeLessThan((Date.now() / 1000 - hour) * 1e6);
+    await mark(end);
+    expect((await marks()).rows).toHaveLength(0);
+    await mark(end - 1);
+    expect((await marks()).rows).toHaveLength(1);
+  });
+});
