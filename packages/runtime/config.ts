@@ -35,6 +35,7 @@ const Settings = Type.Object({
   MQTT_TLS_CERTIFICATE: Type.Optional(Type.String({ minLength: 1 })),
   MQTT_TLS_KEY: Type.Optional(Type.String({ minLength: 1 })),
   MQTT_TLS_CLIENT_CA: Type.Optional(Type.String({ minLength: 1 })),
+  MQTT_TLS_CLIENT_CRL: Type.Optional(Type.String({ minLength: 1 })),
   MQTT_MAX_CONNECTIONS: count(100_000),
   MQTT_FAILURES_PER_DEVICE: count(10),
   MQTT_FAILURES_PER_ADDRESS: count(300),
@@ -136,6 +137,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   });
   if (environment['MQTT_TLS_CERTIFICATE'] && !environment['MQTT_TLS_KEY']) {
     faults.push('MQTT_TLS_KEY: is needed beside MQTT_TLS_CERTIFICATE');
+  }
+  if (environment['MQTT_TLS_CLIENT_CRL'] && !environment['MQTT_TLS_CLIENT_CA']) {
+    faults.push('MQTT_TLS_CLIENT_CA: is needed beside MQTT_TLS_CLIENT_CRL');
   }
   if (faults.length > 0) throw new InvalidSettings([...new Set(faults)]);
   return Object.freeze(settings) as Config;

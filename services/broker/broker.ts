@@ -116,6 +116,10 @@ function listenFor(aedes: DeviceBroker, config: ResolvedConfig, metrics: BrokerM
       metrics.refused.inc({ reason });
       log('a connection was closed at once', { reason, address });
     },
+    onCertificates(error) {
+      if (error === undefined) log('changed certificates are in use', {});
+      else log('changed certificates cannot be used: those of before stay', { err: error });
+    },
   });
 }
 

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Certificates made by openssl for one test, in its directory. */
@@ -18,6 +18,25 @@ export function createSelfSigned(directory: string, name: string): { certificate
   const [certificate, key] = [join(directory, `${name}.pem`), join(directory, `${name}-key.pem`)];
   openssl('req', '-x509', ...newKey, '-days', '2', '-subj', `/CN=${name}`, '-keyout', key, '-out', certificate);
   return { certificate, key };
+}
+
+/** The list of certificates that an authority has revoked. @returns its file */
+export function createRevocationList(
+  directory: string,
+  authority: { certificate: string; key: string },
+  revoked: readonly Buffer[],
+): string {
+  const base = join(directory, `revoked-${Math.random().toString(36).slice(2)}`);
+  writeFileSync(`${base}-index`, '');
+  const settings = `database = ${base}-index\ndefault_md = sha256\ndefault_crl_days = 1\n`;
+  writeFileSync(`${base}.cnf`, `[ca]\ndefault_ca = it\n[it]\n${settings}`);
+  const signer = ['-config', `${base}.cnf`, '-cert', authority.certificate, '-keyfile', authority.key];
+  for (const certificate of revoked) {
+    writeFileSync(`${base}-one.pem`, certificate);
+    openssl('ca', ...signer, '-revoke', `${base}-one.pem`);
+  }
+  openssl('ca', ...signer, '-gencrl', '-out', `${base}.pem`);
+  return `${base}.pem`;
 }
 
 /** A client certificate for a subject such as `/CN=device`. @param days how long it holds, negative when it is over */

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
 import { createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket } from 'node:tls';
+import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import { hasBadCertificate } from './client-certificate.ts';
+import { followTlsFiles, readTlsFiles, type TlsFiles } from './tls-files.ts';
 
 /** Connections that wait to be accepted while a fleet reconnects. */
 const acceptQueue = 4096;
@@ -19,11 +19,14 @@ export interface ListenOptions {
   onConnection(socket: Socket): void;
   /** A connection that was closed before it could say anything: one too many, or with a certificate nobody vouches for. */
   onRefused(reason: 'connections' | 'certificate', address: string | undefined): void;
+  /** The files of the certificates have changed: new connections get what they say, or, with an error, what they said. */
+  onCertificates(error?: unknown): void;
 }
 
 /**
  * Listens for MQTT on MQTT_PORT, and on MQTTS_PORT over TLS when there is a certificate; each takes at most
- * MQTT_MAX_CONNECTIONS. With MQTT_TLS_CLIENT_CA a client may present a certificate of its own.
+ * MQTT_MAX_CONNECTIONS. With MQTT_TLS_CLIENT_CA a client may present a certificate of its own. Files of certificates that
+ * change are taken over.
  * @throws when a port cannot be listened on, or a certificate cannot be read
  */
 export async function listen(config: ResolvedConfig, options: ListenOptions): Promise<Listeners> {
@@ -46,9 +49,14 @@ export async function listen(config: ResolvedConfig, options: ListenOptions): Pr
     return server;
   };
   const servers = [await open(createServer(accept), config.MQTT_PORT)];
+  let stopFollowing = (): void => undefined;
   try {
-    const tls = await createSecureServer(config, acceptSecure);
-    if (tls) servers.push(await open(tls, config.MQTTS_PORT));
+    const files = await readTlsFiles(config);
+    if (files) {
+      const tls = createSecureServer(files, acceptSecure);
+      servers.push(await open(tls, config.MQTTS_PORT));
+      stopFollowing = followTlsFiles(tls, config, files, options.onCertificates);
+    }
   } catch (error) {
     for (const server of servers) server.close();
     throw error;
@@ -58,23 +66,16 @@ export async function listen(config: ResolvedConfig, options: ListenOptions): Pr
       return servers.every((server) => server.listening);
     },
     stop() {
+      stopFollowing();
       for (const server of servers) server.close();
     },
   };
 }
 
-async function createSecureServer(
-  { MQTT_TLS_CERTIFICATE, MQTT_TLS_KEY, MQTT_TLS_CLIENT_CA }: ResolvedConfig,
-  accept: (socket: TLSSocket) => void,
-): Promise<Server | undefined> {
-  if (MQTT_TLS_CERTIFICATE === undefined || MQTT_TLS_KEY === undefined) return undefined;
-  const [cert, key] = await Promise.all([readFile(MQTT_TLS_CERTIFICATE), readFile(MQTT_TLS_KEY)]);
-  const clients =
-    MQTT_TLS_CLIENT_CA === undefined
-      ? {}
-      : // Who has no certificate comes with a secret, so it is not the handshake that refuses.
-        { ca: await readFile(MQTT_TLS_CLIENT_CA), requestCert: true, rejectUnauthorized: false };
-  const server = createTlsServer({ cert, key, ...clients, minVersion: 'TLSv1.2', handshakeTimeout: 10_000 }, accept);
+function createSecureServer(files: TlsFiles, accept: (socket: TLSSocket) => void): TlsServer {
+  // Who has no certificate comes with a secret, so it is not the handshake that refuses.
+  const clients = files.ca === undefined ? {} : { requestCert: true, rejectUnauthorized: false };
+  const server = createTlsServer({ ...files, ...clients, handshakeTimeout: 10_000 }, accept);
   // A handshake that fails concerns its client only.
   server.on('tlsClientError', (_error, socket) => socket.destroy());
   return server;
