@@ -1,5 +1,7 @@
+import { openDatabase } from '@odograph/database/database';
+import { countReadings } from '@odograph/database/reading-counts';
 import { type Comparers, type Comparison, compareAnswers } from './compare-answers.ts';
-import { withEngines } from './engines.ts';
+import { type Engines, withEngines } from './engines.ts';
 import { type BenchFleet, createFleet } from './fleet.ts';
 import { openHttpClient } from './http-client.ts';
 import { readOptions } from './options.ts';
@@ -12,8 +14,9 @@ export const description =
   'a page of 10,000 readings over HTTP, of one vehicle and of all, beside the same rows by plain SQL';
 
 const options = {
-  readings: { value: 1_000_000, help: 'readings stored' },
-  vehicles: { value: 50, help: 'vehicles they are of' },
+  readings: { value: 1_000_000, help: 'readings stored of each application' },
+  vehicles: { value: 50, help: 'vehicles of each application' },
+  applications: { value: 1, help: 'applications; pages are of the first' },
   offset: { value: 0, help: 'readings that the second page of all vehicles skips; 0 is half of what is stored' },
   limit: { value: 10_000, help: 'readings of a page' },
   rounds: { value: 7, help: 'requests of each kind' },
@@ -74,16 +77,32 @@ async function compareAll(comparers: Comparers, pages: readonly Comparison[], ro
   return measured;
 }
 
+/** Fills every application, and counts what is settled, as maintenance does. @returns the first one */
+async function fillApplications({ pool, databaseUrl }: Engines, settings: Settings, until: Date) {
+  const { readings, vehicles, applications } = settings;
+  const fleet = await createFleet(pool, vehicles);
+  const filled = await fillReadings(pool, fleet, { readings, until });
+  for (let n = 1; n < applications; n += 1) {
+    await fillReadings(pool, await createFleet(pool, vehicles), { readings, until });
+  }
+  const db = openDatabase({ url: databaseUrl, name: 'bench', size: 1 });
+  const start = performance.now();
+  await countReadings(db);
+  await db.destroy();
+  console.log(`counted by hours in ${figure((performance.now() - start) / 1000)} s`);
+  await pool.query('vacuum analyze reading_count');
+  return { fleet, ...filled };
+}
+
 export async function run(parameters: readonly string[]): Promise<void> {
   const settings = readOptions(parameters, options);
   await withEngines(async (engines) => {
     printMachine(engines);
     const { pool, onStop } = engines;
-    const fleet = await createFleet(pool, settings.vehicles);
     const until = new Date();
-    const { from, each } = await fillReadings(pool, fleet, { readings: settings.readings, until });
+    const { fleet, from, each } = await fillApplications(engines, settings, until);
     console.log(
-      `${figure(each)} readings of each of ${settings.vehicles} vehicles, one every 10 s; pages of ${figure(settings.limit)}`,
+      `${figure(each)} readings of each of ${settings.vehicles} vehicles of ${settings.applications} applications, one every 10 s; pages of ${figure(settings.limit)}`,
     );
     const query = await startServices(engines, ['query'], { profile: settings.profile });
     const client = openHttpClient(query.httpUrl, fleet.token);

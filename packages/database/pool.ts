@@ -35,6 +35,8 @@ export function createPool(options: PoolOptions): Pool {
     connectionString: url,
     application_name: `odograph-${name}`,
     max: size,
+    // To compile a statement costs up to a second, and saves little where nearly all of them are over in milliseconds.
+    options: '-c jit=off',
     connectionTimeoutMillis: 10_000,
     types: parsers,
     ...(statementTimeoutMs === undefined ? {} : { statement_timeout: statementTimeoutMs }),

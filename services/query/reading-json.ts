@@ -45,11 +45,11 @@ const ofColumn =
       ? `case when ${table}.${column} then 'true' else 'false' end`
       : `coalesce(${table}.${column}, 0)`;
 
-/** A field inside a group that is stored as one JSON object. */
+/** A number or boolean inside a group that is stored as one JSON object; its text is its JSON. */
 const ofGroup =
   (group: string): FieldValue =>
   ({ key, missing }) =>
-    `coalesce(vehicle_latest.${group}->'${key}', '${missing}')`;
+    `coalesce(vehicle_latest.${group}->>'${key}', '${missing}')`;
 
 const concat = (parts: readonly string[]): string => `concat(${parts.join(', ')})`;
 
@@ -88,8 +88,8 @@ const reading = {
 const latest = {
   timestamp: timestamp('vehicle_latest'),
   location: `case when not ${privacyIsOn} then ${location(
-    "(vehicle_latest.location->'latitude')",
-    "(vehicle_latest.location->'longitude')",
+    "(vehicle_latest.location->>'latitude')",
+    "(vehicle_latest.location->>'longitude')",
     ofGroup('location'),
   )} end`,
   status: group('status', statusFields, ofGroup('status')),
