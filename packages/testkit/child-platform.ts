@@ -7,6 +7,9 @@ import { eventually } from './eventually.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
+/** A start is a few seconds; a machine that has much else to do takes a minute. */
+const startMs = 180_000;
+
 export interface ChildPlatform {
   readonly httpUrl: string;
   readonly process: ChildProcess;
@@ -38,11 +41,15 @@ export async function spawnPlatform(
   });
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const httpUrl = `http://127.0.0.1:${settings['HTTP_PORT']}`;
-  await eventually(async () => {
+  const wellness = eventually(async () => {
     if (child.exitCode !== null) throw new Error(`the platform ended: ${text}`);
     const response = await fetch(`${httpUrl}/health`);
     if (!response.ok) throw new Error(`not well: ${await response.text()}`);
-  }, 60_000);
+  }, startMs);
+  await wellness.catch((error: unknown) => {
+    child.kill('SIGKILL');
+    throw error;
+  });
   return {
     httpUrl,
     process: child,

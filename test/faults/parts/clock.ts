@@ -9,6 +9,8 @@ const preload = pathToFileURL(fileURLToPath(new URL('./stepped-clock.mjs', impor
 export interface SteppedClock {
   /** Environment variables of the processes. */
   readonly settings: Readonly<Record<string, string>>;
+  /** Sets it, for processes that may not run now. */
+  set(offsetMs: number): Promise<void>;
   /** Sets it so far ahead of the true time, or behind it; resolves when a process that runs has seen it. */
   step(offsetMs: number): Promise<void>;
 }
@@ -18,10 +20,12 @@ export async function createSteppedClock(file: string): Promise<SteppedClock> {
   await writeFile(file, '0');
   const address = new URL(preload);
   address.searchParams.set('file', file);
+  const set = (offsetMs: number) => writeFile(file, String(offsetMs));
   return {
     settings: { NODE_OPTIONS: `--import ${address.href}` },
+    set,
     async step(offsetMs) {
-      await writeFile(file, String(offsetMs));
+      await set(offsetMs);
       await eventually(async () => expect(await readFile(`${file}.seen`, 'utf8')).toBe(String(offsetMs)), 30_000);
     },
   };

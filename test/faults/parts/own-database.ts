@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '@odograph/database/database';
+import { holderPid } from '@odograph/embedded/owner-process';
 import { startEmbeddedTimescale } from '@odograph/embedded/timescaledb';
 import { sql } from 'kysely';
 import { inject } from 'vitest';
@@ -12,6 +13,8 @@ export interface OwnDatabase {
   readonly url: string;
   /** It has one session for all: nobody can wait for somebody else's lock. */
   readonly embedded: boolean;
+  /** Kills the process of an embedded one, whose keeper starts it again; a server of others stays. */
+  kill(): void;
   drop(): Promise<void>;
 }
 
@@ -28,7 +31,12 @@ async function createOnServer(serverUrl: string): Promise<OwnDatabase> {
   await run(`create database ${name}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
-  return { url: url.href, embedded: false, drop: () => run(`drop database ${name} with (force)`) };
+  return {
+    url: url.href,
+    embedded: false,
+    kill: () => undefined,
+    drop: () => run(`drop database ${name} with (force)`),
+  };
 }
 
 async function startEmbedded(): Promise<OwnDatabase> {
@@ -38,7 +46,14 @@ async function startEmbedded(): Promise<OwnDatabase> {
     await engine.stop();
     await rm(directory, { recursive: true, force: true });
   };
-  return { url: engine.url, embedded: true, drop };
+  const kill = (): void => {
+    try {
+      process.kill(holderPid(directory), 'SIGKILL');
+    } catch {
+      // It is being started already.
+    }
+  };
+  return { url: engine.url, embedded: true, kill, drop };
 }
 
 /** On the server of the run, or embedded when that is; the caller drops it. */

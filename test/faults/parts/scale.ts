@@ -15,6 +15,8 @@ export interface FaultScale {
   /** Kills of each kind: of one process by itself, and of everything at once. */
   readonly rounds: number;
   readonly devices: number;
+  /** Rounds in which faults of every kind come together. */
+  readonly chaosRounds: number;
   /** Devices that reconnect at once. */
   readonly stormDevices: number;
   /** Readings of the backlog that one device brings beside live ones. */
@@ -29,6 +31,7 @@ const short: FaultScale = {
   seed: 1,
   rounds: 1,
   devices: 10,
+  chaosRounds: 3,
   stormDevices: 200,
   backlogReadings: 5000,
   awayMs: 2000,

@@ -123,7 +123,7 @@ export async function openStage({ databaseUrl, settings: given = {} }: StageOpti
     ingest: await createSteppedClock(join(directory, 'clock-ingest')),
   };
   const starters = createStarters(settings, url, redis.url, { lines, clocks });
-  const [broker, ingest] = await Promise.all([starters.broker(), starters.ingest()]);
+  const [broker, ingest] = [await starters.broker(), await starters.ingest()];
   const running: Running = { broker, ingest, redis };
   const mqttUrl = `mqtt://127.0.0.1:${lines['device-broker'].port}`;
   return {

@@ -1,0 +1,93 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { migrate } from '@odograph/database/migrate';
+import { connectDevice } from '@odograph/simulator/device-connection';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createChaos } from './parts/chaos.ts';
+import { createOwnDatabase, type OwnDatabase } from './parts/own-database.ts';
+import { hasRedisServer } from './parts/redis-server.ts';
+import { randomNumbers, scale } from './parts/scale.ts';
+import { openStage, report, type Stage } from './parts/stage.ts';
+
+const timeoutMs = 600_000 + scale.chaosRounds * 90_000;
+const roundsBetweenLooks = 10;
+/** What a device waits for its PUBACK in vain before it comes again. */
+const patienceMs = 8000;
+let database: OwnDatabase;
+let stage: Stage | undefined;
+
+/** A device that only ever uploads what nobody can use. */
+async function createPoisoner({ db, mqttUrl }: Stage) {
+  const vehicle = await createVehicle(db, await createApplication(db));
+  let sent = 0;
+  const attempt = async (number: number): Promise<void> => {
+    const device = await connectDevice(mqttUrl, vehicle, { connectTimeout: patienceMs });
+    const late = delay(patienceMs, undefined, { ref: false }).then(() => {
+      throw new Error('no PUBACK');
+    });
+    await Promise.race([device.upload(`{"timestamp":"poison ${number}"}`), late]).finally(() => device.close('cut'));
+  };
+  return {
+    vehicle,
+    poison() {
+      sent += 1;
+      void attempt(sent).catch(() => undefined);
+    },
+    /** Sends each again, acknowledged or not. @returns how many there are */
+    async finish(): Promise<number> {
+      for (let number = 1; number <= sent; number += 1) await eventually(() => attempt(number), 120_000);
+      return sent;
+    },
+  };
+}
+
+describe.skipIf(!hasRedisServer)('while everything fails, at random and at once', () => {
+  beforeEach(async () => {
+    database = await createOwnDatabase();
+    await migrate(database.url);
+    stage = await openStage({ databaseUrl: database.url });
+  }, timeoutMs);
+  afterEach(async () => {
+    await stage?.close();
+    await database.drop();
+  });
+
+  it(
+    'every acknowledged upload is stored, once, and what nobody can use is in quarantine, once',
+    async () => {
+      if (!stage) throw new Error('there is no stage');
+      const { db } = stage;
+      const poisoner = await createPoisoner(stage);
+      const round = createChaos({ stage, database, random: randomNumbers(scale.seed), poison: poisoner.poison });
+      const load = await stage.startLoad({ pauseMs: 50 });
+      await load.progress(1);
+      const counts: Record<string, number> = {};
+      for (let number = 1; number <= scale.chaosRounds; number += 1) {
+        for (const name of await round()) counts[name] = (counts[name] ?? 0) + 1;
+        if (number % roundsBetweenLooks === 0) await load.progress(1);
+      }
+      await load.progress(1);
+      const poisoned = await poisoner.finish();
+      const uploads = await load.finish();
+      expect(uploads).toBeGreaterThan(0);
+      await eventually(async () => {
+        const { deviceId } = poisoner.vehicle;
+        const rows = await db.selectFrom('quarantine').select('id').where('device_id', '=', deviceId).execute();
+        expect(rows).toHaveLength(poisoned);
+      }, 120_000);
+      const ofLoad = load.vehicles.map(({ deviceId }) => deviceId);
+      expect(await db.selectFrom('quarantine').select('id').where('device_id', 'in', ofLoad).execute()).toEqual([]);
+      const { chaosRounds: rounds, devices } = scale;
+      await report('everything at once', {
+        rounds,
+        devices,
+        acknowledged: uploads,
+        stored: uploads,
+        poisoned,
+        ...counts,
+      });
+    },
+    timeoutMs,
+  );
+});

@@ -1,0 +1,120 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { OwnDatabase } from './own-database.ts';
+import type { LineName, ProcessName, Stage } from './stage.ts';
+
+/** Ends what a fault began, all but what was killed. */
+type Mend = () => unknown;
+
+/** What can go wrong, by name; each says how it is mended, or what has to be started again. */
+interface Faults {
+  readonly lasting: ReadonlyMap<string, () => Promise<Mend>>;
+  readonly killing: ReadonlyMap<string, ProcessName>;
+}
+
+const lineNames: readonly LineName[] = ['device-broker', 'broker-Redis', 'ingest-Redis', 'ingest-database'];
+const hourMs = 3_600_000;
+const longestHoldMs = 1500;
+const mostAtOnce = 3;
+const slowMs = 150;
+
+type Fault = readonly [name: string, begin: () => Promise<Mend>];
+
+/** A fault that lasts until it is mended, or with nothing to mend that is over at once. */
+function fault(name: string, begin: () => unknown, mend: Mend = () => undefined): Fault {
+  const beginning = async (): Promise<Mend> => {
+    await begin();
+    return mend;
+  };
+  return [name, beginning];
+}
+
+function lineFaults({ lines }: Stage): Fault[] {
+  return lineNames.flatMap((name) => {
+    const line = lines[name];
+    const mend = (): void => line.mend();
+    return [
+      fault(`line cut: ${name}`, () => line.cut(), mend),
+      fault(`line slow: ${name}`, () => line.slow(slowMs), mend),
+      fault(`line silent: ${name}`, () => line.silence(), mend),
+    ];
+  });
+}
+
+function clockFaults({ clocks }: Stage): Fault[] {
+  return Object.entries(clocks).flatMap(([name, clock]) =>
+    [hourMs, -hourMs, 5000, -5000].map((offsetMs) => {
+      const sign = offsetMs < 0 ? '-' : '+';
+      return fault(
+        `clock of ${name} ${sign}${Math.abs(offsetMs) / 1000} s`,
+        () => clock.set(offsetMs),
+        () => clock.set(0),
+      );
+    }),
+  );
+}
+
+/** Every fault of the suite. @param poison sends an upload that nobody can use */
+function faultsOf(stage: Stage, database: OwnDatabase, poison: () => unknown): Faults {
+  const stalled = () => stage.ingest().process;
+  const full = (isFull: boolean) => () => {
+    stage.disk.full = isFull;
+  };
+  return {
+    lasting: new Map([
+      ...lineFaults(stage),
+      ...clockFaults(stage),
+      fault(
+        'ingest stalled',
+        () => stalled().kill('SIGSTOP'),
+        () => stalled().kill('SIGCONT'),
+      ),
+      fault('disk full', full(true), full(false)),
+      fault('poison uploaded', poison),
+      ...(database.embedded ? [fault('database killed', () => database.kill())] : []),
+    ]),
+    killing: new Map<string, ProcessName>([
+      ['broker killed', 'broker'],
+      ['ingest killed', 'ingest'],
+      ['Redis killed', 'Redis'],
+      ['connections to the database ended', 'database'],
+    ]),
+  };
+}
+
+export interface ChaosOptions {
+  readonly stage: Stage;
+  readonly database: OwnDatabase;
+  readonly random: () => number;
+  poison(): void;
+}
+
+/**
+ * Makes rounds of faults of every kind, one to three at once and as the random numbers have it, each round mended at its end.
+ * @returns makes a round, and gives the names of what it brought about
+ */
+export function createChaos({ stage, database, random, poison }: ChaosOptions): () => Promise<string[]> {
+  const { lasting, killing } = faultsOf(stage, database, poison);
+  const pick = (names: readonly string[]) => names[Math.floor(random() * names.length)] ?? '';
+  return async () => {
+    const chosen = new Set<string>();
+    const count = 1 + Math.floor(random() * mostAtOnce);
+    while (chosen.size < count) chosen.add(pick([...(random() < 0.5 ? killing : lasting).keys()]));
+    const mends: Mend[] = [];
+    const killed: ProcessName[] = [];
+    for (const name of chosen) {
+      await delay((random() * longestHoldMs) / 3);
+      const victim = killing.get(name);
+      const begin = lasting.get(name);
+      if (begin) mends.push(await begin());
+      if (victim) {
+        killed.push(victim);
+        await stage.kill(victim);
+      }
+    }
+    await delay(random() * longestHoldMs);
+    // What is killed starts again only where it can reach the others.
+    for (const mend of mends) await mend();
+    await stage.restart(...killed);
+    return [...chosen];
+  };
+}
