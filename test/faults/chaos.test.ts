@@ -26,7 +26,11 @@ async function createPoisoner({ db, mqttUrl }: Stage) {
     const late = delay(patienceMs, undefined, { ref: false }).then(() => {
       throw new Error('no PUBACK');
     });
-    await Promise.race([device.upload(`{"timestamp":"poison ${number}"}`), late]).finally(() => device.close('cut'));
+    try {
+      await Promise.race([device.upload(`{"timestamp":"poison ${number}"}`), late]);
+    } finally {
+      await device.close('cut');
+    }
   };
   return {
     vehicle,
