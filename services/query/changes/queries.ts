@@ -20,10 +20,12 @@ export interface FeedState {
  * earlier one is visible for ever. Transactions of the server's other databases store nothing here, and some run for hours;
  * a replica is not told whose they are.
  */
-export const feedHorizon = sql<string>`(case when pg_is_in_recovery() then pg_snapshot_xmin(pg_current_snapshot())
+const feedHorizonBeside = (
+  elsewhere: readonly string[],
+) => sql<string>`(case when pg_is_in_recovery() then pg_snapshot_xmin(pg_current_snapshot())
   else coalesce((
     select running.id from pg_snapshot_xip(pg_current_snapshot()) as running (id)
-    where not exists (
+    where running.id::xid <> all(${elsewhere}::xid[]) and not exists (
       select from pg_locks as held
       join pg_stat_activity as holder on holder.pid = held.pid
       join pg_database as other on other.oid = holder.datid and other.datname <> current_database()
@@ -31,10 +33,31 @@ export const feedHorizon = sql<string>`(case when pg_is_in_recovery() then pg_sn
         and held.transactionid = running.id::xid)
     order by running.id limit 1), pg_snapshot_xmax(pg_current_snapshot())) end)`;
 
-/** The state of the feed; run it in the snapshot that is read from. */
-export async function findFeedState(db: Database, { applicationId }: Caller): Promise<FeedState> {
+export const feedHorizon = feedHorizonBeside([]);
+
+/**
+ * Transactions that run in other databases of the server, to be asked for before the snapshot: one that ends between the
+ * snapshot and the look at the locks would be taken for one of this database, and set the feed back for a moment.
+ */
+export async function findTransactionsElsewhere(db: Database): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`select held.transactionid::text as id from pg_locks as held
+    join pg_stat_activity as holder on holder.pid = held.pid
+    join pg_database as other on other.oid = holder.datid and other.datname <> current_database()
+    where held.locktype = 'transactionid' and held.granted and held.mode = 'ExclusiveLock'`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * The state of the feed; run it in the snapshot that is read from.
+ * @param elsewhere from findTransactionsElsewhere, before the snapshot
+ */
+export async function findFeedState(
+  db: Database,
+  { applicationId }: Caller,
+  elsewhere: readonly string[],
+): Promise<FeedState> {
   const { rows } = await sql<{ horizon: string; forgotten: string }>`
-    select ${feedHorizon}::text as horizon, changes_forgotten_until::text as forgotten
+    select ${feedHorizonBeside(elsewhere)}::text as horizon, changes_forgotten_until::text as forgotten
     from application where id = ${applicationId}`.execute(db);
   const [row] = rows;
   if (!row) throw new Failure('INVALID_TOKEN');

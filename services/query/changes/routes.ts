@@ -11,7 +11,14 @@ import { StoredReading } from '../schemas.ts';
 import { type Snapshot, withSnapshot } from '../snapshot.ts';
 import { scopeOfCaller, type VehicleScope } from '../vehicle-scope.ts';
 import { type ChangePosition, readPosition, startOf, writePosition } from './position.ts';
-import { type ChangePage, type FeedState, findFeedState, findPage, readingsOf } from './queries.ts';
+import {
+  type ChangePage,
+  type FeedState,
+  findFeedState,
+  findPage,
+  findTransactionsElsewhere,
+  readingsOf,
+} from './queries.ts';
 
 const path = '/v1/x/changes';
 
@@ -68,8 +75,9 @@ export function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
     async ({ caller, query }, reply) => {
       const limit = Math.min(query.limit, maximumReadings);
       const given = query.after === undefined ? undefined : readPosition(query.after);
+      const elsewhere = await findTransactionsElsewhere(db);
       const { body, page } = await withSnapshot(db, async (snapshot) => {
-        const state = await findFeedState(snapshot.db, caller);
+        const state = await findFeedState(snapshot.db, caller, elsewhere);
         const scope = await scopeOfCaller(snapshot.db, caller);
         const after = startAt(given, state);
         const ids = [...scope.members.keys()];
