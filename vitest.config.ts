@@ -7,7 +7,5 @@ export default defineConfig({
     testTimeout: 120_000,
     hookTimeout: 180_000,
     maxWorkers: 2,
-    // Deadlines of real parts can be missed once on a busy machine; what is wrong fails twice.
-    retry: 1,
   },
 });

@@ -9,8 +9,8 @@ import { createIngestMetrics } from './metrics.ts';
 import { scheduleTrips } from './trips/schedule.ts';
 import { createUploadProcessor } from './upload/ingest-upload.ts';
 
-/** Jobs taken from the queue at once, to share a transaction when they come faster than it ends. */
-const jobsPerTransaction = 8;
+/** Jobs taken from the queue at once, to share a transaction when they come faster than it ends; batches can be small. */
+const jobsPerTransaction = 32;
 const silentDatabaseMs = 30_000;
 
 /** Takes uploads from the queue into the database, and keeps the database's policies. */
