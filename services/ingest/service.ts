@@ -12,6 +12,8 @@ import { createUploadProcessor } from './upload/ingest-upload.ts';
 /** Jobs taken from the queue at once, to share a transaction when they come faster than it ends; batches can be small. */
 const jobsPerTransaction = 32;
 const silentDatabaseMs = 30_000;
+/** More than a transaction of uploads has, whatever becomes of them. */
+const uploadStatements = 50;
 
 /** Takes uploads from the queue into the database, and keeps the database's policies. */
 export const ingestService: Service<Http> = {
@@ -28,6 +30,7 @@ export const ingestService: Service<Http> = {
       size: config.INGEST_TRANSACTIONS,
       silenceMs: silentDatabaseMs,
       idleInTransactionMs: silentDatabaseMs / 2,
+      preparedStatements: uploadStatements,
     });
     host.onStop('uploads database', () => uploads.destroy());
     const queue = openQueue('uploads', connection);
