@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { sqlState } from '@odograph/database/postgres-failure';
 import { openQueue, type TypedQueue } from '@odograph/queue/queues';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
@@ -37,13 +38,23 @@ async function tablesWith(text: string): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`select table_name as name from information_schema.tables
     where table_schema = 'public' and table_type = 'BASE TABLE'`.execute(platform.db);
   const found: string[] = [];
-  for (const { name } of rows) {
-    const hits = await sql`select 1 from ${sql.table(name)} as t where t::text like ${`%${text}%`} limit 1`.execute(
+  for (const { name } of rows) if (await holdsText(name, text)) found.push(name);
+  return found;
+}
+
+const undefinedTable = '42P01';
+
+async function holdsText(table: string, text: string): Promise<boolean> {
+  try {
+    const hits = await sql`select 1 from ${sql.table(table)} as t where t::text like ${`%${text}%`} limit 1`.execute(
       platform.db,
     );
-    if (hits.rows.length > 0) found.push(name);
+    return hits.rows.length > 0;
+  } catch (error) {
+    // Another test has dropped a table of its own meanwhile.
+    if (sqlState(error) === undefinedTable) return false;
+    throw error;
   }
-  return found;
 }
 
 async function flags(vehicleId: string) {
