@@ -4,13 +4,14 @@ import type { Engines } from './engines.ts';
 import type { BenchFleet } from './fleet.ts';
 import type { GeneratorSettings } from './load-generator.ts';
 import { startServices } from './service-process.ts';
+import { startTelegraf, telegrafTable } from './telegraf.ts';
 
 /** Something that takes the load, running. */
 export interface Contender {
   readonly name: string;
   readonly port: number;
   /** Where its rows arrive; undefined when it keeps none. */
-  readonly table: 'reading' | 'bare_reading' | undefined;
+  readonly table: 'reading' | 'bare_reading' | typeof telegrafTable | undefined;
   readonly generator: ChildScript;
   /** Its processes by name, the load generator among them. */
   readonly processes: Readonly<Record<string, Part>>;
@@ -102,4 +103,18 @@ export async function startBareAedes(engines: Engines, fleet: BenchFleet, shape:
   const broker = await openScript(engines, new URL('./bare-aedes.ts', import.meta.url), { port });
   const generator = await openGenerator(engines, fleet, port, shape);
   return contender({ name: 'bare aedes', port, table: undefined }, generator, { broker: partOf(broker) });
+}
+
+/** aedes with Telegraf behind it, which writes to PostgreSQL; the PUBACKs of its devices promise nothing. */
+export async function startTelegrafPipeline(
+  engines: Engines,
+  fleet: BenchFleet,
+  shape: LoadShape,
+  program: string,
+): Promise<Contender> {
+  const port = await findFreePort();
+  const broker = await openScript(engines, new URL('./bare-aedes.ts', import.meta.url), { port });
+  const telegraf = await startTelegraf(engines, program, port);
+  const generator = await openGenerator(engines, fleet, port, shape);
+  return contender({ name: 'Telegraf', port, table: telegrafTable }, generator, { broker: partOf(broker), telegraf });
 }

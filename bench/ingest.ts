@@ -1,10 +1,17 @@
-import { type Contender, startBareAedes, startBarePipeline, startOdograph } from './contender.ts';
+import {
+  type Contender,
+  startBareAedes,
+  startBarePipeline,
+  startOdograph,
+  startTelegrafPipeline,
+} from './contender.ts';
 import { type Engines, type Pool, withEngines } from './engines.ts';
 import { type BenchFleet, createFleet } from './fleet.ts';
 import { clearTables, type Measured, measureLoad, orderOf } from './measure-load.ts';
 import { readOptions } from './options.ts';
 import { figure, printMachine, printRatio, printRounds, printTable } from './report.ts';
 import { median } from './statistics.ts';
+import { telegrafTable } from './telegraf.ts';
 
 export const description = 'uploads over MQTT to rows: rate, PUBACK and lag, beside a bare pipeline and bare aedes';
 
@@ -19,6 +26,7 @@ const options = {
   rate: { value: 0, help: 'uploads a second for the latencies; 0 is half of what was reached' },
   ingestProcesses: { value: 1, help: 'ingest processes' },
   profile: { value: '', help: 'directory for CPU profiles of broker and ingest' },
+  telegraf: { value: '', help: 'a Telegraf program to put under the same load' },
 } as const;
 
 type Settings = ReturnType<typeof readOptions<typeof options>>;
@@ -66,9 +74,10 @@ function seriesOf(rounds: Rounds, value: (measured: Measured) => number): Record
 function printThroughput(rounds: Rounds): number {
   const rates = seriesOf(rounds, ({ uploadsPerSecond }) => uploadsPerSecond);
   printRounds(rates, 'uploads/s');
-  const { odograph = [], 'bare pipeline': pipeline = [], 'bare aedes': aedes = [] } = rates;
+  const { odograph = [], 'bare pipeline': pipeline = [], 'bare aedes': aedes = [], Telegraf: telegraf = [] } = rates;
   printRatio('odograph', odograph, ['bare pipeline', pipeline], 'at least 0.8');
   printRatio('odograph', odograph, ['bare aedes, to the PUBACK', aedes]);
+  if (telegraf.length > 0) printRatio('odograph', odograph, ['aedes and Telegraf', telegraf]);
   console.log();
   printRounds(
     seriesOf(rounds, ({ pubackP50Ms }) => pubackP50Ms),
@@ -109,7 +118,8 @@ async function printLatencies(
   for (let round = 0; round < rounds; round += 1) {
     for (const contender of contenders) {
       const { port, table } = contender;
-      const probe = table && { ...device, secret, port, table };
+      // Telegraf's table knows no vehicles, and it is not among those whose latencies are taken.
+      const probe = table && table !== telegrafTable ? { ...device, secret, port, table } : undefined;
       const order = orderOf(roundUploads(rate * roundSeconds, connections), rate, connections);
       await clearTables(pool, contender);
       measured.get(contender)?.push(await measureLoad(pool, contender, order, connections, probe));
@@ -129,13 +139,17 @@ export async function run(parameters: readonly string[]): Promise<void> {
       await startBarePipeline(engines, fleet, settings),
       await startBareAedes(engines, fleet, settings),
     ];
+    const { telegraf } = settings;
+    const unpaced = telegraf
+      ? [...contenders, await startTelegrafPipeline(engines, fleet, settings, telegraf)]
+      : contenders;
     const { connections, inFlight } = settings;
-    const reached = await warmUp(engines.pool, contenders, connections);
+    const reached = await warmUp(engines.pool, unpaced, connections);
     let { rate } = settings;
     if (rate === 0) {
       const uploads = roundUploads(settings.uploads || reached * roundSeconds, connections);
       console.log(`throughput: ${connections} connections with ${inFlight} in flight, ${uploads} uploads a round`);
-      rate = Math.round(printThroughput(await measureRounds(engines.pool, contenders, settings, uploads)) / 2);
+      rate = Math.round(printThroughput(await measureRounds(engines.pool, unpaced, settings, uploads)) / 2);
     }
     await printLatencies(engines, contenders, fleet, { ...settings, rate });
   });

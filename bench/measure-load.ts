@@ -20,7 +20,8 @@ export interface Measured extends LoadResult {
 /** How many rows there were when the statement began. @param sinceMs UNIX milliseconds */
 async function countRows(pool: Pool, table: string, sinceMs: number): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(`select count(*) from ${table} where time >= to_timestamp($1)`, [
-    sinceMs / 1000,
+    // Telegraf keeps the time of a reading only to a few microseconds.
+    (sinceMs - 0.5) / 1000,
   ]);
   return rows[0]?.count ?? 0;
 }
@@ -60,7 +61,7 @@ async function readCpu({ processes }: Contender): Promise<Record<string, number>
 /** Empties the tables that a load fills, so that every round starts alike. */
 export async function clearTables(pool: Pool, { table }: Contender): Promise<void> {
   if (table === 'reading') await pool.query('truncate reading, reading_change, vehicle_latest');
-  if (table === 'bare_reading') await pool.query('truncate bare_reading');
+  else if (table !== undefined) await pool.query(`truncate ${table}`);
   await pool.query('checkpoint');
 }
 
