@@ -45,6 +45,11 @@ const silenceMs = 5000;
 const blockedSilenceMs = 15_000;
 const reconnectDelayMs = (attempt: number): number => Math.min(attempt * 50, 1000);
 
+/** How many jobs are not done: those that wait, live and late, are being worked, or are to be tried again. */
+export function countUnfinishedJobs(queue: Pick<Queue, 'getJobCountByTypes'>): Promise<number> {
+  return queue.getJobCountByTypes('wait', 'prioritized', 'active', 'delayed');
+}
+
 export interface WorkOptions<Name extends QueueName> extends QueueConnection {
   name: Name;
   concurrency: number;

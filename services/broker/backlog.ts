@@ -1,4 +1,4 @@
-import type { TypedQueue } from '@odograph/queue/queues';
+import { countUnfinishedJobs, type TypedQueue } from '@odograph/queue/queues';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Redis } from '@odograph/runtime/redis';
 import type { BrokerMetrics } from './metrics.ts';
@@ -29,11 +29,7 @@ export async function watchBacklog(
   let looking = false;
 
   const look = async (): Promise<void> => {
-    const [counts, memory] = await Promise.all([
-      queue.getJobCounts('wait', 'prioritized', 'delayed', 'active'),
-      redis.info('memory'),
-    ]);
-    const jobs = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    const [jobs, memory] = await Promise.all([countUnfinishedJobs(queue), redis.info('memory')]);
     const bytes = usedMemory(memory);
     jobsFull = jobs > config.UPLOAD_BACKLOG_JOBS;
     memoryFull = bytes > config.UPLOAD_BACKLOG_BYTES;

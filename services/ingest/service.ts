@@ -1,6 +1,6 @@
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
-import { openQueue, openWorker } from '@odograph/queue/queues';
+import { countUnfinishedJobs, openQueue, openWorker } from '@odograph/queue/queues';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service } from '@odograph/runtime/service';
 import { createGapMetrics } from './gaps/metrics.ts';
@@ -35,9 +35,7 @@ export const ingestService: Service<Http> = {
     host.onStop('uploads database', () => uploads.destroy());
     const queue = openQueue('uploads', connection);
     host.onStop('uploads queue', () => queue.close());
-    const metrics = createIngestMetrics(host.metrics, () =>
-      queue.getJobCountByTypes('waiting', 'prioritized', 'active', 'delayed'),
-    );
+    const metrics = createIngestMetrics(host.metrics, () => countUnfinishedJobs(queue));
     createGapMetrics(host.metrics, db);
     await scheduleMaintenance(db, host);
     await scheduleTrips(db, host);

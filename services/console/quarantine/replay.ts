@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { Failure } from '@odograph/contracts/failures';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
-import type { TypedQueue } from '@odograph/queue/queues';
+import { countUnfinishedJobs, type TypedQueue } from '@odograph/queue/queues';
 import { quarantineContext, type Sealer } from '@odograph/runtime/sealing';
 import { findLastId, findMissing, findPayloads, findUnresolvedPayloads, type SealedUpload } from './queries.ts';
 
@@ -28,7 +28,7 @@ async function enqueue({ queue, sealer, maximumBacklogJobs }: ReplayTarget, uplo
   if (uploads.length === 0) return;
   const payloads = uploads.map(({ deviceId, sealed }) => sealer.open(sealed, quarantineContext(deviceId)));
   try {
-    const waiting = await queue.getJobCountByTypes('wait', 'prioritized', 'active', 'delayed');
+    const waiting = await countUnfinishedJobs(queue);
     if (waiting > maximumBacklogJobs) throw new Failure('OVERLOADED', 'too many uploads wait to be stored');
     await queue.add('uploads', {
       uploads: uploads.map((upload, index) => describeUpload(upload, payloads[index] ?? Buffer.alloc(0))),

@@ -1,6 +1,6 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import { arrayLiteral } from '../upload/array-literal.ts';
+import { arrayLiteral, instantArray } from '../upload/array-literal.ts';
 
 /** Where a reading was stored. */
 interface StoredReading {
@@ -26,10 +26,6 @@ function stretchesOf(readings: readonly StoredReading[]): Stretch[] {
   return stretches;
 }
 
-const instants = (microseconds: readonly number[]) =>
-  sql`array(select timestamptz 'epoch' + us * interval '1 microsecond'
-    from unnest(${arrayLiteral(microseconds)}::bigint[]) with ordinality as given (us, n) order by n)`;
-
 /**
  * Notes, in the transaction that stores readings, which trips they may change: one row whatever the batch.
  * @param readings sorted by vehicle, then time
@@ -39,8 +35,8 @@ export async function markTouched(db: Database, readings: readonly StoredReading
   if (stretches.length === 0) return;
   await sql`insert into trip_touched (vehicle_ids, firsts, lasts)
     values (${arrayLiteral(stretches.map(({ vehicleId }) => vehicleId))}::integer[],
-      ${instants(stretches.map(({ timeMicroseconds }) => timeMicroseconds))},
-      ${instants(stretches.map(({ lastMicroseconds }) => lastMicroseconds))})`.execute(db);
+      ${instantArray(stretches.map(({ timeMicroseconds }) => timeMicroseconds))},
+      ${instantArray(stretches.map(({ lastMicroseconds }) => lastMicroseconds))})`.execute(db);
 }
 
 const rowsAtOnce = 1000;

@@ -1,3 +1,5 @@
+import { type RawBuilder, sql } from 'kysely';
+
 function element(value: number | boolean | string | undefined): string {
   if (value === undefined) return 'NULL';
   if (typeof value !== 'string') return String(value);
@@ -11,4 +13,10 @@ function element(value: number | boolean | string | undefined): string {
 export function arrayLiteral(values: readonly (number | boolean | string | undefined)[]): string {
   if (values.every((value) => value === undefined)) return '{}';
   return `{${values.map(element).join(',')}}`;
+}
+
+/** Moments as an array of timestamptz, in their order. @param microseconds since the epoch */
+export function instantArray(microseconds: readonly number[]): RawBuilder<unknown> {
+  return sql`array(select timestamptz 'epoch' + us * interval '1 microsecond'
+    from unnest(${arrayLiteral(microseconds)}::bigint[]) with ordinality as given (us, n) order by n)`;
 }

@@ -2,7 +2,7 @@ import { BinaryRows } from '@odograph/database/binary-rows';
 import { copyInto } from '@odograph/database/copy';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import { arrayLiteral } from './array-literal.ts';
+import { arrayLiteral, instantArray } from './array-literal.ts';
 import { groupBy } from './group-by.ts';
 import type { PlacedReading } from './place-readings.ts';
 import { type ReadingColumn, readingColumns } from './reading-columns.ts';
@@ -42,9 +42,7 @@ async function noteInserted(db: Database, readings: readonly PlacedReading[]): P
   for (const [applicationId, ofApplication] of ofApplications) {
     await sql`insert into reading_change (application_id, vehicle_ids, times) select ${applicationId}::integer,
       ${arrayLiteral(ofApplication.map(({ vehicleId }) => vehicleId))}::integer[],
-      array(select timestamptz 'epoch' + us * interval '1 microsecond' from unnest(${arrayLiteral(
-        ofApplication.map(({ timeMicroseconds }) => timeMicroseconds),
-      )}::bigint[]) with ordinality as given (us, n) order by n)`.execute(db);
+      ${instantArray(ofApplication.map(({ timeMicroseconds }) => timeMicroseconds))}`.execute(db);
   }
 }
 
