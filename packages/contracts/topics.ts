@@ -1,7 +1,7 @@
 /** MQTT topics of a device; the device's side is described in docs/device-protocol.md. */
 const root = 'v1/devices/';
 
-export type DeviceChannel = 'telemetry' | 'commands' | 'acks' | 'keys';
+export type DeviceChannel = 'telemetry' | 'commands' | 'acks' | 'keys' | 'recorded';
 
 /** The topic of one channel of one device, `v1/devices/{deviceId}/{channel}`. */
 export function deviceTopic(deviceId: string, channel: DeviceChannel): string {
@@ -15,6 +15,10 @@ export const allAcknowledgements = deviceTopic('+', 'acks');
 export const upChannels: ReadonlySet<string> = new Set<DeviceChannel>(['telemetry', 'acks']);
 /** What a device may subscribe to. */
 export const downChannels: ReadonlySet<string> = new Set<DeviceChannel>(['commands', 'keys']);
+/** Where the command service gives an acknowledgement back to the broker, word for word, once its effect is in the database. */
+export const recordedChannel: DeviceChannel = 'recorded';
+
+const channels: ReadonlySet<string> = new Set([...upChannels, ...downChannels, recordedChannel]);
 
 /** Splits a topic into device and channel; undefined for any topic that is not exactly of that form. */
 export function parseDeviceTopic(topic: string): { deviceId: string; channel: DeviceChannel } | undefined {
@@ -22,7 +26,7 @@ export function parseDeviceTopic(topic: string): { deviceId: string; channel: De
   const slash = topic.indexOf('/', root.length);
   if (slash <= root.length) return undefined;
   const channel = topic.slice(slash + 1);
-  if (!upChannels.has(channel) && !downChannels.has(channel)) return undefined;
+  if (!channels.has(channel)) return undefined;
   return { deviceId: topic.slice(root.length, slash), channel: channel as DeviceChannel };
 }
 

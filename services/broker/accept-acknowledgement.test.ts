@@ -52,6 +52,51 @@ it('hands an acknowledgement to the command service at once, and no telemetry', 
   await device.close();
 });
 
+/** A command service that answers every acknowledgement with what a test wants it to say. */
+async function connectAnswering(recorded: (topic: string, text: string) => readonly [topic: string, text: string]) {
+  const service = await connectCommandService(platform.mqttUrl);
+  service.client.on('message', (topic, payload) => {
+    service.client.publish(...recorded(topic, payload.toString()));
+  });
+  await service.client.subscribeAsync(allAcknowledgements);
+  return service;
+}
+
+it('gives the PUBACK without the queue once the command service has recorded the acknowledgement', async () => {
+  const identity = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const order: string[] = [];
+  const service = await connectAnswering((_topic, text) => {
+    order.push('recorded');
+    return [deviceTopic(identity.deviceId, 'recorded'), text];
+  });
+  await device.acknowledge({ id: 'c-1', ok: true });
+  order.push('PUBACK');
+  expect(order).toEqual(['recorded', 'PUBACK']);
+  expect(await queued(identity.deviceId)).toEqual([]);
+  await service.close();
+  await device.close();
+});
+
+it('queues an acknowledgement when the command service has recorded only another', async () => {
+  const identity = await createDevice(platform.db);
+  const other = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, identity);
+  for (const [deviceId, said] of [
+    [other.deviceId, '{"id":"c-1","ok":true}'],
+    [identity.deviceId, '{"id":"c-2","ok":true}'],
+  ] as const) {
+    const service = await connectAnswering(() => [deviceTopic(deviceId, 'recorded'), said]);
+    await device.acknowledge({ id: 'c-1', ok: true });
+    await service.close();
+  }
+  expect((await queued(identity.deviceId)).map(({ text }) => text)).toEqual([
+    '{"id":"c-1","ok":true}',
+    '{"id":"c-1","ok":true}',
+  ]);
+  await device.close();
+});
+
 it('drops what can be no acknowledgement, and keeps the connection', async () => {
   const identity = await createDevice(platform.db);
   const device = await connectDevice(platform.mqttUrl, identity);

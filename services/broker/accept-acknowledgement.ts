@@ -7,11 +7,14 @@ import type { Backlog } from './backlog.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import type { BrokerMetrics } from './metrics.ts';
 import type { QuietLog } from './quiet-log.ts';
+import { RecordedAcknowledgements } from './recorded-acknowledgements.ts';
 import type { Publication } from './release-order.ts';
 import type { DeviceSession } from './sessions.ts';
 
 export const maximumAcknowledgementBytes = 4096;
 const retryMs = 100;
+/** How long the command service has for what it does in a few milliseconds, before the queue takes the acknowledgement. */
+const recordingMs = 50;
 
 export interface AcceptAcknowledgementOptions {
   readonly queue: TypedQueue<'acknowledgements'>;
@@ -19,7 +22,7 @@ export interface AcceptAcknowledgementOptions {
   readonly held: HeldBytes;
   readonly metrics: BrokerMetrics;
   readonly log: QuietLog;
-  /** Tells who waits for it at once, as well as that can be done; what counts is the queue. */
+  /** Hands it to the command service, if that listens now. */
   announce(topic: string, payload: Buffer): void;
 }
 
@@ -29,14 +32,17 @@ export interface HeldAcknowledgement extends Publication {
 }
 
 /**
- * Takes what devices answer to commands into the queue: at once, since somebody waits for it, and one job each. The command
- * service hears it at the same time, so that nobody waits for the disk of Redis and a turn of the queue; a repeated
- * acknowledgement changes nothing. As with uploads, the PUBACK goes when Redis has it, and what Redis does not take is held and tried again. An acknowledgement
- * longer than 4 KiB or not UTF-8 can be none: it is acknowledged, so that it does not come back for ever, and dropped.
+ * Keeps what devices answer to commands: the PUBACK goes when the database or the queue has it. The command service hears
+ * it at once, and says so when it has recorded the end of a command that somebody waits for; what it does not say that of
+ * in time goes into the queue, one job each. As with uploads, what Redis does not take is held and tried again. An
+ * acknowledgement longer than 4 KiB or not UTF-8 can be none: it is acknowledged, so that it does not come back for ever,
+ * and dropped.
  */
 export class AcknowledgementAcceptor {
   readonly #options: AcceptAcknowledgementOptions;
   readonly #held = new Set<HeldAcknowledgement>();
+  readonly #keeping = new Set<Promise<void>>();
+  readonly #recorded = new RecordedAcknowledgements();
   readonly #end = new AbortController();
 
   constructor(options: AcceptAcknowledgementOptions) {
@@ -57,24 +63,39 @@ export class AcknowledgementAcceptor {
       return;
     }
     this.#held.add(acknowledgement);
-    const { deviceId } = session;
-    this.#options.announce(session.acksTopic, payload);
-    void this.#store(acknowledgement, { deviceId, receivedAtMs, text: payload.toString() });
+    const job = { deviceId: session.deviceId, receivedAtMs, text: payload.toString() };
+    const keeping = this.#keep(acknowledgement, job).finally(() => this.#keeping.delete(keeping));
+    this.#keeping.add(keeping);
   }
 
-  /** Lets go what is still held. */
-  stop(): void {
+  /** The command service has recorded what the device said in these words, for ever. */
+  noteRecorded(deviceId: string, text: string): void {
+    this.#recorded.note(deviceId, text);
+  }
+
+  /** Resolves when everything is acknowledged, at the latest after `timeoutMs`; what is left by then is let go. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#recorded.giveUp();
+    await Promise.race([Promise.all(this.#keeping), delay(timeoutMs, undefined, { ref: false })]);
     this.#end.abort();
   }
 
-  async #store(acknowledgement: HeldAcknowledgement, job: QueuedAcknowledgement): Promise<void> {
+  async #keep(acknowledgement: HeldAcknowledgement, job: QueuedAcknowledgement): Promise<void> {
+    const recorded = this.#recorded.wait(job.deviceId, job.text, recordingMs);
+    this.#options.announce(acknowledgement.session.acksTopic, acknowledgement.payload);
+    if (!(await recorded) && !(await this.#store(job))) return;
+    this.#held.delete(acknowledgement);
+    this.#release(acknowledgement);
+  }
+
+  /** @returns false when the broker stopped before Redis took it */
+  async #store(job: QueuedAcknowledgement): Promise<boolean> {
     const jobId = randomUUID();
     while (!(await this.#attempt(job, jobId))) {
       await delay(retryMs, undefined, { signal: this.#end.signal }).catch(() => undefined);
-      if (this.#end.signal.aborted) return;
+      if (this.#end.signal.aborted) return false;
     }
-    this.#held.delete(acknowledgement);
-    this.#release(acknowledgement);
+    return true;
   }
 
   async #attempt(job: QueuedAcknowledgement, jobId: string): Promise<boolean> {

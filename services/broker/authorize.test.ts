@@ -53,8 +53,8 @@ it.each([
   expect((await queuedUploads(queue)).filter(({ deviceId }) => deviceId === other.deviceId)).toEqual([]);
 });
 
-it('closes the connection of a device that publishes its own commands or keys', async () => {
-  for (const channel of ['commands', 'keys'] as const) {
+it('closes the connection of a device that publishes its own commands or keys, or says what was recorded', async () => {
+  for (const channel of ['commands', 'keys', 'recorded'] as const) {
     const identity = await createDevice(platform.db);
     const device = await connectDevice(platform.mqttUrl, identity);
     device.client.publish(deviceTopic(identity.deviceId, channel), lock('own'), { qos: 0 });

@@ -1,13 +1,13 @@
 import type { Socket } from 'node:net';
-import { allAcknowledgements, parseDeviceTopic } from '@odograph/contracts/topics';
+import { allAcknowledgements, parseDeviceTopic, recordedChannel, upChannels } from '@odograph/contracts/topics';
 import type { AedesOptions, AedesPublishPacket, Client, PublishPacket } from 'aedes';
 import type { DeviceSession, Sessions } from './sessions.ts';
 
 type AuthorizeForward = NonNullable<AedesOptions['authorizeForward']>;
 type AuthorizeSubscribe = NonNullable<AedesOptions['authorizeSubscribe']>;
 
-/** What a PUBLISH is, once its sender was found to have the right to it. */
-export type Purpose = 'telemetry' | 'acknowledgement' | 'down';
+/** What a PUBLISH of a device is, once it was found to have the right to it. */
+export type Purpose = 'telemetry' | 'acknowledgement';
 
 /**
  * What a device may publish: its own telemetry and acknowledgements; "What a device says and hears" in
@@ -20,18 +20,26 @@ export function purposeOfDevice(session: DeviceSession, packet: PublishPacket): 
   return packet.topic === session.acksTopic ? 'acknowledgement' : undefined;
 }
 
-/** What the command service may publish: commands and keys, of any device. */
-export function purposeOfCommandService(packet: PublishPacket): Purpose | undefined {
-  const channel = parseDeviceTopic(packet.topic)?.channel;
-  return channel === 'commands' || channel === 'keys' ? 'down' : undefined;
+/** What the command service says: to a device, or to the broker of what a device said. */
+export interface ServicePurpose {
+  readonly purpose: 'down' | 'recorded';
+  readonly deviceId: string;
+}
+
+/** What the command service may publish: commands and keys of any device, and which acknowledgements it has recorded. */
+export function purposeOfCommandService(packet: PublishPacket): ServicePurpose | undefined {
+  const parsed = parseDeviceTopic(packet.topic);
+  if (parsed === undefined || upChannels.has(parsed.channel)) return undefined;
+  return { purpose: parsed.channel === recordedChannel ? 'recorded' : 'down', deviceId: parsed.deviceId };
 }
 
 /** What waits in the socket of the command service at most, in bytes; the queue has what it is not told. */
 const maximumUntold = 1024 ** 2;
 
 /**
- * A device subscribes to its own commands and keys, by their exact topics, the command service to acknowledgements. Any other SUBSCRIBE is answered with 0x80 and
- * the connection stays [MQTT-3.9.3]: a wildcard costs a device nothing but what it was not meant to hear.
+ * A device subscribes to its own commands and keys, by their exact topics, the command service to acknowledgements. Any
+ * other SUBSCRIBE is answered with 0x80 and the connection stays [MQTT-3.9.3]: a wildcard costs a device nothing but what
+ * it was not meant to hear.
  */
 export function createAuthorizeSubscribe(sessions: Sessions, onRefused: (topic: string) => void): AuthorizeSubscribe {
   return (client, subscription, callback) => {

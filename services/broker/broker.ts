@@ -136,8 +136,7 @@ function logProblems(aedes: DeviceBroker, log: QuietLog): void {
 
 /** Acknowledges what is held while there is time, and only then closes the connections. */
 async function stopGracefully({ aedes, uploads, acknowledgements, presence }: Parts, timeoutMs: number): Promise<void> {
-  await uploads.drain(timeoutMs);
-  acknowledgements.stop();
+  await Promise.all([uploads.drain(timeoutMs), acknowledgements.drain(timeoutMs)]);
   // The last PUBACKs are written at the end of this turn; a connection is destroyed without waiting for them.
   await turn();
   await turn();

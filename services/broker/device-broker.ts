@@ -1,4 +1,4 @@
-import { downChannels, parseDeviceTopic } from '@odograph/contracts/topics';
+import { downChannels, parseDeviceTopic, recordedChannel } from '@odograph/contracts/topics';
 import { Aedes, type AedesOptions, type Client, type PublishPacket } from 'aedes';
 import type { SessionStore } from './aedes-internals.ts';
 import type { Sessions } from './sessions.ts';
@@ -8,8 +8,9 @@ type Done = (error?: Error) => void;
 const nothing = Buffer.alloc(0);
 
 /**
- * aedes, kept from doing what this broker has no use for: what a device says is not routed (it is in the queue by then),
- * a command never becomes anything that could wait for a session, and a store of sessions holds nothing that grows.
+ * aedes, kept from doing what this broker has no use for: what a device says is not routed (it is kept by then), nor what
+ * the command service says to the broker itself; a command never becomes anything that could wait for a session, and a
+ * store of sessions holds nothing that grows.
  */
 export class DeviceBroker extends Aedes {
   readonly #sessions: Sessions;
@@ -26,13 +27,13 @@ export class DeviceBroker extends Aedes {
 
   override publish(packet: PublishPacket, client: Client | null | Done, done?: Done): void {
     const publisher = typeof client === 'function' || client === null ? undefined : this.#sessions.get(client);
-    if (publisher?.kind === 'device') {
+    const channel = publisher?.kind === 'device' ? undefined : parseDeviceTopic(packet.topic)?.channel;
+    if (publisher?.kind === 'device' || channel === recordedChannel) {
       done?.();
       return;
     }
     const publish = super.publish as (packet: PublishPacket, client: Client | null | Done, done?: Done) => void;
-    const isCommand = parseDeviceTopic(packet.topic)?.channel === 'commands';
-    publish.call(this, isCommand ? { ...packet, qos: 0, retain: false } : packet, client, done);
+    publish.call(this, channel === 'commands' ? { ...packet, qos: 0, retain: false } : packet, client, done);
   }
 
   /** Tells the command service what a device said, if it listens now. */

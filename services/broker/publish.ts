@@ -27,14 +27,18 @@ export interface PublishOptions {
  * Wills never come here with anything to say: none survives its CONNECT (see authenticate.ts).
  */
 export function createAuthorizePublish(options: PublishOptions): AuthorizePublish {
-  const { sessions, metrics } = options;
+  const { sessions, acknowledgements, metrics } = options;
   const acceptOfDevice = createAcceptOfDevice(options);
 
   return (client, packet, callback) => {
     const session = client === null ? undefined : sessions.get(client);
     let refusal: Refusal | undefined = { reason: 'publish', message: 'this may not be published' };
     if (session?.kind === 'device') refusal = acceptOfDevice(session, packet, callback);
-    else if (session?.kind === 'command' && purposeOfCommandService(packet) === 'down') return callback(null);
+    else if (session?.kind === 'command') {
+      const allowed = purposeOfCommandService(packet);
+      if (allowed?.purpose === 'recorded') acknowledgements.noteRecorded(allowed.deviceId, packet.payload.toString());
+      if (allowed) return callback(null);
+    }
     if (refusal === undefined) return;
     metrics.refused.inc({ reason: refusal.reason });
     callback(new Error(refusal.message));

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
 import type { CommandMessage } from '@odograph/contracts/commands';
 import { commandAccount } from '@odograph/contracts/service-accounts';
-import { allAcknowledgements, deviceTopic, parseDeviceTopic } from '@odograph/contracts/topics';
+import { allAcknowledgements, deviceTopic, parseDeviceTopic, recordedChannel } from '@odograph/contracts/topics';
 import type { KeyListMessage } from '@odograph/keyless/key-list';
 import type { Logger } from '@odograph/runtime/logger';
 import { deriveSecret } from '@odograph/runtime/secrets';
@@ -24,6 +24,8 @@ export interface CommandPublisher {
   onConnect(listener: () => void): void;
   /** Calls `listener` with each acknowledgement as it comes; one that came while there was no connection is not heard. */
   onAcknowledgement(listener: (deviceId: string, text: string) => void): void;
+  /** Tells the broker that an acknowledgement is in the database, so that it need not go into the queue as well. */
+  confirmRecorded(deviceId: string, text: string): void;
   close(): Promise<void>;
 }
 
@@ -77,6 +79,10 @@ export function createCommandPublisher(url: string, adminToken: string, logger: 
         const deviceId = parseDeviceTopic(topic)?.deviceId;
         if (deviceId !== undefined) listener(deviceId, payload.toString());
       });
+    },
+    confirmRecorded(deviceId, text) {
+      // What the broker does not hear it puts into the queue, and recording it again changes nothing.
+      if (client.connected) client.publish(deviceTopic(deviceId, recordedChannel), text, { qos: 0 });
     },
     async close() {
       await client.endAsync(true);

@@ -60,6 +60,19 @@ it.each([
   expect(row?.ended_at).toBeInstanceOf(Date);
 });
 
+it('records an acknowledgement that somebody waits for without a turn of the queue', async () => {
+  const vehicle = await house.createVehicle();
+  await house.connected(vehicle);
+  await queue.pause();
+  try {
+    expect((await house.act('lock', vehicle)).body).toEqual({ Status: 'CLOSED' });
+    await house.expectState(vehicle, 'acknowledged');
+    expect(await queue.getJobCountByTypes('wait', 'active', 'delayed')).toBe(0);
+  } finally {
+    await queue.resume();
+  }
+});
+
 it('answers honk with a body of no bytes', async () => {
   const vehicle = await house.createVehicle();
   await house.connected(vehicle);
