@@ -6,7 +6,7 @@ import { startScript } from './child-script.ts';
 import { type Engines, withEngines } from './engines.ts';
 import { createFleet } from './fleet.ts';
 import { openHttpClient } from './http-client.ts';
-import { openMqtt } from './mqtt-connection.ts';
+import { type MqttEndpoint, openMqtt } from './mqtt-connection.ts';
 import { pubackPacket, publishPacket, subscribePacket } from './mqtt-packets.ts';
 import { readOptions } from './options.ts';
 import { figure, printMachine, printRatio, printRounds } from './report.ts';
@@ -25,12 +25,6 @@ const options = {
 const publishType = 3;
 const subackType = 9;
 
-interface Endpoint {
-  port: number;
-  clientId: string;
-  password: string;
-}
-
 /** Splits the body of a PUBLISH [MQTT-3.3]; the packet id is undefined at QoS 0. */
 function readPublish(body: Buffer, isQoS1: boolean): { packetId: number | undefined; payload: Buffer } {
   const afterTopic = 2 + body.readUInt16BE(0);
@@ -40,7 +34,7 @@ function readPublish(body: Buffer, isQoS1: boolean): { packetId: number | undefi
 
 /** Subscribes and hands on each payload; resolves with the socket at the SUBACK. */
 async function listenTo(
-  endpoint: Endpoint,
+  endpoint: MqttEndpoint,
   topic: string,
   onMessage: (socket: Socket, payload: Buffer) => void,
 ): Promise<Socket> {
@@ -61,7 +55,7 @@ async function listenTo(
 }
 
 /** A box that acknowledges every command at once. */
-function openBox(endpoint: Endpoint): Promise<Socket> {
+function openBox(endpoint: MqttEndpoint): Promise<Socket> {
   const acks = deviceTopic(endpoint.clientId, 'acks');
   return listenTo(endpoint, deviceTopic(endpoint.clientId, 'commands'), (socket, payload) => {
     const { id } = JSON.parse(payload.toString()) as CommandMessage;

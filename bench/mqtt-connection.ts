@@ -32,15 +32,23 @@ function packetReader(onPacket: OnPacket): (chunk: Buffer) => void {
 
 const connackType = 2;
 
+export interface MqttEndpoint {
+  port: number;
+  clientId: string;
+  password: string;
+  /** The address to come from; the system's choice when undefined. */
+  localAddress?: string | undefined;
+}
+
 /**
  * Opens a session and resolves with its socket at CONNACK; `onPacket` gets every packet after it.
  * @throws when the broker refuses, or closes the connection
  */
 export async function openMqtt(
-  { port, clientId, password }: { port: number; clientId: string; password: string },
+  { port, clientId, password, localAddress }: MqttEndpoint,
   onPacket: OnPacket,
 ): Promise<Socket> {
-  const socket = connect({ port, host: '127.0.0.1', noDelay: true });
+  const socket = connect({ port, host: '127.0.0.1', noDelay: true, ...(localAddress ? { localAddress } : {}) });
   await once(socket, 'connect');
   socket.write(connectPacket(clientId, password));
   await new Promise<void>((resolve, reject) => {
