@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import type { CommandMessage } from '@odograph/contracts/commands';
-import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { countUnfinishedJobs, openQueue, type TypedQueue } from '@odograph/queue/queues';
 import { type CommandAnswer, connectDevice } from '@odograph/simulator/device-connection';
 import { clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
@@ -30,7 +30,7 @@ afterAll(async () => {
 
 /** Everything that was acknowledged has been worked through. */
 async function queueIsEmpty(): Promise<void> {
-  await eventually(async () => expect(await queue.getJobCountByTypes('wait', 'active', 'delayed')).toBe(0));
+  await eventually(async () => expect(await countUnfinishedJobs(queue)).toBe(0));
 }
 
 it.each([
@@ -67,7 +67,7 @@ it('records an acknowledgement that somebody waits for without a turn of the que
   try {
     expect((await house.act('lock', vehicle)).body).toEqual({ Status: 'CLOSED' });
     await house.expectState(vehicle, 'acknowledged');
-    expect(await queue.getJobCountByTypes('wait', 'active', 'delayed')).toBe(0);
+    expect(await countUnfinishedJobs(queue)).toBe(0);
   } finally {
     await queue.resume();
   }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { fleetService } from '@odograph/fleet/service';
 import { ingestService } from '@odograph/ingest/service';
-import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { countUnfinishedJobs, openQueue, type TypedQueue } from '@odograph/queue/queues';
 import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
@@ -38,7 +38,7 @@ async function upload(deviceId: string, batch: number): Promise<void> {
 }
 
 const drained = async () => {
-  expect(await queue.getJobCountByTypes('wait', 'active', 'delayed', 'prioritized')).toBe(0);
+  expect(await countUnfinishedJobs(queue)).toBe(0);
 };
 
 async function count(condition: ReturnType<typeof sql>): Promise<number> {

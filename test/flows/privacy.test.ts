@@ -1,5 +1,5 @@
 import { openDatabase } from '@odograph/database/database';
-import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { countUnfinishedJobs, openQueue, type TypedQueue } from '@odograph/queue/queues';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
@@ -44,7 +44,7 @@ async function settings(): Promise<Record<string, string>> {
 async function ingest(until: () => Promise<void> = async () => undefined): Promise<void> {
   const back = await spawnPlatform(['ingest'], await settings());
   await eventually(async () => {
-    expect(await queue.getJobCountByTypes('wait', 'active', 'delayed', 'prioritized')).toBe(0);
+    expect(await countUnfinishedJobs(queue)).toBe(0);
     await until();
   }, 30_000);
   await back.end('SIGTERM');
