@@ -97,8 +97,9 @@ export function usualLength({ members }: VehicleScope, readings: number): bigint
 /**
  * The keys that a stride asks for in a stretch, as many as there are.
  *
- * The index of an application has keys in order. A compressed chunk has only those of one vehicle in order, and would be
- * opened and sorted whole: so they are looked for in a window of time, and in the next and longer one when it ends too soon.
+ * They are looked for in a window of time, and in the next and longer one when it ends too soon: a compressed chunk has
+ * only the keys of one vehicle in order, and would be opened and sorted whole for those of all, and a statement that may
+ * meet every chunk of a year is planned for each of them.
  */
 export async function keysAt(
   db: Database,
@@ -107,15 +108,14 @@ export async function keysAt(
   { offset, count }: Stride,
 ): Promise<ReadingKey[]> {
   const end = stretch.until ?? BigInt(Date.now()) * 1000n;
-  const inOrder = scope.few !== undefined || scope.members.size === 1;
   const found: ReadingKey[] = [];
   let left = offset;
   let from = startOf(stretch);
-  for (let length = usualLength(scope, offset + count); !inOrder && from + length < end; length *= growth) {
+  for (let length = usualLength(scope, offset + count); from + length < end; length *= growth) {
     const window = { ...stretch, from, until: from + length };
     found.push(...(await readKeys(db, scope, window, { offset: left, count: count - found.length })));
     if (found.length === count) return found;
-    left = Math.max(0, left - (await countReadings(db, scope, window)));
+    if (left > 0) left = Math.max(0, left - (await countReadings(db, scope, window)));
     from = window.until + 1n;
   }
   const rest = await readKeys(db, scope, { ...stretch, from }, { offset: left, count: count - found.length });

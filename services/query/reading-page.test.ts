@@ -32,7 +32,7 @@ const request = fc.record({
   length: fc.oneof(fc.constant(50 * 365 * day), fc.integer({ min: 0, max: 6 * day })),
   offset: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 400 })),
   limit: fc.integer({ min: 1, max: 150 }),
-  asUser: fc.boolean(),
+  of: fc.constantFrom('application', 'user', 'vehicle'),
 });
 type Request = typeof request extends fc.Arbitrary<infer T> ? T : never;
 
@@ -94,13 +94,20 @@ interface Pages {
   readonly more: boolean;
 }
 
+/** Who asks which route, and whose readings that is to give. */
+function readerOf({ application, user, vehicleIds }: Fleet, { of }: Request) {
+  const client = clientWithToken(platform.httpUrl, application.token);
+  if (of === 'vehicle') return { client, path: `/v1/vehicle/${vehicleIds[0]}/history`, ids: vehicleIds.slice(0, 1) };
+  const path = '/v1/vehicles/history';
+  return of === 'user' ? { client: user, path, ids: vehicleIds.slice(0, 3) } : { client, path, ids: vehicleIds };
+}
+
 /** The keys of a page and of the one after it, and what they should be. */
 async function readPages(fleet: Fleet, asked: Request): Promise<{ found: Pages; expected: Pages }> {
   const { from, length, offset, limit } = asked;
-  const own = clientWithToken(platform.httpUrl, fleet.application.token);
-  const [client, ids] = asked.asUser ? [fleet.user, fleet.vehicleIds.slice(0, 3)] : [own, fleet.vehicleIds];
+  const { client, path: route, ids } = readerOf(fleet, asked);
   const keys = await plainKeys(ids, asked);
-  const path = `/v1/vehicles/history?from=${start + from}&until=${start + from + length}&offset=${offset}&limit=${limit}`;
+  const path = `${route}?from=${start + from}&until=${start + from + length}&offset=${offset}&limit=${limit}`;
   const { keys: first, next } = await readPage(client, path);
   const second = next === undefined ? [] : (await readPage(client, next)).keys;
   return {
