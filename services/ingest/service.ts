@@ -7,10 +7,9 @@ import { createGapMetrics } from './gaps/metrics.ts';
 import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createIngestMetrics } from './metrics.ts';
 import { scheduleTrips } from './trips/schedule.ts';
+import { jobsPerTransaction } from './upload/gather-uploads.ts';
 import { createUploadProcessor } from './upload/ingest-upload.ts';
 
-/** Jobs taken from the queue at once, to share a transaction when they come faster than it ends; batches can be small. */
-const jobsPerTransaction = 32;
 const silentDatabaseMs = 30_000;
 /** More than a transaction of uploads has, whatever becomes of them. */
 const uploadStatements = 50;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { UploadGatherer } from './gather-uploads.ts';
+import { describe, expect, it, vi } from 'vitest';
+import { jobsPerTransaction, UploadGatherer } from './gather-uploads.ts';
 
 const job = (deviceId: string, { bytes = 1, late = false } = {}) => ({
   uploads: [{ deviceId, receivedAtMs: 0, text: '' }],
@@ -32,6 +32,52 @@ describe('gathered uploads', () => {
     expect(calls.map(({ devices }) => devices)).toEqual([['a'], ['b', 'c']]);
     calls[1]?.end();
     await Promise.all(jobs);
+  });
+
+  it('that come within the interval share the transaction at its end, unless they fill one before', async () => {
+    vi.useFakeTimers();
+    try {
+      const { calls, store } = createStore();
+      const gatherer = new UploadGatherer({ transactions: 2, intervalMs: 40, store });
+      for (const name of ['a', 'b', 'c']) void gatherer.store(job(name));
+      vi.advanceTimersByTime(39);
+      expect(calls.map(({ devices }) => devices)).toEqual([['a']]);
+      vi.advanceTimersByTime(1);
+      expect(calls.map(({ devices }) => devices)).toEqual([['a'], ['b', 'c']]);
+      calls[0]?.end();
+      calls[1]?.end();
+      await vi.advanceTimersByTimeAsync(10);
+      void gatherer.store(job('d', { bytes: 600_000 }));
+      expect(calls).toHaveLength(2);
+      void gatherer.store(job('e', { bytes: 600_000 }));
+      expect(calls.at(-1)?.devices).toEqual(['d']);
+      calls[2]?.end();
+      await vi.advanceTimersByTimeAsync(40);
+      expect(calls.at(-1)?.devices).toEqual(['e']);
+      const many = Array.from({ length: jobsPerTransaction }, (_, index) => String(index));
+      for (const name of many) void gatherer.store(job(name));
+      expect(calls.at(-1)?.devices).toEqual(many);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it('that wait for the interval leave the time to late ones', async () => {
+    vi.useFakeTimers();
+    try {
+      const { calls, store } = createStore();
+      const gatherer = new UploadGatherer({ transactions: 2, intervalMs: 40, store });
+      void gatherer.store(job('a'));
+      calls[0]?.end();
+      await vi.advanceTimersByTimeAsync(10);
+      void gatherer.store(job('b'));
+      void gatherer.store(job('c', { late: true }));
+      expect(calls.map(({ devices }) => devices)).toEqual([['a'], ['c']]);
+      await vi.advanceTimersByTimeAsync(30);
+      expect(calls.map(({ devices }) => devices)).toEqual([['a'], ['c'], ['b']]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('fail with their own transaction only', async () => {
@@ -68,12 +114,17 @@ describe('gathered uploads', () => {
 
   it('are each stored exactly once, in the order of their kind and never more at a time than allowed', async () => {
     const kind = fc.record({ bytes: fc.integer({ min: 0, max: 1_500_000 }), late: fc.boolean() });
+    const options = fc.record({
+      transactions: fc.integer({ min: 1, max: 3 }),
+      intervalMs: fc.integer({ min: 0, max: 2 }),
+    });
     await fc.assert(
-      fc.asyncProperty(fc.array(kind), fc.integer({ min: 1, max: 3 }), async (kinds, transactions) => {
+      fc.asyncProperty(fc.array(kind), options, async (kinds, { transactions, intervalMs }) => {
         const { calls, store } = createStore();
         const open = new Set<number>();
         const gatherer = new UploadGatherer({
           transactions,
+          intervalMs,
           async store(uploads) {
             const call = calls.length;
             open.add(call);
@@ -82,10 +133,10 @@ describe('gathered uploads', () => {
             open.delete(call);
           },
         });
-        const stored = kinds.map((one, index) => gatherer.store(job(String(index), one)));
-        for (let next = 0; next < calls.length || open.size > 0; next += 1) {
-          calls[next]?.end();
-          await new Promise((resolve) => setImmediate(resolve));
+        let left = kinds.length;
+        const stored = kinds.map((one, index) => gatherer.store(job(String(index), one)).then(() => (left -= 1)));
+        for (let next = 0; left > 0; await new Promise((resolve) => setImmediate(resolve))) {
+          if (next < calls.length) calls[next++]?.end();
         }
         await Promise.all(stored);
         const devices = calls.flatMap((call) => call.devices);

@@ -18,17 +18,22 @@ interface WaitingJob extends UploadJob {
 const maximumBytes = 1024 ** 2;
 /** Less, so that live uploads never wait for long. */
 const maximumLateBytes = 256 * 1024;
+/** Jobs taken from the queue for each transaction, since batches can be small; so many do not wait for others. */
+export const jobsPerTransaction = 32;
 
 export interface GatherOptions {
   /** Transactions at once; one of them is never taken by late uploads, unless it is the only one. */
   transactions: number;
+  /** From the start of a transaction of live uploads to that of the next, unless that one is full; none when undefined. */
+  intervalMs?: number;
   store(uploads: readonly QueuedUpload[]): Promise<void>;
 }
 
 /**
- * Lets jobs that arrive while others are being stored share the next transaction, as databases do with their own log
- * (group commit): alone, a job is stored at once; under load, what a transaction costs is paid once for many. Late uploads
- * share their transactions with nobody else, and live ones go first.
+ * Lets jobs that arrive while others are being stored, or soon after, share the next transaction, as databases do with
+ * their own log (group commit): alone, a job is stored at once; under load, what a transaction costs is paid once for many,
+ * and leaves the processor to those who answer boxes. Late uploads share their transactions with nobody else, and live ones
+ * go first.
  */
 export class UploadGatherer {
   readonly #options: GatherOptions;
@@ -36,6 +41,8 @@ export class UploadGatherer {
   #late: WaitingJob[] = [];
   #underWay = 0;
   #lateUnderWay = 0;
+  #liveStartedMs = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(options: GatherOptions) {
     this.#options = options;
@@ -52,10 +59,24 @@ export class UploadGatherer {
   #next(): void {
     const { transactions } = this.#options;
     if (this.#underWay >= transactions) return;
-    if (this.#live.length > 0) void this.#storeTogether(take(this.#live, maximumBytes));
-    else if (this.#late.length > 0 && this.#lateUnderWay < Math.max(1, transactions - 1)) {
+    if (this.#liveMayStart()) {
+      this.#liveStartedMs = performance.now();
+      void this.#storeTogether(take(this.#live, maximumBytes));
+    } else if (this.#late.length > 0 && this.#lateUnderWay < Math.max(1, transactions - 1)) {
       void this.#storeLate(take(this.#late, maximumLateBytes));
     }
+  }
+
+  /** When it is too early, they are looked at again when it is not. */
+  #liveMayStart(): boolean {
+    if (this.#live.length === 0) return false;
+    const waitMs = this.#liveStartedMs + (this.#options.intervalMs ?? 0) - performance.now();
+    if (waitMs <= 0 || isFull(this.#live)) return true;
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      this.#next();
+    }, waitMs);
+    return false;
   }
 
   async #storeLate(jobs: readonly WaitingJob[]): Promise<void> {
@@ -77,6 +98,10 @@ export class UploadGatherer {
       this.#next();
     }
   }
+}
+
+function isFull(waiting: readonly WaitingJob[]): boolean {
+  return waiting.length >= jobsPerTransaction || waiting.reduce((total, { bytes }) => total + bytes, 0) >= maximumBytes;
 }
 
 /** Takes the first jobs off a list, as many as may share a transaction. */
