@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { findFreePort } from '@odograph/embedded/free-port';
@@ -39,6 +40,12 @@ async function readUsage(httpUrl: string): Promise<ProcessUsage> {
   };
 }
 
+/** What `npm start` gives to Node.js. */
+function startArguments(): string[] {
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } };
+  return scripts.start.split(' ').slice(1);
+}
+
 /** Starts services in a process of their own, as `npm start -- NAME…` does, and stops it with the engines at the latest. */
 export async function startServices(
   engines: Engines,
@@ -47,7 +54,7 @@ export async function startServices(
 ): Promise<ServiceProcess> {
   const [httpPort, mqttPort] = [await findFreePort(), await findFreePort()];
   const profiling = profile === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`];
-  const child = spawn(process.execPath, [...profiling, 'scripts/run.mjs', 'services/platform/main.ts', ...names], {
+  const child = spawn(process.execPath, [...profiling, ...startArguments(), ...names], {
     cwd: root,
     env: childEnvironment({
       DATABASE_URL: engines.databaseUrl,

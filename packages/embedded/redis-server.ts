@@ -70,7 +70,7 @@ function redisArguments(dataDirectory: string, port: number): string[] {
   return [
     ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dataDirectory, '--daemonize', 'no'],
     ...['--appendonly', 'yes', '--appendfsync', 'always', '--aof-load-truncated', 'yes'],
-    ...['--maxmemory-policy', 'noeviction', '--save', ''],
+    ...['--maxmemory-policy', 'noeviction', '--save', '', '--auto-aof-rewrite-min-size', '512mb'],
   ];
 }
 
