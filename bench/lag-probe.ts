@@ -7,7 +7,7 @@ import { payloadTemplate, timestampOffset } from './payloads.ts';
 import { TimeHistogram } from './statistics.ts';
 
 const intervalMs = 10;
-const pollMs = 2;
+const pollMs = 10;
 const patienceMs = 10_000;
 
 export interface ProbedDevice {
@@ -25,7 +25,7 @@ export interface LagProbe {
 
 /**
  * One more device that uploads a hundred readings a second beside the load, while a connection to the database looks for
- * their rows every 2 ms: the time from handing a PUBLISH to the socket to the answer of a statement that sees its row.
+ * their rows every 10 ms: the time from handing a PUBLISH to the socket to the answer of a statement that sees its row.
  * @param beforeMs UNIX milliseconds; its readings are of the 100 s before, so that they are told from those of the load
  */
 export async function startLagProbe(pool: Pool, device: ProbedDevice, beforeMs: number): Promise<LagProbe> {
