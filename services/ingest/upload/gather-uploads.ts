@@ -72,10 +72,12 @@ export class UploadGatherer {
     if (this.#live.length === 0) return false;
     const waitMs = this.#liveStartedMs + (this.#options.intervalMs ?? 0) - performance.now();
     if (waitMs <= 0 || isFull(this.#live)) return true;
-    this.#timer ??= setTimeout(() => {
-      this.#timer = undefined;
-      this.#next();
-    }, waitMs);
+    if (this.#timer === undefined) {
+      this.#timer = setTimeout(() => {
+        this.#timer = undefined;
+        this.#next();
+      }, waitMs);
+    }
     return false;
   }
 
