@@ -40,8 +40,8 @@ export interface HeldAcknowledgement extends Publication {
  */
 export class AcknowledgementAcceptor {
   readonly #options: AcceptAcknowledgementOptions;
-  readonly #held = new Set<HeldAcknowledgement>();
-  readonly #keeping = new Set<Promise<void>>();
+  /** Until the end of each. */
+  readonly #held = new Map<HeldAcknowledgement, Promise<void>>();
   readonly #recorded = new RecordedAcknowledgements();
   readonly #end = new AbortController();
 
@@ -50,7 +50,7 @@ export class AcknowledgementAcceptor {
   }
 
   get held(): HeldAcknowledgement[] {
-    return [...this.#held];
+    return [...this.#held.keys()];
   }
 
   accept(acknowledgement: HeldAcknowledgement): void {
@@ -62,10 +62,8 @@ export class AcknowledgementAcceptor {
       this.#release(acknowledgement);
       return;
     }
-    this.#held.add(acknowledgement);
     const job = { deviceId: session.deviceId, receivedAtMs, text: payload.toString() };
-    const keeping = this.#keep(acknowledgement, job).finally(() => this.#keeping.delete(keeping));
-    this.#keeping.add(keeping);
+    this.#held.set(acknowledgement, this.#keep(acknowledgement, job));
   }
 
   /** The command service has recorded what the device said in these words, for ever. */
@@ -76,7 +74,7 @@ export class AcknowledgementAcceptor {
   /** Resolves when everything is acknowledged, at the latest after `timeoutMs`; what is left by then is let go. */
   async drain(timeoutMs: number): Promise<void> {
     this.#recorded.giveUp();
-    await Promise.race([Promise.all(this.#keeping), delay(timeoutMs, undefined, { ref: false })]);
+    await Promise.race([Promise.all(this.#held.values()), delay(timeoutMs, undefined, { ref: false })]);
     this.#end.abort();
   }
 

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { allAcknowledgements, parseDeviceTopic, recordedChannel, upChannels } from '@odograph/contracts/topics';
+import { allAcknowledgements, downChannels, parseDeviceTopic, recordedChannel } from '@odograph/contracts/topics';
 import type { AedesOptions, AedesPublishPacket, Client, PublishPacket } from 'aedes';
 import type { DeviceSession, Sessions } from './sessions.ts';
 
@@ -29,8 +29,10 @@ export interface ServicePurpose {
 /** What the command service may publish: commands and keys of any device, and which acknowledgements it has recorded. */
 export function purposeOfCommandService(packet: PublishPacket): ServicePurpose | undefined {
   const parsed = parseDeviceTopic(packet.topic);
-  if (parsed === undefined || upChannels.has(parsed.channel)) return undefined;
-  return { purpose: parsed.channel === recordedChannel ? 'recorded' : 'down', deviceId: parsed.deviceId };
+  if (parsed === undefined) return undefined;
+  const { deviceId, channel } = parsed;
+  if (channel === recordedChannel) return { purpose: 'recorded', deviceId };
+  return downChannels.has(channel) ? { purpose: 'down', deviceId } : undefined;
 }
 
 /** What waits in the socket of the command service at most, in bytes; the queue has what it is not told. */

@@ -25,7 +25,7 @@ export class RecordedAcknowledgements {
 
   /** Nobody will say so any more. */
   giveUp(): void {
-    for (const settle of [...this.#waiting.values()]) settle(false);
+    for (const settle of this.#waiting.values()) settle(false);
   }
 }
 

@@ -97,15 +97,15 @@ interface Pages {
 /** Who asks which route, and whose readings that is to give. */
 function readerOf({ application, user, vehicleIds }: Fleet, { of }: Request) {
   const client = clientWithToken(platform.httpUrl, application.token);
-  if (of === 'vehicle') return { client, path: `/v1/vehicle/${vehicleIds[0]}/history`, ids: vehicleIds.slice(0, 1) };
-  const path = '/v1/vehicles/history';
-  return of === 'user' ? { client: user, path, ids: vehicleIds.slice(0, 3) } : { client, path, ids: vehicleIds };
+  if (of === 'vehicle') return { client, route: `/v1/vehicle/${vehicleIds[0]}/history`, ids: vehicleIds.slice(0, 1) };
+  const route = '/v1/vehicles/history';
+  return of === 'user' ? { client: user, route, ids: vehicleIds.slice(0, 3) } : { client, route, ids: vehicleIds };
 }
 
 /** The keys of a page and of the one after it, and what they should be. */
 async function readPages(fleet: Fleet, asked: Request): Promise<{ found: Pages; expected: Pages }> {
   const { from, length, offset, limit } = asked;
-  const { client, path: route, ids } = readerOf(fleet, asked);
+  const { client, route, ids } = readerOf(fleet, asked);
   const keys = await plainKeys(ids, asked);
   const path = `${route}?from=${start + from}&until=${start + from + length}&offset=${offset}&limit=${limit}`;
   const { keys: first, next } = await readPage(client, path);
