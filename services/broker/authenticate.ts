@@ -5,7 +5,8 @@ import { clientCertificateOf } from './client-certificate.ts';
 import type { ConnectAttempts } from './connect-attempts.ts';
 import { createIdentify, type Given, type IdentifyOptions } from './identify.ts';
 import type { BrokerMetrics } from './metrics.ts';
-import type { Session, Sessions } from './sessions.ts';
+import type { QuietLog } from './quiet-log.ts';
+import type { DeviceSession, Session, Sessions } from './sessions.ts';
 
 type Authenticate = NonNullable<AedesOptions['authenticate']>;
 type Done = Parameters<Authenticate>[3];
@@ -23,6 +24,7 @@ export interface AuthenticateOptions extends IdentifyOptions {
   readonly sessions: Sessions;
   readonly attempts: ConnectAttempts;
   readonly metrics: BrokerMetrics;
+  readonly log: QuietLog;
 }
 
 /** What came of a CONNECT: a session, or why there is none. */
@@ -43,8 +45,15 @@ export const dropWill: NonNullable<AedesOptions['preConnect']> = (_client, packe
  * comes again. CONNACK waits for the session to be in Redis, so that a command sent right after it finds the device there.
  */
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { presence, sessions, metrics, log } = options;
+  const { credentials, presence, sessions, metrics, log } = options;
   const judge = createJudge(options, createIdentify(options));
+
+  const endOverlap = async ({ deviceId, replaces }: DeviceSession): Promise<void> => {
+    if (replaces === undefined) return;
+    await credentials.confirm(deviceId, replaces).catch((error: unknown) => {
+      log('an earlier secret could not be ended: the next connection tries again', { err: error, deviceId });
+    });
+  };
 
   const admit = async (client: Client, given: Given, done: Done): Promise<void> => {
     const outcome = await judge(client, given);
@@ -56,7 +65,8 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
       return done(refusal(badUserNameOrPassword, 'wrong id or secret'), false);
     }
     sessions.set(client, outcome);
-    if (outcome.kind === 'device') await presence.arrive(outcome);
+    // On the list of live sessions before anything is awaited: from here on a change of its credentials finds it there.
+    if (outcome.kind === 'device') await Promise.all([presence.arrive(outcome), endOverlap(outcome)]);
     done(null, true);
   };
   return (client, username, password, done) => void admit(client, { username, password }, done);

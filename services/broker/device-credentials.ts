@@ -13,7 +13,6 @@ interface Lookup {
   readonly deviceId: string;
   readonly resolve: (stored: StoredCredentials | undefined) => void;
   readonly reject: (error: Error) => void;
-  revoked: boolean;
 }
 
 /**
@@ -21,6 +20,7 @@ interface Lookup {
  */
 export class DeviceCredentials {
   readonly #db: Database;
+  /** The lookups of the statement that runs now. */
   readonly #underWay = new Set<Lookup>();
   #waiting: Lookup[] = [];
   #running = false;
@@ -32,20 +32,30 @@ export class DeviceCredentials {
 
   /**
    * What a device is known by; undefined for a device that does not exist.
-   * @throws when the database does not answer, or something was revoked while it was looked up
+   * @throws when the database does not answer
    */
   find(deviceId: string): Promise<StoredCredentials | undefined> {
     return new Promise((resolve, reject) => {
-      this.#waiting.push({ deviceId, resolve, reject, revoked: false });
+      this.#waiting.push({ deviceId, resolve, reject });
       if (this.#running) return;
       this.#running = true;
       setImmediate(() => void this.#run());
     });
   }
 
-  /** What is being looked up for this device may be of before the revocation, so it is not used. */
-  revoke(deviceId: string): void {
-    for (const lookup of this.#underWay) if (lookup.deviceId === deviceId) lookup.revoked = true;
+  /** What is being looked up for this device may be of before the change, so it is looked up again. */
+  changed(deviceId: string): void {
+    for (const lookup of this.#underWay) if (lookup.deviceId === deviceId) this.#lookUpAgain(lookup);
+  }
+
+  /** Changes were missed, of whatever device. */
+  anyChanged(): void {
+    for (const lookup of this.#underWay) this.#lookUpAgain(lookup);
+  }
+
+  #lookUpAgain(lookup: Lookup): void {
+    this.#underWay.delete(lookup);
+    this.#waiting.push(lookup);
   }
 
   /** Ends the time in which the secret before this one holds too. @throws when the database does not answer */
@@ -58,24 +68,21 @@ export class DeviceCredentials {
       const restMs = this.#lastAtMs + gatherMs - performance.now();
       if (restMs > 0) await delay(restMs);
       this.#lastAtMs = performance.now();
-      const lookups = this.#waiting.splice(0, lookupsPerStatement);
-      for (const lookup of lookups) this.#underWay.add(lookup);
-      await this.#answer(lookups);
-      for (const lookup of lookups) this.#underWay.delete(lookup);
+      for (const lookup of this.#waiting.splice(0, lookupsPerStatement)) this.#underWay.add(lookup);
+      await this.#answer();
+      this.#underWay.clear();
     }
     this.#running = false;
   }
 
-  async #answer(lookups: readonly Lookup[]): Promise<void> {
+  async #answer(): Promise<void> {
     try {
-      const found = await inTime(selectCredentials(this.#db, [...new Set(lookups.map(({ deviceId }) => deviceId))]));
-      for (const { deviceId, revoked, resolve, reject } of lookups) {
-        if (revoked) reject(new Error('the credentials were revoked meanwhile'));
-        else resolve(found.get(deviceId));
-      }
+      const deviceIds = new Set([...this.#underWay].map(({ deviceId }) => deviceId));
+      const found = await inTime(selectCredentials(this.#db, [...deviceIds]));
+      for (const { deviceId, resolve } of this.#underWay) resolve(found.get(deviceId));
     } catch (error) {
       const failure = new Error('the database does not answer', { cause: error });
-      for (const { reject } of lookups) reject(failure);
+      for (const { reject } of this.#underWay) reject(failure);
     }
   }
 }

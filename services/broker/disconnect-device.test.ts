@@ -1,11 +1,39 @@
+import { once } from 'node:events';
+import { setImmediate as turn } from 'node:timers/promises';
 import { deviceRevokedChannel } from '@odograph/contracts/presence';
+import type { Tables } from '@odograph/database/tables';
+import type { Http } from '@odograph/http/http';
 import { hashSecret } from '@odograph/runtime/secrets';
+import type { Service } from '@odograph/runtime/service';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
+import { afterEachStatement, type StatementText } from '@odograph/testkit/statements';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import type { KyselyPlugin, Updateable } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { closed, connackOf, hasRedisServer, openRedis, startOwnRedis } from './broker.fixture.ts';
+import {
+  closed,
+  commandSecret,
+  connackOf,
+  connectPacket,
+  hasRedisServer,
+  openRedis,
+  openSocket,
+  startOwnRedis,
+} from './broker.fixture.ts';
+import { startBroker } from './broker.ts';
+import { openEngines } from './engines.ts';
 import { brokerService } from './service.ts';
+
+/** The broker, whose statements a test looks at. */
+const brokerWith = (plugin: KyselyPlugin): Service<Http> => ({
+  name: 'broker',
+  async start(host) {
+    const engines = await openEngines(host);
+    await startBroker(host, { ...engines, db: engines.db.withPlugin(plugin) }, commandSecret);
+    return { health: () => ({ ok: true, state: 'listening' }) };
+  },
+});
 
 let platform: TestPlatform;
 beforeAll(async () => {
@@ -13,7 +41,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-const replaceSecret = (deviceId: string, more: { previous_secret_until?: Date; previous_secret_sha256?: Buffer }) =>
+const replaceSecret = (deviceId: string, more: Updateable<Tables['device']>) =>
   platform.db
     .updateTable('device')
     .set({ secret_sha256: hashSecret('another'), ...more })
@@ -100,4 +128,29 @@ describe('while two secrets overlap', () => {
     await closed(session);
     redis.disconnect();
   });
+});
+
+it('closes a session whose secret is replaced again just while its first use ends the one before', async () => {
+  const device = await createDevice(platform.db);
+  const redis = await openRedis(platform.config.REDIS_URL);
+  const heard = await openRedis(platform.config.REDIS_URL);
+  const replaceAgain = async (statement: StatementText): Promise<void> => {
+    if (!statement?.includes('confirm_device_secret')) return;
+    const channel = deviceRevokedChannel(second.config.QUEUE_PREFIX);
+    // Subscribed after the broker, it is told after it; a turn later the broker has heard it too.
+    await heard.subscribe(channel);
+    await replaceSecret(device.deviceId, { previous_secret_sha256: null, previous_secret_until: null });
+    await Promise.all([once(heard, 'message'), redis.publish(channel, device.deviceId)]);
+    await turn();
+  };
+  const second = await startTestPlatform([brokerWith(afterEachStatement(replaceAgain))]);
+  await replaceSecret(device.deviceId, { ...overlap('before', 60_000), secret_sha256: hashSecret(device.secret) });
+  const socket = await openSocket(second.mqttUrl);
+  const fields = { clientId: device.deviceId, username: device.deviceId, password: device.secret };
+  socket.write(connectPacket(fields));
+  socket.resume();
+  await once(socket, 'close', { signal: AbortSignal.timeout(10_000) });
+  expect(await connackOf(second.mqttUrl, fields)).toBe(4);
+  await second.stop();
+  for (const connection of [redis, heard]) connection.disconnect();
 });

@@ -17,7 +17,7 @@ export interface DisconnectOptions {
 
 /**
  * Closes the open session of a device that was deleted, or by whose secret or certificate nobody is let in any more. What
- * was said while Redis was away is not heard, so all live sessions are looked at again when it is back.
+ * was said while Redis was away is not heard, so all are looked at again when it is back, those that are just coming too.
  */
 export function disconnectRevokedDevices(options: DisconnectOptions): void {
   const { subscriber, prefix, presence, credentials, logger } = options;
@@ -37,12 +37,14 @@ export function disconnectRevokedDevices(options: DisconnectOptions): void {
   });
   const listen = async (): Promise<void> => {
     await subscriber.subscribe(deviceRevokedChannel(prefix)).catch(() => undefined);
-    if (missed) await Promise.allSettled([...presence.sessions].map(recheck));
+    if (!missed) return;
+    credentials.anyChanged();
+    await Promise.allSettled([...presence.sessions].map(recheck));
   };
   if (subscriber.status === 'ready') void listen();
   subscriber.on('ready', () => void listen());
   subscriber.on('message', (_channel, deviceId: string) => {
-    credentials.revoke(deviceId);
+    credentials.changed(deviceId);
     const session = presence.find(deviceId);
     // When nobody can tell, the session does not stay: the device comes again.
     if (session) void recheck(session).catch(() => disconnect(session));

@@ -5,8 +5,7 @@ import type { Client } from 'aedes';
 import { type ClientCertificate, clientCertificateOf } from './client-certificate.ts';
 import type { DeviceCredentials } from './device-credentials.ts';
 import type { Presence } from './presence.ts';
-import { endsOverlap, holdsUntil, type Proof } from './proof.ts';
-import type { QuietLog } from './quiet-log.ts';
+import { holdsUntil, type Proof, replacingSecret } from './proof.ts';
 import { createDeviceSession, type DeviceSession, type Session } from './sessions.ts';
 
 const deviceIdForm = new RegExp(deviceIdPattern);
@@ -24,29 +23,20 @@ export interface IdentifyOptions {
   readonly credentials: DeviceCredentials;
   readonly presence: Presence;
   readonly commandSecret: string;
-  readonly log: QuietLog;
 }
 
 /** The session of a device or of the command service; undefined for anybody else, without saying why. */
-export function createIdentify({ credentials, presence, commandSecret, log }: IdentifyOptions) {
+export function createIdentify({ credentials, presence, commandSecret }: IdentifyOptions) {
   const commandSecretSha256 = hashSecret(commandSecret);
-
-  const confirm = async (deviceId: string, secretSha256: Buffer): Promise<void> => {
-    await credentials.confirm(deviceId, secretSha256).catch((error: unknown) => {
-      log('an earlier secret could not be ended: the next connection tries again', { err: error, deviceId });
-    });
-  };
 
   const identifyDevice = async (client: Client, proofs: readonly Proof[]): Promise<DeviceSession | undefined> => {
     const deviceId = client.id;
     const stored = await credentials.find(deviceId);
     const ends = proofs.map((proof) => holdsUntil(proof, stored, Date.now()));
     if (stored === undefined || ends.includes(0)) return undefined;
-    for (const shown of proofs) {
-      if (shown.kind === 'secret' && endsOverlap(shown, stored)) await confirm(deviceId, shown.sha256);
-    }
     closeAt(client, Math.min(...ends));
-    return createDeviceSession(client, { deviceId, proofs, presence: presence.nextSession() });
+    const replaces = replacingSecret(proofs, stored);
+    return createDeviceSession(client, { deviceId, proofs, replaces, presence: presence.nextSession() });
   };
 
   const identifyByCertificate = async (client: Client, certificate: ClientCertificate, given: Given) => {

@@ -86,7 +86,12 @@ it('writes no session of a connection that closed before its turn, and those bes
   );
   const arrive = (deviceId: string) => {
     const client = { id: deviceId, conn: new EventEmitter() } as unknown as Client;
-    const session = createDeviceSession(client, { deviceId, proofs: [], presence: presence.nextSession() });
+    const session = createDeviceSession(client, {
+      deviceId,
+      proofs: [],
+      replaces: undefined,
+      presence: presence.nextSession(),
+    });
     return { arrived: presence.arrive(session), close: () => client.conn.emit('close') };
   };
   const closing = ['first', 'second', 'twice'].map(arrive);

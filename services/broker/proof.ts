@@ -30,11 +30,12 @@ export function holdsUntil(proof: Proof, stored: StoredCredentials | undefined, 
   return stored !== undefined && untilMs > nowMs ? untilMs : 0;
 }
 
-/** Whether this is the newest secret while the one before still holds. */
-export function endsOverlap(proof: Proof, stored: StoredCredentials): boolean {
-  return (
-    proof.kind === 'secret' && stored.previousSha256 !== undefined && equalSecrets(proof.sha256, stored.secretSha256)
-  );
+/** The newest secret if it was shown while the one before still holds, which its first use ends. */
+export function replacingSecret(proofs: readonly Proof[], stored: StoredCredentials): Buffer | undefined {
+  if (stored.previousSha256 === undefined) return undefined;
+  return proofs
+    .flatMap((proof) => (proof.kind === 'secret' ? [proof.sha256] : []))
+    .find((sha256) => equalSecrets(sha256, stored.secretSha256));
 }
 
 function secretHoldsUntil(sha256: Buffer, { secretSha256, previousSha256, previousUntilMs }: StoredCredentials) {

@@ -12,6 +12,8 @@ export interface DeviceSession {
   readonly presence: string;
   /** What it was let in by; looked at again when something was revoked. */
   readonly proofs: readonly Proof[];
+  /** The hash of the secret it showed when that is the newest and the one before still holds. */
+  readonly replaces: Buffer | undefined;
   readonly telemetryTopic: string;
   readonly acksTopic: string;
   readonly commandsTopic: string;
@@ -31,7 +33,7 @@ export type Sessions = WeakMap<Client, Session>;
 
 export function createDeviceSession(
   client: Client,
-  identity: { deviceId: string; proofs: readonly Proof[]; presence: string },
+  identity: Pick<DeviceSession, 'deviceId' | 'proofs' | 'replaces' | 'presence'>,
 ): DeviceSession {
   const { deviceId } = identity;
   return {
