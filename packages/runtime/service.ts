@@ -29,5 +29,7 @@ export interface RunningService {
 /** The form of every service, and of the table in services/platform/services.ts. */
 export interface Service<Http = unknown> {
   readonly name: string;
+  /** Nobody waits for what it does: a process that runs nothing else leaves the cores to others when they want them. */
+  readonly givesWay?: boolean;
   start(host: ServiceHost<Http>): Promise<RunningService>;
 }

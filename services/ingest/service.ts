@@ -17,6 +17,7 @@ const uploadStatements = 50;
 /** Takes uploads from the queue into the database, and keeps the database's policies. */
 export const ingestService: Service<Http> = {
   name: 'ingest',
+  givesWay: true,
   async start(host) {
     const { config, logger } = host;
     const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };

@@ -2,6 +2,7 @@ import { InvalidSettings, readConfig } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import closeWithGrace from 'close-with-grace';
 import { startPlatform } from './platform.ts';
+import { giveWay } from './priority.ts';
 import { selectServices } from './services.ts';
 
 /** Runs the services named on the command line, all of them when none is named. */
@@ -9,6 +10,7 @@ async function main(names: readonly string[]): Promise<void> {
   const selected = selectServices(names);
   const config = readConfig();
   const logger = createLogger(config.LOG_LEVEL);
+  giveWay(selected, logger);
   const platform = await startPlatform(config, logger, selected);
   closeWithGrace({ delay: config.SHUTDOWN_TIMEOUT_MS, logger: false }, async ({ err, signal }) => {
     if (err) logger.fatal({ err }, 'an error nobody expected');
