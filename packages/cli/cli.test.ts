@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { openDatabase } from '@odograph/database/database';
 import { childEnvironment } from '@odograph/runtime/config';
 import { createApiClient } from '@odograph/testkit/api-client';
+import { spawnServices } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
 import { testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
@@ -35,13 +36,10 @@ beforeAll(async () => {
     LOG_LEVEL: 'trace',
     ADMIN_TOKEN: '',
   });
-  platform = spawn(process.execPath, ['scripts/run.mjs', 'services/platform/main.ts', 'fleet', 'console'], {
-    cwd: root,
-    env: environment,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  if (!platform.stdout) throw new Error('stdout is a pipe');
-  platformLog = text(platform.stdout);
+  const child = spawnServices(['fleet', 'console'], environment);
+  child.stderr.pipe(process.stderr);
+  platformLog = text(child.stdout);
+  platform = child;
   await eventually(async () => {
     if (!(await fetch(`${httpUrl}/health`)).ok) throw new Error('the platform is not ready');
   }, 50_000);

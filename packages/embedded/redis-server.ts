@@ -1,8 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
 import { findFreePort } from './free-port.ts';
 import { probeRedis } from './redis-probe.ts';
+
+/** The settings with which Redis keeps every write, a file of its own. */
+export const durableSettings = fileURLToPath(new URL('../../infra/redis.conf', import.meta.url));
 
 const PORT_ATTEMPTS = 10;
 const PROBE_INTERVAL_MS = 20;
@@ -67,11 +71,7 @@ async function untilReady(server: ChildProcess, port: number): Promise<undefined
 }
 
 function redisArguments(dataDirectory: string, port: number): string[] {
-  return [
-    ...['--port', String(port), '--bind', '127.0.0.1', '--dir', dataDirectory, '--daemonize', 'no'],
-    ...['--appendonly', 'yes', '--appendfsync', 'always', '--aof-load-truncated', 'yes'],
-    ...['--maxmemory-policy', 'noeviction', '--save', '', '--auto-aof-rewrite-min-size', '512mb'],
-  ];
+  return [durableSettings, '--port', String(port), '--bind', '127.0.0.1', '--dir', dataDirectory];
 }
 
 function collectOutput(server: ChildProcess): string[] {

@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '@odograph/runtime/config';
 import { eventually } from './eventually.ts';
@@ -19,6 +20,18 @@ export interface ChildPlatform {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 
+/** A process of services, all of them when none is named, with an environment of its own; its output is piped. */
+export function spawnServices(
+  services: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): ChildProcessByStdio<null, Readable, Readable> {
+  return spawn(process.execPath, [join(root, 'scripts/run.mjs'), 'services/platform/main.ts', ...services], {
+    cwd: root,
+    env: environment,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+}
+
 /**
  * Starts services in a process of their own, as `npm start -- NAME…` does, and resolves when /health says they are well.
  * @param settings environment variables; HTTP_PORT must be among them
@@ -27,11 +40,7 @@ export async function spawnPlatform(
   services: readonly string[],
   settings: Record<string, string>,
 ): Promise<ChildPlatform> {
-  const child = spawn(process.execPath, [join(root, 'scripts/run.mjs'), 'services/platform/main.ts', ...services], {
-    cwd: root,
-    env: childEnvironment(settings),
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  const child = spawnServices(services, childEnvironment(settings));
   let text = '';
   child.stdout.on('data', (chunk: Buffer) => {
     text += chunk.toString();

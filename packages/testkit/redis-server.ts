@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { durableSettings } from '@odograph/embedded/redis-server';
 import { freePort } from './free-port.ts';
 
 export interface RedisServer {
@@ -11,9 +12,8 @@ export interface RedisServer {
 /** A redis-server of a test's own, to be killed: it keeps its append-only file in `directory`. */
 export async function spawnRedis(directory: string, port?: number): Promise<RedisServer> {
   const chosen = port ?? (await freePort());
-  const parameters = ['--port', String(chosen), '--bind', '127.0.0.1', '--dir', directory, '--save', ''];
-  const durable = ['--appendonly', 'yes', '--appendfsync', 'always', '--maxmemory-policy', 'noeviction'];
-  const child = spawn('redis-server', [...parameters, ...durable], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const own = ['--port', String(chosen), '--bind', '127.0.0.1', '--dir', directory];
+  const child = spawn('redis-server', [durableSettings, ...own], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');
   let text = '';
   await new Promise<void>((resolve, reject) => {

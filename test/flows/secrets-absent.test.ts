@@ -1,14 +1,12 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '@odograph/runtime/config';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { type ApiAnswer, type ApiClient, createApiClient } from '@odograph/testkit/api-client';
-import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
+import { type ChildPlatform, spawnPlatform, spawnServices } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
@@ -211,11 +209,8 @@ it('tells no secret in any answer, page, metric or line of its log, with the dat
 
 /** What the platform writes when its start fails. */
 async function failedStart(settings: Record<string, string>): Promise<string> {
-  const root = fileURLToPath(new URL('../../', import.meta.url));
-  const child = spawn(process.execPath, ['scripts/run.mjs', 'services/platform/main.ts'], {
-    cwd: root,
-    env: childEnvironment({ HTTP_PORT: '0', MQTT_PORT: '0', LOG_LEVEL: 'trace', DATA_DIR: directory, ...settings }),
-  });
+  const given = { HTTP_PORT: '0', MQTT_PORT: '0', LOG_LEVEL: 'trace', DATA_DIR: directory, ...settings };
+  const child = spawnServices([], childEnvironment(given));
   let text = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (chunk: Buffer) => {
