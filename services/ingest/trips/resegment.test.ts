@@ -167,14 +167,12 @@ describe('stored trips', () => {
   it('keep what several workers do at once apart', async () => {
     const vehicle = await createVehicle(db, application);
     const { readings } = new Drive().go(600).park().go(900).stand(400).go(700).park();
-    const left = readings.entries();
-    const work = async (): Promise<void> => {
-      for (const [index, reading] of left) {
-        await store(vehicle, [reading]);
-        if (index % 10 === 0) await workOff(vehicle);
-      }
+    const left = readings.values();
+    const storeEach = async (): Promise<void> => {
+      for (const reading of left) await store(vehicle, [reading]);
     };
-    await Promise.all(Array.from({ length: 8 }, work));
+    await Promise.all([storeEach(), storeEach(), storeEach(), storeEach()]);
+    await Promise.all(Array.from({ length: 30 }, () => workOff(vehicle)));
     await workOff(vehicle);
     expect((await stored(vehicle)).map(withoutId)).toEqual(segmentTrips(readings));
   });
