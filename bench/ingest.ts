@@ -7,6 +7,7 @@ import {
 } from './contender.ts';
 import { type Engines, type Pool, withEngines } from './engines.ts';
 import { type BenchFleet, createFleet } from './fleet.ts';
+import type { ProbedDevice } from './lag-probe.ts';
 import { clearTables, type Measured, measureLoad, orderOf } from './measure-load.ts';
 import { readOptions } from './options.ts';
 import { figure, printMachine, printRatio, printRounds, printTable } from './report.ts';
@@ -42,32 +43,44 @@ function roundUploads(uploads: number, connections: number): number {
   return Math.max(1, Math.round(uploads / connections)) * connections;
 }
 
-/** One unpaced round of a contender on empty tables. */
-async function measureOnce(pool: Pool, contender: Contender, uploads: number, connections: number): Promise<Measured> {
+interface Round {
+  readonly uploads: number;
+  /** Uploads a second; 0 sends as fast as PUBACKs come. */
+  readonly rate: number;
+  readonly connections: number;
+}
+
+/** One round of a contender on empty tables. */
+async function measureOnce(
+  pool: Pool,
+  contender: Contender,
+  { uploads, rate, connections }: Round,
+  probed?: ProbedDevice,
+): Promise<Measured> {
   await clearTables(pool, contender);
-  return measureLoad(pool, contender, orderOf(roundUploads(uploads, connections), 0, connections), connections);
+  const order = orderOf(roundUploads(uploads, connections), rate, connections);
+  return measureLoad(pool, contender, order, connections, probed);
 }
 
 /** Lets every process compile what it runs often. @returns what the first contender reached, in uploads a second */
 async function warmUp(pool: Pool, contenders: readonly Contender[], connections: number): Promise<number> {
   const rates: number[] = [];
   for (const contender of contenders) {
-    rates.push((await measureOnce(pool, contender, warmUpUploads, connections)).uploadsPerSecond);
+    const round = { uploads: warmUpUploads, rate: 0, connections };
+    rates.push((await measureOnce(pool, contender, round)).uploadsPerSecond);
   }
   return rates[0] ?? 0;
 }
 
+/** Contenders take turns within a round. */
 async function measureRounds(
-  pool: Pool,
   contenders: readonly Contender[],
-  { connections, rounds }: Settings,
-  uploads: number,
+  rounds: number,
+  measure: (contender: Contender) => Promise<Measured>,
 ): Promise<Rounds> {
   const measured: Rounds = new Map(contenders.map((contender) => [contender, []]));
   for (let round = 0; round < rounds; round += 1) {
-    for (const contender of contenders) {
-      measured.get(contender)?.push(await measureOnce(pool, contender, uploads, connections));
-    }
+    for (const contender of contenders) measured.get(contender)?.push(await measure(contender));
   }
   return measured;
 }
@@ -119,20 +132,15 @@ async function printLatencies(
   console.log(`\nlatencies at ${figure(rate)} uploads/s; lag is from the PUBLISH to a query that sees the row`);
   const device = vehicles[connections];
   if (!device) throw new Error('the fleet has no vehicle for the probe');
-  const measureOne = async (contender: Contender): Promise<Measured> => {
+  const measure = (contender: Contender): Promise<Measured> => {
     const { port, table } = contender;
     // Telegraf's table knows no vehicles, and it is not among those whose latencies are taken.
-    const probe = table && table !== telegrafTable ? { ...device, secret, port, table } : undefined;
-    await clearTables(pool, contender);
-    const order = orderOf(roundUploads(rate * roundSeconds, connections), rate, connections);
-    return measureLoad(pool, contender, order, connections, probe);
+    const probed = table && table !== telegrafTable ? { ...device, secret, port, table } : undefined;
+    return measureOnce(pool, contender, { uploads: rate * roundSeconds, rate, connections }, probed);
   };
   // A paced load runs other code than one at full speed: it warms up by itself, in a round that does not count.
-  for (const contender of contenders) await measureOne(contender);
-  const measured: Rounds = new Map(contenders.map((contender) => [contender, []]));
-  for (let round = 0; round < rounds; round += 1) {
-    for (const contender of contenders) measured.get(contender)?.push(await measureOne(contender));
-  }
+  await measureRounds(contenders, 1, measure);
+  const measured = await measureRounds(contenders, rounds, measure);
   for (const [name, value] of Object.entries(latencies)) printRounds(seriesOf(measured, value), `${name}, ms`);
   console.log('  goals for odograph: PUBACK p99 under 25 ms, lag p99 under 250 ms');
 }
@@ -157,8 +165,11 @@ export async function run(parameters: readonly string[]): Promise<void> {
     if (rate === 0) {
       const uploads = roundUploads(settings.uploads || reached * roundSeconds, connections);
       console.log(`throughput: ${connections} connections with ${inFlight} in flight, ${uploads} uploads a round`);
-      const throughput = printThroughput(await measureRounds(engines.pool, unpaced, settings, uploads));
-      rate = Math.min(latencyRate, Math.round(throughput / 2));
+      const round = { uploads, rate: 0, connections };
+      const measured = await measureRounds(unpaced, settings.rounds, (contender) =>
+        measureOnce(engines.pool, contender, round),
+      );
+      rate = Math.min(latencyRate, Math.round(printThroughput(measured) / 2));
     }
     await printLatencies(engines, contenders, fleet, { ...settings, rate });
   });

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 let environment: NodeJS.ProcessEnv;
 let httpUrl: string;
 let dataDirectory: string;
-let platform: ChildProcess;
+let platform: ReturnType<typeof spawnServices>;
 let platformLog: Promise<string>;
 
 beforeAll(async () => {
@@ -36,10 +36,9 @@ beforeAll(async () => {
     LOG_LEVEL: 'trace',
     ADMIN_TOKEN: '',
   });
-  const child = spawnServices(['fleet', 'console'], environment);
-  child.stderr.pipe(process.stderr);
-  platformLog = text(child.stdout);
-  platform = child;
+  platform = spawnServices(['fleet', 'console'], environment);
+  platform.stderr.pipe(process.stderr);
+  platformLog = text(platform.stdout);
   await eventually(async () => {
     if (!(await fetch(`${httpUrl}/health`)).ok) throw new Error('the platform is not ready');
   }, 50_000);

@@ -3,8 +3,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
-import { childEnvironment } from '@odograph/runtime/config';
+import { childEnvironment, type ResolvedConfig } from '@odograph/runtime/config';
 import { eventually } from './eventually.ts';
+import { freePort } from './free-port.ts';
+import { testAdminToken, testEncryptionKeys } from './test-platform.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -30,6 +32,15 @@ export function spawnServices(
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+}
+
+/** The environment in which services of their own process meet the other parts of one test, on an HTTP port of their own. */
+export async function settingsFrom(config: ResolvedConfig): Promise<Record<string, string>> {
+  const { DATABASE_URL, REDIS_URL, QUEUE_PREFIX, DATA_DIR, MQTT_PORT } = config;
+  return {
+    ...{ DATABASE_URL, REDIS_URL, QUEUE_PREFIX, DATA_DIR, MQTT_PORT: String(MQTT_PORT) },
+    ...{ HTTP_PORT: String(await freePort()), ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys },
+  };
 }
 
 /**

@@ -32,10 +32,9 @@ export function holdsUntil(proof: Proof, stored: StoredCredentials | undefined, 
 
 /** The newest secret if it was shown while the one before still holds, which its first use ends. */
 export function replacingSecret(proofs: readonly Proof[], stored: StoredCredentials): Buffer | undefined {
-  if (stored.previousSha256 === undefined) return undefined;
-  return proofs
-    .flatMap((proof) => (proof.kind === 'secret' ? [proof.sha256] : []))
-    .find((sha256) => equalSecrets(sha256, stored.secretSha256));
+  const shown = proofs.find((proof) => proof.kind === 'secret')?.sha256;
+  if (shown === undefined || stored.previousSha256 === undefined) return undefined;
+  return equalSecrets(shown, stored.secretSha256) ? shown : undefined;
 }
 
 function secretHoldsUntil(sha256: Buffer, { secretSha256, previousSha256, previousUntilMs }: StoredCredentials) {

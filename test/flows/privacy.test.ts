@@ -3,11 +3,10 @@ import { countUnfinishedJobs, openQueue, type TypedQueue } from '@odograph/queue
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
-import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
+import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice, type TestVehicle } from '@odograph/testkit/fixtures';
-import { freePort } from '@odograph/testkit/free-port';
-import { testAdminToken, testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
+import { testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createOwner, type Owner } from './owner.ts';
@@ -27,17 +26,7 @@ let box: DeviceConnection;
 let stray: DeviceConnection;
 
 async function settings(): Promise<Record<string, string>> {
-  return {
-    DATABASE_URL: config.DATABASE_URL,
-    REDIS_URL: config.REDIS_URL,
-    QUEUE_PREFIX: config.QUEUE_PREFIX,
-    DATA_DIR: config.DATA_DIR,
-    MQTT_PORT: String(config.MQTT_PORT),
-    HTTP_PORT: String(await freePort()),
-    ADMIN_TOKEN: testAdminToken,
-    ENCRYPTION_KEYS: testEncryptionKeys,
-    LOG_LEVEL: 'trace',
-  };
+  return { ...(await settingsFrom(config)), LOG_LEVEL: 'trace' };
 }
 
 /** Runs ingest in a process of its own until the queue is empty and `until` passes. */
