@@ -4,6 +4,8 @@
 \getenv ingest INGEST_DATABASE_PASSWORD
 \getenv query QUERY_DATABASE_PASSWORD
 \getenv fleet FLEET_DATABASE_PASSWORD
+\getenv access ACCESS_DATABASE_PASSWORD
+\getenv registration REGISTRATION_DATABASE_PASSWORD
 \getenv command COMMAND_DATABASE_PASSWORD
 \getenv console CONSOLE_DATABASE_PASSWORD
 -- The statements hold the passwords, so the server must not log them.
@@ -13,5 +15,7 @@ alter role odograph_broker login password :'broker' connection limit 200;
 alter role odograph_ingest login password :'ingest' connection limit 200;
 alter role odograph_query login password :'query' connection limit 200;
 alter role odograph_fleet login password :'fleet' connection limit 200;
+alter role odograph_access login password :'access' connection limit 200;
+alter role odograph_registration login password :'registration' connection limit 200;
 alter role odograph_command login password :'command' connection limit 200;
 alter role odograph_console login password :'console' connection limit 200;

@@ -11,7 +11,7 @@ do $$
 declare
   service text;
 begin
-  foreach service in array array['broker', 'ingest', 'query', 'fleet', 'command', 'console'] loop
+  foreach service in array array['broker', 'ingest', 'query', 'fleet', 'access', 'registration', 'command', 'console'] loop
     begin
       execute format('create role %I nologin', 'odograph_' || service);
     exception when duplicate_object or unique_violation then null;
@@ -38,7 +38,8 @@ begin
     execute format('revoke all on function %s from public', signature);
   end loop;
   for signature in select oid from pg_proc where pronamespace = 'public'::regnamespace and proname = 'append_audit' loop
-    execute format('grant execute on function %s to odograph_ingest, odograph_fleet, odograph_command, odograph_console',
+    execute format('grant execute on function %s to odograph_ingest, odograph_fleet, odograph_access, odograph_registration, odograph_command,
+      odograph_console',
       signature);
   end loop;
 end $$;
@@ -55,7 +56,8 @@ begin
     execute format('grant select (%s) on %I to %s', shown, one, roles);
   end loop;
 end $$;
-call pg_temp.show('{application,user_account,device}', 'odograph_query, odograph_command, odograph_ingest, odograph_console',
+call pg_temp.show('{application,user_account,device}',
+  'odograph_query, odograph_command, odograph_ingest, odograph_console, odograph_registration',
   '{app_key_sha256,password_hash,secret_sha256,previous_secret_sha256,bluetooth_pin}');
 
 -- broker: is this the device that it says it is?
@@ -64,7 +66,7 @@ grant select (id, secret_sha256, previous_secret_sha256, previous_secret_until, 
 grant execute on function confirm_device_secret(text, bytea) to odograph_broker;
 
 -- Who asks, and which vehicles may they see? For every service with an interface for users.
-grant select on session, access_token, vehicle_grant to odograph_query, odograph_command;
+grant select on session, access_token, vehicle_grant to odograph_query, odograph_access, odograph_registration, odograph_command;
 
 -- query: reads, and writes nothing at all
 grant select on vehicle, device_model, device_link, privacy_period, reading, reading_count, reading_settlement,
@@ -94,13 +96,23 @@ grant select, update on device_key to odograph_command;
 
 -- fleet: accounts, vehicles, devices and what belongs to them; the only service that sees secrets' hashes
 grant select, insert, update, delete on application, user_account, session, access_token, refresh_token, vehicle,
-  vehicle_grant, device, device_link, device_model, device_key, privacy_period, vehicle_request, vehicle_purge,
-  bluetooth_authorization, booking, parking, vehicle_parking, registration_record, registration_import,
-  registration_import_fault, registration_provider_answer to odograph_fleet;
+  vehicle_grant, device, device_link, device_model, privacy_period, vehicle_request, vehicle_purge, parking,
+  vehicle_parking to odograph_fleet;
+grant select on bluetooth_authorization, booking to odograph_fleet;
 grant select, update on reading, vehicle_latest, trip to odograph_fleet;
 grant select, insert, update, delete on reading_change, trip_touched, trip_checkpoint, trip_work to odograph_fleet;
 grant select on audit, audit_chain, command, trip_turn, device_sequence, closed_gap to odograph_fleet;
 grant execute on function raise_ingest_barrier() to odograph_fleet;
+
+-- access: who may open and drive a vehicle, and the keys of the devices that check it
+call pg_temp.show('{application,user_account}', 'odograph_access', '{app_key_sha256,password_hash}');
+grant select, insert, update, delete on device_key, bluetooth_authorization, booking to odograph_access;
+grant select on vehicle, vehicle_latest, trip, device_link, device_model, privacy_period, parking, vehicle_parking to odograph_access;
+
+-- registration: records of vehicles and their sources
+grant select, insert, update, delete on registration_record, registration_import, registration_import_fault,
+  registration_provider_answer to odograph_registration;
+grant select on vehicle to odograph_registration;
 
 -- console: what operators look at, and quarantined uploads
 grant select, update on quarantine to odograph_console;

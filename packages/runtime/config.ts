@@ -12,6 +12,8 @@ const Settings = Type.Object({
   DATABASE_URL: databaseUrl,
   QUERY_DATABASE_URL: databaseUrl,
   FLEET_DATABASE_URL: databaseUrl,
+  ACCESS_DATABASE_URL: databaseUrl,
+  REGISTRATION_DATABASE_URL: databaseUrl,
   COMMAND_DATABASE_URL: databaseUrl,
   CONSOLE_DATABASE_URL: databaseUrl,
   INGEST_DATABASE_URL: databaseUrl,
@@ -102,6 +104,8 @@ export const serviceDatabaseNames = {
   ingest: 'INGEST_DATABASE_URL',
   query: 'QUERY_DATABASE_URL',
   fleet: 'FLEET_DATABASE_URL',
+  access: 'ACCESS_DATABASE_URL',
+  registration: 'REGISTRATION_DATABASE_URL',
   command: 'COMMAND_DATABASE_URL',
   console: 'CONSOLE_DATABASE_URL',
 } as const satisfies Record<string, keyof Settings>;

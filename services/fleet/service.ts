@@ -5,7 +5,6 @@ import { findCaller } from '@odograph/database/tokens';
 import { requireAdmin, requireToken } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
-import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { addApplicationRoutes } from './admin/applications/routes.ts';
 import { addApplicationSettingsRoutes } from './admin/applications/settings-routes.ts';
@@ -19,12 +18,9 @@ import { addVehicleRoutes, addVehicleSettingsRoutes } from './admin/vehicles/rou
 import { limitAttempts } from './attempts.ts';
 import { addLoginRoute, addRefreshRoute } from './auth/routes.ts';
 import { addDeviceRoutes } from './devices/routes.ts';
-import { createAnnounce } from './keys/keyless.ts';
-import { registerKeyless } from './keys/register.ts';
 import { addParkingRoutes } from './parkings/routes.ts';
 import { addPasswordRoutes } from './password/routes.ts';
 import { addPrivacyRoutes } from './privacy/routes.ts';
-import { registerRegistration } from './registration/register.ts';
 import { addStateRoutes } from './states/routes.ts';
 import { addFleetVehicleRoutes } from './vehicles/routes.ts';
 
@@ -87,9 +83,6 @@ export const fleetService: Service<Http> = {
       addVehicleRequestRoutes(forOperators, db);
       addAuditRoutes(forOperators, db);
     });
-    await registerRegistration(host, db);
-    const announce = createAnnounce(redis, config.QUEUE_PREFIX, host.logger);
-    await registerKeyless(host, { db, sealer: await openSealer(config), clock: () => new Date(), announce }, redis);
 
     return {
       async health() {

@@ -1,3 +1,4 @@
+import { accessService } from '@odograph/access/service';
 import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import { consoleService } from '@odograph/console/service';
@@ -5,6 +6,7 @@ import { fleetService } from '@odograph/fleet/service';
 import type { Http } from '@odograph/http/http';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
+import { registrationService } from '@odograph/registration/service';
 import type { Service } from '@odograph/runtime/service';
 
 /** Every service, in the order in which one process starts them. */
@@ -13,6 +15,8 @@ export const services: readonly Service<Http>[] = [
   brokerService,
   queryService,
   fleetService,
+  accessService,
+  registrationService,
   commandService,
   consoleService,
 ];

@@ -1,4 +1,5 @@
 import { Agent } from 'node:http';
+import { accessService } from '@odograph/access/service';
 import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import { consoleService } from '@odograph/console/service';
@@ -6,6 +7,7 @@ import { hashPassword } from '@odograph/fleet/passwords';
 import { fleetService } from '@odograph/fleet/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
+import { registrationService } from '@odograph/registration/service';
 import { createApplication, createDevice, createToken, createVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
@@ -16,7 +18,16 @@ import { type Operation, operationsOf } from './fuzz/operations.ts';
 import { runs, seed } from './fuzz/runs.ts';
 import type { KnownValues } from './fuzz/values.ts';
 
-const services = [ingestService, brokerService, queryService, fleetService, commandService, consoleService];
+const services = [
+  ingestService,
+  brokerService,
+  queryService,
+  fleetService,
+  accessService,
+  registrationService,
+  commandService,
+  consoleService,
+];
 const atOnce = 8;
 const agent = new Agent({ keepAlive: true, maxSockets: atOnce });
 

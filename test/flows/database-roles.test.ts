@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { accessService } from '@odograph/access/service';
 import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import { consoleService } from '@odograph/console/service';
@@ -6,6 +7,7 @@ import { openDatabase } from '@odograph/database/database';
 import { fleetService } from '@odograph/fleet/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
+import { registrationService } from '@odograph/registration/service';
 import { serviceDatabaseNames } from '@odograph/runtime/config';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
@@ -15,7 +17,16 @@ import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 
-const all = [ingestService, brokerService, queryService, fleetService, commandService, consoleService];
+const all = [
+  ingestService,
+  brokerService,
+  queryService,
+  fleetService,
+  accessService,
+  registrationService,
+  commandService,
+  consoleService,
+];
 const services = Object.keys(serviceDatabaseNames);
 const databaseUrl = inject('databaseUrl');
 const owner = openDatabase({ url: databaseUrl, name: 'test', size: 2 });

@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { accessService } from '@odograph/access/service';
 import { fleetService } from '@odograph/fleet/service';
 import { ingestService } from '@odograph/ingest/service';
 import { countUnfinishedJobs, openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { registrationService } from '@odograph/registration/service';
 import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
@@ -15,7 +17,7 @@ let application: TestApplication;
 let api: ApiClient;
 
 beforeAll(async () => {
-  platform = await startTestPlatform([ingestService, fleetService]);
+  platform = await startTestPlatform([ingestService, fleetService, accessService, registrationService]);
   queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
   application = await createApplication(platform.db);
   api = clientWithToken(platform.httpUrl, application.token);

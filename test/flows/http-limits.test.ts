@@ -1,14 +1,16 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
+import { accessService } from '@odograph/access/service';
 import { consoleService } from '@odograph/console/service';
 import { fleetService } from '@odograph/fleet/service';
+import { registrationService } from '@odograph/registration/service';
 import { createApiClient } from '@odograph/testkit/api-client';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 let platform: TestPlatform;
 beforeAll(async () => {
-  platform = await startTestPlatform([fleetService, consoleService], {
+  platform = await startTestPlatform([fleetService, accessService, registrationService, consoleService], {
     HTTP_TRUST_PROXY: 'true',
     HTTP_REQUEST_TIMEOUT_MS: '1000',
   });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { accessService } from '@odograph/access/service';
 import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import { deviceTopic } from '@odograph/contracts/topics';
@@ -7,6 +8,7 @@ import { acceptKeyList, type BoxIdentity, type KeyList, parseKeyList } from '@od
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import { parseTokenText } from '@odograph/keyless/token';
 import { verifyToken } from '@odograph/keyless/verifier';
+import { registrationService } from '@odograph/registration/service';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
@@ -112,7 +114,7 @@ async function sharedSettings(): Promise<Record<string, string>> {
 
 export async function startKeylessHouse(): Promise<KeylessHouse> {
   const shared = await sharedSettings();
-  const fleet = await startTestPlatform([fleetService], shared);
+  const fleet = await startTestPlatform([fleetService, accessService, registrationService], shared);
   const broker = createPart(() => startTestPlatform([brokerService], shared));
   const commands = [0, 1].map(() => createPart(() => startTestPlatform([commandService], shared)));
   const application = await createApplication(fleet.db);

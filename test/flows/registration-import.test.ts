@@ -4,7 +4,9 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { accessService } from '@odograph/access/service';
 import { fleetService } from '@odograph/fleet/service';
+import { registrationService } from '@odograph/registration/service';
 import { childEnvironment } from '@odograph/runtime/config';
 import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
@@ -19,7 +21,7 @@ let admin: ApiClient;
 let directory: string;
 
 beforeAll(async () => {
-  platform = await startTestPlatform([fleetService]);
+  platform = await startTestPlatform([fleetService, accessService, registrationService]);
   admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
   directory = await mkdtemp(join(tmpdir(), 'odograph-import-'));
 });

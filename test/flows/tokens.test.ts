@@ -1,7 +1,9 @@
+import { accessService } from '@odograph/access/service';
 import { commandService } from '@odograph/command/service';
 import { hashPassword } from '@odograph/fleet/passwords';
 import { fleetService } from '@odograph/fleet/service';
 import { queryService } from '@odograph/query/service';
+import { registrationService } from '@odograph/registration/service';
 import { hashSecret } from '@odograph/runtime/secrets';
 import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, type TestApplication } from '@odograph/testkit/fixtures';
@@ -12,7 +14,7 @@ const password = 'correct horse battery';
 let platform: TestPlatform;
 let application: TestApplication;
 beforeAll(async () => {
-  platform = await startTestPlatform([fleetService, queryService, commandService]);
+  platform = await startTestPlatform([fleetService, accessService, registrationService, queryService, commandService]);
   application = await createApplication(platform.db);
 });
 afterAll(() => platform?.stop());

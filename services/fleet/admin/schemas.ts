@@ -1,10 +1,4 @@
 import Type from 'typebox';
-import { text } from '../schemas.ts';
-
-/** What every route of operators has in its description. */
-export const adminRoute = { tags: ['operators'], security: [{ adminToken: [] }] };
-
-export const AppId = text(1, 256);
 
 /** Where a list goes on: `after` is the last id of the page before. */
 export const pageLimit = Type.Integer({ minimum: 1, maximum: 10_000, default: 1000 });

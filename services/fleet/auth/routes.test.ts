@@ -4,11 +4,11 @@ import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, type TestApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashPassword } from '../passwords.ts';
 import { fleetService } from '../service.ts';
-import { waitForLock } from '../wait-for-lock.ts';
 
 const password = 'correct horse battery';
 let platform: TestPlatform;

@@ -1,6 +1,7 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { Password, text } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
@@ -8,7 +9,6 @@ import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import type { CountAttempt } from '../attempts.ts';
 import { passwordMatches } from '../passwords.ts';
-import { Password, text } from '../schemas.ts';
 import {
   findApplication,
   findUser,

@@ -9,11 +9,11 @@ import {
   type TestApplication,
 } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fleetService } from '../service.ts';
-import { waitForLock } from '../wait-for-lock.ts';
 import { applyStep, byOrder, type ModelPeriod, type Step } from './link-model.ts';
 
 let platform: TestPlatform;

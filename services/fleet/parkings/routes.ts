@@ -2,10 +2,10 @@ import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
+import { text, VehicleId } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { text, VehicleId } from '../schemas.ts';
 import * as queries from './queries.ts';
 import { missingCodes, requireFilled, requireSpot } from './rules.ts';
 

@@ -2,6 +2,7 @@ import { Failure } from '@odograph/contracts/failures';
 import { appendAudit } from '@odograph/database/audit';
 import { originOf } from '@odograph/database/audit-origin';
 import type { Tables } from '@odograph/database/tables';
+import { Password } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import { hashSecret } from '@odograph/runtime/secrets';
@@ -9,7 +10,6 @@ import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import type { CountAttempt } from '../attempts.ts';
 import { hashPassword, passwordMatches, requirePasswordLength } from '../passwords.ts';
-import { Password } from '../schemas.ts';
 import { changePassword, findPasswordHash } from './queries.ts';
 
 // Too short is a failure of its own, so the schema lets it pass.

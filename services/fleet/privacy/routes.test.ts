@@ -2,10 +2,10 @@ import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
 import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fleetService } from '../service.ts';
-import { waitForLock } from '../wait-for-lock.ts';
 
 let platform: TestPlatform;
 let application: TestApplication;

@@ -3,11 +3,11 @@ import { appendAudit } from '@odograph/database/audit';
 import { originOf } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { VehicleId } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { VehicleId } from '../schemas.ts';
 import { changePrivacy, closePeriod, openPeriod } from './queries.ts';
 import { removePositions } from './remove-positions.ts';
 

@@ -1,11 +1,11 @@
 import { appendAudit } from '@odograph/database/audit';
 import { originOf } from '@odograph/database/audit-origin';
 import type { Tables } from '@odograph/database/tables';
+import { Flag, isTrue, VehicleId } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { Flag, isTrue, VehicleId } from '../schemas.ts';
 import { type StateFlag, setState, stateFlags } from './queries.ts';
 
 function addStateRoute(http: Http, db: Kysely<Tables>, flag: StateFlag): void {

@@ -3,13 +3,13 @@ import { appendAudit } from '@odograph/database/audit';
 import { originOf } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { Flag, isTrue, text, VehicleId } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { Plate } from '../admin/vehicles/schemas.ts';
 import { changeLinks } from '../devices/links.ts';
-import { Flag, isTrue, text, VehicleId } from '../schemas.ts';
 import { deleteVehicle, findDetailById, findDetailByPlate, insertRequest, setArchived } from './queries.ts';
 
 const longestRequest = 10_000;

@@ -1,4 +1,3 @@
-import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 
@@ -23,11 +22,4 @@ export async function createApplication(db: Database, name: string): Promise<{ a
 export async function listApplications(db: Database): Promise<Application[]> {
   const rows = await db.selectFrom('application').select(['app_id', 'name', 'created_at']).orderBy('id').execute();
   return rows.map((row) => ({ appId: row.app_id, name: row.name, createdAt: row.created_at.toISOString() }));
-}
-
-/** The number of an application in the database. @throws Failure UNKNOWN_APPLICATION */
-export async function findApplicationId(db: Database, appId: string): Promise<number> {
-  const row = await db.selectFrom('application').select('id').where('app_id', '=', appId).executeTakeFirst();
-  if (!row) throw new Failure('UNKNOWN_APPLICATION');
-  return row.id;
 }

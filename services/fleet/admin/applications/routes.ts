@@ -1,12 +1,12 @@
 import { appendAudit } from '@odograph/database/audit';
 import { operatorOrigin } from '@odograph/database/audit-origin';
 import type { Tables } from '@odograph/database/tables';
+import { text } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
+import { adminRoute } from '@odograph/http/operator-routes';
 import { answers } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { text } from '../../schemas.ts';
-import { adminRoute } from '../schemas.ts';
 import { createApplication, listApplications } from './queries.ts';
 
 const Application = Type.Object({ appId: Type.String(), name: Type.String(), createdAt: Type.String() });

@@ -1,14 +1,14 @@
 import { invalidParameter } from '@odograph/contracts/failures';
+import { findApplicationId } from '@odograph/database/applications';
 import { appendAudit } from '@odograph/database/audit';
 import { operatorOrigin } from '@odograph/database/audit-origin';
 import type { Tables } from '@odograph/database/tables';
+import { text } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
+import { AppId, adminRoute } from '@odograph/http/operator-routes';
 import { answers } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { text } from '../../schemas.ts';
-import { AppId, adminRoute } from '../schemas.ts';
-import { findApplicationId } from './queries.ts';
 import { changeSettings, isTimeZone } from './settings.ts';
 
 const View = Type.Enum(['dynamic', 'fleet', 'combined']);

@@ -2,12 +2,13 @@ import { appendAudit } from '@odograph/database/audit';
 import { operatorOrigin } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { DeviceId } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
+import { adminRoute } from '@odograph/http/operator-routes';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { DeviceId } from '../../schemas.ts';
-import { adminRoute, DeviceSecret } from '../schemas.ts';
+import { DeviceSecret } from '../schemas.ts';
 import { findOwner, replaceSecret, revokeCertificates } from './queries.ts';
 
 const DevicePath = Type.Object({ id: DeviceId });

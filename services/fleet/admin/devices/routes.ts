@@ -1,19 +1,20 @@
 import { invalidParameter } from '@odograph/contracts/failures';
 import { serviceAccountPrefix } from '@odograph/contracts/service-accounts';
 import { deviceIdPattern } from '@odograph/contracts/topics';
+import { findApplicationId } from '@odograph/database/applications';
 import { appendAudit } from '@odograph/database/audit';
 import { type AuditOrigin, operatorOrigin } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { text, VehicleId } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
+import { AppId, adminRoute } from '@odograph/http/operator-routes';
 import { answers } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { changeLinks, linkDevice } from '../../devices/links.ts';
 import { recordLink } from '../../devices/record-link.ts';
-import { text, VehicleId } from '../../schemas.ts';
-import { findApplicationId } from '../applications/queries.ts';
-import { AppId, adminRoute, DeviceSecret, pageLimit } from '../schemas.ts';
+import { DeviceSecret, pageLimit } from '../schemas.ts';
 import { applicationOfVehicle, createDevice, listDevices, type NewDevice } from './queries.ts';
 
 const nullable = Type.Union([Type.String(), Type.Null()]);

@@ -1,13 +1,14 @@
+import { findApplicationId } from '@odograph/database/applications';
 import { appendAudit } from '@odograph/database/audit';
 import { operatorOrigin } from '@odograph/database/audit-origin';
 import type { Tables } from '@odograph/database/tables';
+import { text, word } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
+import { AppId, adminRoute } from '@odograph/http/operator-routes';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { text, word } from '../../schemas.ts';
-import { findApplicationId } from '../applications/queries.ts';
-import { AppId, adminRoute, pageLimit } from '../schemas.ts';
+import { pageLimit } from '../schemas.ts';
 import { createVehicle } from '../vehicles/queries.ts';
 import { DescriptionFields, Plate } from '../vehicles/schemas.ts';
 import { listRequests, lockPending, markApproved, markDeclined } from './queries.ts';

@@ -1,15 +1,15 @@
+import { findApplicationId } from '@odograph/database/applications';
 import { appendAudit } from '@odograph/database/audit';
 import { type AuditOrigin, operatorOrigin } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { text, VehicleId } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
+import { AppId, adminRoute } from '@odograph/http/operator-routes';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { hashPassword, requirePasswordLength } from '../../passwords.ts';
-import { text, VehicleId } from '../../schemas.ts';
-import { findApplicationId } from '../applications/queries.ts';
-import { AppId, adminRoute } from '../schemas.ts';
 import { createUser, grantVehicle, listUsers, revokeVehicle } from './queries.ts';
 
 const NewUser = Type.Object({

@@ -1,12 +1,13 @@
+import { findApplicationId } from '@odograph/database/applications';
 import { appendAudit } from '@odograph/database/audit';
 import { operatorOrigin } from '@odograph/database/audit-origin';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
+import { AppId, adminRoute } from '@odograph/http/operator-routes';
 import { answers } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { findApplicationId } from '../applications/queries.ts';
-import { AppId, adminRoute, pageLimit } from '../schemas.ts';
+import { pageLimit } from '../schemas.ts';
 import { createVehicle, listVehicles, setTankLitres } from './queries.ts';
 import { DescriptionFields, Plate } from './schemas.ts';
 

@@ -1,5 +1,5 @@
+import { text, word } from '@odograph/http/fields';
 import Type from 'typebox';
-import { text, word } from '../../schemas.ts';
 
 const accessories = ['TEMPERATURE-SENSOR', 'CARDHOLDER', 'KEY-DETECTOR'] as const;
 const optionalText = Type.Unsafe<string>({ ...text(0, 64), default: '' });

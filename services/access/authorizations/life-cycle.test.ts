@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import { type ApiAnswer, type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createAccessService } from '../service.ts';
+import { LifeCycleModel, type Step } from './life-cycle-model.fixture.ts';
+
+const startSeconds = 1_763_712_000;
+let nowSeconds = startSeconds;
+let platform: TestPlatform;
+let application: TestApplication;
+let api: ApiClient;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([createAccessService(() => new Date(nowSeconds * 1000))]);
+  application = await createApplication(platform.db);
+  api = clientWithToken(platform.httpUrl, application.token);
+});
+afterAll(() => platform?.stop());
+
+/** One run of the property: a vehicle and two drivers of its own. */
+class World {
+  readonly ids: string[] = [];
+  readonly #vehicle: TestVehicle;
+  readonly #drivers = [randomUUID(), randomUUID()];
+
+  constructor(vehicle: TestVehicle) {
+    this.#vehicle = vehicle;
+  }
+
+  /** Does a step over the wire. */
+  async apply(step: Step): Promise<string | undefined> {
+    if (step.do === 'wait') {
+      nowSeconds += step.seconds;
+      return undefined;
+    }
+    const { body } = await this.#call(step);
+    if (body.authorizationId !== undefined) this.ids.push(body.authorizationId);
+    return body.error;
+  }
+
+  async #call(step: Exclude<Step, { do: 'wait' }>): Promise<ApiAnswer> {
+    const authorizationId = 'which' in step ? (this.ids[step.which] ?? randomUUID()) : '';
+    switch (step.do) {
+      case 'issue': {
+        const whom = { vehicleId: this.#vehicle.id, userId: this.#drivers[step.driver], level: 'DRIVE' };
+        return api.post('/v1/bluetooth-token', { ...whom, ...period(step) });
+      }
+      case 'update':
+        return api.post(`/v1/bluetooth-token/${authorizationId}`, period(step));
+      case 'suspend':
+        return api.post('/v1/bluetooth-token/invalidate', { authorizationId, until: nowSeconds + step.until });
+      case 'resume':
+        return api.post('/v1/bluetooth-token/validate', { authorizationId });
+      case 'delete':
+        return api.delete('/v1/bluetooth-token', { authorizationId });
+      case 'read':
+        return api.get(`/v1/bluetooth-token/${authorizationId}`);
+      case 'deleteDriver':
+        return api.delete(`/v1/user/${this.#drivers[step.driver]}`);
+    }
+  }
+
+  async list(category: string): Promise<number[]> {
+    const { body } = await api.get(`/v1/vehicle/${this.#vehicle.id}/authorizations/${category}`);
+    const listed = body.authorizations.map((one: { authorizationId: string }) => this.ids.indexOf(one.authorizationId));
+    return listed.sort((a: number, b: number) => a - b);
+  }
+
+  /** What the box is to be told, as the rows say. */
+  async listed(): Promise<Record<number, string>> {
+    const now = new Date(nowSeconds * 1000);
+    const { rows } = await sql<{ id: string; state: string }>`
+      select id, case when revoked_at is null then 'suspended' else 'revoked' end as state from bluetooth_authorization
+      where vehicle_id = ${Number(this.#vehicle.id)} and valid_until > ${now}
+        and (revoked_at is not null or suspended_until > ${now})`.execute(platform.db);
+    return Object.fromEntries(rows.map(({ id, state }) => [this.ids.indexOf(id), state]));
+  }
+}
+
+const period = ({ from, length }: { from: number; length: number }) => ({
+  from: nowSeconds + from,
+  until: nowSeconds + from + length,
+});
+
+const which = fc.nat({ max: 5 });
+const driver = fc.nat({ max: 1 });
+/** Small numbers, so that borders are met. */
+const from = fc.integer({ min: -3, max: 4 });
+const length = fc.integer({ min: -1, max: 6 });
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('wait' as const), seconds: fc.integer({ min: 0, max: 4 }) }) },
+  { weight: 4, arbitrary: fc.record({ do: fc.constant('issue' as const), driver, from, length }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('update' as const), which, from, length }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ do: fc.constant('suspend' as const), which, until: fc.integer({ min: -1, max: 7 }) }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('resume' as const), which }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('delete' as const), which }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('read' as const), which }) },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant('deleteDriver' as const), driver }) },
+);
+
+const issued: Step = { do: 'issue', driver: 0, from: 1, length: 3 };
+/** What happens in the very second in which an authorization, or its suspension, begins or ends. */
+const atTheBorders: [Step[]][] = [
+  [[issued, { do: 'wait', seconds: 1 }, { do: 'suspend', which: 0, until: 3 }]],
+  [[issued, { do: 'wait', seconds: 4 }, { do: 'suspend', which: 0, until: 1 }, { do: 'resume', which: 0 }]],
+  [[issued, { do: 'wait', seconds: 2 }, { do: 'suspend', which: 0, until: 1 }, { do: 'wait', seconds: 1 }]],
+  [
+    [
+      ...[issued, { do: 'wait', seconds: 2 } as const, { do: 'suspend', which: 0, until: 1 } as const],
+      ...[{ do: 'wait', seconds: 1 } as const, { do: 'resume', which: 0 } as const],
+    ],
+  ],
+];
+
+describe('the life of authorizations', () => {
+  it('is that of a simple model, whatever is called in whatever order and however time passes', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 25 }), async (steps) => {
+        nowSeconds = startSeconds;
+        const world = new World(await createVehicle(platform.db, application));
+        const model = new LifeCycleModel(nowSeconds);
+        for (const step of steps) {
+          const failure = await world.apply(step);
+          // No box is connected, so a driver's last revocations are never confirmed; what they do is the same.
+          const seen = failure === 'NOT_ALL_AUTHORIZATIONS_REVOKED' ? undefined : failure;
+          expect([step, seen]).toEqual([step, model.apply(step)]);
+          expect(world.ids).toHaveLength(model.made);
+        }
+        const lists = model.lists();
+        for (const category of ['scheduled', 'current', 'expired'] as const) {
+          expect([category, await world.list(category)]).toEqual([category, lists[category]]);
+        }
+        expect(await world.listed()).toEqual(model.listed());
+      }),
+      { numRuns: 60, examples: atTheBorders },
+    );
+  }, 120_000);
+});

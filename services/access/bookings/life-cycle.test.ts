@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { Failure } from '@odograph/contracts/failures';
+import { type Database, openDatabase } from '@odograph/database/database';
+import type { Tables } from '@odograph/database/tables';
+import type { Asked } from '@odograph/http/request-context';
+import { Sealer } from '@odograph/runtime/sealing';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import fc from 'fast-check';
+import { type Kysely, sql } from 'kysely';
+import { afterAll, expect, inject, it } from 'vitest';
+import { createBooking, deleteBooking, stopBooking, updateBooking } from './life-cycle.ts';
+import { applyStep, isActive, type Model, type Step } from './life-cycle-model.fixture.ts';
+import { type Booking, listActive, listOfVehicle } from './queries.ts';
+
+const db: Kysely<Tables> = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 2 });
+const sealer = new Sealer([randomUUID()]);
+afterAll(() => db.destroy());
+
+const minuteMs = 60_000;
+const start = Math.floor(Date.now() / minuteMs) * minuteMs;
+const moment = (minute: number) => new Date(start + minute * minuteMs);
+const minuteOf = (date: Date) => (date.getTime() - start) / minuteMs;
+
+/** The house as the model's steps meet it. */
+interface World {
+  applicationId: number;
+  vehicleIds: number[];
+  bookingIds: string[];
+}
+
+async function createWorld(): Promise<World> {
+  const application = await createApplication(db);
+  const vehicles = [await createVehicle(db, application), await createVehicle(db, application)];
+  return { applicationId: application.id, vehicleIds: vehicles.map(({ id }) => Number(id)), bookingIds: [] };
+}
+
+async function change(trx: Database, world: World, step: Step, asked: Asked): Promise<unknown> {
+  const at = (minutes: number) => new Date(asked.now.getTime() + minutes * minuteMs);
+  if (step.kind === 'create') {
+    const { booking } = await createBooking(trx, sealer, asked, {
+      vehicleId: String(world.vehicleIds[step.vehicle]),
+      type: step.isFreeFloating ? 'FREE_FLOATING' : 'BOOKING',
+      driver: 'driver',
+      interval: { from: at(step.from), until: step.until === null ? undefined : at(step.until) },
+    });
+    return world.bookingIds.push(booking.id);
+  }
+  if (!('booking' in step)) return undefined;
+  const id = world.bookingIds.at(-1 - step.booking) ?? randomUUID();
+  if (step.kind === 'stop') return stopBooking(trx, asked, id);
+  if (step.kind === 'delete') return deleteBooking(trx, asked, id);
+  const from = step.from === undefined ? undefined : at(step.from);
+  const until = typeof step.until === 'number' ? at(step.until) : step.until;
+  return updateBooking(trx, sealer, asked, { id, from, until });
+}
+
+async function perform(world: World, step: Step, now: number): Promise<string | undefined> {
+  const asked = { caller: { applicationId: world.applicationId }, address: '127.0.0.1', now: moment(now) };
+  if (step.kind === 'drive') {
+    await sql`insert into reading (time, application_id, vehicle_id, movement, device_id, received_at)
+      values (${asked.now}, ${world.applicationId}, ${world.vehicleIds[step.vehicle]}, true, 'test', now())
+      on conflict do nothing`.execute(db);
+  }
+  if (step.kind === 'flag') {
+    await sql`update vehicle set unavailable = not unavailable where id = ${world.vehicleIds[step.vehicle]}`.execute(
+      db,
+    );
+  }
+  try {
+    await db.transaction().execute((trx) => change(trx, world, step, asked));
+    return undefined;
+  } catch (error) {
+    if (error instanceof Failure) return error.code;
+    throw error;
+  }
+}
+
+/** What the house shows, in the words of the model. */
+async function shown(world: World, now: number) {
+  const caller = { applicationId: world.applicationId };
+  const describe = ({ id, from, until, type }: Booking) => ({
+    booking: world.bookingIds.indexOf(id),
+    isFreeFloating: type === 'FREE_FLOATING',
+    from: minuteOf(from),
+    until: until === undefined ? null : minuteOf(until),
+  });
+  const ofVehicles = [];
+  for (const id of world.vehicleIds)
+    ofVehicles.push(...(await listOfVehicle(db, caller, id, { offset: 0, limit: 99 })));
+  const active = await listActive(db, caller, moment(now));
+  return {
+    bookings: ofVehicles.map(describe).sort((a, b) => a.booking - b.booking),
+    active: active.map(({ id }) => world.bookingIds.indexOf(id)).sort((a, b) => a - b),
+  };
+}
+
+function expected(model: Model) {
+  const all = model.bookings.map((booking, index) => ({ ...booking, booking: index }));
+  return {
+    bookings: all
+      .filter(({ isDeleted }) => !isDeleted)
+      .map(({ booking, isFreeFloating, from, until }) => ({ booking, isFreeFloating, from, until })),
+    active: all.filter((booking) => isActive(model, booking)).map(({ booking }) => booking),
+  };
+}
+
+/** The unrevoked authorizations, each with the booking it belongs to. */
+async function authorizationsOf(world: World) {
+  const { rows } = await sql<{ id: string; from: Date; until: Date | null; level: string }>`
+    select booking.id, valid_from as "from", level,
+      case when booking.ends_at is null and valid_until > valid_from + interval '29 days' then null
+      else valid_until end as until
+    from bluetooth_authorization issued
+    left join booking on booking.authorization_id = issued.id and booking.vehicle_id = issued.vehicle_id
+    where issued.vehicle_id = any(${world.vehicleIds}::integer[]) and issued.revoked_at is null`.execute(db);
+  return rows
+    .map(({ id, from, until, level }) => ({
+      ...{ booking: world.bookingIds.indexOf(id), level, from: minuteOf(from) },
+      until: until === null ? null : minuteOf(until),
+    }))
+    .sort((a, b) => a.booking - b.booking);
+}
+
+function expectedAuthorizations(model: Model) {
+  return model.bookings.flatMap(({ from, until, isStopped, isDeleted }, booking) =>
+    isStopped || isDeleted ? [] : [{ booking, level: 'DRIVE', from, until }],
+  );
+}
+
+const vehicle = fc.constantFrom(0, 0, 1);
+const booking = fc.constantFrom(0, 0, 0, 1, 2, 9);
+// Few moments, so that bounds are met exactly as often as they are missed.
+const from = fc.constantFrom(-6, -5, -1, 0, 0, 0, 5, 10);
+const until = fc.constantFrom(-5, 0, 5, 10, 11, 20, 40, 40, null, null);
+const minutes = fc.constantFrom(1, 4, 5, 10, 11);
+const kind = <Kind extends string>(word: Kind) => fc.constant(word);
+const isFreeFloating = fc.boolean();
+const anyStep: fc.Arbitrary<Step> = fc.oneof(
+  { weight: 6, arbitrary: fc.record({ kind: kind('create'), vehicle, isFreeFloating, from, until }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      ...{ kind: kind('update'), booking },
+      from: fc.option(from, { nil: undefined }),
+      until: fc.option(until, { nil: undefined }),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: kind('stop'), booking }) },
+  { weight: 3, arbitrary: fc.record({ kind: kind('delete'), booking }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('drive'), vehicle }) },
+  { weight: 1, arbitrary: fc.record({ kind: kind('flag'), vehicle }) },
+  { weight: 5, arbitrary: fc.record({ kind: kind('wait'), minutes }) },
+);
+
+it('books, changes, stops and deletes as a simple model does, with the authorizations that belong to it', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 40, size: 'max' }), async (steps) => {
+      const world = await createWorld();
+      const model: Model = { now: 0, bookings: [], drives: [], unavailable: new Set() };
+      for (const step of steps) {
+        expect(await perform(world, step, model.now)).toBe(applyStep(model, step));
+        expect(await shown(world, model.now)).toEqual(expected(model));
+      }
+      expect(await authorizationsOf(world)).toEqual(expectedAuthorizations(model));
+    }),
+    { numRuns: 60 },
+  );
+}, 120_000);

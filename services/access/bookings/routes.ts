@@ -1,0 +1,189 @@
+import type { Database } from '@odograph/database/database';
+import { findVehicle } from '@odograph/database/vehicle-access';
+import type { Http } from '@odograph/http/http';
+import { sendPage } from '@odograph/http/paging';
+import { ask } from '@odograph/http/request-context';
+import { answers } from '@odograph/http/schemas';
+import Type from 'typebox';
+import type { Keyless } from '../device-keys/keyless.ts';
+import { createBooking, deleteBooking, stopBooking, updateBooking } from './life-cycle.ts';
+import { type Booking, findBooking, listActive, listOfVehicle } from './queries.ts';
+import * as schemas from './schemas.ts';
+
+const route = { tags: ['bookings'], security: [{ serviceToken: [] }] };
+const largestList = 10_000;
+const largestOffset = 1_000_000_000;
+
+/** Changes a booking in a transaction of its own; when that is committed, the box is due to hear of it. */
+async function change<T>({ db, announce }: Keyless, work: (trx: Database) => Promise<T>): Promise<T> {
+  const result = await db.transaction().execute(work);
+  announce();
+  return result;
+}
+
+const toRecord = (booking: Booking) => ({ id: booking.id, ...schemas.describeBooking(booking) });
+
+/** POST and GET /v1/vehicle/{id}/booking (interface specification, "Bookings and free-floating"). */
+function addVehicleBookings(http: Http, { db, sealer, clock }: Keyless): void {
+  http.post(
+    '/v1/vehicle/:id/booking',
+    {
+      schema: {
+        ...route,
+        summary: 'Book a vehicle for a driver, who gets an authorization for its time',
+        params: schemas.VehiclePath,
+        body: schemas.BookingRequest,
+        response: answers(
+          schemas.BookedAnswer,
+          ...(['UNAUTHORIZED', 'DRIVER_WITHOUT_ACCOUNT', 'INVALID_BOOKING_TYPE', 'INVALID_INTERVAL'] as const),
+          ...(['NO_DEVICE', 'VEHICLE_NOT_AVAILABLE', 'UNKNOWN_VEHICLE'] as const),
+        ),
+      },
+    },
+    async (request) => {
+      const { from, until = '', type, driver } = request.body;
+      const interval = { from: schemas.parseMoment('from', from), until: schemas.parseEnd(until) ?? undefined };
+      const wanted = { vehicleId: request.params.id, type, driver, interval };
+      const { booking, key, commands } = await db
+        .transaction()
+        .execute((trx) => createBooking(trx, sealer, ask(request, clock), wanted));
+      return {
+        booked: true,
+        bookingId: booking.id,
+        ...schemas.describeBooking(booking),
+        authorization: { id: key.authorization.id, token: key.token, key: key.key },
+        commands,
+      };
+    },
+  );
+
+  http.get(
+    '/v1/vehicle/:id/booking',
+    {
+      schema: {
+        ...route,
+        summary: 'The bookings of a vehicle, the latest start first',
+        params: schemas.VehiclePath,
+        querystring: Type.Object({
+          offset: Type.Integer({ minimum: 0, maximum: largestOffset, default: 0, description: 'bookings to skip' }),
+          limit: Type.Integer({ minimum: 0, default: largestList, description: `at most ${largestList}` }),
+        }),
+        response: answers(schemas.BookingList, 'UNKNOWN_VEHICLE'),
+      },
+    },
+    async ({ caller, params, query: { offset, ...query } }, reply) => {
+      const { id } = await findVehicle(db, caller, params.id);
+      const limit = Math.min(query.limit, largestList);
+      const found = await listOfVehicle(db, caller, id, { offset, limit: limit + 1 });
+      const parameters = { offset: String(offset + limit), limit: String(limit) };
+      const next = found.length > limit && limit > 0 ? { path: `/v1/vehicle/${id}/booking`, parameters } : undefined;
+      return sendPage(reply, JSON.stringify({ bookings: found.slice(0, limit).map(toRecord) }), next);
+    },
+  );
+}
+
+/** GET /v1/booking/{id} and GET /v1/bookings (interface specification, "Bookings and free-floating"). */
+function addBookingReading(http: Http, { db, clock }: Keyless): void {
+  http.get(
+    '/v1/booking/:id',
+    {
+      schema: {
+        ...route,
+        summary: 'One booking',
+        params: schemas.BookingPath,
+        response: answers(schemas.BookingRecord, 'NOT_FOUND'),
+      },
+    },
+    async ({ caller, params }) => toRecord(await findBooking(db, caller, params.id)),
+  );
+
+  http.get(
+    '/v1/bookings',
+    {
+      schema: {
+        ...route,
+        summary: 'All bookings that have started and not ended',
+        response: answers(schemas.BookingList),
+      },
+    },
+    async ({ caller }) => ({ bookings: (await listActive(db, caller, clock())).map(toRecord) }),
+  );
+}
+
+/** PUT /v1/booking/{id} and its stop (interface specification, "Bookings and free-floating"). */
+function addBookingChanges(http: Http, keyless: Keyless): void {
+  const { sealer, clock } = keyless;
+  http.put(
+    '/v1/booking/:id',
+    {
+      schema: {
+        ...route,
+        summary: 'Change when a booking is; its authorization is replaced',
+        params: schemas.BookingPath,
+        body: schemas.BookingChange,
+        response: answers(
+          schemas.UpdatedAnswer,
+          ...(['NOT_FOUND', 'BOOKING_EXPIRED', 'INVALID_INTERVAL', 'NO_DEVICE', 'VEHICLE_NOT_AVAILABLE'] as const),
+        ),
+      },
+    },
+    async (request) => {
+      const { from, until } = request.body;
+      const wanted = {
+        id: request.params.id,
+        from: from === undefined ? undefined : schemas.parseMoment('from', from),
+        until: until === undefined ? undefined : schemas.parseEnd(until),
+      };
+      const { authorization, token, key } = await change(keyless, (trx) =>
+        updateBooking(trx, sealer, ask(request, clock), wanted),
+      );
+      return { updated: true, authorizationId: authorization.id, token, key };
+    },
+  );
+
+  http.post(
+    '/v1/booking/:id/stop',
+    {
+      schema: {
+        ...route,
+        summary: 'End a booking now and revoke its authorization',
+        params: schemas.BookingPath,
+        response: answers(Type.Object({ stopped: Type.Boolean() }), 'NOT_FOUND', 'BOOKING_EXPIRED'),
+      },
+    },
+    async (request) => {
+      await change(keyless, (trx) => stopBooking(trx, ask(request, clock), request.params.id));
+      return { stopped: true };
+    },
+  );
+}
+
+/** DELETE /v1/booking/{id} (interface specification, "Bookings and free-floating"). */
+function addBookingDeletion(http: Http, keyless: Keyless): void {
+  http.delete(
+    '/v1/booking/:id',
+    {
+      schema: {
+        ...route,
+        summary: 'Delete a booking before its start, or a free-floating one whose vehicle could not be used',
+        params: schemas.BookingPath,
+        response: {
+          ...answers(Type.Object({ deleted: Type.Boolean() }), 'NOT_FOUND'),
+          409: schemas.DeletionRefused,
+        },
+      },
+    },
+    async (request) => {
+      await change(keyless, (trx) => deleteBooking(trx, ask(request, keyless.clock), request.params.id));
+      return { deleted: true };
+    },
+  );
+}
+
+/** The routes of the interface specification, "Bookings and free-floating". */
+export function addBookingRoutes(http: Http, keyless: Keyless): void {
+  addVehicleBookings(http, keyless);
+  addBookingReading(http, keyless);
+  addBookingChanges(http, keyless);
+  addBookingDeletion(http, keyless);
+}

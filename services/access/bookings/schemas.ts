@@ -1,0 +1,71 @@
+import { text, VehicleId } from '@odograph/http/fields';
+import { parseTimestamp } from '@odograph/http/timestamps';
+import Type from 'typebox';
+import { CommandsRecord } from '../authorizations/commands-record.ts';
+import { credentials } from '../authorizations/schemas.ts';
+import type { Booking } from './queries.ts';
+
+const timestamp = (description: string) =>
+  Type.String({ description: `${description}: ISO 8601, UNIX seconds or milliseconds` });
+
+/** The moment in a parameter, to the millisecond. @throws Failure INVALID_PARAMETER naming the field */
+export function parseMoment(field: string, value: string): Date {
+  return new Date(Number(parseTimestamp(field, value) / 1000n));
+}
+
+/** An end: one that is empty says that there is none. @throws Failure INVALID_PARAMETER naming the field */
+export function parseEnd(value: string): Date | null {
+  return value === '' ? null : parseMoment('until', value);
+}
+
+export const VehiclePath = Type.Object({ id: VehicleId });
+export const BookingPath = Type.Object({ id: Type.String({ description: 'booking identifier' }) });
+
+export const BookingRequest = Type.Object({
+  from: timestamp('start, not earlier than 5 minutes before the request'),
+  until: Type.Optional(timestamp('end, exclusive; a BOOKING needs it')),
+  type: Type.Optional(Type.String({ description: 'BOOKING or FREE_FLOATING' })),
+  driver: Type.Optional({ ...text(0, 256), description: 'who drives; the requesting user unless it is given' }),
+});
+
+export const BookingChange = Type.Object({
+  from: Type.Optional(timestamp('new start')),
+  until: Type.Optional(timestamp('new end, exclusive; empty opens a FREE_FLOATING one')),
+});
+
+const fields = {
+  from: Type.String({ format: 'date-time' }),
+  until: Type.String({ description: 'empty while it is open' }),
+  vehicleId: Type.String(),
+  authorizationId: Type.String(),
+  userId: Type.String({ description: 'the driver' }),
+  bookingType: Type.String({ description: 'BOOKING or FREE_FLOATING' }),
+};
+/** Interface specification, "Booking fields". */
+export const BookingRecord = Type.Object({ id: Type.String(), ...fields });
+export const BookingList = Type.Object({ bookings: Type.Array(BookingRecord) });
+
+export const BookedAnswer = Type.Object({
+  booked: Type.Boolean(),
+  bookingId: Type.String(),
+  ...fields,
+  authorization: Type.Object({ id: Type.String(), ...credentials }),
+  commands: CommandsRecord,
+});
+export const UpdatedAnswer = Type.Object({ updated: Type.Boolean(), authorizationId: Type.String(), ...credentials });
+export const DeletionRefused = Type.Object(
+  { deleted: Type.Boolean(), error: Type.String(), message: Type.String() },
+  { description: 'BOOKING_EXPIRED' },
+);
+
+/** What every answer says of a booking. */
+export function describeBooking({ from, until, vehicleId, authorizationId, userId, type }: Booking) {
+  return {
+    from: from.toISOString(),
+    until: until?.toISOString() ?? '',
+    vehicleId: String(vehicleId),
+    authorizationId,
+    userId,
+    bookingType: type,
+  };
+}

@@ -1,0 +1,93 @@
+import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { accessService } from '../service.ts';
+
+const secret = (letter: string) => letter.repeat(32);
+let platform: TestPlatform;
+let rotated: TestPlatform;
+let admin: ApiClient;
+let api: ApiClient;
+let vehicle: TestVehicle;
+let serviceToken: string;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([accessService], { ENCRYPTION_KEYS: secret('a') });
+  rotated = await startTestPlatform([accessService], { ENCRYPTION_KEYS: `${secret('b')},${secret('a')}` });
+  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+});
+afterAll(async () => {
+  await rotated?.stop();
+  await platform?.stop();
+});
+beforeEach(async () => {
+  const application = await createApplication(platform.db);
+  serviceToken = application.token;
+  api = clientWithToken(platform.httpUrl, serviceToken);
+  vehicle = await createVehicle(platform.db, application);
+});
+
+const rotate = (deviceId = vehicle.deviceId) => admin.post(`/v1/x/admin/devices/${deviceId}/key`);
+const stateOf = async () => (await admin.get(`/v1/x/admin/devices/${vehicle.deviceId}/key`)).body;
+const issue = async () => {
+  const period = { from: Date.now() - 1000, until: Date.now() + 3_600_000 };
+  return (await api.post('/v1/bluetooth-token', { vehicleId: vehicle.id, userId: 'x', level: 'DRIVE', ...period }))
+    .body;
+};
+
+describe('the key of a device', () => {
+  it('is shown once, kept sealed, and replaced by a rotation that the box is told of', async () => {
+    const { status, body } = await rotate();
+    expect([status, body.deviceId, body.keyVersion]).toEqual([200, vehicle.deviceId, 1]);
+    expect(Buffer.from(body.key, 'base64url')).toHaveLength(32);
+    const before = await issue();
+    const second = (await rotate()).body;
+    expect(second.keyVersion).toBe(2);
+    expect(second.key).not.toBe(body.key);
+    expect(await stateOf()).toMatchObject({ keyVersion: 2, listVersion: 1, confirmedVersion: 0, confirmedAt: null });
+    const after = (await api.get(`/v1/bluetooth-token/${before.authorizationId}`)).body;
+    expect(after.token).not.toBe(before.token);
+
+    const { rows } = await sql<{ text: string }>`select device_key::text as text from device_key
+      where device_id = ${vehicle.deviceId}
+      union all select audit::text from audit where subject = ${`device:${vehicle.deviceId}`}`.execute(platform.db);
+    expect(rows).toHaveLength(3);
+    for (const { text } of rows) {
+      for (const { key } of [body, second]) {
+        expect(text.includes(key) || text.includes(Buffer.from(key, 'base64url').toString('hex'))).toBe(false);
+      }
+    }
+  });
+
+  it('is made by itself when an authorization needs one', async () => {
+    expect((await admin.get(`/v1/x/admin/devices/${vehicle.deviceId}/key`)).body.error).toBe('UNKNOWN_DEVICE');
+    await issue();
+    expect((await stateOf()).keyVersion).toBe(1);
+    expect((await rotate()).body.keyVersion).toBe(2);
+  });
+
+  it('is given to no device that is not there, and to nobody without the admin token', async () => {
+    expect((await rotate('none')).body.error).toBe('UNKNOWN_DEVICE');
+    const { status } = await api.post(`/v1/x/admin/devices/${vehicle.deviceId}/key`);
+    expect(status).toBe(401);
+  });
+
+  it('is sealed anew under the newest of ENCRYPTION_KEYS, and the same tokens come of it', async () => {
+    const { authorizationId, token } = await issue();
+    const sealedUnder = async () =>
+      (
+        await sql<{ id: string }>`select encode(substring(sealed_key from 1 for 4), 'hex') as id from device_key
+        where device_id = ${vehicle.deviceId}`.execute(platform.db)
+      ).rows[0]?.id;
+    const old = await sealedUnder();
+    const operator = createApiClient(rotated.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+    const first = await operator.post('/v1/x/admin/device-keys/reseal');
+    expect([first.status, first.body.resealed > 0]).toEqual([200, true]);
+    expect(await sealedUnder()).not.toBe(old);
+    expect((await operator.post('/v1/x/admin/device-keys/reseal')).body.resealed).toBe(0);
+    const reader = clientWithToken(rotated.httpUrl, serviceToken);
+    expect((await reader.get(`/v1/bluetooth-token/${authorizationId}`)).body.token).toBe(token);
+  });
+});

@@ -1,0 +1,107 @@
+import type { Caller } from '@odograph/contracts/caller';
+import type { Database } from '@odograph/database/database';
+import { accessibleTo } from '@odograph/database/vehicle-access';
+import { sql } from 'kysely';
+import { raiseListVersions } from '../authorizations/queries.ts';
+
+/** Interface specification, "Driver vehicle record"; times in ISO 8601. */
+export interface DriverVehicle {
+  Id: string;
+  Builder: string;
+  Model: string;
+  Plate: string;
+  deviceId: string;
+  deviceModel: string;
+  Archived: boolean;
+  authorizations: { authorizationId: string; from: string; until: string }[];
+}
+
+type DriverVehicleRow = Omit<DriverVehicle, 'authorizations'> & {
+  authorizations: { id: string; fromMs: number; untilMs: number }[];
+};
+
+const milliseconds = (column: string) => sql`(extract(epoch from ${sql.ref(column)}) * 1000)::float8`;
+
+/** The vehicles that a driver is or will be authorized for, with the authorizations that are not over. */
+export async function listDriverVehicles(
+  db: Database,
+  caller: Caller,
+  driverId: string,
+  now: Date,
+): Promise<DriverVehicle[]> {
+  const { rows } = await sql<DriverVehicleRow>`
+    select vehicle.id::text as "Id", vehicle.brand as "Builder", vehicle.model as "Model", vehicle.plate as "Plate",
+      coalesce(device.id, '') as "deviceId", coalesce(device.model_id, '') as "deviceModel",
+      vehicle.archived_at is not null as "Archived", held.authorizations
+    from (
+      select vehicle_id, json_agg(json_build_object('id', id, 'fromMs', ${milliseconds('valid_from')},
+        'untilMs', ${milliseconds('valid_until')}) order by valid_from, id) as authorizations
+      from bluetooth_authorization
+      where driver_id = ${driverId} and revoked_at is null and valid_until > ${now}
+      group by vehicle_id) held
+    join vehicle on vehicle.id = held.vehicle_id and ${accessibleTo(caller)}
+    left join device_link link on link.vehicle_id = vehicle.id and upper_inf(link.period)
+    left join device on device.id = link.device_id
+    order by vehicle.id`.execute(db);
+  return rows.map((row) => ({
+    ...row,
+    authorizations: row.authorizations.map(({ id, fromMs, untilMs }) => ({
+      authorizationId: id,
+      from: new Date(fromMs).toISOString(),
+      until: new Date(untilMs).toISOString(),
+    })),
+  }));
+}
+
+/** Revokes every authorization of a driver on vehicles that the caller may see; in a transaction. @returns how many */
+export async function revokeDriver(db: Database, caller: Caller, driverId: string, now: Date): Promise<number> {
+  const { rows } = await sql<{ id: string; vehicleId: number; unexpired: boolean }>`
+    select grant_.id, grant_.vehicle_id as "vehicleId", grant_.valid_until > ${now} as unexpired
+    from bluetooth_authorization grant_ join vehicle on vehicle.id = grant_.vehicle_id
+    where grant_.driver_id = ${driverId} and grant_.revoked_at is null and ${accessibleTo(caller)}
+    order by grant_.id for no key update of grant_`.execute(db);
+  if (rows.length === 0) return 0;
+  const ids = rows.map(({ id }) => id);
+  await sql`update bluetooth_authorization set revoked_at = ${now} where id = any(${ids}::uuid[])`.execute(db);
+  const vehicleIds = rows.filter(({ unexpired }) => unexpired).map(({ vehicleId }) => vehicleId);
+  if (vehicleIds.length > 0) await raiseListVersions(db, [...new Set(vehicleIds)]);
+  return rows.length;
+}
+
+/** A box that does not know yet of all that was revoked. */
+export interface UnconfirmedBox {
+  readonly deviceId: string;
+  readonly listVersion: number;
+}
+
+/** The boxes that have not confirmed their lists of keys, of vehicles whose revoked keys of this driver are not over. */
+export async function findUnconfirmed(
+  db: Database,
+  caller: Caller,
+  driverId: string,
+  now: Date,
+): Promise<UnconfirmedBox[]> {
+  const { rows } = await sql<UnconfirmedBox>`
+    select distinct held.device_id as "deviceId", held.list_version as "listVersion"
+    from bluetooth_authorization grant_
+    join vehicle on vehicle.id = grant_.vehicle_id and ${accessibleTo(caller)}
+    join device_link link on link.vehicle_id = vehicle.id and upper_inf(link.period)
+    join device_key held on held.device_id = link.device_id and held.confirmed_version < held.list_version
+    where grant_.driver_id = ${driverId} and grant_.revoked_at is not null and grant_.valid_until > ${now}`.execute(db);
+  return rows;
+}
+
+/** Those of these boxes that have not confirmed the list they were to hear of. */
+export async function stillUnconfirmed(db: Database, boxes: readonly UnconfirmedBox[]): Promise<UnconfirmedBox[]> {
+  const rows = await db
+    .selectFrom('device_key')
+    .select(['device_id', 'confirmed_version'])
+    .where(
+      'device_id',
+      'in',
+      boxes.map(({ deviceId }) => deviceId),
+    )
+    .execute();
+  const confirmed = new Map(rows.map((row) => [row.device_id, row.confirmed_version]));
+  return boxes.filter(({ deviceId, listVersion }) => (confirmed.get(deviceId) ?? listVersion) < listVersion);
+}

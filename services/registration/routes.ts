@@ -1,0 +1,70 @@
+import { Failure } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import { VehicleId } from '@odograph/http/fields';
+import type { Http } from '@odograph/http/http';
+import { answers } from '@odograph/http/schemas';
+import Type from 'typebox';
+import { toRecord } from './fields.ts';
+import { type LookUp, lookUp } from './look-up.ts';
+import { findKnownVehicle } from './queries.ts';
+import { RegistrationRecord } from './schemas.ts';
+import { createPlatformSource } from './sources/platform-source.ts';
+import type { Sources } from './sources.ts';
+import { parseSubject, subjectOf } from './subject.ts';
+
+const common = { tags: ['registration data'], security: [{ serviceToken: [] }] };
+
+/** A plate or VIN in a path. */
+export const PlateOrVin = Type.Object({
+  plate_or_vin: Type.String({
+    minLength: 1,
+    maxLength: 64,
+    description: 'a VIN, or a French plate such as AB-123-CD, ab123cd, 1234 AB 75',
+  }),
+});
+
+/** @throws Failure UNKNOWN_VEHICLE when no source knows the vehicle */
+function answerWith(reply: { header(name: string, value: string): unknown }, found: LookUp): RegistrationRecord {
+  if (!found.isKnown) {
+    const details = found.isIncomplete ? { reason: 'PROVIDER_UNAVAILABLE' } : {};
+    throw new Failure('UNKNOWN_VEHICLE', 'no source of registration data knows the vehicle', details);
+  }
+  reply.header('x-registration-sources', [...new Set(found.sources.values())].join(', '));
+  return toRecord(found.fields);
+}
+
+/** GET /v1/siv/fr/{plate_or_vin} and GET /v1/vehicle/{id}/siv (interface specification, "Static registration data"). */
+export function addRegistrationRoutes(http: Http, db: Database, sources: Sources): void {
+  http.get(
+    '/v1/siv/fr/:plate_or_vin',
+    {
+      schema: {
+        ...common,
+        summary: 'Look up registration data by plate or VIN',
+        params: PlateOrVin,
+        response: answers(RegistrationRecord, 'UNKNOWN_VEHICLE'),
+      },
+    },
+    async ({ caller, params }, reply) => {
+      const subject = parseSubject('plate_or_vin', params.plate_or_vin);
+      return answerWith(reply, await lookUp([...sources.registers, sources.vin], subject, caller));
+    },
+  );
+
+  http.get(
+    '/v1/vehicle/:id/siv',
+    {
+      schema: {
+        ...common,
+        summary: 'Look up the registration data of a vehicle',
+        params: Type.Object({ id: VehicleId }),
+        response: answers(RegistrationRecord, 'UNKNOWN_VEHICLE'),
+      },
+    },
+    async ({ caller, params }, reply) => {
+      const vehicle = await findKnownVehicle(db, caller, params.id);
+      const asked = [...sources.registers, createPlatformSource(vehicle), sources.vin];
+      return answerWith(reply, await lookUp(asked, subjectOf(vehicle), caller));
+    },
+  );
+}

@@ -1,0 +1,316 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createLogger } from '@odograph/runtime/logger';
+import { Registry } from '@odograph/runtime/metrics';
+import { type ApiAnswer, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { createApplication } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createRegistrationService } from '../service.ts';
+import { readProviderSettings } from './provider-settings.ts';
+import { createProviderSource } from './provider-source.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+const key = 'the key of the provider';
+let provider: Server;
+let handler: Handler;
+let asked: string[];
+let platform: TestPlatform;
+let directory: string;
+let nowMs: number;
+let lookUp: (text: string) => Promise<ApiAnswer>;
+let explain: (text: string) => Promise<ApiAnswer>;
+
+const answerWith =
+  (body: unknown, status = 200): Handler =>
+  (_request, response) => {
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(typeof body === 'string' ? body : JSON.stringify(body));
+  };
+
+const mapping = {
+  'certificate.brand': 'data.marque',
+  'certificate.model': 'data.modele',
+  vin: 'data.vin',
+  'certificate.seats': 'data.places',
+  'certificate.first_registration': 'data.date',
+  'certificate.co2': 'data.mesures.0.co2',
+  particulate_filter: 'data.fap',
+};
+
+async function startProvider(): Promise<string> {
+  asked = [];
+  provider = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    handler(request, response);
+  }).listen(0, '127.0.0.1');
+  await once(provider, 'listening');
+  return `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+}
+
+async function startPlatform(path: string, settings: Record<string, string> = {}): Promise<void> {
+  const mappingPath = join(directory, 'mapping.json');
+  await writeFile(mappingPath, JSON.stringify(mapping));
+  platform = await startTestPlatform([createRegistrationService(() => nowMs)], {
+    REGISTRATION_PROVIDER_URL: (await startProvider()) + path,
+    REGISTRATION_PROVIDER_KEY: key,
+    REGISTRATION_PROVIDER_MAPPING: mappingPath,
+    REGISTRATION_PROVIDER_TIMEOUT_MS: '20000',
+    REGISTRATION_PROVIDER_FAILURES: '3',
+    REGISTRATION_PROVIDER_PAUSE_MS: '60000',
+    REGISTRATION_CACHE_SECONDS: '1000',
+    REGISTRATION_NEGATIVE_CACHE_SECONDS: '100',
+    ...settings,
+  });
+  const client = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
+  const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+  lookUp = (text) => client.get(`/v1/siv/fr/${text}`);
+  explain = (text) => admin.get(`/v1/x/admin/registrations/${text}`);
+}
+
+async function importRecord(record: object): Promise<void> {
+  const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+  const fileSha256 = createHash('sha256').update(randomUUID()).digest('hex');
+  const body = { fileSha256, position: 0, rows: [{ line: 1, record }], last: true };
+  expect((await admin.post('/v1/x/admin/registrations', body)).status).toBe(200);
+}
+
+beforeEach(async () => {
+  nowMs = Date.UTC(2026, 5, 1);
+  directory = await mkdtemp(join(tmpdir(), 'odograph-provider-'));
+});
+afterEach(async () => {
+  await platform?.stop();
+  provider.closeAllConnections();
+  provider.close();
+  await rm(directory, { recursive: true, force: true });
+});
+
+const renault = {
+  data: { marque: 'RENAULT', modele: 'ZOE', places: '5', date: '15/03/2021', mesures: [{ co2: 12 }], fap: 'non' },
+};
+
+describe('a provider that answers', () => {
+  it('is asked with plate, key and no token of the caller, and fills the fields of the mapping', async () => {
+    await startPlatform('/v2/vehicles/{plate}?country=FR');
+    let headers: IncomingMessage['headers'] = {};
+    handler = (request, response) => {
+      headers = request.headers;
+      answerWith(renault)(request, response);
+    };
+    const { status, body, headers: answered } = await lookUp('pa-001-pa');
+    expect(status).toBe(200);
+    expect(body.certificate).toMatchObject({ brand: 'RENAULT', model: 'ZOE', seats: 5, co2: 12, plate: '' });
+    expect(body.certificate.first_registration).toBe('2021-03-15');
+    expect(answered.get('x-registration-sources')).toBe('provider');
+    expect(asked).toEqual(['/v2/vehicles/PA001PA?country=FR']);
+    expect(headers['x-api-key']).toBe(key);
+    expect(headers['x-service-token']).toBeUndefined();
+  });
+
+  it('weighs less than imported records and more than the VIN, field by field', async () => {
+    await startPlatform('/{plate}');
+    const vin = 'VF1TESTA0A6900001';
+    await importRecord({ plate: 'PA-002-PA', model: 'IMPORTED', seats: 4 });
+    handler = answerWith({ data: { ...renault.data, marque: undefined, vin } });
+    const { body } = await explain('PA-002-PA');
+    expect(body.record.certificate).toMatchObject({ model: 'IMPORTED', seats: 4, co2: 12, vin, brand: 'Renault' });
+    expect(body.sources).toEqual({
+      'certificate.plate': 'imported',
+      'certificate.model': 'imported',
+      'certificate.seats': 'imported',
+      'certificate.vin': 'provider',
+      'certificate.co2': 'provider',
+      'certificate.first_registration': 'provider',
+      'certificate.brand': 'vin',
+    });
+    expect((await lookUp('PA-002-PA')).headers.get('x-registration-sources')).toBe('imported, provider, vin');
+  });
+
+  it('is asked by the VIN that the imported record tells, and left out when it tells of another vehicle', async () => {
+    await startPlatform('/?p={plate}&v={vin}');
+    const vin = 'VF1TESTA0A6900002';
+    await importRecord({ plate: 'PA-003-PA', vin });
+    handler = answerWith({ data: { ...renault.data, vin: 'VF1TESTA0A6900003' } });
+    const { body } = await explain('PA-003-PA');
+    expect(asked).toEqual([`/?p=PA003PA&v=${vin}`]);
+    expect(body.outcomes).toMatchObject({ imported: 'found', provider: 'other-vehicle' });
+    expect(body.record.certificate.model).toBe('');
+  });
+
+  it('is not asked for a VIN when it takes plates alone', async () => {
+    await startPlatform('/{plate}');
+    handler = answerWith(renault);
+    expect((await explain('VF1TESTA0A6900004')).body.outcomes).toEqual({
+      provider: 'not-asked',
+      imported: 'unknown',
+      vin: 'found',
+    });
+    expect(asked).toEqual([]);
+  });
+
+  it('has values that fit no field left out', async () => {
+    await startPlatform('/{plate}');
+    handler = answerWith({
+      data: { marque: 'X'.repeat(1000), modele: { a: 1 }, places: 'many', vin: 'none', date: '2021', fap: 7 },
+      __proto__: 1,
+    });
+    expect((await lookUp('PA-004-PA')).body.error).toBe('UNKNOWN_VEHICLE');
+    handler = answerWith({ data: { marque: 'A\0B', modele: 'ZOE', places: -4, mesures: 'none' } });
+    const { body } = await lookUp('PA-005-PA');
+    expect(body.certificate).toMatchObject({ brand: '', model: 'ZOE', seats: 0, co2: 0 });
+  });
+});
+
+describe('answers that are kept', () => {
+  it('serve until they are old, then the provider is asked again', async () => {
+    await startPlatform('/{plate}');
+    handler = answerWith(renault);
+    for (const elapsed of [0, 1, 999_998]) {
+      nowMs += elapsed;
+      expect((await lookUp('PB-001-PA')).body.certificate.model).toBe('ZOE');
+    }
+    expect(asked).toHaveLength(1);
+    nowMs += 2;
+    handler = answerWith({ data: { modele: 'TWINGO' } });
+    expect((await lookUp('PB-001-PA')).body.certificate.model).toBe('TWINGO');
+    expect(asked).toHaveLength(2);
+  });
+
+  it('serve a shorter time when the provider did not know the vehicle', async () => {
+    await startPlatform('/{plate}');
+    handler = answerWith({ error: 'not found' }, 404);
+    for (const elapsed of [0, 99_999]) {
+      nowMs += elapsed;
+      const { status, body } = await lookUp('PB-002-PA');
+      expect([status, body.error, body.reason]).toEqual([404, 'UNKNOWN_VEHICLE', undefined]);
+    }
+    expect(asked).toHaveLength(1);
+    nowMs += 1;
+    handler = answerWith(renault);
+    expect((await lookUp('PB-002-PA')).status).toBe(200);
+  });
+
+  it('serve on when they are old and the provider fails', async () => {
+    await startPlatform('/{plate}');
+    handler = answerWith(renault);
+    await lookUp('PB-003-PA');
+    nowMs += 1_000_001;
+    handler = answerWith('no', 500);
+    expect((await lookUp('PB-003-PA')).body.certificate.model).toBe('ZOE');
+    expect((await explain('PB-003-PA')).body.outcomes.provider).toBe('kept, status-500');
+  });
+
+  it('are forgotten with the vehicle', async () => {
+    await startPlatform('/{plate}');
+    handler = answerWith(renault);
+    await lookUp('PB-004-PA');
+    const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+    expect((await admin.delete('/v1/x/admin/registrations/PB-004-PA')).status).toBe(200);
+    await lookUp('PB-004-PA');
+    expect(asked).toHaveLength(2);
+  });
+
+  it('are fetched once for two who ask at the same time', async () => {
+    await startPlatform('/{plate}');
+    handler = answerWith(renault);
+    const settings = readProviderSettings(platform.config);
+    if (settings === undefined) throw new Error('the platform has no provider');
+    const [logger, metrics] = [createLogger('silent'), new Registry()];
+    const source = createProviderSource(settings, { db: platform.db, logger, metrics, now: () => nowMs });
+    const both = [source.find({ plate: 'PB005PA' }, {}), source.find({ plate: 'PB005PA' }, {})];
+    expect((await Promise.all(both)).map(({ outcome }) => outcome)).toEqual(['found', 'found']);
+    expect(asked).toHaveLength(1);
+    expect((await source.find({ plate: 'PB005PA' }, {})).outcome).toBe('kept');
+  });
+});
+
+describe('a provider that fails', () => {
+  const failing: [string, Handler, string][] = [
+    ['status 500', answerWith('{}', 500), 'status-500'],
+    ['status 401', answerWith('{}', 401), 'status-401'],
+    ['malformed JSON', answerWith('{"data":'), 'malformed'],
+    ['an answer that never ends', (_request, response) => response.write('{'), 'timeout'],
+    ['no answer', () => undefined, 'timeout'],
+    ['a closed connection', (request) => request.socket.destroy(), 'unreachable'],
+    [
+      'a redirect elsewhere',
+      (_request, response) => response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
+      'redirect',
+    ],
+    [
+      'a huge answer',
+      (_request, response) => {
+        const chunk = Buffer.alloc(256 * 1024, 32);
+        const push = () => {
+          while (!response.destroyed && response.write(chunk));
+        };
+        response.on('drain', push);
+        push();
+      },
+      'too-large',
+    ],
+  ];
+
+  it.each(failing)('does not break the answer: %s', async (_name, handle, outcome) => {
+    await startPlatform('/{plate}', outcome === 'timeout' ? { REGISTRATION_PROVIDER_TIMEOUT_MS: '300' } : {});
+    await importRecord({ plate: 'PC-001-PA', model: 'IMPORTED' });
+    handler = handle;
+    const { status, body } = await lookUp('PC-001-PA');
+    expect([status, body.certificate.model]).toEqual([200, 'IMPORTED']);
+    expect((await explain('PC-001-PA')).body.outcomes.provider).toBe(outcome);
+    const unknown = await lookUp('PC-002-PA');
+    expect([unknown.status, unknown.body.error, unknown.body.reason]).toEqual([
+      404,
+      'UNKNOWN_VEHICLE',
+      'PROVIDER_UNAVAILABLE',
+    ]);
+    expect(JSON.stringify(unknown.body)).not.toContain(key);
+  });
+
+  it('does not break the answer: it is away', async () => {
+    await startPlatform('/{plate}');
+    provider.close();
+    await importRecord({ plate: 'PC-003-PA', model: 'IMPORTED' });
+    expect((await lookUp('PC-003-PA')).body.certificate.model).toBe('IMPORTED');
+    expect((await explain('PC-003-PA')).body.outcomes.provider).toBe('unreachable');
+  });
+
+  it('is left alone after some failures, tried once after a while, and asked again when it answers', async () => {
+    await startPlatform('/{plate}');
+    handler = answerWith('no', 503);
+    const outcomes = async (plate: string) => (await explain(plate)).body.outcomes.provider;
+    for (let call = 0; call < 3; call += 1) expect(await outcomes('PD-001-PA')).toBe('status-503');
+    for (let call = 0; call < 3; call += 1) expect(await outcomes('PD-001-PA')).toBe('circuit-open');
+    expect(asked).toHaveLength(3);
+
+    nowMs += 60_000;
+    expect(await outcomes('PD-001-PA')).toBe('status-503');
+    expect(await outcomes('PD-001-PA')).toBe('circuit-open');
+    expect(asked).toHaveLength(4);
+
+    nowMs += 60_000;
+    handler = answerWith(renault);
+    expect(await outcomes('PD-001-PA')).toBe('found');
+    expect(await outcomes('PD-002-PA')).toBe('found');
+    handler = answerWith('no', 503);
+    expect(await outcomes('PD-003-PA')).toBe('status-503');
+    expect(await outcomes('PD-003-PA')).toBe('status-503');
+  });
+
+  it('is asked so often a minute and not more', async () => {
+    await startPlatform('/{plate}', { REGISTRATION_PROVIDER_CALLS_PER_MINUTE: '2' });
+    handler = answerWith(renault);
+    const outcome = async (plate: string) => (await explain(plate)).body.outcomes.provider;
+    expect([await outcome('PE-001-PA'), await outcome('PE-002-PA')]).toEqual(['found', 'found']);
+    expect([await outcome('PE-003-PA'), await outcome('PE-001-PA')]).toEqual(['calls-used-up', 'kept']);
+    nowMs += 60_000;
+    expect(await outcome('PE-003-PA')).toBe('found');
+  });
+});
