@@ -1,4 +1,4 @@
-import { text } from './fields.ts';
+import { text } from './schemas.ts';
 
 /** The part of a route's schema that every operator route shares. */
 export const adminRoute = { tags: ['operators'], security: [{ adminToken: [] }] };

@@ -1,7 +1,7 @@
 import { type FailureCode, failures } from '@odograph/contracts/failures';
 import Type, { type TSchema } from 'typebox';
 
-/** The answer of every failure; `message`, `field` and `reason` are additions for people and programs. */
+/** The answer of every failure. `message`, `field` and `reason` are additions to the interface specification. */
 export const FailureAnswer = Type.Object(
   {
     error: Type.String({ description: 'the code of the failure' }),
@@ -12,7 +12,7 @@ export const FailureAnswer = Type.Object(
   { $id: 'Failure' },
 );
 
-/** Failures that any route with a token can answer. */
+/** The failures of every route that needs a token. */
 const common: readonly FailureCode[] = [
   'INVALID_PARAMETER',
   'MISSING_TOKEN',
@@ -38,5 +38,35 @@ export function answers<Success extends TSchema>(
   return { ...failed, 200: success };
 }
 
-/** An answer of success that holds nothing. */
+/** A successful answer without content. */
 export const EmptyAnswer = Type.Object({});
+
+/** Text that PostgreSQL can store: neither NUL nor an unpaired surrogate. */
+export function text(minLength: number, maxLength: number) {
+  return Type.String({ minLength, maxLength, pattern: '^[^\\u0000\\ud800-\\udfff]*$' });
+}
+
+/** A password: never stored as it is, so any character is allowed. */
+export const Password = Type.String({ minLength: 1, maxLength: 1024 });
+
+/** One of a few words. */
+export function word<const Words extends readonly string[]>(words: Words) {
+  return Type.Union(words.map((value) => Type.Literal(value)) as TSchema[]) as unknown as Type.TUnsafe<Words[number]>;
+}
+
+export const DeviceId = text(1, 256);
+export const VehicleId = Type.String({ minLength: 1, maxLength: 256, description: 'vehicle identifier, ten digits' });
+
+/**
+ * A Boolean of a request, as JSON or as the text `true` or `false`. Null and empty values are not coerced: a flag lowered
+ * by mistake would go unnoticed.
+ */
+export const Flag = Type.Unsafe<boolean | 'true' | 'false'>({
+  enum: [true, false, 'true', 'false'],
+  description: 'true or false',
+});
+
+/** The value of a Flag. */
+export function isTrue(flag: boolean | 'true' | 'false'): boolean {
+  return flag === true || flag === 'true';
+}

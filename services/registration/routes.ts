@@ -1,8 +1,7 @@
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
-import { VehicleId } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
-import { answers } from '@odograph/http/schemas';
+import { answers, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { toRecord } from './fields.ts';
 import { type LookUp, lookUp } from './look-up.ts';

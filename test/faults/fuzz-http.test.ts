@@ -3,7 +3,7 @@ import { accessService } from '@odograph/access/service';
 import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import { consoleService } from '@odograph/console/service';
-import { hashPassword } from '@odograph/fleet/passwords';
+import { hashPassword } from '@odograph/fleet/accounts/passwords';
 import { fleetService } from '@odograph/fleet/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';

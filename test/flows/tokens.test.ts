@@ -1,6 +1,6 @@
 import { accessService } from '@odograph/access/service';
 import { commandService } from '@odograph/command/service';
-import { hashPassword } from '@odograph/fleet/passwords';
+import { hashPassword } from '@odograph/fleet/accounts/passwords';
 import { fleetService } from '@odograph/fleet/service';
 import { queryService } from '@odograph/query/service';
 import { registrationService } from '@odograph/registration/service';

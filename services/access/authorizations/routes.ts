@@ -1,9 +1,8 @@
 import { Failure } from '@odograph/contracts/failures';
 import { findVehicle } from '@odograph/database/vehicle-access';
-import { VehicleId } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
 import { type Asked, ask } from '@odograph/http/request-context';
-import { answers, EmptyAnswer } from '@odograph/http/schemas';
+import { answers, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { Keyless } from '../device-keys/keyless.ts';
 import {

@@ -1,4 +1,4 @@
-import { text } from '@odograph/http/fields';
+import { text } from '@odograph/http/schemas';
 import Type from 'typebox';
 
 export const route = { tags: ['bluetooth authorizations'], security: [{ serviceToken: [] }] };

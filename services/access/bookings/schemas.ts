@@ -1,4 +1,4 @@
-import { text, VehicleId } from '@odograph/http/fields';
+import { text, VehicleId } from '@odograph/http/schemas';
 import { parseTimestamp } from '@odograph/http/timestamps';
 import Type from 'typebox';
 import { CommandsRecord } from '../authorizations/commands-record.ts';

@@ -1,9 +1,8 @@
 import { appendAudit } from '@odograph/database/audit';
 import { operatorOrigin } from '@odograph/database/audit-origin';
-import { DeviceId } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
 import { adminRoute } from '@odograph/http/operator-routes';
-import { answers } from '@odograph/http/schemas';
+import { answers, DeviceId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { findKeyState, resealDeviceKeys, rotateDeviceKey } from './device-keys.ts';
 import type { Keyless } from './keyless.ts';

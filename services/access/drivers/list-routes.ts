@@ -1,9 +1,8 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { findVehicle } from '@odograph/database/vehicle-access';
-import { VehicleId } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
 import { type NextPage, sendPage } from '@odograph/http/paging';
-import { answers } from '@odograph/http/schemas';
+import { answers, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { type ListFilter, listAuthorizations } from '../authorizations/queries.ts';
 import { categories } from '../authorizations/rules.ts';

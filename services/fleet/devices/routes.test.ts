@@ -14,7 +14,7 @@ import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fleetService } from '../service.ts';
-import { applyStep, byOrder, type ModelPeriod, type Step } from './link-model.ts';
+import { applyStep, byOrder, type ModelPeriod, type Step } from './link-model.fixture.ts';
 
 let platform: TestPlatform;
 let application: TestApplication;

@@ -1,8 +1,7 @@
 import { originOf } from '@odograph/database/audit-origin';
 import type { Tables } from '@odograph/database/tables';
-import { DeviceId, VehicleId } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
-import { answers, EmptyAnswer } from '@odograph/http/schemas';
+import { answers, DeviceId, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { changeLinks, linkDevice, moveDevice, unlinkDevice } from './links.ts';

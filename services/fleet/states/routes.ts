@@ -1,9 +1,8 @@
 import { appendAudit } from '@odograph/database/audit';
 import { originOf } from '@odograph/database/audit-origin';
 import type { Tables } from '@odograph/database/tables';
-import { Flag, isTrue, VehicleId } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
-import { answers } from '@odograph/http/schemas';
+import { answers, Flag, isTrue, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { type StateFlag, setState, stateFlags } from './queries.ts';

@@ -1,10 +1,9 @@
 import { appendAudit } from '@odograph/database/audit';
 import { operatorOrigin } from '@odograph/database/audit-origin';
 import type { Tables } from '@odograph/database/tables';
-import { text } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
 import { adminRoute } from '@odograph/http/operator-routes';
-import { answers } from '@odograph/http/schemas';
+import { answers, text } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { createApplication, listApplications } from './queries.ts';

@@ -1,10 +1,9 @@
 import { findApplicationId } from '@odograph/database/applications';
 import { operatorChain } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
-import { word } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
 import { AppId, adminRoute } from '@odograph/http/operator-routes';
-import { answers } from '@odograph/http/schemas';
+import { answers, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { pageLimit } from '../schemas.ts';

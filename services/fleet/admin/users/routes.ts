@@ -3,13 +3,12 @@ import { appendAudit } from '@odograph/database/audit';
 import { type AuditOrigin, operatorOrigin } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
-import { text, VehicleId } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
 import { AppId, adminRoute } from '@odograph/http/operator-routes';
-import { answers, EmptyAnswer } from '@odograph/http/schemas';
+import { answers, EmptyAnswer, text, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { hashPassword, requirePasswordLength } from '../../passwords.ts';
+import { hashPassword, requirePasswordLength } from '../../accounts/passwords.ts';
 import { createUser, grantVehicle, listUsers, revokeVehicle } from './queries.ts';
 
 const NewUser = Type.Object({

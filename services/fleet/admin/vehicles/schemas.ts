@@ -1,4 +1,4 @@
-import { text, word } from '@odograph/http/fields';
+import { text, word } from '@odograph/http/schemas';
 import Type from 'typebox';
 
 const accessories = ['TEMPERATURE-SENSOR', 'CARDHOLDER', 'KEY-DETECTOR'] as const;

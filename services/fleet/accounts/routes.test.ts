@@ -7,8 +7,8 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hashPassword } from '../passwords.ts';
 import { fleetService } from '../service.ts';
+import { hashPassword } from './passwords.ts';
 
 const password = 'correct horse battery';
 let platform: TestPlatform;

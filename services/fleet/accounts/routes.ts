@@ -1,14 +1,13 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
-import { Password, text } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
-import { answers } from '@odograph/http/schemas';
+import { answers, Password, text } from '@odograph/http/schemas';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import type { CountAttempt } from '../attempts.ts';
-import { passwordMatches } from '../passwords.ts';
+import type { CountAttempt } from './login-limit.ts';
+import { passwordMatches } from './passwords.ts';
 import {
   findApplication,
   findUser,

@@ -2,15 +2,14 @@ import { Failure } from '@odograph/contracts/failures';
 import { appendAudit } from '@odograph/database/audit';
 import { originOf } from '@odograph/database/audit-origin';
 import type { Tables } from '@odograph/database/tables';
-import { Password } from '@odograph/http/fields';
 import type { Http } from '@odograph/http/http';
-import { answers, EmptyAnswer } from '@odograph/http/schemas';
+import { answers, EmptyAnswer, Password } from '@odograph/http/schemas';
 import { hashSecret } from '@odograph/runtime/secrets';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import type { CountAttempt } from '../attempts.ts';
-import { hashPassword, passwordMatches, requirePasswordLength } from '../passwords.ts';
-import { changePassword, findPasswordHash } from './queries.ts';
+import type { CountAttempt } from './login-limit.ts';
+import { changePassword, findPasswordHash } from './password-queries.ts';
+import { hashPassword, passwordMatches, requirePasswordLength } from './passwords.ts';
 
 // Too short is a failure of its own, so the schema lets it pass.
 const NewPassword = Type.String({ maxLength: 1024, description: 'at least 8 characters' });

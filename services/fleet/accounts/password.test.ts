@@ -4,8 +4,8 @@ import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, type TestApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hashPassword } from '../passwords.ts';
 import { fleetService } from '../service.ts';
+import { hashPassword } from './passwords.ts';
 
 const oldPassword = 'the old password';
 const newPassword = 'the new password';
