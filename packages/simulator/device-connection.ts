@@ -11,7 +11,7 @@ export interface DeviceCredentials {
 /** What a simulated device answers to a command; undefined stays silent. */
 export type CommandAnswer = Omit<AcknowledgementMessage, 'id'> | undefined;
 
-/** A device's MQTT session, as a telematics box holds it. */
+/** A device's MQTT session, as a telematics device holds it. */
 export interface DeviceConnection {
   readonly client: MqttClient;
   /** Publishes at QoS 1 and resolves with the PUBACK. A string or Buffer is sent as it is. */

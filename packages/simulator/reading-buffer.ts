@@ -2,7 +2,7 @@ import type { TelemetryReading } from '@odograph/contracts/telemetry';
 
 const readingsPerUpload = 100;
 
-/** What a box keeps until it is acknowledged: readings in the order in which they were taken. */
+/** What a device keeps until it is acknowledged: readings in the order in which they were taken. */
 export class ReadingBuffer {
   #readings: TelemetryReading[] = [];
   #sending = false;

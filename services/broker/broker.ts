@@ -4,24 +4,24 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Http } from '@odograph/http/http';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { ServiceHost } from '@odograph/runtime/service';
-import { AcknowledgementAcceptor } from './accept-acknowledgement.ts';
-import { createAuthenticate, dropWill } from './authenticate.ts';
-import { createAuthorizeForward, createAuthorizeSubscribe } from './authorize.ts';
-import { ConnectAttempts } from './connect-attempts.ts';
-import { DeviceBroker } from './device-broker.ts';
-import { DeviceCredentials } from './device-credentials.ts';
-import { disconnectRevokedDevices } from './disconnect-device.ts';
+import { ConnectAttempts } from './connect/attempts.ts';
+import { createAuthenticate, dropWill } from './connect/authenticate.ts';
+import { CredentialStore } from './connect/credentials.ts';
+import { type Listeners, listen } from './connect/listen.ts';
+import { limitPackets } from './connect/packet-limit.ts';
 import type { BrokerEngines } from './engines.ts';
-import { createHeldBytes } from './held-bytes.ts';
-import { limitPackets } from './limit-packets.ts';
-import { type Listeners, listen } from './listen.ts';
 import type { BrokerMetrics } from './metrics.ts';
-import { Presence } from './presence.ts';
-import { createAuthorizePublish } from './publish.ts';
-import { createQuietLog, type QuietLog } from './quiet-log.ts';
-import { readOnWhileHeld } from './read-on.ts';
-import type { Sessions } from './sessions.ts';
-import { createUploadAcceptors, type UploadAcceptors } from './upload-acceptors.ts';
+import { createAuthorizePublish } from './publish/accept-publish.ts';
+import { AcknowledgementIntake } from './publish/acknowledgements.ts';
+import { createAuthorizeForward, createAuthorizeSubscribe } from './publish/authorize.ts';
+import { createHeldBytes } from './publish/held-bytes.ts';
+import { resumeReadingWhileHeld } from './publish/resume-reading.ts';
+import { createUploadIntakes, type UploadIntakes } from './publish/upload-acceptors.ts';
+import { DeviceBroker } from './sessions/device-broker.ts';
+import { disconnectRevokedDevices } from './sessions/disconnect-revoked.ts';
+import type { Sessions } from './sessions/session.ts';
+import { SessionRegistry } from './sessions/session-registry.ts';
+import { createThrottledLog, type ThrottledLog } from './throttled-log.ts';
 
 /** How long a connection may take to say who it is. */
 const connectTimeoutMs = 10_000;
@@ -33,9 +33,9 @@ const drainTimeoutMs = 20_000;
 /** The parts that end in an order of their own. */
 interface Parts {
   readonly aedes: DeviceBroker;
-  readonly uploads: UploadAcceptors;
-  readonly acknowledgements: AcknowledgementAcceptor;
-  readonly presence: Presence;
+  readonly uploads: UploadIntakes;
+  readonly acknowledgements: AcknowledgementIntake;
+  readonly presence: SessionRegistry;
 }
 
 /** Starts the MQTT broker on its listeners and registers its graceful stop. */
@@ -46,19 +46,19 @@ export async function startBroker(
 ): Promise<Listeners> {
   const { config, logger } = host;
   const { metrics } = engines;
-  const log = createQuietLog(logger);
+  const log = createThrottledLog(logger);
   const sessions: Sessions = new WeakMap();
   const brokerId = randomUUID();
   const held = createHeldBytes(config.UPLOAD_HELD_BYTES, host.metrics);
-  const credentials = new DeviceCredentials(engines.db);
+  const credentials = new CredentialStore(engines.db);
   const attempts = new ConnectAttempts({
     failuresPerDevice: config.MQTT_FAILURES_PER_DEVICE,
     failuresPerAddress: config.MQTT_FAILURES_PER_ADDRESS,
   });
-  const presence = new Presence(engines.redis, config.QUEUE_PREFIX, brokerId, metrics.connectedDevices);
+  const presence = new SessionRegistry(engines.redis, config.QUEUE_PREFIX, brokerId, metrics.connectedDevices);
   const shared = { backlog: engines.backlog, held, config, metrics, log };
-  const uploads = createUploadAcceptors({ ...shared, queue: engines.uploads });
-  const acknowledgements = new AcknowledgementAcceptor({
+  const uploads = createUploadIntakes({ ...shared, queue: engines.uploads });
+  const acknowledgements = new AcknowledgementIntake({
     ...shared,
     queue: engines.acknowledgements,
     announce: (topic, payload) => aedes.announce(topic, payload),
@@ -90,20 +90,20 @@ export async function startBroker(
   await presence.start();
   const { subscriber } = engines;
   disconnectRevokedDevices({ subscriber, prefix: config.QUEUE_PREFIX, presence, credentials, logger });
-  const stopReadingOn = readOnWhileHeld(() => [...uploads.held, ...acknowledgements.held]);
+  const stopResuming = resumeReadingWhileHeld(() => [...uploads.held, ...acknowledgements.held]);
 
   const listeners = await listenFor(aedes, config, metrics, log);
   host.onStop('broker', async () => {
     stopping = true;
     listeners.stop();
     await stopGracefully({ aedes, uploads, acknowledgements, presence }, config.SHUTDOWN_TIMEOUT_MS / 3);
-    stopReadingOn();
+    stopResuming();
   });
   return listeners;
 }
 
 /** Hands every connection that may speak at all to aedes. */
-function listenFor(aedes: DeviceBroker, config: ResolvedConfig, metrics: BrokerMetrics, log: QuietLog) {
+function listenFor(aedes: DeviceBroker, config: ResolvedConfig, metrics: BrokerMetrics, log: ThrottledLog) {
   return listen(config, {
     onConnection(socket) {
       limitPackets(socket, (fault) => {
@@ -123,7 +123,7 @@ function listenFor(aedes: DeviceBroker, config: ResolvedConfig, metrics: BrokerM
   });
 }
 
-function logProblems(aedes: DeviceBroker, log: QuietLog): void {
+function logProblems(aedes: DeviceBroker, log: ThrottledLog): void {
   aedes.on('clientError', (client, error) =>
     log('a connection failed', { clientId: client.id, reason: error.message }),
   );

@@ -4,8 +4,8 @@ import type { Http } from '@odograph/http/http';
 import { openQueue } from '@odograph/queue/queues';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import type { ServiceHost } from '@odograph/runtime/service';
-import { watchBacklog } from './backlog.ts';
 import { createBrokerMetrics } from './metrics.ts';
+import { watchBacklog } from './publish/backlog.ts';
 
 /** Opens what the broker stands on; all of it may be away, now or later. */
 export async function openEngines({ config, logger, metrics, onStop }: ServiceHost<Http>) {

@@ -1,7 +1,7 @@
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
 import type { Config } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
-import { SimulatedBox } from '@odograph/simulator/simulated-box';
+import { SimulatedDevice } from '@odograph/simulator/simulated-device';
 import { SimulatedVehicle } from '@odograph/simulator/simulated-vehicle';
 import closeWithGrace from 'close-with-grace';
 import { startPlatform } from '../platform.ts';
@@ -13,21 +13,26 @@ const readingIntervalMs = 1000;
 const outageIntervalMs = 60_000;
 const outageMs = 20_000;
 
-function startBoxes(mqttUrl: string, fleet: DemoFleet): SimulatedBox[] {
+function startDevices(mqttUrl: string, fleet: DemoFleet): SimulatedDevice[] {
   return fleet.vehicles.map(({ device }, index) => {
     const vehicle = new SimulatedVehicle(index + 1, paris);
-    const box = new SimulatedBox({ url: mqttUrl, credentials: device, vehicle, intervalMs: readingIntervalMs });
-    box.start();
-    return box;
+    const simulated = new SimulatedDevice({
+      url: mqttUrl,
+      credentials: device,
+      vehicle,
+      intervalMs: readingIntervalMs,
+    });
+    simulated.start();
+    return simulated;
   });
 }
 
-/** Once a minute the last box drives through a tunnel, and sends what it kept afterwards. */
-function simulateOutages(boxes: readonly SimulatedBox[]): NodeJS.Timeout {
-  const box = boxes.at(-1);
+/** Once a minute the last device drives through a tunnel, and sends what it kept afterwards. */
+function simulateOutages(devices: readonly SimulatedDevice[]): NodeJS.Timeout {
+  const last = devices.at(-1);
   return setInterval(() => {
-    box?.setCoverage(false);
-    setTimeout(() => box?.setCoverage(true), outageMs);
+    last?.setCoverage(false);
+    setTimeout(() => last?.setCoverage(true), outageMs);
   }, outageIntervalMs);
 }
 
@@ -50,12 +55,12 @@ export async function runDemo(config: Config, logger: Logger, vehicleCount: numb
   const platform = await startPlatform(config, logger, services);
   const adminToken = await ensureAdminToken(config);
   const fleet = await ensureDemoFleet(config.DATA_DIR, platform.httpUrl, adminToken, vehicleCount);
-  const boxes = startBoxes(platform.mqttUrl, fleet);
-  const outages = simulateOutages(boxes);
+  const devices = startDevices(platform.mqttUrl, fleet);
+  const outages = simulateOutages(devices);
   closeWithGrace({ delay: config.SHUTDOWN_TIMEOUT_MS, logger: false }, async ({ err }) => {
     if (err) logger.fatal({ err }, 'an error nobody expected');
     clearInterval(outages);
-    await Promise.all(boxes.map((box) => box.stop()));
+    await Promise.all(devices.map((device) => device.stop()));
     await platform.stop();
   });
   process.stdout.write(instructions(platform.httpUrl, fleet));

@@ -1,0 +1,72 @@
+import { connectDevice, type DeviceConnection, type DeviceCredentials } from './device-connection.ts';
+import { ReadingBuffer } from './reading-buffer.ts';
+import type { SimulatedVehicle } from './simulated-vehicle.ts';
+
+export interface SimulatedDeviceOptions {
+  url: string;
+  credentials: DeviceCredentials;
+  vehicle: SimulatedVehicle;
+  intervalMs: number;
+}
+
+/** A telematics device in a simulated car: it reads at an interval, keeps what is not acknowledged, and obeys commands. */
+export class SimulatedDevice {
+  readonly #options: SimulatedDeviceOptions;
+  readonly #buffer = new ReadingBuffer();
+  #connection: DeviceConnection | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #connecting = false;
+  #covered = true;
+
+  constructor(options: SimulatedDeviceOptions) {
+    this.#options = options;
+  }
+
+  get bufferedReadings(): number {
+    return this.#buffer.size;
+  }
+
+  start(): void {
+    this.#timer = setInterval(() => void this.#tick(), this.#options.intervalMs);
+    void this.#tick();
+  }
+
+  /** Takes the device into or out of radio coverage; without it, readings wait in its buffer. */
+  setCoverage(covered: boolean): void {
+    this.#covered = covered;
+    if (!covered) void this.#connection?.close('cut');
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#connection?.close();
+  }
+
+  async #tick(): Promise<void> {
+    this.#buffer.add(this.#options.vehicle.read(Date.now() / 1000));
+    if (!this.#covered) return;
+    try {
+      await this.#connect();
+      const connection = this.#connection;
+      if (connection?.client.connected) await this.#buffer.drain((readings) => connection.upload(readings));
+    } catch {
+      // The platform is away: the readings stay in the buffer until the next tick.
+    }
+  }
+
+  async #connect(): Promise<void> {
+    if (this.#connecting || this.#connection?.client.connected) return;
+    this.#connecting = true;
+    try {
+      const { url, credentials, vehicle } = this.#options;
+      const connection = await connectDevice(url, credentials);
+      await connection.obey(({ action, expiresAt }) =>
+        expiresAt < Date.now() / 1000 ? undefined : vehicle.execute(action),
+      );
+      await connection.confirmKeyLists();
+      this.#connection = connection;
+    } finally {
+      this.#connecting = false;
+    }
+  }
+}

@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { commandAccount } from '@odograph/contracts/service-accounts';
+import { hashSecret } from '@odograph/runtime/secrets';
+import { connectDevice } from '@odograph/simulator/device-connection';
+import { createDevice } from '@odograph/testkit/fixtures';
+import { freePort } from '@odograph/testkit/free-port';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { commandSecret, connackOf } from '../broker.fixture.ts';
+import { brokerService } from '../service.ts';
+
+let platform: TestPlatform;
+beforeAll(async () => {
+  platform = await startTestPlatform([brokerService]);
+});
+afterAll(() => platform.stop());
+
+it('lets a device in with its own id as client id and user name, and its secret', async () => {
+  const { deviceId, secret } = await createDevice(platform.db);
+  const code = await connackOf(platform.mqttUrl, { clientId: deviceId, username: deviceId, password: secret });
+  expect(code).toBe(0);
+});
+
+it('answers a wrong secret, an unknown device and a foreign client id alike', async () => {
+  const { deviceId, secret } = await createDevice(platform.db);
+  const other = await createDevice(platform.db);
+  const unknown = `unknown-${randomUUID()}`;
+  const attempts = [
+    { clientId: deviceId, username: deviceId, password: other.secret },
+    { clientId: deviceId, username: deviceId, password: '' },
+    { clientId: unknown, username: unknown, password: secret },
+    { clientId: deviceId, username: other.deviceId, password: other.secret },
+    { clientId: '', username: deviceId, password: secret },
+    { clientId: `${deviceId}/x`, username: `${deviceId}/x`, password: secret },
+  ];
+  const codes = await Promise.all(attempts.map((attempt) => connackOf(platform.mqttUrl, attempt)));
+  expect(codes).toEqual(attempts.map(() => 4));
+});
+
+it('knows the command service by the derived secret and a client id under its own name', async () => {
+  const username = commandAccount;
+  const codes = await Promise.all([
+    connackOf(platform.mqttUrl, { clientId: `${commandAccount}-1`, username, password: commandSecret }),
+    connackOf(platform.mqttUrl, { clientId: `${commandAccount}-1`, username, password: 'admin-token-of-the-tests' }),
+    connackOf(platform.mqttUrl, { clientId: commandAccount, username, password: commandSecret }),
+    connackOf(platform.mqttUrl, { clientId: 'somebody', username, password: commandSecret }),
+  ]);
+  expect(codes).toEqual([0, 4, 4, 4]);
+});
+
+it('never takes an id of the service accounts for a device, even with a row of that name', async () => {
+  const id = `odograph-${randomUUID()}`;
+  await platform.db
+    .insertInto('device')
+    .values({ id, model_id: 'generic', secret_sha256: hashSecret('known') })
+    .execute();
+  expect(await connackOf(platform.mqttUrl, { clientId: id, username: id, password: 'known' })).toBe(4);
+});
+
+it('answers "server unavailable" while the database is away', async () => {
+  const away = `postgres://nobody@127.0.0.1:${await freePort()}/nowhere`;
+  const blind = await startTestPlatform([brokerService], { DATABASE_URL: away });
+  try {
+    expect(await connackOf(blind.mqttUrl, { clientId: 'd-1', username: 'd-1', password: 'x' })).toBe(3);
+  } finally {
+    await blind.stop();
+  }
+});
+
+it('lets in hundreds of devices that come at once', async () => {
+  const devices = await Promise.all(Array.from({ length: 300 }, () => createDevice(platform.db)));
+  const sessions = await Promise.all(devices.map((device) => connectDevice(platform.mqttUrl, device)));
+  expect(sessions.every(({ client }) => client.connected)).toBe(true);
+  await Promise.all(sessions.map((session) => session.close('cut')));
+});

@@ -1,0 +1,114 @@
+import { EventEmitter, once } from 'node:events';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect, createServer } from 'node:tls';
+import { InvalidSettings, readConfig } from '@odograph/runtime/config';
+import { connectDevice } from '@odograph/simulator/device-connection';
+import { eventually } from '@odograph/testkit/eventually';
+import { createDevice } from '@odograph/testkit/fixtures';
+import { freePort } from '@odograph/testkit/free-port';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { brokerService } from '../service.ts';
+import { createRevocationList, createSelfSigned, hasOpenssl, issueCertificate } from './certificates.fixture.ts';
+import { followTlsFiles, readTlsFiles } from './tls.ts';
+
+it('wants the authorities beside their revocation list', () => {
+  expect(() => readConfig({ MQTT_TLS_CLIENT_CRL: 'list.pem' })).toThrow(InvalidSettings);
+});
+
+describe.skipIf(!hasOpenssl)('certificates whose files change', () => {
+  let directory: string;
+  let platform: TestPlatform;
+  let port: string;
+  let authority: { certificate: string; key: string };
+  const file = (name: string): string => join(directory, name);
+
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'odograph-tls-'));
+    authority = createSelfSigned(directory, 'authority');
+    const first = createSelfSigned(directory, 'first');
+    await copyFile(first.certificate, file('server.pem'));
+    await copyFile(first.key, file('server-key.pem'));
+    await copyFile(createRevocationList(directory, authority, []), file('list.pem'));
+    port = String(await freePort());
+    platform = await startTestPlatform([brokerService], {
+      MQTT_TLS_CERTIFICATE: file('server.pem'),
+      MQTT_TLS_KEY: file('server-key.pem'),
+      MQTT_TLS_CLIENT_CA: authority.certificate,
+      MQTT_TLS_CLIENT_CRL: file('list.pem'),
+      MQTTS_PORT: port,
+    });
+  });
+  afterAll(async () => {
+    await platform.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
+
+  const nameOfServer = async (ofPort: string | number): Promise<unknown> => {
+    const socket = connect({ port: Number(ofPort), host: '127.0.0.1', rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const { subject } = socket.getPeerCertificate();
+    socket.destroy();
+    return subject.CN;
+  };
+  const isLetIn = (device: { deviceId: string; secret: string }, certificate: { cert: Buffer; key: Buffer }) =>
+    connectDevice(`mqtts://127.0.0.1:${port}`, device, { rejectUnauthorized: false, ...certificate }).then(
+      (session) => session.close().then(() => true),
+      () => false,
+    );
+
+  it('are shown to whoever connects from then on, and sessions stay', async () => {
+    const url = `mqtts://127.0.0.1:${port}`;
+    const session = await connectDevice(url, await createDevice(platform.db), { rejectUnauthorized: false });
+    expect(await nameOfServer(port)).toBe('first');
+    const second = createSelfSigned(directory, 'second');
+    await copyFile(second.certificate, file('server.pem'));
+    await copyFile(second.key, file('server-key.pem'));
+    await eventually(async () => expect(await nameOfServer(port)).toBe('second'));
+    await session.upload({ timestamp: 1 });
+    await session.close();
+  });
+
+  it('change nothing while a certificate and its key do not fit, or one is missing', async () => {
+    const [old, renewed] = [createSelfSigned(directory, 'old'), createSelfSigned(directory, 'renewed')];
+    const [certificate, key] = [file('own.pem'), file('own-key.pem')];
+    await copyFile(old.certificate, certificate);
+    await copyFile(old.key, key);
+    const config = { ...platform.config, MQTT_TLS_CERTIFICATE: certificate, MQTT_TLS_KEY: key };
+    const files = await readTlsFiles(config);
+    if (!files) throw new Error('there are files');
+    const server = createServer(files).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port: ownPort } = server.address() as AddressInfo;
+    const reports = new EventEmitter();
+    const stop = followTlsFiles(server, config, files, (error) => reports.emit('report', error));
+    const reported = async (): Promise<unknown> => (await once(reports, 'report'))[0];
+
+    await rm(key);
+    expect(await reported()).toMatchObject({ code: 'ENOENT' });
+    expect(await nameOfServer(ownPort)).toBe('old');
+    await copyFile(old.key, key);
+    expect(await reported()).toBeUndefined();
+    await copyFile(renewed.certificate, certificate);
+    expect(await reported()).toBeInstanceOf(Error);
+    expect(await nameOfServer(ownPort)).toBe('old');
+    await copyFile(renewed.key, key);
+    expect(await reported()).toBeUndefined();
+    expect(await nameOfServer(ownPort)).toBe('renewed');
+    stop();
+    server.close();
+  });
+
+  it('refuse a device as soon as the list names its certificate, and let the others in', async () => {
+    const [lost, kept] = [await createDevice(platform.db), await createDevice(platform.db)];
+    const ofLost = issueCertificate(directory, authority, `/CN=${lost.deviceId}`);
+    const ofKept = issueCertificate(directory, authority, `/CN=${kept.deviceId}`);
+    expect([await isLetIn(lost, ofLost), await isLetIn(kept, ofKept)]).toEqual([true, true]);
+    await copyFile(createRevocationList(directory, authority, [ofLost.cert]), file('list.pem'));
+    await eventually(async () => expect(await isLetIn(lost, ofLost)).toBe(false));
+    expect(await isLetIn(kept, ofKept)).toBe(true);
+  });
+});

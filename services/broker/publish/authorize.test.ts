@@ -1,0 +1,196 @@
+import { allAcknowledgements, deviceTopic } from '@odograph/contracts/topics';
+import type { TypedQueue } from '@odograph/queue/queues';
+import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
+import { eventually } from '@odograph/testkit/eventually';
+import { createDevice } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import {
+  closed,
+  connectCommandService,
+  connectPacket,
+  openSocket,
+  openUploads,
+  queuedUploads,
+} from '../broker.fixture.ts';
+import { brokerService } from '../service.ts';
+
+let platform: TestPlatform;
+let queue: TypedQueue<'uploads'>;
+let commands: DeviceConnection;
+beforeAll(async () => {
+  platform = await startTestPlatform([brokerService]);
+  queue = openUploads(platform.config);
+  commands = await connectCommandService(platform.mqttUrl);
+});
+afterAll(async () => {
+  await commands.close();
+  await queue.close();
+  await platform.stop();
+});
+
+const inAMinute = () => Math.floor(Date.now() / 1000) + 60;
+const lock = (id: string, expiresAt = inAMinute()) => JSON.stringify({ id, action: 'LOCK', expiresAt });
+
+/** Everything a device hears from now on. */
+function hear({ client }: DeviceConnection): { topic: string; text: string; retain: boolean }[] {
+  const heard: { topic: string; text: string; retain: boolean }[] = [];
+  client.on('message', (topic, payload, { retain }) => heard.push({ topic, text: payload.toString(), retain }));
+  return heard;
+}
+
+it.each([
+  ['another device telemetry', (other: string) => deviceTopic(other, 'telemetry')],
+  ['another device acks', (other: string) => deviceTopic(other, 'acks')],
+  ['commands of another device', (other: string) => deviceTopic(other, 'commands')],
+  ['$SYS', () => '$SYS/broker/new/clients'],
+  ['any topic', () => 'somewhere'],
+])('closes the connection of a device that publishes to %s', async (_what, topicOf) => {
+  const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
+  const other = await createDevice(platform.db);
+  device.client.publish(topicOf(other.deviceId), '{"timestamp":1}', { qos: 1 });
+  await closed(device);
+  expect((await queuedUploads(queue)).filter(({ deviceId }) => deviceId === other.deviceId)).toEqual([]);
+});
+
+it('closes the connection of a device that publishes its own commands or keys, or says what was recorded', async () => {
+  for (const channel of ['commands', 'keys', 'recorded'] as const) {
+    const identity = await createDevice(platform.db);
+    const device = await connectDevice(platform.mqttUrl, identity);
+    device.client.publish(deviceTopic(identity.deviceId, channel), lock('own'), { qos: 0 });
+    await closed(device);
+    expect(device.client.connected).toBe(false);
+  }
+});
+
+it('refuses subscriptions to anything but own commands and keys with 128, and keeps the connection', async () => {
+  const identity = await createDevice(platform.db);
+  const other = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const refused = [
+    deviceTopic(other.deviceId, 'commands'),
+    deviceTopic(identity.deviceId, 'telemetry'),
+    deviceTopic('+', 'commands'),
+    allAcknowledgements,
+    `v1/devices/${identity.deviceId}/#`,
+    `$share/group/${deviceTopic(identity.deviceId, 'commands')}`,
+    '$SYS/#',
+    '#',
+  ];
+  const granted = await Promise.all(refused.map((topic) => device.client.subscribeAsync(topic).catch(() => 'refused')));
+  expect(granted).toEqual(refused.map(() => 'refused'));
+  const own = (['commands', 'keys'] as const).map((channel) => deviceTopic(identity.deviceId, channel));
+  expect((await device.client.subscribeAsync(own, { qos: 1 })).map(({ qos }) => qos)).toEqual([1, 1]);
+
+  const heard = hear(device);
+  await commands.client.publishAsync(deviceTopic(other.deviceId, 'commands'), lock('foreign'));
+  await commands.client.publishAsync(deviceTopic(identity.deviceId, 'commands'), lock('mine'));
+  await eventually(async () => expect(heard.length).toBeGreaterThan(0));
+  expect(heard.map(({ text }) => JSON.parse(text).id)).toEqual(['mine']);
+  await device.close();
+});
+
+it('lets the command service publish nothing but commands and keys, and subscribe to acknowledgements only', async () => {
+  const { deviceId } = await createDevice(platform.db);
+  const service = await connectCommandService(platform.mqttUrl);
+  for (const topic of [
+    deviceTopic(deviceId, 'commands'),
+    deviceTopic('+', 'telemetry'),
+    deviceTopic('+', 'keys'),
+    '#',
+  ]) {
+    await expect(service.client.subscribeAsync(topic)).rejects.toThrow('Unspecified error');
+  }
+  expect((await service.client.subscribeAsync(allAcknowledgements)).map(({ qos }) => qos)).toEqual([0]);
+  service.client.publish(deviceTopic(deviceId, 'telemetry'), '{"timestamp":1}', { qos: 1 });
+  await closed(service);
+  expect((await queuedUploads(queue)).filter((upload) => upload.deviceId === deviceId)).toEqual([]);
+  commands = await connectCommandService(platform.mqttUrl);
+});
+
+it('hands a command on at QoS 0 and not retained, whatever it was published with', async () => {
+  const identity = await createDevice(platform.db);
+  const topic = deviceTopic(identity.deviceId, 'commands');
+  await commands.client.publishAsync(topic, lock('before'), { qos: 1, retain: true });
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const qualities: number[] = [];
+  device.client.on('message', (_topic, _payload, { qos }) => qualities.push(qos));
+  const heard = hear(device);
+  await device.client.subscribeAsync(topic, { qos: 2 });
+  await commands.client.publishAsync(topic, lock('live'), { qos: 1, retain: true });
+  await eventually(async () => expect(heard).toHaveLength(1));
+  expect([JSON.parse(heard[0]?.text ?? '').id, heard[0]?.retain, qualities[0]]).toEqual(['live', false, 0]);
+  await device.close();
+});
+
+it('never hands on a command that has expired or does not say when it does', async () => {
+  const identity = await createDevice(platform.db);
+  const topic = deviceTopic(identity.deviceId, 'commands');
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const heard = hear(device);
+  await device.client.subscribeAsync(topic);
+  await commands.client.publishAsync(topic, lock('late', Date.now() / 1000 - 0.001));
+  await commands.client.publishAsync(topic, JSON.stringify({ id: 'endless', action: 'LOCK' }));
+  await commands.client.publishAsync(topic, 'null');
+  await commands.client.publishAsync(topic, 'no json');
+  await commands.client.publishAsync(topic, lock('live'));
+  await eventually(async () => expect(heard.length).toBeGreaterThan(0));
+  expect(heard.map(({ text }) => JSON.parse(text).id)).toEqual(['live']);
+  await device.close();
+});
+
+it('queues no command for a persistent session, own or foreign, and resumes its own subscription', async () => {
+  const identity = await createDevice(platform.db);
+  const other = await createDevice(platform.db);
+  const own = deviceTopic(identity.deviceId, 'commands');
+  const foreign = deviceTopic(other.deviceId, 'commands');
+  const first = await connectDevice(platform.mqttUrl, identity, { clean: false });
+  await first.client.subscribeAsync({ [own]: { qos: 1 }, [foreign]: { qos: 1 } }).catch(() => undefined);
+  await first.close('cut');
+
+  await commands.client.publishAsync(own, lock('while away'), { qos: 1 });
+  await commands.client.publishAsync(foreign, lock('foreign'), { qos: 1 });
+  await commands.client.publishAsync(deviceTopic(other.deviceId, 'keys'), 'foreign keys', { qos: 1 });
+
+  const heard: string[] = [];
+  const second = await connectDevice(platform.mqttUrl, identity, { clean: false });
+  second.client.on('message', (_topic, payload) => heard.push(payload.toString()));
+  await commands.client.publishAsync(own, lock('live'), { qos: 1 });
+  await eventually(async () => expect(heard.length).toBeGreaterThan(0));
+  expect(heard.map((text) => JSON.parse(text).id)).toEqual(['live']);
+  await second.close();
+});
+
+it('keeps the newest keys for a device that subscribes later', async () => {
+  const identity = await createDevice(platform.db);
+  const topic = deviceTopic(identity.deviceId, 'keys');
+  await commands.client.publishAsync(topic, 'old', { qos: 1, retain: true });
+  await commands.client.publishAsync(topic, 'new', { qos: 1, retain: true });
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const heard = hear(device);
+  await device.client.subscribeAsync(topic, { qos: 1 });
+  await eventually(async () => expect(heard).toHaveLength(1));
+  expect(heard[0]).toEqual({ topic, text: 'new', retain: true });
+  await device.close();
+});
+
+it('drops the will of a device, for its own topic and for a foreign one', async () => {
+  const { deviceId, secret } = await createDevice(platform.db);
+  const victim = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, victim);
+  const heard = hear(device);
+  await device.client.subscribeAsync(deviceTopic(victim.deviceId, 'commands'));
+  for (const topic of [deviceTopic(deviceId, 'telemetry'), deviceTopic(victim.deviceId, 'commands')]) {
+    const socket = await openSocket(platform.mqttUrl);
+    const will = { topic, payload: lock('will') };
+    socket.write(connectPacket({ clientId: deviceId, username: deviceId, password: secret, will }));
+    await new Promise((resolve) => socket.once('data', resolve));
+    socket.destroy();
+  }
+  await commands.client.publishAsync(deviceTopic(victim.deviceId, 'commands'), lock('after'));
+  await eventually(async () => expect(heard.length).toBeGreaterThan(0));
+  expect(heard.map(({ text }) => JSON.parse(text).id)).toEqual(['after']);
+  await device.upload({ timestamp: 1 });
+  expect((await queuedUploads(queue)).filter((upload) => upload.deviceId === deviceId)).toEqual([]);
+  await device.close();
+});

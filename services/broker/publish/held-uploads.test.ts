@@ -1,0 +1,216 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
+import { eventually } from '@odograph/testkit/eventually';
+import { createDevice } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  closed,
+  hasRedisServer,
+  type OwnRedis,
+  openRedis,
+  openUploads,
+  queuedUploads,
+  startOwnRedis,
+  startSilentLine,
+} from '../broker.fixture.ts';
+import { brokerService } from '../service.ts';
+
+describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
+  let redis: OwnRedis;
+  const undo: (() => Promise<unknown>)[] = [];
+  beforeEach(async () => {
+    redis = await startOwnRedis();
+    undo.push(() => redis.remove());
+  });
+  afterEach(async () => {
+    for (const step of undo.splice(0).reverse()) await step();
+  });
+
+  async function start(settings: Record<string, string> = {}): Promise<TestPlatform> {
+    const platform = await startTestPlatform([brokerService], { REDIS_URL: redis.url, ...settings });
+    undo.push(() => platform.stop());
+    return platform;
+  }
+  async function queued(platform: TestPlatform, deviceId: string): Promise<number[]> {
+    const queue = openUploads(platform.config);
+    const uploads = await eventually(() => queuedUploads(queue));
+    await queue.close();
+    return uploads.flatMap((upload) => (upload.deviceId === deviceId ? [JSON.parse(upload.text ?? '').timestamp] : []));
+  }
+  const health = async ({ httpUrl }: TestPlatform) => {
+    const response = await fetch(`${httpUrl}/health`);
+    return { status: response.status, text: await response.text() };
+  };
+  /** Numbers of the uploads that were acknowledged. */
+  function upload(device: DeviceConnection, numbers: number[], acknowledged: number[]): void {
+    for (const timestamp of numbers) {
+      device.upload({ timestamp }).then(
+        () => acknowledged.push(timestamp),
+        () => undefined,
+      );
+    }
+  }
+  const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
+
+  it('acknowledges nothing until Redis has written it', async () => {
+    const platform = await start();
+    const control = await openRedis(redis.url);
+    undo.push(async () => control.disconnect());
+    const identity = await createDevice(platform.db);
+    const device = await connectDevice(platform.mqttUrl, identity);
+    const acknowledged: number[] = [];
+    await control.call('CLIENT', 'PAUSE', '60000', 'WRITE');
+    upload(device, range(0, 20), acknowledged);
+    await delay(300);
+    expect(acknowledged).toEqual([]);
+    await control.call('CLIENT', 'UNPAUSE');
+    await eventually(async () => expect(acknowledged).toEqual(range(0, 20)));
+    expect(await queued(platform, identity.deviceId)).toEqual(range(0, 20));
+  });
+
+  it('answers pings behind held uploads, so that the connection stays', async () => {
+    const platform = await start();
+    const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db), { keepalive: 1 });
+    const acknowledged: number[] = [];
+    await redis.kill();
+    upload(device, range(0, 5), acknowledged);
+    await delay(4000);
+    expect(device.client.connected).toBe(true);
+    expect(acknowledged).toEqual([]);
+    await redis.restart();
+    await eventually(async () => expect(acknowledged).toEqual(range(0, 5)));
+  });
+
+  it('loses nothing acknowledged and doubles nothing held when Redis is killed and comes back', async () => {
+    const platform = await start();
+    const identity = await createDevice(platform.db);
+    const device = await connectDevice(platform.mqttUrl, identity);
+    const acknowledged: number[] = [];
+    for (let round = 0; round < 3; round += 1) {
+      const next = range(round * 200, round * 200 + 200);
+      upload(device, next.slice(0, 100), acknowledged);
+      await eventually(async () => expect(acknowledged.length).toBeGreaterThan(round * 200 + 20));
+      await redis.kill();
+      upload(device, next.slice(100), acknowledged);
+      await eventually(async () => expect((await health(platform)).status).toBe(503));
+      expect((await health(platform)).text).toContain('holding uploads');
+      expect(acknowledged.length).toBeLessThan(round * 200 + 200);
+      await redis.restart();
+      await eventually(async () => expect(acknowledged).toHaveLength(round * 200 + 200));
+    }
+    expect(await queued(platform, identity.deviceId)).toEqual(range(0, 600));
+    await eventually(async () => expect((await health(platform)).status).toBe(200));
+  });
+
+  it('gives up a connection to Redis that has gone silent, and neither loses nor doubles what went that way', async () => {
+    const line = await startSilentLine(redis.url);
+    undo.push(() => line.close());
+    const platform = await start({ REDIS_URL: line.url });
+    const identity = await createDevice(platform.db);
+    const device = await connectDevice(platform.mqttUrl, identity);
+    const acknowledged: number[] = [];
+    await device.upload({ timestamp: 0 });
+    line.silence();
+    upload(device, [1, 2, 3], acknowledged);
+    await eventually(async () => expect(acknowledged).toEqual([1, 2, 3]), 15_000);
+    expect(await queued(platform, identity.deviceId)).toEqual([0, 1, 2, 3]);
+  });
+
+  it('starts and lets devices in without Redis, and takes their uploads when it comes', async () => {
+    await redis.kill();
+    const platform = await start();
+    const identity = await createDevice(platform.db);
+    const device = await connectDevice(platform.mqttUrl, identity);
+    const acknowledged: number[] = [];
+    upload(device, [1, 2], acknowledged);
+    await redis.restart();
+    await eventually(async () => expect(acknowledged).toEqual([1, 2]));
+    const control = await openRedis(redis.url);
+    undo.push(async () => control.disconnect());
+    const key = `${platform.config.QUEUE_PREFIX}:presence`;
+    await eventually(async () => expect(await control.hget(key, identity.deviceId)).not.toBeNull());
+  });
+
+  it('holds what Redis has no memory for', async () => {
+    const platform = await start();
+    const control = await openRedis(redis.url);
+    undo.push(async () => control.disconnect());
+    const identity = await createDevice(platform.db);
+    const device = await connectDevice(platform.mqttUrl, identity);
+    const acknowledged: number[] = [];
+    await control.config('SET', 'maxmemory', '1');
+    upload(device, [1, 2, 3], acknowledged);
+    await delay(500);
+    expect(acknowledged).toEqual([]);
+    await control.config('SET', 'maxmemory', '0');
+    await eventually(async () => expect(acknowledged).toEqual([1, 2, 3]));
+    expect(await queued(platform, identity.deviceId)).toEqual([1, 2, 3]);
+  });
+
+  it('stops acknowledging above the backlog bound, says so, and goes on below it', async () => {
+    const platform = await start({ UPLOAD_BACKLOG_JOBS: '5' });
+    const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
+    for (let number = 0; number < 8; number += 1) await device.upload({ timestamp: number });
+    await eventually(async () => expect((await health(platform)).text).toContain('backlog'));
+    const acknowledged: number[] = [];
+    upload(device, [100], acknowledged);
+    await delay(700);
+    expect(acknowledged).toEqual([]);
+    const queue = openUploads(platform.config);
+    await queue.drain();
+    await eventually(async () => expect(acknowledged).toEqual([100]));
+    await queue.close();
+  });
+
+  it('closes connections that send more than UPLOAD_HELD_BYTES, and keeps what it holds', async () => {
+    const platform = await start({ UPLOAD_HELD_BYTES: '300000' });
+    const [first, second] = await Promise.all([createDevice(platform.db), createDevice(platform.db)]);
+    const modest = await connectDevice(platform.mqttUrl, first);
+    const greedy = await connectDevice(platform.mqttUrl, second);
+    await redis.kill();
+    const acknowledged: number[] = [];
+    upload(modest, [1], acknowledged);
+    for (let count = 0; count < 8; count += 1) void greedy.upload('x'.repeat(100_000)).catch(() => undefined);
+    await closed(greedy);
+    expect(modest.client.connected).toBe(true);
+    await redis.restart();
+    await eventually(async () => expect(acknowledged).toEqual([1]));
+    await eventually(async () => {
+      const held = await platform.metrics.getSingleMetric('odograph_broker_held_bytes')?.get();
+      expect(held?.values[0]?.value).toBe(0);
+    });
+    const again = await connectDevice(platform.mqttUrl, second);
+    await again.upload({ timestamp: 2 });
+  });
+
+  it('stops in bounded time with uploads held, and acknowledges what it can before', async () => {
+    const platform = await start({ SHUTDOWN_TIMEOUT_MS: '3000' });
+    const identity = await createDevice(platform.db);
+    const device = await connectDevice(platform.mqttUrl, identity);
+    const acknowledged: number[] = [];
+    upload(device, range(0, 50), acknowledged);
+    await delay(5);
+    await platform.stop();
+    await closed(device);
+    const stored = await queued(platform, identity.deviceId);
+    expect(stored).toEqual(expect.arrayContaining(acknowledged));
+  });
+
+  it('stops in bounded time while uploads are held', async () => {
+    const platform = await start({ SHUTDOWN_TIMEOUT_MS: '3000' });
+    const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
+    await redis.kill();
+    const acknowledged: number[] = [];
+    upload(device, [1], acknowledged);
+    await eventually(async () => {
+      const held = await platform.metrics.getSingleMetric('odograph_broker_held_bytes')?.get();
+      expect(held?.values[0]?.value).toBeGreaterThan(0);
+    });
+    const before = Date.now();
+    await platform.stop();
+    await closed(device);
+    expect(Date.now() - before).toBeLessThan(3000);
+    expect(acknowledged).toEqual([]);
+  });
+});

@@ -1,0 +1,135 @@
+import { deviceTopic } from '@odograph/contracts/topics';
+import type { TypedQueue } from '@odograph/queue/queues';
+import { connectDevice } from '@odograph/simulator/device-connection';
+import { createDevice } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openUploads, queuedUploads, watchPubacks } from '../broker.fixture.ts';
+import { brokerService } from '../service.ts';
+
+let platform: TestPlatform;
+let queue: TypedQueue<'uploads'>;
+beforeAll(async () => {
+  platform = await startTestPlatform([brokerService], { UPLOAD_BATCH_SIZE: '50' });
+  queue = openUploads(platform.config);
+});
+afterAll(async () => {
+  await queue.close();
+  await platform.stop();
+});
+
+async function uploadsOf(device: string) {
+  return (await queuedUploads(queue)).filter(({ deviceId }) => deviceId === device);
+}
+
+it('has an upload in the queue, byte for byte, when its PUBACK arrives', async () => {
+  const identity = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const before = Date.now();
+  for (const payload of ['{"timestamp":9000000000,"é":"\u0000🚗"}', '', 'no json']) {
+    await device.upload(payload);
+    const upload = (await uploadsOf(identity.deviceId)).at(-1);
+    expect(upload?.text).toBe(payload);
+    expect(upload?.receivedAtMs).toBeGreaterThanOrEqual(before);
+  }
+  const binary = Buffer.from([0xff, 0x00, 0xfe, 0xc0, 0x80]);
+  await device.upload(binary);
+  expect((await uploadsOf(identity.deviceId)).at(-1)?.base64).toBe(binary.toString('base64'));
+  await device.close();
+});
+
+it('acknowledges in the order of the uploads of each device, while many send at once', async () => {
+  const identities = await Promise.all(Array.from({ length: 10 }, () => createDevice(platform.db)));
+  const devices = await Promise.all(identities.map((identity) => connectDevice(platform.mqttUrl, identity)));
+  const watches = devices.map(watchPubacks);
+  await Promise.all(
+    devices.flatMap((device, index) =>
+      Array.from({ length: 200 }, (_, number) =>
+        // An acknowledgement takes another way into Redis, alone and at once, and may not overtake.
+        number % 7 === 3
+          ? device.acknowledge({ id: `${index}-${number}`, ok: true })
+          : device.upload({ timestamp: number, sequence: number }),
+      ),
+    ),
+  );
+  for (const { sent, received } of watches) {
+    expect(received).toHaveLength(200);
+    expect(received).toEqual(sent);
+  }
+  for (const { deviceId } of identities) {
+    const sequences = (await uploadsOf(deviceId)).map(({ text }) => JSON.parse(text ?? '').sequence);
+    expect(sequences).toEqual(Array.from({ length: 200 }, (_, number) => number).filter((number) => number % 7 !== 3));
+  }
+  await Promise.all(devices.map((device) => device.close()));
+});
+
+it('gathers the uploads of many devices into few jobs, none with more than UPLOAD_BATCH_SIZE uploads', async () => {
+  const identities = await Promise.all(Array.from({ length: 20 }, () => createDevice(platform.db)));
+  const devices = await Promise.all(identities.map((identity) => connectDevice(platform.mqttUrl, identity)));
+  const before = new Set((await queue.getJobs(['wait', 'prioritized'])).map(({ id }) => id));
+  await Promise.all(devices.flatMap((device) => Array.from({ length: 50 }, () => device.upload({ timestamp: 1 }))));
+  const jobs = (await queue.getJobs(['wait', 'prioritized'])).filter(({ id }) => !before.has(id));
+  expect(jobs.reduce((sum, { data }) => sum + data.uploads.length, 0)).toBe(1000);
+  expect(Math.max(...jobs.map(({ data }) => data.uploads.length))).toBeLessThanOrEqual(50);
+  expect(jobs.length).toBeLessThan(250);
+  for (const { data } of jobs) {
+    expect(data.devices).toBe(new Set(data.uploads.map(({ deviceId }) => deviceId)).size);
+    expect(data.bytes).toBe(data.uploads.length * '{"timestamp":1}'.length);
+  }
+  await Promise.all(devices.map((device) => device.close()));
+});
+
+it('puts no more than about 1 MiB into a job', async () => {
+  const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
+  const before = new Set((await queue.getJobs(['wait', 'prioritized'])).map(({ id }) => id));
+  await Promise.all(Array.from({ length: 12 }, () => device.upload('x'.repeat(250_000))));
+  const jobs = (await queue.getJobs(['wait', 'prioritized'])).filter(({ id }) => !before.has(id));
+  expect(jobs.reduce((sum, { data }) => sum + data.uploads.length, 0)).toBe(12);
+  expect(Math.max(...jobs.map(({ data }) => data.bytes))).toBeLessThanOrEqual(1024 ** 2);
+  await device.close();
+});
+
+it('takes QoS 0 and QoS 2 as well, and clears the retain flag', async () => {
+  const identity = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const topic = deviceTopic(identity.deviceId, 'telemetry');
+  await device.client.publishAsync(topic, '{"timestamp":0}', { qos: 0, retain: true });
+  await device.client.publishAsync(topic, '{"timestamp":2}', { qos: 2, retain: true });
+  await device.client.publishAsync(topic, '{"timestamp":1}', { qos: 1, retain: true });
+  expect((await uploadsOf(identity.deviceId)).map(({ text }) => JSON.parse(text ?? '').timestamp)).toEqual([0, 2, 1]);
+  await device.close();
+});
+
+it('lets live uploads go before those that were recorded while a device was away', async () => {
+  const identity = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const live = { timestamp: Math.floor(Date.now() / 1000) };
+  for (const reading of [{ timestamp: live.timestamp - 3600 }, live]) await device.upload(reading);
+  const jobs = await queue.getJobs(['wait', 'prioritized']);
+  const priorities = jobs.flatMap(({ data, priority }) =>
+    data.uploads.flatMap(({ deviceId, text }) =>
+      deviceId === identity.deviceId ? [[JSON.parse(text ?? '').timestamp, priority]] : [],
+    ),
+  );
+  expect(new Map(priorities as [number, number][])).toEqual(
+    new Map([
+      [live.timestamp - 3600, 1],
+      [live.timestamp, 0],
+    ]),
+  );
+  await device.close();
+});
+
+it('counts what it takes', async () => {
+  const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
+  const count = async (name: string) => {
+    const values = (await platform.metrics.getSingleMetric(`odograph_broker_${name}`)?.get())?.values ?? [];
+    return values.find(({ labels }) => Object.keys(labels).length === 0)?.value;
+  };
+  const before = (await count('accepted_uploads_total')) ?? 0;
+  await device.upload({ timestamp: 1 });
+  expect(await count('accepted_uploads_total')).toBe(before + 1);
+  expect(await count('connected_devices')).toBe(1);
+  expect(await count('held_bytes')).toBe(0);
+  await device.close();
+});

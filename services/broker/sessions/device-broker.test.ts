@@ -1,0 +1,51 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { deviceTopic } from '@odograph/contracts/topics';
+import { connectDevice } from '@odograph/simulator/device-connection';
+import { createDevice } from '@odograph/testkit/fixtures';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
+import { expect, it } from 'vitest';
+import { connectPacket, openSocket } from '../broker.fixture.ts';
+import { brokerService } from '../service.ts';
+import { DeviceBroker } from './device-broker.ts';
+
+it('keeps the newer of two connections on its list when the older ends after it', async () => {
+  const broker = new DeviceBroker({}, new WeakMap());
+  await broker.listen();
+  const server = createServer((socket) => void broker.handle(socket)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const identity = { deviceId: 'd-1', secret: 'any' };
+  await connectDevice(url, identity);
+  const older = broker.clients['d-1'];
+  await connectDevice(url, identity);
+  const newer = broker.clients['d-1'];
+  if (!older || !newer) throw new Error('two connections');
+  // aedes does so at the end of a close that was under way when the client id was taken over.
+  broker.unregisterClient(older);
+  expect(broker.clients['d-1']).toBe(newer);
+  broker.unregisterClient(newer);
+  expect(broker.clients['d-1']).toBeUndefined();
+  server.close();
+  broker.close();
+});
+
+it('stores no subscription that was refused, also when it was asked for beside an own one', async () => {
+  const platform = await startTestPlatform([brokerService]);
+  const [identity, other] = await Promise.all([createDevice(platform.db), createDevice(platform.db)]);
+  const own = deviceTopic(identity.deviceId, 'commands');
+  const foreign = deviceTopic(other.deviceId, 'commands');
+  const device = await connectDevice(platform.mqttUrl, identity, { clean: false });
+  await device.client.subscribeAsync({ [own]: { qos: 1 }, [foreign]: { qos: 1 } }).catch(() => undefined);
+  await device.client.unsubscribeAsync(own);
+  await device.close();
+
+  // With nothing stored there is no session to resume.
+  const { deviceId, secret } = identity;
+  const socket = await openSocket(platform.mqttUrl);
+  socket.write(connectPacket({ clientId: deviceId, username: deviceId, password: secret, clean: false }));
+  const [connack] = (await once(socket, 'data')) as [Buffer];
+  expect([...connack]).toEqual([0x20, 2, 0, 0]);
+  socket.destroy();
+  await platform.stop();
+});

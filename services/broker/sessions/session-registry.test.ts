@@ -1,0 +1,148 @@
+import { randomUUID } from 'node:crypto';
+import { EventEmitter } from 'node:events';
+import { brokerKey, brokerOfSession, presenceKey } from '@odograph/contracts/presence';
+import { Gauge } from '@odograph/runtime/metrics';
+import type { Redis } from '@odograph/runtime/redis';
+import { connectDevice } from '@odograph/simulator/device-connection';
+import { eventually } from '@odograph/testkit/eventually';
+import { createDevice } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import type { Client } from 'aedes';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { closed, hasRedisServer, openRedis, startOwnRedis } from '../broker.fixture.ts';
+import { brokerService } from '../service.ts';
+import { createDeviceSession } from './session.ts';
+import { SessionRegistry } from './session-registry.ts';
+
+let platform: TestPlatform;
+let redis: Redis;
+beforeAll(async () => {
+  platform = await startTestPlatform([brokerService]);
+  redis = await openRedis(platform.config.REDIS_URL);
+});
+afterAll(async () => {
+  redis.disconnect();
+  await platform.stop();
+});
+
+const sessionOf = (deviceId: string) => redis.hget(presenceKey(platform.config.QUEUE_PREFIX), deviceId);
+const gone = (deviceId: string) => eventually(async () => expect(await sessionOf(deviceId)).toBeNull());
+
+it('has a session in Redis when its CONNACK arrives, under a broker that is alive', async () => {
+  const identity = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const session = await sessionOf(identity.deviceId);
+  const key = brokerKey(platform.config.QUEUE_PREFIX, brokerOfSession(session ?? ''));
+  expect(await redis.pttl(key)).toBeGreaterThan(1000);
+  expect(await redis.pttl(key)).toBeLessThanOrEqual(10_000);
+  await device.close();
+  await gone(identity.deviceId);
+});
+
+it('takes a session away that is cut', async () => {
+  const identity = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, identity);
+  expect(await sessionOf(identity.deviceId)).not.toBeNull();
+  await device.close('cut');
+  await gone(identity.deviceId);
+});
+
+it('closes the older of two connections with one id and keeps the presence of the newer, many times over', async () => {
+  const identity = await createDevice(platform.db);
+  let current = await connectDevice(platform.mqttUrl, identity);
+  for (let round = 0; round < 20; round += 1) {
+    const next = await connectDevice(platform.mqttUrl, identity);
+    await closed(current);
+    current = next;
+  }
+  await current.upload({ timestamp: 1 });
+  // The leave of the last but one has passed by the time a later write is answered.
+  const other = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
+  expect(await sessionOf(identity.deviceId)).not.toBeNull();
+  expect(current.client.connected).toBe(true);
+  await Promise.all([current.close(), other.close()]);
+  await gone(identity.deviceId);
+});
+
+it('leaves one live session when many connect with one id at once', async () => {
+  const identity = await createDevice(platform.db);
+  const attempts = await Promise.allSettled(
+    Array.from({ length: 12 }, () => connectDevice(platform.mqttUrl, identity)),
+  );
+  const devices = attempts.flatMap((attempt) => (attempt.status === 'fulfilled' ? [attempt.value] : []));
+  await eventually(async () => expect(devices.filter(({ client }) => client.connected)).toHaveLength(1));
+  await eventually(async () => expect(await sessionOf(identity.deviceId)).not.toBeNull());
+  await Promise.all(devices.map((device) => device.close('cut')));
+  await gone(identity.deviceId);
+});
+
+it('writes no session of a connection that closed before its turn, and those beside it', async () => {
+  const prefix = `test-${randomUUID()}`;
+  const presence = new SessionRegistry(
+    redis,
+    prefix,
+    'broker',
+    new Gauge({ name: 'connected', help: 'of the test', registers: [] }),
+  );
+  const arrive = (deviceId: string) => {
+    const client = { id: deviceId, conn: new EventEmitter() } as unknown as Client;
+    const session = createDeviceSession(client, {
+      deviceId,
+      proofs: [],
+      replaces: undefined,
+      presence: presence.nextSession(),
+    });
+    return { arrived: presence.arrive(session), close: () => client.conn.emit('close') };
+  };
+  const closing = ['first', 'second', 'twice'].map(arrive);
+  for (const { close } of closing) close();
+  const staying = ['third', 'twice'].map(arrive);
+  await Promise.all([...closing, ...staying].map(({ arrived }) => arrived));
+  expect(await redis.hgetall(presenceKey(prefix))).toEqual({ third: 'broker 4', twice: 'broker 5' });
+  await redis.del(presenceKey(prefix));
+});
+
+it('takes away what a dead broker left and leaves what a living one has', async () => {
+  const prefix = platform.config.QUEUE_PREFIX;
+  const [dead, alive] = [randomUUID(), randomUUID()];
+  await redis.set(brokerKey(prefix, alive), '1', 'PX', 60_000);
+  await redis.hset(presenceKey(prefix), 'of-dead', `${dead} 1`, 'of-alive', `${alive} 1`);
+  const second = await startTestPlatform([brokerService], { QUEUE_PREFIX: prefix });
+  expect(await sessionOf('of-dead')).toBeNull();
+  expect(await sessionOf('of-alive')).toBe(`${alive} 1`);
+  await second.stop();
+});
+
+it('is gone with its sessions as soon as it stops', async () => {
+  const second = await startTestPlatform([brokerService]);
+  const identity = await createDevice(second.db);
+  const device = await connectDevice(second.mqttUrl, identity);
+  await second.stop();
+  await closed(device);
+  expect(await redis.hgetall(presenceKey(second.config.QUEUE_PREFIX))).toEqual({});
+  expect(await redis.keys(brokerKey(second.config.QUEUE_PREFIX, '*'))).toEqual([]);
+});
+
+describe.skipIf(!hasRedisServer)('when Redis comes back', () => {
+  it('gets the sessions of now: those that stayed and those that came, not those that left', async () => {
+    const own = await startOwnRedis();
+    const second = await startTestPlatform([brokerService], { REDIS_URL: own.url });
+    const [stays, leaves, comes] = await Promise.all([1, 2, 3].map(() => createDevice(second.db)));
+    if (!stays || !leaves || !comes) throw new Error('three devices');
+    const first = await connectDevice(second.mqttUrl, stays);
+    const short = await connectDevice(second.mqttUrl, leaves);
+    await own.kill();
+    await short.close();
+    const late = await connectDevice(second.mqttUrl, comes);
+    await own.restart();
+    const control = await openRedis(own.url);
+    await eventually(async () => {
+      const sessions = await control.hgetall(presenceKey(second.config.QUEUE_PREFIX));
+      expect(Object.keys(sessions).sort()).toEqual([stays.deviceId, comes.deviceId].sort());
+    });
+    await Promise.all([first.close(), late.close()]);
+    control.disconnect();
+    await second.stop();
+    await own.remove();
+  });
+});
