@@ -7,7 +7,7 @@ import { type Command, parseGiven, usageOf } from './command.ts';
 import { deviceCommands } from './device.ts';
 import { keyCommands } from './key.ts';
 import { quarantineCommands } from './quarantine.ts';
-import { registrationCommands } from './registration.ts';
+import { registrationCommands } from './registration/commands.ts';
 import { requestCommands } from './request.ts';
 import { userCommands } from './user.ts';
 import { vehicleCommands } from './vehicle.ts';

@@ -1,6 +1,6 @@
 import { InvalidSettings, readConfig } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
-import { runDemo } from './demo/run-demo.ts';
+import { runDemo } from './demo/demo.ts';
 
 const vehicleCount = 8;
 

@@ -3,10 +3,10 @@ import { findCaller } from '@odograph/database/tokens';
 import { requireAdmin, requireToken } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import type { Service } from '@odograph/runtime/service';
-import { addAdminRoutes } from './admin-routes.ts';
 import { addImportRoutes } from './imports/routes.ts';
-import { addRegistrationRoutes } from './routes.ts';
-import { createSources } from './sources.ts';
+import { addAdminRoutes } from './lookup/operator-routes.ts';
+import { addRegistrationRoutes } from './lookup/routes.ts';
+import { createSources } from './sources/sources.ts';
 
 /**
  * Registration data of vehicles, by plate or VIN, and the sources it comes from.

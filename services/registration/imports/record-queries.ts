@@ -1,8 +1,8 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import type { Fields, FieldValue } from '../fields.ts';
-import type { Scope } from '../look-up.ts';
-import { type Subject, subjectOfFields } from '../subject.ts';
+import type { Scope } from '../lookup/rules.ts';
+import type { Fields, FieldValue } from '../record/fields.ts';
+import { identityOfFields, type VehicleIdentity } from '../record/vehicle-identity.ts';
 
 /** One plate was rarely borne by more vehicles. */
 const maximumRecords = 10;
@@ -12,7 +12,7 @@ const maximumRecords = 10;
  * VIN before those with the plate alone, then the newest. With a VIN, a record of the plate that has another VIN is of
  * another vehicle.
  */
-export async function findRecords(db: Database, { vin, plate }: Subject, scope: Scope): Promise<Fields[]> {
+export async function findRecords(db: Database, { vin, plate }: VehicleIdentity, scope: Scope): Promise<Fields[]> {
   const byVin = vin ?? null;
   const { rows } = await sql<{ fields: Record<string, FieldValue> }>`
     select fields from registration_record
@@ -34,7 +34,7 @@ export async function storeRecords(
   records: readonly Fields[],
 ): Promise<number> {
   if (records.length === 0) return 0;
-  const rows = records.map((fields) => ({ ...subjectOfFields(fields), fields: Object.fromEntries(fields) }));
+  const rows = records.map((fields) => ({ ...identityOfFields(fields), fields: Object.fromEntries(fields) }));
   const { rows: changed } = await sql`
     insert into registration_record (application_id, plate, vin, fields, updated_at)
     select ${applicationId}::integer, row ->> 'plate', row ->> 'vin', row -> 'fields', clock_timestamp()
@@ -49,7 +49,7 @@ export async function storeRecords(
 /** Removes the imported records of a vehicle. @returns how many there were */
 export async function removeRecords(
   db: Database,
-  { vin, plate }: Subject,
+  { vin, plate }: VehicleIdentity,
   applicationId: number | null,
 ): Promise<number> {
   const { rows } = await sql`

@@ -1,6 +1,6 @@
-import type { Fields } from '../fields.ts';
-import { type Fault, readFields } from '../read-fields.ts';
-import { subjectOfFields } from '../subject.ts';
+import type { Fields } from '../record/fields.ts';
+import { type Fault, readFields } from '../record/read-fields.ts';
+import { identityOfFields } from '../record/vehicle-identity.ts';
 
 /** A row of a file: its record, or why whoever read the file could not read the row. */
 export interface ImportRow {
@@ -21,14 +21,14 @@ function readRow({ record, fault }: ImportRow): { fields: Fields; faults: Fault[
   if (fault !== undefined) return { fields: new Map(), faults: [{ field: '', message: fault }] };
   const read = readFields(record);
   if (read.faults.length > 0) return read;
-  const { vin, plate } = subjectOfFields(read.fields);
+  const { vin, plate } = identityOfFields(read.fields);
   if (vin !== undefined || plate !== undefined) return read;
   return { ...read, faults: [{ field: 'certificate.plate', message: 'is missing, and there is no certificate.vin' }] };
 }
 
 /** What makes two records records of the same vehicle. */
-function identityOf(fields: Fields): string {
-  const { vin, plate } = subjectOfFields(fields);
+function keyOf(fields: Fields): string {
+  const { vin, plate } = identityOfFields(fields);
   return vin ?? plate ?? '';
 }
 
@@ -49,10 +49,10 @@ export function readRows(rows: readonly ImportRow[]): { records: Fields[]; fault
       }
       continue;
     }
-    const identity = identityOf(read.fields);
+    const key = keyOf(read.fields);
     // Inserted anew, so that the order of the rows is the order of the records.
-    records.delete(identity);
-    records.set(identity, read.fields);
+    records.delete(key);
+    records.set(key, read.fields);
   }
   return { records: [...records.values()], faults, badRows };
 }

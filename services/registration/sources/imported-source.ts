@@ -1,6 +1,6 @@
 import type { Database } from '@odograph/database/database';
 import { findRecords } from '../imports/record-queries.ts';
-import type { Source } from '../look-up.ts';
+import type { Source } from '../lookup/rules.ts';
 
 /** The records that the operator imported. */
 export function createImportedSource(db: Database): Source {

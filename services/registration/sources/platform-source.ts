@@ -1,5 +1,5 @@
-import type { Fields } from '../fields.ts';
-import type { Source } from '../look-up.ts';
+import type { Source } from '../lookup/rules.ts';
+import type { Fields } from '../record/fields.ts';
 import { normalizePlate } from '../vin/plate.ts';
 import { normalizeVin } from '../vin/vin.ts';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { InvalidSettings, type ResolvedConfig } from '@odograph/runtime/config';
-import { fullPath } from '../fields.ts';
+import { fullPath } from '../record/fields.ts';
 
 /** How a provider of registration data is asked and understood. */
 export interface ProviderSettings {

@@ -12,8 +12,8 @@ import { createApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { createRegistrationService } from '../service.ts';
+import { createProviderSource } from './provider.ts';
 import { readProviderSettings } from './provider-settings.ts';
-import { createProviderSource } from './provider-source.ts';
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

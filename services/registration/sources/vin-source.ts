@@ -1,4 +1,4 @@
-import type { Finding, Source } from '../look-up.ts';
+import type { Finding, Source } from '../lookup/rules.ts';
 import { decodeVin } from '../vin/vin.ts';
 
 /** The last model year that can be on the road: makers are at most a year ahead of the calendar. */

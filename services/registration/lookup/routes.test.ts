@@ -3,8 +3,8 @@ import { type ApiClient, clientWithToken, createApiClient } from '@odograph/test
 import { createApplication, createToken, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fieldPaths, fieldType, toRecord } from './fields.ts';
-import { registrationService } from './service.ts';
+import { fieldPaths, fieldType, toRecord } from '../record/fields.ts';
+import { registrationService } from '../service.ts';
 
 let platform: TestPlatform;
 let application: TestApplication;

@@ -1,7 +1,7 @@
-import { type AdminApi, segment } from './admin-api.ts';
-import type { Command } from './command.ts';
-import { inspectFile, type RegistrationFile, rowsOf } from './registration-file.ts';
-import type { FileRow } from './registration-rows.ts';
+import { type AdminApi, segment } from '../admin-api.ts';
+import type { Command } from '../command.ts';
+import { inspectFile, type RegistrationFile, rowsOf } from './file.ts';
+import type { FileRow } from './rows.ts';
 
 /** The answer of GET /v1/x/admin/registration-imports/{sha256}. */
 interface ImportState {

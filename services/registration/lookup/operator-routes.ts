@@ -7,16 +7,16 @@ import type { Http } from '@odograph/http/http';
 import { AppId, adminRoute } from '@odograph/http/operator-routes';
 import { answers } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { fieldPaths, fieldType, toRecord } from './fields.ts';
-import { removeRecords } from './imports/record-queries.ts';
-import { lookUp } from './look-up.ts';
+import { removeRecords } from '../imports/record-queries.ts';
+import { fieldPaths, fieldType, toRecord } from '../record/fields.ts';
+import { RegistrationRecord } from '../record/schemas.ts';
+import { identityOfFields, parsePlateOrVin } from '../record/vehicle-identity.ts';
+import { forgetKeptAnswers } from '../sources/provider-cache.ts';
+import type { Sources } from '../sources/sources.ts';
+import { latestModelYear } from '../sources/vin-source.ts';
+import { decodeVin } from '../vin/vin.ts';
 import { PlateOrVin } from './routes.ts';
-import { RegistrationRecord } from './schemas.ts';
-import { forgetKeptAnswers } from './sources/provider-queries.ts';
-import { latestModelYear } from './sources/vin-source.ts';
-import type { Sources } from './sources.ts';
-import { parseSubject, subjectOfFields } from './subject.ts';
-import { decodeVin } from './vin/vin.ts';
+import { lookUp } from './rules.ts';
 
 const VinReport = Type.Object({
   vin: Type.String(),
@@ -54,9 +54,9 @@ export function addAdminRoutes(http: Http, db: Database, sources: Sources, now: 
     },
     async ({ params, query: { appId } }) => {
       const scope = appId === undefined ? {} : { applicationId: await findApplicationId(db, appId) };
-      const subject = parseSubject('plate_or_vin', params.plate_or_vin);
+      const subject = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
       const found = await lookUp([...sources.registers, sources.vin], subject, scope);
-      const vin = subjectOfFields(found.fields).vin ?? subject.vin;
+      const vin = identityOfFields(found.fields).vin ?? subject.vin;
       return {
         known: found.isKnown,
         record: toRecord(found.fields),
@@ -84,7 +84,7 @@ function addRemoval(http: Http, db: Database): void {
       },
     },
     async ({ params, query: { appId }, ip }) => {
-      const subject = parseSubject('plate_or_vin', params.plate_or_vin);
+      const subject = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
       const applicationId = appId === undefined ? null : await findApplicationId(db, appId);
       const kept = await forgetKeptAnswers(db, subject);
       const removed = await removeRecords(db, subject, applicationId);

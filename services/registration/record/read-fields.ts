@@ -1,6 +1,6 @@
+import { normalizePlate } from '../vin/plate.ts';
+import { normalizeVin } from '../vin/vin.ts';
 import { type Fields, type FieldValue, fieldType, fullPath, isMissing, maximumTires } from './fields.ts';
-import { normalizePlate } from './vin/plate.ts';
-import { normalizeVin } from './vin/vin.ts';
 
 /** Why a field of a row cannot be used; `field` is as the row names it, empty for the whole row. */
 export interface Fault {

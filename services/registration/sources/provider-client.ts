@@ -1,6 +1,6 @@
-import type { Fields, FieldValue } from '../fields.ts';
-import { readFields } from '../read-fields.ts';
-import type { Subject } from '../subject.ts';
+import type { Fields, FieldValue } from '../record/fields.ts';
+import { readFields } from '../record/read-fields.ts';
+import type { VehicleIdentity } from '../record/vehicle-identity.ts';
 import type { ProviderSettings } from './provider-settings.ts';
 
 /** The end of one call: what the provider knows, that it does not know the vehicle, or why there is no answer. */
@@ -16,7 +16,7 @@ const notFound: ReadonlySet<number> = new Set([204, 404, 410]);
  * What of a vehicle the template asks for; undefined when nothing of that is known. A template with both {plate} and
  * {vin} needs one of them, the other is left empty.
  */
-export function askedFor(template: string, { plate, vin }: Subject): Subject | undefined {
+export function askedFor(template: string, { plate, vin }: VehicleIdentity): VehicleIdentity | undefined {
   const asked = {
     ...(plate !== undefined && template.includes('{plate}') ? { plate } : {}),
     ...(vin !== undefined && template.includes('{vin}') ? { vin } : {}),
@@ -25,7 +25,7 @@ export function askedFor(template: string, { plate, vin }: Subject): Subject | u
 }
 
 /** The address of a vehicle; plates are written as letters and digits alone. */
-export function addressFor(template: string, subject: Subject): URL {
+export function addressFor(template: string, subject: VehicleIdentity): URL {
   const filled = template.replace(/\{(plate|vin)\}/g, (_, name: 'plate' | 'vin') =>
     encodeURIComponent(subject[name] ?? ''),
   );

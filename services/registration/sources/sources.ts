@@ -1,9 +1,9 @@
 import type { ResolvedConfig } from '@odograph/runtime/config';
-import type { Source } from './look-up.ts';
-import { createImportedSource } from './sources/imported-source.ts';
-import { readProviderSettings } from './sources/provider-settings.ts';
-import { createProviderSource, type ProviderHost } from './sources/provider-source.ts';
-import { createVinSource } from './sources/vin-source.ts';
+import type { Source } from '../lookup/rules.ts';
+import { createImportedSource } from './imported-source.ts';
+import { createProviderSource, type ProviderHost } from './provider.ts';
+import { readProviderSettings } from './provider-settings.ts';
+import { createVinSource } from './vin-source.ts';
 
 /** Where registration data comes from: registers of vehicles in the order of their weight, and the VIN by itself. */
 export interface Sources {

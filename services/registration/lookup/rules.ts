@@ -1,5 +1,5 @@
-import type { Fields, FieldValue } from './fields.ts';
-import { type Subject, subjectOfFields } from './subject.ts';
+import type { Fields, FieldValue } from '../record/fields.ts';
+import { identityOfFields, type VehicleIdentity } from '../record/vehicle-identity.ts';
 
 /** Who looks up: records that belong to one application are seen by that application alone. */
 export interface Scope {
@@ -19,7 +19,7 @@ export interface Finding {
 /** One place where registration data comes from. It never throws for a fault of its own. */
 export interface Source {
   readonly name: string;
-  find(subject: Subject, scope: Scope): Promise<Finding>;
+  find(subject: VehicleIdentity, scope: Scope): Promise<Finding>;
 }
 
 /** What all sources together say. */
@@ -55,8 +55,8 @@ export function mergeUnder({ fields, sources }: Merged, record: Fields, source: 
 }
 
 /** A record with another VIN is of another vehicle that bore the same plate. */
-function contradicts(subject: Subject, record: Fields): boolean {
-  const { vin } = subjectOfFields(record);
+function contradicts(subject: VehicleIdentity, record: Fields): boolean {
+  const { vin } = identityOfFields(record);
   return subject.vin !== undefined && vin !== undefined && subject.vin !== vin;
 }
 
@@ -64,7 +64,7 @@ function contradicts(subject: Subject, record: Fields): boolean {
  * Asks the sources in order and merges their answers field by field. What one source finds out about plate or VIN, the
  * next ones are asked with.
  */
-export async function lookUp(sources: readonly Source[], subject: Subject, scope: Scope): Promise<LookUp> {
+export async function lookUp(sources: readonly Source[], subject: VehicleIdentity, scope: Scope): Promise<LookUp> {
   const merged: Merged = { fields: new Map(), sources: new Map() };
   const outcomes: Record<string, string> = {};
   let known = subject;
@@ -82,7 +82,7 @@ export async function lookUp(sources: readonly Source[], subject: Subject, scope
       isKnown = true;
       outcomes[source.name] = outcome;
       mergeUnder(merged, record, source.name);
-      known = { ...subjectOfFields(record), ...known };
+      known = { ...identityOfFields(record), ...known };
     }
   }
   return { ...merged, outcomes, isKnown, isIncomplete };

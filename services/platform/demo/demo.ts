@@ -6,7 +6,7 @@ import { SimulatedVehicle } from '@odograph/simulator/simulated-vehicle';
 import closeWithGrace from 'close-with-grace';
 import { startPlatform } from '../platform.ts';
 import { services } from '../services.ts';
-import { type DemoFleet, ensureDemoFleet } from './demo-fleet.ts';
+import { type DemoFleet, ensureDemoFleet } from './fleet.ts';
 
 const paris = { latitude: 48.8566, longitude: 2.3522 };
 const readingIntervalMs = 1000;

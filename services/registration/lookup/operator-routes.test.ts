@@ -3,7 +3,7 @@ import { type ApiClient, clientWithToken, createApiClient } from '@odograph/test
 import { createApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRegistrationService } from './service.ts';
+import { createRegistrationService } from '../service.ts';
 
 let platform: TestPlatform;
 let client: ApiClient;

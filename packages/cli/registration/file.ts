@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { csvRows, type Delimiter, type FileRow, ndjsonRows, type ReadHeader } from './registration-rows.ts';
+import { csvRows, type Delimiter, type FileRow, ndjsonRows, type ReadHeader } from './rows.ts';
 
 /** The text of a file as it is read; a mark of byte order is left out. @throws Error when the bytes are no such text */
 async function* textOf(path: string, encoding: string): AsyncGenerator<string> {

@@ -1,11 +1,11 @@
 import type { Database } from '@odograph/database/database';
 import type { Logger } from '@odograph/runtime/logger';
 import { Counter, type Registry } from '@odograph/runtime/metrics';
-import type { Finding, Source } from '../look-up.ts';
-import type { Subject } from '../subject.ts';
-import { addressFor, askedFor, askProvider, type ProviderAnswer } from './ask-provider.ts';
+import type { Finding, Source } from '../lookup/rules.ts';
+import type { VehicleIdentity } from '../record/vehicle-identity.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
-import { findKeptAnswer, type KeptAnswer, keepAnswer } from './provider-queries.ts';
+import { findKeptAnswer, type KeptAnswer, keepAnswer } from './provider-cache.ts';
+import { addressFor, askedFor, askProvider, type ProviderAnswer } from './provider-client.ts';
 import type { ProviderSettings } from './provider-settings.ts';
 
 /** What the provider stands on. */
@@ -53,7 +53,7 @@ export function createProviderSource(settings: ProviderSettings, { db, logger, m
     registers: [metrics],
   });
 
-  async function call(subject: Subject): Promise<ProviderAnswer> {
+  async function call(subject: VehicleIdentity): Promise<ProviderAnswer> {
     if (!circuit.allows()) return { kind: 'failed', reason: 'circuit-open' };
     if (!mayCall()) {
       circuit.abandoned();
@@ -75,7 +75,7 @@ export function createProviderSource(settings: ProviderSettings, { db, logger, m
     return now() - fetchedAtMs < (fields ? settings.cacheMs : settings.negativeCacheMs);
   }
 
-  async function find(subject: Subject): Promise<Finding> {
+  async function find(subject: VehicleIdentity): Promise<Finding> {
     const kept = await findKeptAnswer(db, settings.sha256, subject);
     if (kept && isFresh(kept)) return toFinding(kept, 'kept');
     const answer = await call(subject);

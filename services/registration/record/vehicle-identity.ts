@@ -1,10 +1,10 @@
 import { invalidParameter } from '@odograph/contracts/failures';
+import { normalizePlate } from '../vin/plate.ts';
+import { normalizeVin } from '../vin/vin.ts';
 import type { Fields } from './fields.ts';
-import { normalizePlate } from './vin/plate.ts';
-import { normalizeVin } from './vin/vin.ts';
 
 /** Which vehicle is looked up: by its VIN, by the key of its plate, or by both. */
-export interface Subject {
+export interface VehicleIdentity {
   readonly vin?: string;
   readonly plate?: string;
 }
@@ -17,7 +17,7 @@ const vinLength = 17;
  * @param field the parameter's name, for the failure
  * @throws Failure INVALID_PARAMETER for text that is neither
  */
-export function parseSubject(field: string, text: string): Subject {
+export function parsePlateOrVin(field: string, text: string): VehicleIdentity {
   const vin = normalizeVin(text);
   if (vin !== undefined) return { vin };
   const plate = normalizePlate(text);
@@ -29,15 +29,15 @@ export function parseSubject(field: string, text: string): Subject {
 }
 
 /** The subject of a description that may hold anything: what is no plate or VIN is left out. */
-export function subjectOf(description: { vin: string; plate: string }): Subject {
+export function identityOf(description: { vin: string; plate: string }): VehicleIdentity {
   const vin = normalizeVin(description.vin);
   const plate = normalizePlate(description.plate);
   return { ...(vin === undefined ? {} : { vin }), ...(plate === undefined ? {} : { plate: plate.key }) };
 }
 
 /** The subject that a record names in its certificate. */
-export function subjectOfFields(fields: Fields): Subject {
-  return subjectOf({
+export function identityOfFields(fields: Fields): VehicleIdentity {
+  return identityOf({
     vin: String(fields.get('certificate.vin') ?? ''),
     plate: String(fields.get('certificate.plate') ?? ''),
   });

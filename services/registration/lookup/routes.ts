@@ -3,13 +3,13 @@ import type { Database } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { answers, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { toRecord } from './fields.ts';
-import { type LookUp, lookUp } from './look-up.ts';
-import { findKnownVehicle } from './queries.ts';
-import { RegistrationRecord } from './schemas.ts';
-import { createPlatformSource } from './sources/platform-source.ts';
-import type { Sources } from './sources.ts';
-import { parseSubject, subjectOf } from './subject.ts';
+import { findKnownVehicle } from '../queries.ts';
+import { toRecord } from '../record/fields.ts';
+import { RegistrationRecord } from '../record/schemas.ts';
+import { identityOf, parsePlateOrVin } from '../record/vehicle-identity.ts';
+import { createPlatformSource } from '../sources/platform-source.ts';
+import type { Sources } from '../sources/sources.ts';
+import { type LookUp, lookUp } from './rules.ts';
 
 const common = { tags: ['registration data'], security: [{ serviceToken: [] }] };
 
@@ -45,7 +45,7 @@ export function addRegistrationRoutes(http: Http, db: Database, sources: Sources
       },
     },
     async ({ caller, params }, reply) => {
-      const subject = parseSubject('plate_or_vin', params.plate_or_vin);
+      const subject = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
       return answerWith(reply, await lookUp([...sources.registers, sources.vin], subject, caller));
     },
   );
@@ -63,7 +63,7 @@ export function addRegistrationRoutes(http: Http, db: Database, sources: Sources
     async ({ caller, params }, reply) => {
       const vehicle = await findKnownVehicle(db, caller, params.id);
       const asked = [...sources.registers, createPlatformSource(vehicle), sources.vin];
-      return answerWith(reply, await lookUp(asked, subjectOf(vehicle), caller));
+      return answerWith(reply, await lookUp(asked, identityOf(vehicle), caller));
     },
   );
 }

@@ -1,7 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import type { Fields, FieldValue } from '../fields.ts';
-import type { Subject } from '../subject.ts';
+import type { Fields, FieldValue } from '../record/fields.ts';
+import type { VehicleIdentity } from '../record/vehicle-identity.ts';
 
 /** An answer of the provider as it was kept; `fields` are absent when the provider did not know the vehicle. */
 export interface KeptAnswer {
@@ -12,7 +12,7 @@ export interface KeptAnswer {
 export async function findKeptAnswer(
   db: Database,
   provider: string,
-  { plate = '', vin = '' }: Subject,
+  { plate = '', vin = '' }: VehicleIdentity,
 ): Promise<KeptAnswer | undefined> {
   const { rows } = await sql<{ fields: Record<string, FieldValue> | null; fetched_at: Date }>`
     select fields, fetched_at from registration_provider_answer
@@ -26,7 +26,7 @@ export async function findKeptAnswer(
 export async function keepAnswer(
   db: Database,
   provider: string,
-  { plate = '', vin = '' }: Subject,
+  { plate = '', vin = '' }: VehicleIdentity,
   answer: KeptAnswer,
 ): Promise<void> {
   const fields = answer.fields ? JSON.stringify(Object.fromEntries(answer.fields)) : null;
@@ -39,7 +39,7 @@ export async function keepAnswer(
 }
 
 /** Forgets what was kept about a vehicle, whichever way it was asked for. @returns how many answers went */
-export async function forgetKeptAnswers(db: Database, { plate, vin }: Subject): Promise<number> {
+export async function forgetKeptAnswers(db: Database, { plate, vin }: VehicleIdentity): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from registration_provider_answer
     where plate = ${plate ?? null} or vin = ${vin ?? null}
