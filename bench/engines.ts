@@ -9,7 +9,7 @@ import { startEmbeddedTimescale } from '@odograph/embedded/timescaledb';
 import { readConfig } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
-import { Stops } from '@odograph/runtime/stops';
+import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 
 export type Pool = ReturnType<typeof createPool>;
 
@@ -30,10 +30,10 @@ export interface Engines {
 }
 
 /** A database of its own on the given server, so that nothing is left behind. */
-async function createDatabase(serverUrl: string, stops: Stops): Promise<string> {
+async function createDatabase(serverUrl: string, shutdownHooks: ShutdownHooks): Promise<string> {
   const name = `odograph_bench_${process.pid}_${Date.now()}`;
   const server = createPool({ url: serverUrl, name: 'bench', size: 1 });
-  stops.add('benchmark database', async () => {
+  shutdownHooks.add('benchmark database', async () => {
     await server.query(`drop database if exists ${name} with (force)`);
     await server.end();
   });
@@ -43,17 +43,21 @@ async function createDatabase(serverUrl: string, stops: Stops): Promise<string> 
   return url.href;
 }
 
-async function openDatabase(given: string | undefined, directory: string, stops: Stops): Promise<string> {
-  if (given !== undefined) return createDatabase(given, stops);
+async function openDatabase(
+  given: string | undefined,
+  directory: string,
+  shutdownHooks: ShutdownHooks,
+): Promise<string> {
+  if (given !== undefined) return createDatabase(given, shutdownHooks);
   const engine = await startEmbeddedTimescale({ dataDirectory: join(directory, 'timescaledb') });
-  stops.add('embedded TimescaleDB', engine.stop);
+  shutdownHooks.add('embedded TimescaleDB', engine.stop);
   return engine.url;
 }
 
-async function openRedis(given: string | undefined, directory: string, stops: Stops): Promise<string> {
+async function openRedis(given: string | undefined, directory: string, shutdownHooks: ShutdownHooks): Promise<string> {
   if (given !== undefined) return given;
   const engine = await startEmbeddedRedis({ dataDirectory: join(directory, 'redis') });
-  stops.add('embedded Redis', engine.stop);
+  shutdownHooks.add('embedded Redis', engine.stop);
   return engine.url;
 }
 
@@ -83,19 +87,19 @@ async function describeRedis(redis: Redis, kind: string): Promise<string> {
   return `${kind}, version ${version}, appendfsync ${fsync}`;
 }
 
-async function openEngines(stops: Stops): Promise<Engines> {
+async function openEngines(shutdownHooks: ShutdownHooks): Promise<Engines> {
   const config = readConfig();
   const directory = await mkdtemp(join(tmpdir(), 'odograph-bench-'));
-  stops.add('directory', () => rm(directory, { recursive: true, force: true }));
-  const databaseUrl = await openDatabase(config.DATABASE_URL, directory, stops);
-  const redisUrl = await openRedis(config.REDIS_URL, directory, stops);
+  shutdownHooks.add('directory', () => rm(directory, { recursive: true, force: true }));
+  const databaseUrl = await openDatabase(config.DATABASE_URL, directory, shutdownHooks);
+  const redisUrl = await openRedis(config.REDIS_URL, directory, shutdownHooks);
   await migrate(databaseUrl);
   const pool = createPool({ url: databaseUrl, name: 'bench', size: 4 });
-  stops.add('database connections', () => pool.end());
+  shutdownHooks.add('database connections', () => pool.end());
   const queuePrefix = `odograph-bench-${process.pid}`;
   const redis = connectRedis(redisUrl, createLogger('silent'));
   await once(redis, 'ready');
-  stops.add('Redis keys', async () => {
+  shutdownHooks.add('Redis keys', async () => {
     await removeKeys(redis, queuePrefix);
     redis.disconnect();
   });
@@ -107,22 +111,22 @@ async function openEngines(stops: Stops): Promise<Engines> {
     directory,
     database: await describeDatabase(pool, config.DATABASE_URL === undefined ? 'embedded' : 'native'),
     redis: await describeRedis(redis, config.REDIS_URL === undefined ? 'embedded' : 'given'),
-    onStop: stops.add.bind(stops),
+    onStop: shutdownHooks.add.bind(shutdownHooks),
   };
 }
 
 /** Runs a benchmark on given or embedded engines and removes what it made, also when it fails or is interrupted. */
 export async function withEngines(work: (engines: Engines) => Promise<void>): Promise<void> {
-  const stops = new Stops(createLogger('error'));
+  const shutdownHooks = new ShutdownHooks(createLogger('error'));
   const interrupted = (): void => {
-    void stops.run().finally(() => process.exit(130));
+    void shutdownHooks.run().finally(() => process.exit(130));
   };
   process.once('SIGINT', interrupted);
   process.once('SIGTERM', interrupted);
   try {
-    await work(await openEngines(stops));
+    await work(await openEngines(shutdownHooks));
   } finally {
-    await stops.run();
+    await shutdownHooks.run();
     process.off('SIGINT', interrupted);
     process.off('SIGTERM', interrupted);
   }

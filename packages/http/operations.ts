@@ -1,5 +1,5 @@
 import { Counter, type Registry } from '@odograph/runtime/metrics';
-import { healthOf, type RunningServices } from '@odograph/runtime/running-services';
+import { healthOf, type RunningServices } from '@odograph/runtime/service';
 import Type from 'typebox';
 import { createDrain, type Drain } from './drain.ts';
 import type { Http } from './http.ts';

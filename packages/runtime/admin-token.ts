@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Config } from './config.ts';
-import { createSecretFile } from './secret-file.ts';
+import { createSecretFile } from './secrets.ts';
 
 const shortestToken = 16;
 

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Failure } from '@odograph/contracts/failures';
 import type { Config } from './config.ts';
-import { createSecretFile } from './secret-file.ts';
+import { createSecretFile } from './secrets.ts';
 
 const algorithm = 'aes-256-gcm';
 const nonceBytes = 12;

@@ -1,4 +1,6 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { mkdir, open, rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 
 /** A random secret of 256 bits in base64url; long enough for a plain SHA-256 to be stored. */
 export function createSecret(): string {
@@ -18,4 +20,29 @@ export function equalSecrets(left: Buffer, right: Buffer): boolean {
 /** A secret for one purpose, made from a secret of several: holders of the one cannot compute the other. */
 export function deriveSecret(secret: string, purpose: string): string {
   return createHmac('sha256', secret).update(purpose).digest('base64url');
+}
+
+function isExisting(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EEXIST';
+}
+
+/** Makes a file with a random secret that only its owner can read; one that is there already stays. */
+export async function createSecretFile(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true });
+  let file: Awaited<ReturnType<typeof open>>;
+  try {
+    file = await open(path, 'wx', 0o600);
+  } catch (error) {
+    if (isExisting(error)) return;
+    throw error;
+  }
+  try {
+    await file.writeFile(`${createSecret()}\n`);
+    await file.sync();
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  } finally {
+    await file.close();
+  }
 }

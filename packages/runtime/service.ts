@@ -1,4 +1,4 @@
-import type { ResolvedConfig } from './config.ts';
+import { configOfService, type ResolvedConfig } from './config.ts';
 import type { Logger } from './logger.ts';
 import type { Registry } from './metrics.ts';
 
@@ -32,4 +32,37 @@ export interface Service<Http = unknown> {
   /** Nobody waits for what it does: a process that runs nothing else leaves the cores to others when they want them. */
   readonly givesWay?: boolean;
   start(host: ServiceHost<Http>): Promise<RunningService>;
+}
+
+/** The services of this process, by name. */
+export type RunningServices = ReadonlyMap<string, RunningService>;
+
+/** Starts services one after the other; the first that fails ends the start with its error. */
+export async function startServices<Http>(
+  services: readonly Service<Http>[],
+  host: ServiceHost<Http>,
+): Promise<RunningServices> {
+  const running = new Map<string, RunningService>();
+  for (const service of services) {
+    const logger = host.logger.child({ service: service.name });
+    const config = configOfService(host.config, service.name);
+    running.set(service.name, await service.start({ ...host, config, logger, onStop: host.onStop }));
+  }
+  return running;
+}
+
+async function serviceHealth(service: RunningService): Promise<ServiceHealth> {
+  try {
+    return await service.health();
+  } catch (error) {
+    return { ok: false, state: error instanceof Error ? error.message : 'failed' };
+  }
+}
+
+/** The state of each service, for /health. */
+export async function healthOf(services: RunningServices): Promise<Record<string, ServiceHealth>> {
+  const states = await Promise.all(
+    [...services].map(async ([name, service]) => [name, await serviceHealth(service)] as const),
+  );
+  return Object.fromEntries(states);
 }

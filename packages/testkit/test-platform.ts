@@ -9,9 +9,8 @@ import { addOperationRoutes } from '@odograph/http/operations';
 import { type ResolvedConfig, readConfig, resolveConfig } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
-import { type RunningServices, startServices } from '@odograph/runtime/running-services';
-import type { Service } from '@odograph/runtime/service';
-import { Stops } from '@odograph/runtime/stops';
+import { type RunningServices, type Service, startServices } from '@odograph/runtime/service';
+import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 import { inject } from 'vitest';
 import { roleSettings } from './database-roles.ts';
 import { freePort } from './free-port.ts';
@@ -66,18 +65,18 @@ export async function startTestPlatform(
 ): Promise<TestPlatform> {
   const config = await testConfig(settings);
   const logger = createLogger(config.LOG_LEVEL);
-  const stops = new Stops(logger);
-  stops.add('data directory', () => rm(config.DATA_DIR, { recursive: true, force: true }));
+  const shutdownHooks = new ShutdownHooks(logger);
+  shutdownHooks.add('data directory', () => rm(config.DATA_DIR, { recursive: true, force: true }));
   const db = openDatabase({ url: config.DATABASE_URL, name: 'test', size: 2 });
-  stops.add('database', () => db.destroy());
+  shutdownHooks.add('database', () => db.destroy());
   const metrics = new Registry();
   const http = await createHttp(config, logger);
   let running: RunningServices = new Map();
   addOperationRoutes(http, () => running, metrics);
-  const onStop = stops.add.bind(stops);
+  const onStop = shutdownHooks.add.bind(shutdownHooks);
   running = await startServices(services, { config, logger, metrics, http, adminToken: testAdminToken, onStop });
-  stops.add('http', () => http.close());
+  shutdownHooks.add('http', () => http.close());
   const httpUrl = await http.listen({ host: config.HTTP_HOST, port: 0 });
   for (const service of running.values()) await service.ready?.();
-  return { config, httpUrl, mqttUrl: config.MQTT_URL, db, metrics, stop: () => stops.run() };
+  return { config, httpUrl, mqttUrl: config.MQTT_URL, db, metrics, stop: () => shutdownHooks.run() };
 }

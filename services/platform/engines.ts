@@ -4,38 +4,42 @@ import { startEmbeddedRedis } from '@odograph/embedded/redis';
 import { startEmbeddedTimescale } from '@odograph/embedded/timescaledb';
 import { type Config, type ResolvedConfig, resolveConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
-import type { Stops } from '@odograph/runtime/stops';
+import type { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 
 const notDurable =
   'redis-server is not on the PATH: Redis runs in memory, and uploads acknowledged but not yet stored would not outlive it';
 
-async function databaseUrl(config: Config, logger: Logger, stops: Stops): Promise<string> {
+async function databaseUrl(config: Config, logger: Logger, shutdownHooks: ShutdownHooks): Promise<string> {
   if (config.DATABASE_URL !== undefined) return config.DATABASE_URL;
   const dataDirectory = join(config.DATA_DIR, 'timescaledb');
   const engine = await startEmbeddedTimescale({
     dataDirectory,
     onLine: (line) => logger.warn({ line }, 'TimescaleDB'),
   });
-  stops.add('embedded TimescaleDB', engine.stop);
+  shutdownHooks.add('embedded TimescaleDB', engine.stop);
   logger.info({ dataDirectory }, 'embedded TimescaleDB runs');
   return engine.url;
 }
 
-async function redisUrl(config: Config, logger: Logger, stops: Stops): Promise<string> {
+async function redisUrl(config: Config, logger: Logger, shutdownHooks: ShutdownHooks): Promise<string> {
   if (config.REDIS_URL !== undefined) return config.REDIS_URL;
   const dataDirectory = join(config.DATA_DIR, 'redis');
   const engine = await startEmbeddedRedis({ dataDirectory, onLine: (line) => logger.debug({ line }, 'Redis') });
-  stops.add('embedded Redis', engine.stop);
+  shutdownHooks.add('embedded Redis', engine.stop);
   if (engine.durable) logger.info({ dataDirectory }, 'embedded Redis runs');
   else logger.warn(notDurable);
   return engine.url;
 }
 
 /** Finds or starts TimescaleDB and Redis, and migrates the database. */
-export async function prepareEngines(config: Config, logger: Logger, stops: Stops): Promise<ResolvedConfig> {
+export async function prepareEngines(
+  config: Config,
+  logger: Logger,
+  shutdownHooks: ShutdownHooks,
+): Promise<ResolvedConfig> {
   const engines = {
-    databaseUrl: await databaseUrl(config, logger, stops),
-    redisUrl: await redisUrl(config, logger, stops),
+    databaseUrl: await databaseUrl(config, logger, shutdownHooks),
+    redisUrl: await redisUrl(config, logger, shutdownHooks),
   };
   const applied = await migrate(config.MIGRATION_DATABASE_URL ?? engines.databaseUrl, {
     onWait: (migration) => logger.warn({ migration }, 'a migration waits for others to release their locks'),

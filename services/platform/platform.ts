@@ -6,9 +6,8 @@ import { ensureAdminToken } from '@odograph/runtime/admin-token';
 import type { Config } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import { collectDefaultMetrics, Registry } from '@odograph/runtime/metrics';
-import { type RunningServices, startServices } from '@odograph/runtime/running-services';
-import type { Service } from '@odograph/runtime/service';
-import { Stops } from '@odograph/runtime/stops';
+import { type RunningServices, type Service, startServices } from '@odograph/runtime/service';
+import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 import { prepareEngines } from './engines.ts';
 
 export interface Platform {
@@ -24,19 +23,19 @@ async function open(
   config: Config,
   logger: Logger,
   services: readonly Service<Http>[],
-  stops: Stops,
+  shutdownHooks: ShutdownHooks,
 ): Promise<Platform> {
   const adminToken = await ensureAdminToken(config);
-  const resolved = await prepareEngines(config, logger, stops);
+  const resolved = await prepareEngines(config, logger, shutdownHooks);
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
   const http = await createHttp(resolved, logger);
   let running: RunningServices = new Map();
   const drain = createDrain(http);
   addOperationRoutes(http, () => running, metrics, drain);
-  const onStop = stops.add.bind(stops);
+  const onStop = shutdownHooks.add.bind(shutdownHooks);
   running = await startServices(services, { config: resolved, logger, metrics, http, adminToken, onStop });
-  stops.add('http', () => http.close());
+  shutdownHooks.add('http', () => http.close());
   // Who sends requests here as soon as it listens finds everybody ready.
   for (const service of running.values()) await service.ready?.();
   await http.listen({ host: resolved.HTTP_HOST, port: resolved.HTTP_PORT });
@@ -46,7 +45,7 @@ async function open(
     httpUrl: `http://${resolved.HTTP_HOST}:${port}`,
     mqttUrl: resolved.MQTT_URL,
     drain: () => drain.begin(resolved.SHUTDOWN_DRAIN_MS),
-    stop: () => stops.run(),
+    stop: () => shutdownHooks.run(),
   };
 }
 
@@ -59,11 +58,11 @@ export async function startPlatform(
   logger: Logger,
   services: readonly Service<Http>[],
 ): Promise<Platform> {
-  const stops = new Stops(logger);
+  const shutdownHooks = new ShutdownHooks(logger);
   try {
-    return await open(config, logger, services, stops);
+    return await open(config, logger, services, shutdownHooks);
   } catch (error) {
-    await stops.run();
+    await shutdownHooks.run();
     throw error;
   }
 }

@@ -1,6 +1,6 @@
 import { invalidParameter } from '@odograph/contracts/failures';
+import type { Microseconds } from '@odograph/contracts/timestamps';
 import { parseVehicleId } from '@odograph/database/vehicle-access';
-import type { Microseconds } from '@odograph/http/timestamps';
 
 /** What tells one reading from every other, and orders them. */
 export interface ReadingKey {

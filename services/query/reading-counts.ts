@@ -1,5 +1,5 @@
+import type { Microseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
-import type { Microseconds } from '@odograph/http/timestamps';
 import { sql } from 'kysely';
 import { countReadings, moment, type Position, startOf, usualLength } from './reading-keys.ts';
 import type { VehicleScope } from './vehicle-scope.ts';

@@ -1,5 +1,5 @@
+import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
-import { isoMicroseconds, type Microseconds } from '@odograph/http/timestamps';
 import { type RawBuilder, sql } from 'kysely';
 import type { ReadingKey } from './continuation.ts';
 import type { VehicleScope } from './vehicle-scope.ts';

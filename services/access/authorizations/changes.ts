@@ -3,7 +3,7 @@ import { Failure } from '@odograph/contracts/failures';
 import { appendAudit } from '@odograph/database/audit';
 import { originOf } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
-import type { Asked } from '@odograph/http/request-context';
+import type { RequestContext } from '@odograph/http/request-context';
 import type { Level } from '@odograph/keyless/token';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { findVehicleKey } from '../device-keys/device-keys.ts';
@@ -101,7 +101,7 @@ export async function suspendAuthorization(
 /** Adds what was done with an authorization to the audit; the last statement of its transaction. */
 export async function auditAuthorization(
   db: Database,
-  { caller, address: ip }: Asked,
+  { caller, address: ip }: RequestContext,
   action: 'create' | 'update' | 'delete' | 'suspend' | 'resume',
   id: string,
   details: Readonly<Record<string, string | number>>,

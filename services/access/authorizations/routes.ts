@@ -1,7 +1,7 @@
 import { Failure } from '@odograph/contracts/failures';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { Http } from '@odograph/http/http';
-import { type Asked, ask } from '@odograph/http/request-context';
+import { type RequestContext, requestContext } from '@odograph/http/request-context';
 import { answers, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { Keyless } from '../device-keys/keyless.ts';
@@ -34,7 +34,7 @@ interface RequestBody {
   readonly until?: string;
 }
 
-async function create({ db, sealer }: Keyless, asked: Asked, body: RequestBody): Promise<Issued> {
+async function create({ db, sealer }: Keyless, asked: RequestContext, body: RequestBody): Promise<Issued> {
   const vehicle = await findVehicle(db, asked.caller, body.vehicleId);
   const level = requireLevel(body.level);
   const period = { from: parseDate('from', body.from), until: parseDate('until', body.until) };
@@ -51,7 +51,7 @@ async function create({ db, sealer }: Keyless, asked: Asked, body: RequestBody):
 
 async function update(
   { db, sealer }: Keyless,
-  asked: Asked,
+  asked: RequestContext,
   id: string,
   body: Pick<RequestBody, 'from' | 'until'>,
 ): Promise<Issued> {
@@ -95,7 +95,7 @@ export function addAuthorizationRoutes(http: Http, keyless: Keyless): void {
       },
     },
     async (request) => {
-      const { authorization, token, key } = await create(keyless, ask(request, keyless.clock), request.body);
+      const { authorization, token, key } = await create(keyless, requestContext(request, keyless.clock), request.body);
       return { authorizationId: authorization.id, token, key };
     },
   );
@@ -137,7 +137,7 @@ export function addAuthorizationChanges(http: Http, keyless: Keyless): void {
     },
     async (request) => {
       const { authorizationId } = request.params;
-      const issued = await update(keyless, ask(request, keyless.clock), authorizationId, request.body);
+      const issued = await update(keyless, requestContext(request, keyless.clock), authorizationId, request.body);
       keyless.announce();
       const { authorization, token, key } = issued;
       return { authorizationId: authorization.id, ...describe(authorization), token, key };
@@ -155,7 +155,7 @@ export function addAuthorizationChanges(http: Http, keyless: Keyless): void {
       },
     },
     async (request) => {
-      const asked = ask(request, keyless.clock);
+      const asked = requestContext(request, keyless.clock);
       await keyless.db.transaction().execute(async (trx) => {
         const authorization = await lockAuthorization(trx, asked.caller, request.body.authorizationId);
         await revokeAuthorization(trx, authorization, asked.now);

@@ -1,5 +1,5 @@
 import { Failure, type FailureCode } from '@odograph/contracts/failures';
-import { parseTimestamp } from '@odograph/http/timestamps';
+import { parseTimestamp } from '@odograph/contracts/timestamps';
 import type { Level } from '@odograph/keyless/token';
 
 /** From inclusive, until exclusive. */

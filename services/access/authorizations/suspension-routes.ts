@@ -1,6 +1,6 @@
 import { Failure } from '@odograph/contracts/failures';
 import type { Http } from '@odograph/http/http';
-import { type Asked, ask } from '@odograph/http/request-context';
+import { type RequestContext, requestContext } from '@odograph/http/request-context';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { Keyless } from '../device-keys/keyless.ts';
@@ -9,7 +9,7 @@ import { lockAuthorization } from './queries.ts';
 import { requireSuspended, requireSuspension } from './rules.ts';
 import { AuthorizationId, dates, OfAuthorization, route } from './schemas.ts';
 
-async function suspend(keyless: Keyless, asked: Asked, id: string, until: string | undefined): Promise<void> {
+async function suspend(keyless: Keyless, asked: RequestContext, id: string, until: string | undefined): Promise<void> {
   await keyless.db.transaction().execute(async (trx) => {
     const authorization = await lockAuthorization(trx, asked.caller, id);
     const end = requireSuspension(authorization, until, asked.now);
@@ -20,7 +20,7 @@ async function suspend(keyless: Keyless, asked: Asked, id: string, until: string
   keyless.announce();
 }
 
-async function resume(keyless: Keyless, asked: Asked, id: string): Promise<void> {
+async function resume(keyless: Keyless, asked: RequestContext, id: string): Promise<void> {
   await keyless.db.transaction().execute(async (trx) => {
     const authorization = await lockAuthorization(trx, asked.caller, id);
     requireSuspended(authorization, asked.now);
@@ -48,7 +48,7 @@ export function addSuspensionRoutes(http: Http, keyless: Keyless): void {
     },
     async (request) => {
       const { authorizationId, until } = request.body;
-      await suspend(keyless, ask(request, keyless.clock), authorizationId, until);
+      await suspend(keyless, requestContext(request, keyless.clock), authorizationId, until);
       return {};
     },
   );
@@ -68,7 +68,7 @@ export function addSuspensionRoutes(http: Http, keyless: Keyless): void {
       },
     },
     async (request) => {
-      await resume(keyless, ask(request, keyless.clock), request.body.authorizationId);
+      await resume(keyless, requestContext(request, keyless.clock), request.body.authorizationId);
       return {};
     },
   );

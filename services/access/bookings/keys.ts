@@ -1,7 +1,7 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
-import type { Asked } from '@odograph/http/request-context';
+import type { RequestContext } from '@odograph/http/request-context';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
 import {
@@ -70,7 +70,7 @@ export async function renewKey(
   sealer: Sealer,
   linkedId: string,
   request: KeyRequest,
-  { caller, now }: Asked,
+  { caller, now }: RequestContext,
 ): Promise<Issued> {
   const linked = await lockLinked(db, caller, linkedId);
   if (!linked) return issueKey(db, sealer, request, now);
@@ -78,7 +78,7 @@ export async function renewKey(
 }
 
 /** Revokes the authorization of a booking that is over. */
-export async function revokeKey(db: Database, linkedId: string, { caller, now }: Asked): Promise<void> {
+export async function revokeKey(db: Database, linkedId: string, { caller, now }: RequestContext): Promise<void> {
   const linked = await lockLinked(db, caller, linkedId);
   if (linked) await revokeAuthorization(db, linked, now);
 }

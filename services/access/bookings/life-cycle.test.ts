@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
 import { type Database, openDatabase } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
-import type { Asked } from '@odograph/http/request-context';
+import type { RequestContext } from '@odograph/http/request-context';
 import { Sealer } from '@odograph/runtime/sealing';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import fc from 'fast-check';
@@ -34,7 +34,7 @@ async function createWorld(): Promise<World> {
   return { applicationId: application.id, vehicleIds: vehicles.map(({ id }) => Number(id)), bookingIds: [] };
 }
 
-async function change(trx: Database, world: World, step: Step, asked: Asked): Promise<unknown> {
+async function change(trx: Database, world: World, step: Step, asked: RequestContext): Promise<unknown> {
   const at = (minutes: number) => new Date(asked.now.getTime() + minutes * minuteMs);
   if (step.kind === 'create') {
     const { booking } = await createBooking(trx, sealer, asked, {

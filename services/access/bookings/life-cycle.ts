@@ -3,7 +3,7 @@ import { Failure } from '@odograph/contracts/failures';
 import { appendAudit } from '@odograph/database/audit';
 import { originOf } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
-import type { Asked } from '@odograph/http/request-context';
+import type { RequestContext } from '@odograph/http/request-context';
 import type { Sealer } from '@odograph/runtime/sealing';
 import type { Issued } from '../authorizations/changes.ts';
 import type { CommandsRecord } from '../authorizations/commands-record.ts';
@@ -33,7 +33,7 @@ function requireBookable({ hasDevice, isInService }: queries.BookableVehicle): v
 
 async function audit(
   db: Database,
-  { caller, address: ip }: Asked,
+  { caller, address: ip }: RequestContext,
   action: string,
   { id, vehicleId, userId, type, from, until, authorizationId }: queries.Booking,
 ): Promise<void> {
@@ -52,7 +52,7 @@ async function audit(
 async function insert(
   db: Database,
   sealer: Sealer,
-  asked: Asked,
+  asked: RequestContext,
   { driver, ...times }: { vehicleId: number; driver: Driver; type: rules.BookingType; interval: rules.Interval },
 ): Promise<Booked> {
   const { vehicleId, type, interval } = times;
@@ -75,7 +75,7 @@ async function insert(
 export async function createBooking(
   db: Database,
   sealer: Sealer,
-  asked: Asked,
+  asked: RequestContext,
   request: BookingRequest,
 ): Promise<Booked> {
   const vehicle = await queries.lockVehicle(db, asked.caller, request.vehicleId);
@@ -100,7 +100,7 @@ export interface BookingChange {
 export async function updateBooking(
   db: Database,
   sealer: Sealer,
-  asked: Asked,
+  asked: RequestContext,
   { id, ...change }: BookingChange,
 ): Promise<Issued> {
   const { booking, vehicle } = await queries.lockBooking(db, asked.caller, id);
@@ -121,7 +121,7 @@ export async function updateBooking(
  * Ends a booking now. Stopping it again changes nothing, since the answer may have been lost.
  * @throws Failure NOT_FOUND; BOOKING_EXPIRED when it ended by itself
  */
-export async function stopBooking(db: Database, asked: Asked, id: string): Promise<void> {
+export async function stopBooking(db: Database, asked: RequestContext, id: string): Promise<void> {
   const { booking } = await queries.lockBooking(db, asked.caller, id);
   if (rules.stateAt(booking, asked.now) === 'STOPPED') return;
   rules.requireUnfinished(booking, asked.now);
@@ -140,7 +140,7 @@ async function isUnused(db: Database, booking: queries.Booking, now: Date): Prom
  * Deletes a booking that has not started, or a free-floating one of the last 10 minutes whose vehicle was not moved.
  * @throws Failure NOT_FOUND, BOOKING_EXPIRED for any other
  */
-export async function deleteBooking(db: Database, asked: Asked, id: string): Promise<void> {
+export async function deleteBooking(db: Database, asked: RequestContext, id: string): Promise<void> {
   const { booking } = await queries.lockBooking(db, asked.caller, id);
   const state = rules.stateAt(booking, asked.now);
   const isDeletable = state === 'PLANNED' || (state === 'ACTIVE' && (await isUnused(db, booking, asked.now)));

@@ -2,7 +2,7 @@ import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { Http } from '@odograph/http/http';
 import { sendPage } from '@odograph/http/paging';
-import { ask } from '@odograph/http/request-context';
+import { requestContext } from '@odograph/http/request-context';
 import { answers } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { Keyless } from '../device-keys/keyless.ts';
@@ -46,7 +46,7 @@ function addVehicleBookings(http: Http, { db, sealer, clock }: Keyless): void {
       const wanted = { vehicleId: request.params.id, type, driver, interval };
       const { booking, key, commands } = await db
         .transaction()
-        .execute((trx) => createBooking(trx, sealer, ask(request, clock), wanted));
+        .execute((trx) => createBooking(trx, sealer, requestContext(request, clock), wanted));
       return {
         booked: true,
         bookingId: booking.id,
@@ -135,7 +135,7 @@ function addBookingChanges(http: Http, keyless: Keyless): void {
         until: until === undefined ? undefined : schemas.parseEnd(until),
       };
       const { authorization, token, key } = await change(keyless, (trx) =>
-        updateBooking(trx, sealer, ask(request, clock), wanted),
+        updateBooking(trx, sealer, requestContext(request, clock), wanted),
       );
       return { updated: true, authorizationId: authorization.id, token, key };
     },
@@ -152,7 +152,7 @@ function addBookingChanges(http: Http, keyless: Keyless): void {
       },
     },
     async (request) => {
-      await change(keyless, (trx) => stopBooking(trx, ask(request, clock), request.params.id));
+      await change(keyless, (trx) => stopBooking(trx, requestContext(request, clock), request.params.id));
       return { stopped: true };
     },
   );
@@ -174,7 +174,7 @@ function addBookingDeletion(http: Http, keyless: Keyless): void {
       },
     },
     async (request) => {
-      await change(keyless, (trx) => deleteBooking(trx, ask(request, keyless.clock), request.params.id));
+      await change(keyless, (trx) => deleteBooking(trx, requestContext(request, keyless.clock), request.params.id));
       return { deleted: true };
     },
   );

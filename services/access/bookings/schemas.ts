@@ -1,5 +1,5 @@
+import { parseTimestamp } from '@odograph/contracts/timestamps';
 import { text, VehicleId } from '@odograph/http/schemas';
-import { parseTimestamp } from '@odograph/http/timestamps';
 import Type from 'typebox';
 import { CommandsRecord } from '../authorizations/commands-record.ts';
 import { credentials } from '../authorizations/schemas.ts';

@@ -1,7 +1,7 @@
 import { appendAudit } from '@odograph/database/audit';
 import { originOf } from '@odograph/database/audit-origin';
 import type { Http } from '@odograph/http/http';
-import { type Asked, ask } from '@odograph/http/request-context';
+import { type RequestContext, requestContext } from '@odograph/http/request-context';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { DriverId } from '../authorizations/schemas.ts';
@@ -24,7 +24,11 @@ const DriverVehicle = Type.Object({
   authorizations: Type.Array(Authorization, { description: 'those that are not over' }),
 });
 
-async function deleteDriver({ db }: Keyless, { caller, address: ip, now }: Asked, driverId: string): Promise<void> {
+async function deleteDriver(
+  { db }: Keyless,
+  { caller, address: ip, now }: RequestContext,
+  driverId: string,
+): Promise<void> {
   await db.transaction().execute(async (trx) => {
     const revoked = await revokeDriver(trx, caller, driverId, now);
     await appendAudit(trx, {
@@ -63,7 +67,7 @@ export function addDriverRoutes(http: Http, keyless: Keyless, boxes: Omit<BoxWai
       },
     },
     async (request) => {
-      const asked = ask(request, keyless.clock);
+      const asked = requestContext(request, keyless.clock);
       const { userid } = request.params;
       await deleteDriver(keyless, asked, userid);
       keyless.announce();

@@ -1,7 +1,7 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
+import { isoMicroseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
-import { isoMicroseconds } from '@odograph/http/timestamps';
 import { type RawBuilder, sql } from 'kysely';
 import { changeMembers } from '../reading-json.ts';
 import { coverDays, type Span } from './days.ts';

@@ -1,6 +1,6 @@
 import { Failure } from '@odograph/contracts/failures';
 import type { AlarmsGroup, ElectricGroup, FleetGroup, StatusGroup } from '@odograph/contracts/telemetry';
-import { isoMicroseconds, type Microseconds, parseTimestamp } from '@odograph/http/timestamps';
+import { isoMicroseconds, type Microseconds, parseTimestamp } from '@odograph/contracts/timestamps';
 import type { Static } from 'typebox';
 import type { DynamicState } from '../schemas.ts';
 import type { FleetStatus } from './schemas.ts';

@@ -1,9 +1,9 @@
 import { invalidParameter } from '@odograph/contracts/failures';
+import { parseTimestamp } from '@odograph/contracts/timestamps';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { type NextPage, sendPage } from '@odograph/http/paging';
 import { answers } from '@odograph/http/schemas';
-import { parseTimestamp } from '@odograph/http/timestamps';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { readContinuation, writeContinuation } from '../continuation.ts';

@@ -1,5 +1,5 @@
+import { isoMicroseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
-import { isoMicroseconds } from '@odograph/http/timestamps';
 import { sql } from 'kysely';
 import type { TripStretch } from '../trips/queries.ts';
 

@@ -1,5 +1,5 @@
+import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
-import { isoMicroseconds, type Microseconds } from '@odograph/http/timestamps';
 import { sql } from 'kysely';
 import { type Trip, toTrip } from './rules.ts';
 

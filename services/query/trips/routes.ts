@@ -1,10 +1,10 @@
 import { failures, invalidParameter } from '@odograph/contracts/failures';
+import { parseTimestamp } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { Http } from '@odograph/http/http';
 import { sendJson, sendPage } from '@odograph/http/paging';
 import { answers } from '@odograph/http/schemas';
-import { parseTimestamp } from '@odograph/http/timestamps';
 import Type from 'typebox';
 import { VehicleParameters } from '../schemas.ts';
 import { findUsualWindow, hasTrips, listTrips } from './queries.ts';

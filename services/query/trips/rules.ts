@@ -1,4 +1,4 @@
-import { isoMicroseconds, type Microseconds } from '@odograph/http/timestamps';
+import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
 
 interface Position {
   latitude: number;

@@ -1,7 +1,7 @@
 import type { Logger } from './logger.ts';
 
 /** The closes that wait for the end, run in reverse order of their registration. */
-export class Stops {
+export class ShutdownHooks {
   readonly #closes: { name: string; close: () => unknown }[] = [];
   readonly #logger: Logger;
 

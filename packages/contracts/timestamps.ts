@@ -1,4 +1,4 @@
-import { invalidParameter } from '@odograph/contracts/failures';
+import { invalidParameter } from './failures.ts';
 
 /** A moment in microseconds since 1970, which is how exactly device time is kept. */
 export type Microseconds = bigint;
