@@ -7,7 +7,7 @@ import { createGapMetrics } from './gaps/metrics.ts';
 import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createIngestMetrics } from './metrics.ts';
 import { scheduleTrips } from './trips/schedule.ts';
-import { jobsPerTransaction } from './upload/gather-uploads.ts';
+import { jobsPerTransaction } from './upload/batch-uploads.ts';
 import { createUploadProcessor } from './upload/ingest-upload.ts';
 
 const silentDatabaseMs = 30_000;

@@ -6,8 +6,8 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeBatch } from '../upload/decode-batch.ts';
-import { LinkMemory } from '../upload/links.ts';
+import { decodeBatch } from '../upload/decode-uploads.ts';
+import { LinkMemory } from '../upload/link-readings.ts';
 import { SettlementMemory } from '../upload/settlement-memory.ts';
 import { storeBatch } from '../upload/store-batch.ts';
 import { emptyLedger, recordArrivals } from './ledger.ts';

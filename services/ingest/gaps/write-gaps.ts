@@ -1,11 +1,10 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import { arrayLiteral } from '../upload/array-literal.ts';
-import type { UploadInProgress } from '../upload/decode-batch.ts';
-import { arrivalsByDevice } from './arrivals.ts';
+import { arrayLiteral } from '../sql-arrays.ts';
+import type { UploadInProgress } from '../upload/decode-uploads.ts';
+import { arrivalsByDevice, type Run, runOf } from './arrivals.ts';
+import type { Range } from './ledger.ts';
 import { type Arrival, type ClosedGap, type Gap, type Ledger, recordArrivals } from './ledger.ts';
-import type { Range } from './ranges.ts';
-import { type Run, runOf } from './runs.ts';
 
 /** Readings that overtake each other on their way leave gaps that close by themselves at once; those are not noted. */
 const notedAfterMs = 10_000;

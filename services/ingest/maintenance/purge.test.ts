@@ -5,9 +5,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { purgeDeletedVehicles } from './purge.ts';
-import { findRemains, purgeSteps } from './purge-steps.ts';
-import { findListTables, findVehicleTables } from './purge-tables.ts';
+import { findListTables, findRemains, findVehicleTables, purgeDeletedVehicles, purgeSteps } from './purge.ts';
 
 const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
 const logger = createLogger('silent');

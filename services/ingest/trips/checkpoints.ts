@@ -1,6 +1,6 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import type { SegmentState } from './segmentation/segment.ts';
+import type { SegmentState } from './segmentation/segment-trips.ts';
 
 /** What segmentation knew after the reading of a time. */
 export interface Checkpoint {

@@ -15,7 +15,7 @@ import { resegment } from './resegment.ts';
 import { workOffTrips } from './schedule.ts';
 import { segmentTrips } from './segmentation/segment-trips.ts';
 import type { TripReading } from './segmentation/trip-reading.ts';
-import { distributeTouched, markTouched } from './touched.ts';
+import { distributeTouched, markTouched } from './trip-work.ts';
 
 const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
 let application: TestApplication;

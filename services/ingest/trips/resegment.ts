@@ -10,11 +10,10 @@ import {
   replaceCheckpoints,
 } from './checkpoints.ts';
 import { loadReadings } from './load-readings.ts';
-import { noReadings, type SegmentState, takeReading } from './segmentation/segment.ts';
-import { openTrip } from './segmentation/segment-trips.ts';
+import { noReadings, openTrip, type SegmentState, takeReading } from './segmentation/segment-trips.ts';
 import type { TripReading } from './segmentation/trip-reading.ts';
 import { type FoundTrip, replaceTrips } from './store-trips.ts';
-import type { TouchedStretch } from './work.ts';
+import type { TouchedStretch } from './trip-work.ts';
 
 export interface SegmentLimits {
   /** After so many readings the rest is left for another turn. */

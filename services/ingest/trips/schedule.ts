@@ -7,8 +7,7 @@ import type { Logger } from '@odograph/runtime/logger';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
 import { resegment, type SegmentLimits } from './resegment.ts';
-import { distributeTouched } from './touched.ts';
-import { findDue, finishWork, forgetDeleted, postponeWork, takeWork } from './work.ts';
+import { distributeTouched, findDue, finishWork, forgetDeleted, postponeWork, takeWork } from './trip-work.ts';
 
 const tickMs = 1000;
 const vehiclesAtOnce = 50;

@@ -6,9 +6,9 @@ import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { createLatestNow } from '@odograph/runtime/time-of-day';
 import type { IngestMetrics } from '../metrics.ts';
-import { decodeBatch } from './decode-batch.ts';
-import { UploadGatherer } from './gather-uploads.ts';
-import { LinkMemory } from './links.ts';
+import { UploadGatherer } from './batch-uploads.ts';
+import { decodeBatch } from './decode-uploads.ts';
+import { LinkMemory } from './link-readings.ts';
 import { SettlementMemory } from './settlement-memory.ts';
 import { storeBatch } from './store-batch.ts';
 

@@ -5,8 +5,8 @@ import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeBatch } from './decode-batch.ts';
-import { LinkMemory } from './links.ts';
+import { decodeBatch } from './decode-uploads.ts';
+import { LinkMemory } from './link-readings.ts';
 import { SettlementMemory } from './settlement-memory.ts';
 import { storeBatch } from './store-batch.ts';
 

@@ -1,4 +1,4 @@
-import type { PlacedReading } from './place-readings.ts';
+import type { PlacedReading } from './link-readings.ts';
 
 type Scalar = number | boolean | string | undefined;
 

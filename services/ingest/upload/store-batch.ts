@@ -4,18 +4,16 @@ import { isDataFault, sqlState } from '@odograph/database/postgres-failure';
 import { markUncounted } from '@odograph/database/reading-counts';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { writeGaps } from '../gaps/write-gaps.ts';
-import { quarantineUploads, resolveQuarantined } from '../quarantine/queries.ts';
-import { markTouched } from '../trips/touched.ts';
-import type { UploadInProgress } from './decode-batch.ts';
-import { latestStates } from './latest-state.ts';
-import type { LinkMemory } from './links.ts';
-import { mergeReadings } from './merge-readings.ts';
-import { placeReadings } from './place-readings.ts';
-import { protectReadings } from './protect-readings.ts';
+import { quarantineUploads, resolveQuarantined } from '../quarantine/quarantine-uploads.ts';
+import { markTouched } from '../trips/trip-work.ts';
+import type { UploadInProgress } from './decode-uploads.ts';
+import type { LinkMemory } from './link-readings.ts';
+import { placeReadings } from './link-readings.ts';
+import { mergeReadings, protectReadings } from './protect-readings.ts';
 import type { SettlementMemory } from './settlement-memory.ts';
-import { writeLatest } from './write-latest.ts';
+import { writeStates } from './vehicle-states.ts';
+import { latestStates, writeLatest } from './write-latest-states.ts';
 import { insertOrMergeReadings, mergeReadingsWithStored, type WriteReadings } from './write-readings.ts';
-import { writeStates } from './write-states.ts';
 
 /** What a batch is stored with. */
 export interface Storage {

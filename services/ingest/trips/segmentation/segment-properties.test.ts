@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { randomReadings } from '../random-drive.fixture.ts';
-import { noReadings, takeReading } from './segment.ts';
-import { openTrip, segmentTrips } from './segment-trips.ts';
+import { noReadings, openTrip, segmentTrips, takeReading } from './segment-trips.ts';
 
 describe('segmentation', () => {
   it('can be stopped after any reading, stored, and gone on with', () => {

@@ -1,6 +1,174 @@
-import { type Trip, tripOf } from './journey.ts';
-import { endingOf, longestGap, noReadings, offFor, type SegmentState, takeReading } from './segment.ts';
-import type { TripReading } from './trip-reading.ts';
+import { begun, keepValues, noValues, type Values } from './consumption.ts';
+import { type Gap, inferTrip } from './infer-trip.ts';
+import { accompany, beginJourney, drive, endingAt, type Journey, type Trip, tripOf } from './journey.ts';
+import { joinPlaces, judge, type Place, placeOf, sameMoment, type Verdict, wasDriven } from './place.ts';
+import type { Travel } from './travel.ts';
+import { seconds, type TripReading } from './trip-reading.ts';
+
+/**
+ * All that segmentation knows after a reading; plain data, so that it can be stored and gone on from. Two states that
+ * are equal lead to the same trips from then on.
+ */
+export interface SegmentState {
+  lastMicroseconds: number | null;
+  ignition: boolean | null;
+  place: Place | null;
+  odometer: Travel['odometerLast'];
+  maxEnergyKwh: number | null;
+  values: Values;
+  /** From where a vehicle that tells only places is judged. */
+  anchor: Place | null;
+  journey: Journey | null;
+  gap: Gap | null;
+}
+
+export const longestGap = seconds(3600);
+const stillFor = seconds(300);
+export const offFor = seconds(60);
+const ignitionBefore = seconds(120);
+/** Between readings further apart than this a vehicle may have driven, whatever the two of them say. */
+const unseen = seconds(120);
+
+export const noReadings = (): SegmentState => ({
+  lastMicroseconds: null,
+  ignition: null,
+  place: null,
+  odometer: null,
+  maxEnergyKwh: null,
+  values: noValues(),
+  anchor: null,
+  journey: null,
+  gap: null,
+});
+
+function endJourney(state: SegmentState, ending: Journey['still'], trips: Trip[]): void {
+  const trip = state.journey && ending && tripOf(state.journey, ending);
+  if (trip) trips.push(trip);
+  state.journey = null;
+}
+
+/** How the journey of a state ends when nothing follows: at its first still reading, else at its last. */
+export function endingOf({ journey, lastMicroseconds, maxEnergyKwh }: SegmentState): Journey['still'] {
+  if (!journey || lastMicroseconds === null) return null;
+  return journey.still ?? endingAt(journey, lastMicroseconds, maxEnergyKwh);
+}
+
+/** A gap ends the journey, and nothing that was known of the motion or the ignition holds beyond it. */
+function crossGap(state: SegmentState, reading: TripReading, lastMicroseconds: number, trips: Trip[]): void {
+  endJourney(state, endingOf(state), trips);
+  state.gap = {
+    fromMicroseconds: lastMicroseconds,
+    untilMicroseconds: reading.timeMicroseconds,
+    before: state.place && lastMicroseconds - state.place.timeMicroseconds <= sameMoment ? state.place : null,
+    after: null,
+    wasOff: state.ignition === false,
+    consumption: begun(state.values),
+  };
+  state.ignition = null;
+  state.anchor = null;
+  state.place = null;
+  state.odometer = null;
+}
+
+/** Ends a journey that stood for 300 s, or for 60 s with the ignition off, before this reading or by it. */
+function endIfStopped(state: SegmentState, reading: TripReading, wentOn: boolean, trips: Trip[]): void {
+  const { journey, lastMicroseconds } = state;
+  if (!journey?.still) return;
+  const until = wentOn && lastMicroseconds !== null ? lastMicroseconds : reading.timeMicroseconds;
+  const off = journey.offSinceMicroseconds;
+  if (until - journey.still.timeMicroseconds >= stillFor || (off !== null && until - off >= offFor)) {
+    endJourney(state, journey.still, trips);
+  }
+}
+
+function wentOnUnseen({ place: from, lastMicroseconds }: SegmentState, place: Place): boolean {
+  if (!from || lastMicroseconds === null || place.timeMicroseconds - lastMicroseconds < unseen) return false;
+  return wasDriven(from, place);
+}
+
+function begin(state: SegmentState, reading: TripReading, place: Place | undefined): Journey {
+  const journey = beginJourney(reading, place, state.odometer);
+  accompany(journey, reading, place);
+  return journey;
+}
+
+function move(state: SegmentState, reading: TripReading, place: Place | undefined): void {
+  const { timeMicroseconds } = reading;
+  const lastMicroseconds = state.lastMicroseconds ?? timeMicroseconds;
+  let journey = state.journey ?? begin(state, reading, place);
+  const isLate = timeMicroseconds - journey.startMicroseconds > ignitionBefore;
+  if (journey.movingSinceMicroseconds === null && isLate) journey = begin(state, reading, place);
+  if (!drive(journey, reading, place, lastMicroseconds)) {
+    journey = begin(state, reading, place);
+    drive(journey, reading, place, lastMicroseconds);
+  }
+  state.journey = journey;
+}
+
+function rest(state: SegmentState, reading: TripReading): void {
+  const { journey } = state;
+  if (!journey) return;
+  if (journey.movingSinceMicroseconds === null) {
+    const isTooOld = reading.timeMicroseconds - journey.startMicroseconds > ignitionBefore;
+    if (isTooOld || state.ignition === false) state.journey = null;
+    return;
+  }
+  journey.still ??= journey.pending ?? endingAt(journey, reading.timeMicroseconds, state.maxEnergyKwh);
+  journey.pending = null;
+  if (state.ignition === false) journey.offSinceMicroseconds ??= reading.timeMicroseconds;
+}
+
+function wait({ journey, maxEnergyKwh }: SegmentState, reading: TripReading): void {
+  if (!journey || journey.movingSinceMicroseconds === null || journey.still) return;
+  journey.pending ??= endingAt(journey, reading.timeMicroseconds, maxEnergyKwh);
+}
+
+function apply(state: SegmentState, verdict: Verdict, reading: TripReading, place: Place | undefined): void {
+  if (verdict === 'moving') move(state, reading, place);
+  else if (verdict === 'still') rest(state, reading);
+  else if (verdict === 'pending') wait(state, reading);
+}
+
+function learn(state: SegmentState, { timeMicroseconds, ignition, mileageKm, maxEnergyKwh }: TripReading): void {
+  if (ignition !== null) state.ignition = ignition;
+  if (mileageKm !== null) state.odometer = { timeMicroseconds, km: mileageKm };
+  if (maxEnergyKwh !== null && maxEnergyKwh > 0) state.maxEnergyKwh = maxEnergyKwh;
+}
+
+function remember(state: SegmentState, reading: TripReading, place: Place | undefined): void {
+  state.lastMicroseconds = reading.timeMicroseconds;
+  if (place) state.place = joinPlaces(state.place, place);
+  keepValues(state.values, reading);
+}
+
+/**
+ * Takes the next reading of a vehicle, in the order of time, into the state.
+ * @returns the trips that are over by it, in the order of their start
+ */
+export function takeReading(state: SegmentState, reading: TripReading): Trip[] {
+  const trips: Trip[] = [];
+  const place = placeOf(reading);
+  const last = state.lastMicroseconds;
+  if (last !== null && reading.timeMicroseconds - last > longestGap) crossGap(state, reading, last, trips);
+  if (state.gap) inferTrip(state, reading, place, trips);
+
+  const comesOn = reading.ignition === true && state.ignition !== true;
+  learn(state, reading);
+  const isOff = state.ignition === false;
+  const wentOn = !isOff && place !== undefined && wentOnUnseen(state, place);
+  endIfStopped(state, reading, wentOn, trips);
+  if (state.journey) {
+    accompany(state.journey, reading, place);
+    if (wentOn) state.journey.still = null;
+    if (!isOff) state.journey.offSinceMicroseconds = null;
+  } else if (comesOn) state.journey = begin(state, reading, place);
+
+  const { verdict, anchor } = judge(state.anchor, reading, place);
+  state.anchor = anchor;
+  apply(state, isOff ? 'still' : verdict, reading, place);
+  remember(state, reading, place);
+  return trips;
+}
 
 /** A trip that no later reading has ended yet. */
 export interface OpenTrip {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { jobsPerTransaction, UploadGatherer } from './gather-uploads.ts';
+import { jobsPerTransaction, UploadGatherer } from './batch-uploads.ts';
 
 const job = (deviceId: string, { bytes = 1, late = false } = {}) => ({
   uploads: [{ deviceId, receivedAtMs: 0, text: '' }],

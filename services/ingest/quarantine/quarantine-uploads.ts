@@ -1,7 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import { quarantineContext, type Sealer } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
-import { type UploadInProgress, uploadBytes } from '../upload/decode-batch.ts';
+import { type UploadInProgress, uploadBytes } from '../upload/decode-uploads.ts';
 
 interface SealedUpload {
   deviceId: string;

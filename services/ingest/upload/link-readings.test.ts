@@ -3,7 +3,7 @@ import { createApplication, createVehicle, type TestVehicle } from '@odograph/te
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LinkMemory } from './links.ts';
+import { LinkMemory } from './link-readings.ts';
 
 let platform: TestPlatform;
 let vehicle: TestVehicle;

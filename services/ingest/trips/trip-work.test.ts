@@ -4,8 +4,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { distributeTouched, markTouched } from './touched.ts';
-import { finishWork, takeWork } from './work.ts';
+import { distributeTouched, finishWork, markTouched, takeWork } from './trip-work.ts';
 
 const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
 let vehicleId: number;
