@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net';
 import type { CommandMessage } from '@odograph/contracts/commands';
 import { deviceTopic } from '@odograph/contracts/topics';
-import { findFreePort } from '@odograph/embedded/free-port';
-import { startScript } from './child-script.ts';
-import { type Engines, withEngines } from './engines.ts';
-import { createFleet } from './fleet.ts';
-import { openHttpClient } from './http-client.ts';
-import { type MqttEndpoint, openMqtt } from './mqtt-connection.ts';
-import { pubackPacket, publishPacket, subscribePacket } from './mqtt-packets.ts';
-import { readOptions } from './options.ts';
-import { figure, printMachine, printRatio, printRounds } from './report.ts';
-import { startServices } from './service-process.ts';
-import { median, TimeHistogram } from './statistics.ts';
+import { findFreePort } from '@odograph/embedded/process/free-port';
+import { startScript } from './parts/child-script.ts';
+import { type Engines, withEngines } from './parts/engines.ts';
+import { createFleet } from './parts/fleet.ts';
+import { openHttpClient } from './parts/http-client.ts';
+import { type MqttEndpoint, openMqtt } from './parts/mqtt-connection.ts';
+import { pubackPacket, publishPacket, subscribePacket } from './parts/mqtt-packets.ts';
+import { readOptions } from './parts/options.ts';
+import { figure, printMachine, printRatio, printRounds } from './parts/report.ts';
+import { startServices } from './parts/service-process.ts';
+import { median, TimeHistogram } from './parts/statistics.ts';
 
 export const description =
   'a command from the HTTP request to its answer with a simulated box, beside a bare MQTT round trip';
@@ -66,7 +66,7 @@ function openBox(endpoint: MqttEndpoint): Promise<Socket> {
 /** The same way by MQTT alone: a client publishes to the box and hears its acknowledgement, over bare aedes. */
 async function openBareRoundTrip(engines: Engines, deviceId: string): Promise<() => Promise<void>> {
   const port = await findFreePort();
-  const broker = await startScript(new URL('./bare-aedes.ts', import.meta.url), { port });
+  const broker = await startScript(new URL('./parts/bare-aedes.ts', import.meta.url), { port });
   engines.onStop('bare aedes', broker.stop);
   const box = await openBox({ port, clientId: deviceId, password: '' });
   let heard: () => void = () => undefined;

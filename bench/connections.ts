@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { findFreePort } from '@odograph/embedded/free-port';
-import { type ProcessUsage, startScript } from './child-script.ts';
-import type { StormResult, StormSettings } from './connection-storm.ts';
-import { type Engines, withEngines } from './engines.ts';
-import { type BenchFleet, createFleet } from './fleet.ts';
-import { readOptions } from './options.ts';
-import { figure, printMachine, printRatio, printRounds } from './report.ts';
-import { startServices } from './service-process.ts';
+import { findFreePort } from '@odograph/embedded/process/free-port';
+import { type ProcessUsage, startScript } from './parts/child-script.ts';
+import type { StormResult, StormSettings } from './parts/connection-storm.ts';
+import { type Engines, withEngines } from './parts/engines.ts';
+import { type BenchFleet, createFleet } from './parts/fleet.ts';
+import { readOptions } from './parts/options.ts';
+import { figure, printMachine, printRatio, printRounds } from './parts/report.ts';
+import { startServices } from './parts/service-process.ts';
 
 export const description = 'many devices connecting to one broker process: rate and memory for each, beside bare aedes';
 
@@ -34,7 +34,7 @@ interface Connected {
 
 async function startBare(): Promise<Running> {
   const port = await findFreePort();
-  const script = await startScript(new URL('./bare-aedes.ts', import.meta.url), { port });
+  const script = await startScript(new URL('./parts/bare-aedes.ts', import.meta.url), { port });
   return { port, usage: () => script.ask<ProcessUsage>({ kind: 'usage' }), stop: script.stop };
 }
 
@@ -56,7 +56,7 @@ async function connectFleet(
     secret,
     pending,
   };
-  const storm = await startScript(new URL('./connection-storm.ts', import.meta.url), settings);
+  const storm = await startScript(new URL('./parts/connection-storm.ts', import.meta.url), settings);
   try {
     await delay(settleMs);
     const before = await broker.usage();

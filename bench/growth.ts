@@ -1,10 +1,10 @@
-import { startOdograph } from './contender.ts';
-import { type Engines, withEngines } from './engines.ts';
-import { type BenchFleet, createFleet } from './fleet.ts';
-import { measureLoad, orderOf } from './measure-load.ts';
-import { readOptions, UsageError } from './options.ts';
-import { fillReadings } from './readings.ts';
-import { figure, printMachine, printRatio, printRounds } from './report.ts';
+import { startOdograph } from './parts/contender.ts';
+import { type Engines, withEngines } from './parts/engines.ts';
+import { type BenchFleet, createFleet } from './parts/fleet.ts';
+import { measureLoad, orderOf } from './parts/measure-load.ts';
+import { readOptions, UsageError } from './parts/options.ts';
+import { fillReadings } from './parts/readings.ts';
+import { figure, printMachine, printRatio, printRounds } from './parts/report.ts';
 
 export const description = 'uploads/s with more ingest processes, and with more rows stored already';
 

@@ -1,14 +1,14 @@
 import { openDatabase } from '@odograph/database/database';
 import { countReadings } from '@odograph/database/reading-counts';
-import { type Comparers, type Comparison, compareAnswers } from './compare-answers.ts';
-import { type Engines, withEngines } from './engines.ts';
-import { type BenchFleet, createFleet } from './fleet.ts';
-import { openHttpClient } from './http-client.ts';
-import { readOptions } from './options.ts';
-import { openPsql } from './psql.ts';
-import { compressReadings, fillReadings } from './readings.ts';
-import { figure, printMachine, printRatio } from './report.ts';
-import { startServices } from './service-process.ts';
+import { type Comparers, type Comparison, compareAnswers } from './parts/compare-answers.ts';
+import { type Engines, withEngines } from './parts/engines.ts';
+import { type BenchFleet, createFleet } from './parts/fleet.ts';
+import { openHttpClient } from './parts/http-client.ts';
+import { readOptions } from './parts/options.ts';
+import { openPsql } from './parts/psql.ts';
+import { compressReadings, fillReadings } from './parts/readings.ts';
+import { figure, printMachine, printRatio } from './parts/report.ts';
+import { startServices } from './parts/service-process.ts';
 
 export const description =
   'a page of 10,000 readings over HTTP, of one vehicle and of all, beside the same rows by plain SQL';

@@ -4,15 +4,15 @@ import {
   startBarePipeline,
   startOdograph,
   startTelegrafPipeline,
-} from './contender.ts';
-import { type Engines, type Pool, withEngines } from './engines.ts';
-import { type BenchFleet, createFleet } from './fleet.ts';
-import type { ProbedDevice } from './lag-probe.ts';
-import { clearTables, type Measured, measureLoad, orderOf } from './measure-load.ts';
-import { readOptions } from './options.ts';
-import { figure, printMachine, printRatio, printRounds, printTable } from './report.ts';
-import { median } from './statistics.ts';
-import { telegrafTable } from './telegraf.ts';
+} from './parts/contender.ts';
+import { type Engines, type Pool, withEngines } from './parts/engines.ts';
+import { type BenchFleet, createFleet } from './parts/fleet.ts';
+import type { ProbedDevice } from './parts/lag-probe.ts';
+import { clearTables, type Measured, measureLoad, orderOf } from './parts/measure-load.ts';
+import { readOptions } from './parts/options.ts';
+import { figure, printMachine, printRatio, printRounds, printTable } from './parts/report.ts';
+import { median } from './parts/statistics.ts';
+import { telegrafTable } from './parts/telegraf.ts';
 
 export const description = 'uploads over MQTT to rows: rate, PUBACK and lag, beside a bare pipeline and bare aedes';
 

@@ -1,11 +1,11 @@
-import { compareAnswers } from './compare-answers.ts';
-import { type Pool, withEngines } from './engines.ts';
-import { type BenchFleet, createFleet } from './fleet.ts';
-import { openHttpClient } from './http-client.ts';
-import { readOptions } from './options.ts';
-import { openPsql } from './psql.ts';
-import { printMachine } from './report.ts';
-import { startServices } from './service-process.ts';
+import { compareAnswers } from './parts/compare-answers.ts';
+import { type Pool, withEngines } from './parts/engines.ts';
+import { type BenchFleet, createFleet } from './parts/fleet.ts';
+import { openHttpClient } from './parts/http-client.ts';
+import { readOptions } from './parts/options.ts';
+import { openPsql } from './parts/psql.ts';
+import { printMachine } from './parts/report.ts';
+import { startServices } from './parts/service-process.ts';
 
 export const description = 'the latest status of 10,000 vehicles over HTTP, beside the same rows by plain SQL';
 

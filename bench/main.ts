@@ -1,4 +1,4 @@
-import { UsageError } from './options.ts';
+import { UsageError } from './parts/options.ts';
 
 interface Benchmark {
   /** One line for the list. */

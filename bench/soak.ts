@@ -1,10 +1,10 @@
-import { type Contender, startOdograph } from './contender.ts';
-import { type Engines, withEngines } from './engines.ts';
-import { createFleet } from './fleet.ts';
-import { type Measured, measureLoad, orderOf } from './measure-load.ts';
-import { readOptions } from './options.ts';
-import { figure, printMachine, printTable } from './report.ts';
-import { median } from './statistics.ts';
+import { type Contender, startOdograph } from './parts/contender.ts';
+import { type Engines, withEngines } from './parts/engines.ts';
+import { createFleet } from './parts/fleet.ts';
+import { type Measured, measureLoad, orderOf } from './parts/measure-load.ts';
+import { readOptions } from './parts/options.ts';
+import { figure, printMachine, printTable } from './parts/report.ts';
+import { median } from './parts/statistics.ts';
 
 export const description = 'a steady load for an hour: the memory of each process, and that every upload is a row';
 

@@ -1,8 +1,8 @@
-import { type Pool, withEngines } from './engines.ts';
-import { createFleet } from './fleet.ts';
-import { readOptions } from './options.ts';
-import { compressReadings, fillReadings } from './readings.ts';
-import { figure, printMachine, printTable } from './report.ts';
+import { type Pool, withEngines } from './parts/engines.ts';
+import { createFleet } from './parts/fleet.ts';
+import { readOptions } from './parts/options.ts';
+import { compressReadings, fillReadings } from './parts/readings.ts';
+import { figure, printMachine, printTable } from './parts/report.ts';
 
 export const description = 'bytes of a stored reading before and after compression, of cars that report every 10 s';
 

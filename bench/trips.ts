@@ -6,12 +6,12 @@ import { segmentTrips } from '@odograph/ingest/trips/segmentation/segment-trips'
 import type { TripReading } from '@odograph/ingest/trips/segmentation/trip-reading';
 import { openQueue } from '@odograph/queue/queues';
 import { createLogger } from '@odograph/runtime/logger';
-import { type Engines, type Pool, withEngines } from './engines.ts';
-import { createFleet } from './fleet.ts';
-import { readOptions } from './options.ts';
-import { compressReadings } from './readings.ts';
-import { figure, printMachine, printRounds, printTable } from './report.ts';
-import { startServices } from './service-process.ts';
+import { type Engines, type Pool, withEngines } from './parts/engines.ts';
+import { createFleet } from './parts/fleet.ts';
+import { readOptions } from './parts/options.ts';
+import { compressReadings } from './parts/readings.ts';
+import { figure, printMachine, printRounds, printTable } from './parts/report.ts';
+import { startServices } from './parts/service-process.ts';
 
 export const description =
   'trips/s of segmentation, and a long history at one reading a second touched by one late one';

@@ -72,7 +72,7 @@ function isAllowed(file: SourceFile, target: string): boolean {
   return own.includes(target) || (file.isTest && serviceMayImport.includes(target));
 }
 
-describe('the walls of the house', () => {
+describe('architecture', () => {
   it('every package has its place in the rules', () => {
     expect(readdirSync(join(root, 'packages')).sort()).toEqual(Object.keys(allowed).sort());
     expect(files.length).toBeGreaterThan(50);

@@ -47,7 +47,7 @@ export default async function setup(project: TestProject): Promise<Undo> {
     faultsDatabaseUrl = await createDatabase(config.DATABASE_URL, 'faults', undo);
     await migrate(faultsDatabaseUrl);
   } else {
-    const { startEmbeddedTimescale } = await import('@odograph/embedded/timescaledb');
+    const { startEmbeddedTimescale } = await import('@odograph/embedded/postgres/timescaledb');
     const engine = await startEmbeddedTimescale({ dataDirectory: join(directory, 'timescaledb') });
     undo.push(engine.stop);
     databaseUrl = engine.url;
@@ -61,7 +61,7 @@ export default async function setup(project: TestProject): Promise<Undo> {
   if (config.REDIS_URL !== undefined) {
     project.provide('redisUrl', config.REDIS_URL);
   } else {
-    const { startEmbeddedRedis } = await import('@odograph/embedded/redis');
+    const { startEmbeddedRedis } = await import('@odograph/embedded/redis/redis');
     const engine = await startEmbeddedRedis({ dataDirectory: join(directory, 'redis') });
     undo.push(engine.stop);
     project.provide('redisUrl', engine.url);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { durableSettings } from '@odograph/embedded/redis-server';
+import { durableSettings } from '@odograph/embedded/redis/redis-server';
 import { freePort } from './free-port.ts';
 
 export interface RedisServer {

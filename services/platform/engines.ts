@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { migrate } from '@odograph/database/migrate';
-import { startEmbeddedRedis } from '@odograph/embedded/redis';
-import { startEmbeddedTimescale } from '@odograph/embedded/timescaledb';
+import { startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
+import { startEmbeddedRedis } from '@odograph/embedded/redis/redis';
 import { type Config, type ResolvedConfig, resolveConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import type { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';

@@ -4,21 +4,21 @@ import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createChaos } from './parts/chaos.ts';
-import { createOwnDatabase, type OwnDatabase } from './parts/own-database.ts';
-import { hasRedisServer } from './parts/redis-server.ts';
-import { randomNumbers, scale } from './parts/scale.ts';
-import { openStage, report, type Stage } from './parts/stage.ts';
+import { createChaos } from './parts/chaos.fixture.ts';
+import { hasRedisServer } from './parts/redis-server.fixture.ts';
+import { randomNumbers, scale } from './parts/scale.fixture.ts';
+import { createSeparateDatabase, type SeparateDatabase } from './parts/separate-database.fixture.ts';
+import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 600_000 + scale.chaosRounds * 90_000;
 const roundsBetweenLooks = 10;
 /** What a device waits for its PUBACK in vain before it comes again. */
 const patienceMs = 8000;
-let database: OwnDatabase;
-let stage: Stage | undefined;
+let database: SeparateDatabase;
+let testbed: Testbed | undefined;
 
 /** A device that only ever uploads what nobody can use. */
-async function createPoisoner({ db, mqttUrl }: Stage) {
+async function createPoisoner({ db, mqttUrl }: Testbed) {
   const vehicle = await createVehicle(db, await createApplication(db));
   let sent = 0;
   const attempt = async (number: number): Promise<void> => {
@@ -48,23 +48,23 @@ async function createPoisoner({ db, mqttUrl }: Stage) {
 
 describe.skipIf(!hasRedisServer)('while everything fails, at random and at once', () => {
   beforeEach(async () => {
-    database = await createOwnDatabase();
+    database = await createSeparateDatabase();
     await migrate(database.url);
-    stage = await openStage({ databaseUrl: database.url });
+    testbed = await openTestbed({ databaseUrl: database.url });
   }, timeoutMs);
   afterEach(async () => {
-    await stage?.close();
+    await testbed?.close();
     await database.drop();
   });
 
   it(
     'every acknowledged upload is stored, once, and what nobody can use is in quarantine, once',
     async () => {
-      if (!stage) throw new Error('there is no stage');
-      const { db } = stage;
-      const poisoner = await createPoisoner(stage);
-      const round = createChaos({ stage, database, random: randomNumbers(scale.seed), poison: poisoner.poison });
-      const load = await stage.startLoad({ pauseMs: 50 });
+      if (!testbed) throw new Error('there is no testbed');
+      const { db } = testbed;
+      const poisoner = await createPoisoner(testbed);
+      const round = createChaos({ testbed, database, random: randomNumbers(scale.seed), poison: poisoner.poison });
+      const load = await testbed.startLoad({ pauseMs: 50 });
       await load.progress(1);
       const counts: Record<string, number> = {};
       for (let number = 1; number <= scale.chaosRounds; number += 1) {

@@ -2,30 +2,30 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@odograph/testkit/eventually';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hasRedisServer } from './parts/redis-server.ts';
-import { scale } from './parts/scale.ts';
-import { openStage, report, type Stage } from './parts/stage.ts';
+import { hasRedisServer } from './parts/redis-server.fixture.ts';
+import { scale } from './parts/scale.fixture.ts';
+import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 300_000 + scale.rounds * 120_000;
 const hourMs = 3_600_000;
-let stage: Stage;
+let testbed: Testbed;
 
 async function setClocks(offsetMs: number): Promise<void> {
-  await Promise.all(Object.values(stage.clocks).map((clock) => clock.step(offsetMs)));
+  await Promise.all(Object.values(testbed.clocks).map((clock) => clock.step(offsetMs)));
 }
 
 describe.skipIf(!hasRedisServer)('when the clocks of broker and ingest are set', () => {
   beforeEach(async () => {
-    stage = await openStage({ settings: { TRIPS_PAUSE_MS: '1' } });
+    testbed = await openTestbed({ settings: { TRIPS_PAUSE_MS: '1' } });
   }, timeoutMs);
-  afterEach(() => stage.close());
+  afterEach(() => testbed.close());
 
   async function expectTripsAfter(vehicleIds: readonly number[]): Promise<void> {
-    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(stage.db);
+    const { rows } = await sql<{ now: Date }>`select clock_timestamp() as now`.execute(testbed.db);
     const since = rows[0]?.now ?? null;
     await eventually(async () => {
       const turns = await sql<{ turns: number }>`select count(*)::int as turns from trip_turn
-        where vehicle_id = any(${vehicleIds}::integer[]) and ended_at > ${since}`.execute(stage.db);
+        where vehicle_id = any(${vehicleIds}::integer[]) and ended_at > ${since}`.execute(testbed.db);
       expect(turns.rows[0]?.turns).toBeGreaterThan(0);
     }, 90_000);
   }
@@ -33,24 +33,24 @@ describe.skipIf(!hasRedisServer)('when the clocks of broker and ingest are set',
   it(
     'no upload is lost, none is stored twice, none taken for one of the future, and nothing waits until the time has come again',
     async () => {
-      const load = await stage.startLoad();
+      const load = await testbed.startLoad();
       const ids = load.vehicles.map(({ id }) => Number(id));
       await load.progress(3);
       const steps = scale.patient ? [hourMs, 0, -hourMs, 0, 2000, -2000, 60_000, 0] : [hourMs, -hourMs];
       for (let round = 0; round < scale.rounds; round += 1) {
         for (const offsetMs of steps) {
           // What fails is tried again by the clock of now, and the clock is another one then.
-          stage.lines['ingest-database'].cut();
+          testbed.lines['ingest-database'].cut();
           await load.progress(1);
           await setClocks(offsetMs);
-          stage.lines['ingest-database'].mend();
+          testbed.lines['ingest-database'].mend();
           await load.progress(2);
         }
       }
       await expectTripsAfter(ids);
       const uploads = await load.finish();
       const { rows } = await sql<{ waiting: number }>`select count(*)::int as waiting from quarantine
-        where device_id = any(${load.vehicles.map(({ deviceId }) => deviceId)}::text[])`.execute(stage.db);
+        where device_id = any(${load.vehicles.map(({ deviceId }) => deviceId)}::text[])`.execute(testbed.db);
       expect(rows[0]?.waiting).toBe(0);
       await report('clocks of the platform set', {
         steps: steps.length * scale.rounds,
@@ -64,14 +64,14 @@ describe.skipIf(!hasRedisServer)('when the clocks of broker and ingest are set',
   it.skipIf(!scale.patient)(
     'uploads that Redis did not take are acknowledged when it does, on the connections they came over',
     async () => {
-      const load = await stage.startLoad();
+      const load = await testbed.startLoad();
       await load.progress(2);
       await setClocks(hourMs);
       await load.progress(1);
-      await stage.kill('Redis');
+      await testbed.kill('Redis');
       await setClocks(-hourMs);
       await delay(Math.min(scale.awayMs, 5000));
-      await stage.restart('Redis');
+      await testbed.restart('Redis');
       await load.progress(3);
       const uploads = await load.finish();
       expect(uploads).toBeGreaterThan(0);

@@ -10,8 +10,8 @@ import { freePort } from '@odograph/testkit/free-port';
 import { spawnRedis } from '@odograph/testkit/redis-server';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createSteppedClock, type SteppedClock } from './parts/clock.ts';
-import { hasRedisServer } from './parts/redis-server.ts';
+import { hasRedisServer } from './parts/redis-server.fixture.ts';
+import { createSteppedClock, type SteppedClock } from './parts/stepped-clock.fixture.ts';
 
 const timeoutMs = 120_000;
 const ackTimeoutMs = 4000;

@@ -8,8 +8,8 @@ import { createApplication, createVehicle, type TestApplication } from '@odograp
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { scale } from './parts/scale.ts';
-import { report } from './parts/stage.ts';
+import { scale } from './parts/scale.fixture.ts';
+import { report } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 300_000;
 const start = 1_760_000_000;

@@ -13,10 +13,10 @@ import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/
 import fc from 'fast-check';
 import Schema from 'typebox/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type FuzzedAnswer, type FuzzedRequest, requestsOf, send } from './fuzz/http-requests.ts';
-import { type Operation, operationsOf } from './fuzz/operations.ts';
-import { runs, seed } from './fuzz/runs.ts';
-import type { KnownValues } from './fuzz/values.ts';
+import { type FuzzedAnswer, type FuzzedRequest, requestsOf, send } from './fuzz/http-requests.fixture.ts';
+import { type Operation, operationsOf } from './fuzz/operations.fixture.ts';
+import { runs, seed } from './fuzz/runs.fixture.ts';
+import type { KnownValues } from './fuzz/values.fixture.ts';
 
 const services = [
   ingestService,

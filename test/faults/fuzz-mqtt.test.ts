@@ -10,8 +10,8 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Chunks, conversationOf } from './fuzz/mqtt-bytes.ts';
-import { runs, seed } from './fuzz/runs.ts';
+import { type Chunks, conversationOf } from './fuzz/mqtt-bytes.fixture.ts';
+import { runs, seed } from './fuzz/runs.fixture.ts';
 
 const services = [ingestService, brokerService, commandService];
 const atOnce = 16;

@@ -3,28 +3,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { migrate } from '@odograph/database/migrate';
-import { holderPid } from '@odograph/embedded/owner-process';
-import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedded/timescaledb';
+import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
+import { holderPid } from '@odograph/embedded/process/engine-owner.fixture';
 import { eventually } from '@odograph/testkit/eventually';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hasRedisServer } from './parts/redis-server.ts';
-import { randomNumbers, scale } from './parts/scale.ts';
-import { openStage, report, type Stage } from './parts/stage.ts';
+import { hasRedisServer } from './parts/redis-server.fixture.ts';
+import { randomNumbers, scale } from './parts/scale.fixture.ts';
+import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 300_000 + scale.rounds * 30_000;
 let dataDirectory: string;
 let engine: EmbeddedTimescale;
-let stage: Stage;
+let testbed: Testbed;
 
 describe.skipIf(!hasRedisServer)('a database process that is killed with SIGKILL', () => {
   beforeEach(async () => {
     dataDirectory = await mkdtemp(join(tmpdir(), 'odograph-faults-database-'));
     engine = await startEmbeddedTimescale({ dataDirectory });
     await migrate(engine.url);
-    stage = await openStage({ databaseUrl: engine.url });
+    testbed = await openTestbed({ databaseUrl: engine.url });
   }, timeoutMs);
   afterEach(async () => {
-    await stage.close();
+    await testbed.close();
     await engine.stop();
     await rm(dataDirectory, { recursive: true, force: true });
   });
@@ -33,7 +33,7 @@ describe.skipIf(!hasRedisServer)('a database process that is killed with SIGKILL
     'comes back with everything that was stored, and takes what waited',
     async () => {
       const random = randomNumbers(scale.seed);
-      const load = await stage.startLoad({ pauseMs: 100 });
+      const load = await testbed.startLoad({ pauseMs: 100 });
       for (let round = 0; round < scale.rounds; round += 1) {
         await load.progress(3);
         await delay(random() * 1000);

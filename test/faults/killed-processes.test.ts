@@ -1,22 +1,22 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hasRedisServer } from './parts/redis-server.ts';
-import { randomNumbers, scale } from './parts/scale.ts';
-import { openStage, type ProcessName, report, type Stage } from './parts/stage.ts';
+import { hasRedisServer } from './parts/redis-server.fixture.ts';
+import { randomNumbers, scale } from './parts/scale.fixture.ts';
+import { openTestbed, type ProcessName, report, type Testbed } from './parts/testbed.fixture.ts';
 
 /** Starting a process several times takes long on a busy machine. */
 const timeoutMs = 240_000 + scale.rounds * 30_000;
 const longestPauseMs = 1500;
 const everything: ProcessName[] = ['broker', 'ingest', 'Redis', 'database'];
 
-let stage: Stage;
+let testbed: Testbed;
 describe.skipIf(!hasRedisServer)(
   'every acknowledged upload is stored, once, when at a random instant of a load',
   () => {
     beforeEach(async () => {
-      stage = await openStage();
+      testbed = await openTestbed();
     }, timeoutMs);
-    afterEach(() => stage.close());
+    afterEach(() => testbed.close());
 
     it.each<[string, ProcessName[]]>([
       ['the broker is killed', ['broker']],
@@ -28,13 +28,13 @@ describe.skipIf(!hasRedisServer)(
       '%s',
       async (name, victims) => {
         const random = randomNumbers(scale.seed);
-        const load = await stage.startLoad();
+        const load = await testbed.startLoad();
         for (let round = 0; round < scale.rounds; round += 1) {
           await load.progress(1);
           await delay(random() * longestPauseMs);
-          await stage.kill(...victims);
+          await testbed.kill(...victims);
           await delay((random() * longestPauseMs) / 3);
-          await stage.restart(...victims);
+          await testbed.restart(...victims);
         }
         await load.progress(3);
         const uploads = await load.finish();

@@ -7,11 +7,11 @@ import { migrate } from '@odograph/database/migrate';
 import { eventually } from '@odograph/testkit/eventually';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import type { Load } from './parts/load.ts';
-import { createOwnDatabase, type OwnDatabase } from './parts/own-database.ts';
-import { hasRedisServer } from './parts/redis-server.ts';
-import { scale } from './parts/scale.ts';
-import { openStage, report, type Stage } from './parts/stage.ts';
+import type { Load } from './parts/load.fixture.ts';
+import { hasRedisServer } from './parts/redis-server.fixture.ts';
+import { scale } from './parts/scale.fixture.ts';
+import { createSeparateDatabase, type SeparateDatabase } from './parts/separate-database.fixture.ts';
+import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 600_000;
 const shipped = new URL('../../migrations/', import.meta.url);
@@ -34,8 +34,8 @@ create index reading_by_chunk on reading (received_at) with (timescaledb.transac
 `,
 };
 
-let database: OwnDatabase;
-let stage: Stage | undefined;
+let database: SeparateDatabase;
+let testbed: Testbed | undefined;
 let directory: string;
 
 async function folderWith(more: Record<string, string>, isWanted: (name: string) => boolean): Promise<URL> {
@@ -63,10 +63,10 @@ async function whileSomebodyReads(db: Database, work: () => Promise<void>): Prom
 describe.skipIf(!hasRedisServer)('a migration under load', () => {
   beforeEach(async () => {
     directory = await mkdtemp(join(tmpdir(), 'odograph-faults-'));
-    database = await createOwnDatabase();
+    database = await createSeparateDatabase();
   }, timeoutMs);
   afterEach(async () => {
-    await stage?.close();
+    await testbed?.close();
     await database.drop();
     await rm(directory, { recursive: true, force: true });
   });
@@ -98,9 +98,9 @@ describe.skipIf(!hasRedisServer)('a migration under load', () => {
       await migrate(database.url, { directory: await folderWith({}, (name) => name.slice(0, 4) <= olderVersion) });
       // The services find their version elsewhere, so that they start before the database has it.
       const settings = { MIGRATION_DATABASE_URL: inject('databaseUrl') };
-      stage = await openStage({ databaseUrl: database.url, settings });
-      const { db } = stage;
-      const load = await stage.startLoad();
+      testbed = await openTestbed({ databaseUrl: database.url, settings });
+      const { db } = testbed;
+      const load = await testbed.startLoad();
       await load.progress(3);
       expect(await migrate(database.url)).not.toEqual([]);
       await eventually(async () => expect(await storedReadings(db)).toBeGreaterThan(0), 120_000);

@@ -5,34 +5,34 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createApplication } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { connectAndUpload } from './parts/raw-device.ts';
-import { hasRedisServer } from './parts/redis-server.ts';
-import { scale } from './parts/scale.ts';
-import { openStage, report, type Stage } from './parts/stage.ts';
+import { connectAndUpload } from './parts/raw-device.fixture.ts';
+import { hasRedisServer } from './parts/redis-server.fixture.ts';
+import { scale } from './parts/scale.fixture.ts';
+import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 600_000;
 const start = 1_760_000_000;
-let stage: Stage;
+let testbed: Testbed;
 
 /** Devices of a new application, all with one secret. */
 async function createDevices(count: number): Promise<{ deviceIds: string[]; secret: string; applicationId: number }> {
-  const { id, appId } = await createApplication(stage.db);
+  const { id, appId } = await createApplication(testbed.db);
   const secret = createSecret();
   const { rows } = await sql<{ id: string }>`
     with fleet as (insert into vehicle (application_id, plate)
         select ${id}, 'S' || n from generate_series(1, ${count}::integer) as n returning id),
-      boxes as (insert into device (id, model_id, application_id, secret_sha256)
+      devices as (insert into device (id, model_id, application_id, secret_sha256)
         select ${appId} || '-' || id, 'generic', ${id}, ${hashSecret(secret)} from fleet returning id)
     insert into device_link (device_id, vehicle_id, period)
-    select ${appId} || '-' || id, id, tstzrange(null, null) from fleet returning device_id as id`.execute(stage.db);
+    select ${appId} || '-' || id, id, tstzrange(null, null) from fleet returning device_id as id`.execute(testbed.db);
   return { deviceIds: rows.map((row) => row.id), secret, applicationId: id };
 }
 
 describe.skipIf(!hasRedisServer)('devices that all reconnect at once', () => {
   beforeEach(async () => {
-    stage = await openStage();
+    testbed = await openTestbed();
   }, timeoutMs);
-  afterEach(() => stage.close());
+  afterEach(() => testbed.close());
 
   it(
     'all get in, and each upload of theirs is stored',
@@ -43,7 +43,7 @@ describe.skipIf(!hasRedisServer)('devices that all reconnect at once', () => {
         const payload = JSON.stringify({ timestamp: start + sequence, sequence });
         for (;;) {
           try {
-            return await connectAndUpload(stage.mqttPort, deviceId, secret, payload);
+            return await connectAndUpload(testbed.mqttPort, deviceId, secret, payload);
           } catch {
             refused += 1;
             await delay(200 + 1800 * Math.random());
@@ -61,7 +61,7 @@ describe.skipIf(!hasRedisServer)('devices that all reconnect at once', () => {
       for (const socket of sockets) socket.destroy();
       await eventually(async () => {
         const { rows } = await sql<{ stored: number }>`select count(*)::int as stored from reading
-          where application_id = ${applicationId}`.execute(stage.db);
+          where application_id = ${applicationId}`.execute(testbed.db);
         expect(rows[0]?.stored).toBe(2 * scale.stormDevices);
       }, timeoutMs / 2);
       await report('reconnect storm', { devices: scale.stormDevices, refusedAttempts: refused, slowestWaveMs });

@@ -9,9 +9,9 @@ import { createApplication, createVehicle, type TestVehicle } from '@odograph/te
 import { freePort } from '@odograph/testkit/free-port';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { afterAll, afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type Ask, Balancer } from './parts/balancer.ts';
-import { scale } from './parts/scale.ts';
-import { report } from './parts/stage.ts';
+import { type Ask, Balancer } from './parts/load-balancer.fixture.ts';
+import { scale } from './parts/scale.fixture.ts';
+import { report } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 300_000 + scale.rounds * 60_000;
 const clients = 8;

@@ -12,11 +12,11 @@ import { freePort } from '@odograph/testkit/free-port';
 import { spawnRedis } from '@odograph/testkit/redis-server';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { startLoad } from './parts/load.ts';
-import { hasRedisServer } from './parts/redis-server.ts';
-import { scale } from './parts/scale.ts';
-import { report } from './parts/stage.ts';
-import { startTcpProxy } from './parts/tcp-proxy.ts';
+import { startLoad } from './parts/load.fixture.ts';
+import { hasRedisServer } from './parts/redis-server.fixture.ts';
+import { scale } from './parts/scale.fixture.ts';
+import { startTcpProxy } from './parts/tcp-proxy.fixture.ts';
+import { report } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 300_000 + scale.rounds * 90_000;
 const replicas = 2;

@@ -1,28 +1,28 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hasRedisServer } from './parts/redis-server.ts';
-import { scale } from './parts/scale.ts';
-import { openStage, report, type Stage } from './parts/stage.ts';
+import { hasRedisServer } from './parts/redis-server.fixture.ts';
+import { scale } from './parts/scale.fixture.ts';
+import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 400_000;
 /** The lock of a job, and the time in which another worker notices. */
 const beyondLockMs = 40_000;
-let stage: Stage;
+let testbed: Testbed;
 
 describe.skipIf(!hasRedisServer || !scale.patient)('a worker that stops in the middle of its jobs', () => {
   beforeEach(async () => {
-    stage = await openStage();
+    testbed = await openTestbed();
   }, timeoutMs);
-  afterEach(() => stage.close());
+  afterEach(() => testbed.close());
 
   it(
     'loses its jobs to another one, and stores nothing twice when it goes on',
     async () => {
-      const load = await stage.startLoad();
+      const load = await testbed.startLoad();
       await load.progress(3);
-      const stopped = stage.ingest();
+      const stopped = testbed.ingest();
       stopped.process.kill('SIGSTOP');
-      const other = await stage.spawnIngest();
+      const other = await testbed.spawnIngest();
       await delay(beyondLockMs);
       await load.progress(3);
       stopped.process.kill('SIGCONT');

@@ -3,14 +3,14 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hasRedisServer } from './parts/redis-server.ts';
-import { scale } from './parts/scale.ts';
-import { openStage, report, type Stage } from './parts/stage.ts';
+import { hasRedisServer } from './parts/redis-server.fixture.ts';
+import { scale } from './parts/scale.fixture.ts';
+import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 900_000;
 const readingsPerUpload = 500;
 const start = 1_759_000_000;
-let stage: Stage;
+let testbed: Testbed;
 
 interface LagRow {
   lag: number;
@@ -19,17 +19,17 @@ interface LagRow {
 
 describe.skipIf(!hasRedisServer)('a device that brings a long backlog', () => {
   beforeEach(async () => {
-    stage = await openStage();
+    testbed = await openTestbed();
   }, timeoutMs);
-  afterEach(() => stage.close());
+  afterEach(() => testbed.close());
 
   it(
     'is stored to the last reading, and live devices go on beside it',
     async () => {
-      const load = await stage.startLoad({ pauseMs: 100 });
+      const load = await testbed.startLoad({ pauseMs: 100 });
       await load.progress(3);
-      const vehicle = await createVehicle(stage.db, await createApplication(stage.db));
-      const box = await connectDevice(stage.mqttUrl, vehicle);
+      const vehicle = await createVehicle(testbed.db, await createApplication(testbed.db));
+      const box = await connectDevice(testbed.mqttUrl, vehicle);
       const before = load.acknowledged();
       const uploads: Promise<void>[] = [];
       for (let first = 1; first <= scale.backlogReadings; first += readingsPerUpload) {
@@ -50,7 +50,7 @@ describe.skipIf(!hasRedisServer)('a device that brings a long backlog', () => {
         const { rows } = await sql<LagRow>`select
             (select extract(epoch from clock_timestamp() - min(received_at))::float8 from vehicle_latest
               where vehicle_id = any(${ids}::integer[])) as lag,
-            (select count(*)::int from reading where vehicle_id = ${Number(vehicle.id)}) as stored`.execute(stage.db);
+            (select count(*)::int from reading where vehicle_id = ${Number(vehicle.id)}) as stored`.execute(testbed.db);
         worst = Math.max(worst, rows[0]?.lag ?? 0);
         expect(rows[0]?.stored).toBe(scale.backlogReadings);
       }, timeoutMs / 2);

@@ -10,22 +10,22 @@ import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
-import { ackTimeoutMs, type CommandHouse, expectFailure, startCommandHouse, timed } from './command-house.ts';
+import { ackTimeoutMs, type CommandFixture, expectFailure, startCommandFixture, timed } from './command.fixture.ts';
 
-let house: CommandHouse;
+let fixture: CommandFixture;
 let queue: TypedQueue<'acknowledgements'>;
 
 beforeAll(async () => {
-  house = await startCommandHouse();
-  const { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix } = house.platform.config;
+  fixture = await startCommandFixture();
+  const { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix } = fixture.platform.config;
   queue = openQueue('acknowledgements', { redisUrl, prefix });
 });
 
-afterEach(() => house.disconnectAll());
+afterEach(() => fixture.disconnectAll());
 
 afterAll(async () => {
   await queue?.close();
-  await house?.stop();
+  await fixture?.stop();
 });
 
 /** Everything that was acknowledged has been worked through. */
@@ -44,95 +44,95 @@ it.each([
   ['windows/open', 'OPEN-WINDOWS', {}],
   ['windows/close', 'CLOSE-WINDOWS', {}],
 ])('answers %s as documented once the device acknowledged %s', async (path, action, body) => {
-  const vehicle = await house.createVehicle();
-  const device = await house.connected(vehicle);
+  const vehicle = await fixture.createVehicle();
+  const device = await fixture.connected(vehicle);
   const before = Date.now() / 1000;
-  const answer = await house.act(path, vehicle);
+  const answer = await fixture.act(path, vehicle);
   expect(answer.body).toEqual(body);
   expect(answer.status).toBe(200);
   expect(device.heard).toEqual([{ id: expect.any(String), action, expiresAt: expect.any(Number) }]);
   const expiresAt = device.heard[0]?.expiresAt ?? 0;
   expect(expiresAt).toBeGreaterThan(before);
   expect(expiresAt).toBeLessThanOrEqual(Date.now() / 1000 + ackTimeoutMs / 1000);
-  const [row] = await house.rowsOf(vehicle);
+  const [row] = await fixture.rowsOf(vehicle);
   expect(row).toMatchObject({ id: device.heard[0]?.id, action, state: 'acknowledged', device_id: vehicle.deviceId });
   expect(row?.sent_at).toBeInstanceOf(Date);
   expect(row?.ended_at).toBeInstanceOf(Date);
 });
 
 it('records an acknowledgement that somebody waits for without a turn of the queue', async () => {
-  const vehicle = await house.createVehicle();
-  const device = await house.silent(vehicle);
+  const vehicle = await fixture.createVehicle();
+  const device = await fixture.silent(vehicle);
   await queue.pause();
   try {
     // What takes longer than the broker waits is queued, as on a machine that is busy just then.
     await eventually(async () => {
       const before = await countUnfinishedJobs(queue);
-      const lock = house.act('lock', vehicle);
+      const lock = fixture.act('lock', vehicle);
       const { id } = await device.next();
       // The PUBACK comes when the acknowledgement is recorded, or when the queue has it.
       await device.acknowledge({ id, ok: true });
       expect((await lock).body).toEqual({ Status: 'CLOSED' });
       expect(await countUnfinishedJobs(queue)).toBe(before);
     });
-    await house.expectState(vehicle, 'acknowledged');
+    await fixture.expectState(vehicle, 'acknowledged');
   } finally {
     await queue.resume();
   }
 });
 
 it('answers honk with a body of no bytes', async () => {
-  const vehicle = await house.createVehicle();
-  await house.connected(vehicle);
-  const answer = await house.act('honk', vehicle);
+  const vehicle = await fixture.createVehicle();
+  await fixture.connected(vehicle);
+  const answer = await fixture.act('honk', vehicle);
   expect(answer.status).toBe(200);
   expect(answer.body).toBe('');
   expect(answer.headers.get('content-length')).toBe('0');
 });
 
 it('takes vehicleId from the query string too', async () => {
-  const vehicle = await house.createVehicle();
-  await house.connected(vehicle);
-  const answer = await house.client.post(`/v1/vehicle/lock?vehicleId=${vehicle.id}`, '');
+  const vehicle = await fixture.createVehicle();
+  await fixture.connected(vehicle);
+  const answer = await fixture.client.post(`/v1/vehicle/lock?vehicleId=${vehicle.id}`, '');
   expect(answer.body).toEqual({ Status: 'CLOSED' });
 });
 
 it('answers what the device reports where it is a documented word, else the standard one', async () => {
-  const vehicle = await house.createVehicle();
+  const vehicle = await fixture.createVehicle();
   const reports = ['OPEN', 'AJAR'];
-  await house.connected(vehicle, () => ({ ok: true, status: reports.shift() ?? '' }));
-  expect((await house.act('lock', vehicle)).body).toEqual({ Status: 'OPEN' });
-  expect((await house.act('lock', vehicle)).body).toEqual({ Status: 'CLOSED' });
+  await fixture.connected(vehicle, () => ({ ok: true, status: reports.shift() ?? '' }));
+  expect((await fixture.act('lock', vehicle)).body).toEqual({ Status: 'OPEN' });
+  expect((await fixture.act('lock', vehicle)).body).toEqual({ Status: 'CLOSED' });
 });
 
 it('answers the reason of a device that refuses', async () => {
-  const vehicle = await house.createVehicle();
-  await house.connected(vehicle, () => ({ ok: false, reason: 'the original key is in\u0000side' }));
-  const answer = await house.act('unlock', vehicle);
+  const vehicle = await fixture.createVehicle();
+  await fixture.connected(vehicle, () => ({ ok: false, reason: 'the original key is in\u0000side' }));
+  const answer = await fixture.act('unlock', vehicle);
   expectFailure(answer, 'REFUSED');
   expect(answer.body.message).toBe('the original key is inside');
-  await house.expectState(vehicle, 'refused');
+  await fixture.expectState(vehicle, 'refused');
 });
 
 it('answers NO_ACKNOWLEDGEMENT in time, and a late acknowledgement turns unknown into what happened, once', async () => {
-  const vehicle = await house.createVehicle();
-  const device = await house.silent(vehicle);
-  const [answer, milliseconds] = await timed(house.act('unlock', vehicle));
+  const vehicle = await fixture.createVehicle();
+  const device = await fixture.silent(vehicle);
+  const [answer, milliseconds] = await timed(fixture.act('unlock', vehicle));
   expectFailure(answer, 'NO_ACKNOWLEDGEMENT');
   expect(milliseconds).toBeGreaterThanOrEqual(ackTimeoutMs - 5);
-  expect(await house.statesOf(vehicle)).toEqual(['unknown']);
+  expect(await fixture.statesOf(vehicle)).toEqual(['unknown']);
   const { id } = await device.next();
   await device.acknowledge({ id, ok: true, status: 'OPEN' });
-  await house.expectState(vehicle, 'acknowledged');
+  await fixture.expectState(vehicle, 'acknowledged');
   await device.acknowledge({ id, ok: false, reason: 'no' });
   await device.acknowledge({ id: 'garbage', ok: true });
   await device.acknowledge({ id: randomUUID(), ok: true });
   await queueIsEmpty();
-  const lock = house.act('lock', vehicle);
+  const lock = fixture.act('lock', vehicle);
   const command = await device.next();
   await device.acknowledge({ id: command.id, ok: true });
   expect((await lock).body).toEqual({ Status: 'CLOSED' });
-  const rows = await house.rowsOf(vehicle);
+  const rows = await fixture.rowsOf(vehicle);
   expect(rows.map(({ state, status, cause }) => [state, status, cause])).toEqual([
     ['acknowledged', 'OPEN', null],
     ['acknowledged', null, null],
@@ -140,80 +140,80 @@ it('answers NO_ACKNOWLEDGEMENT in time, and a late acknowledgement turns unknown
 });
 
 it('answers DEVICE_OFFLINE at once, and never delivers to the persistent session that comes back', async () => {
-  const vehicle = await house.createVehicle();
+  const vehicle = await fixture.createVehicle();
   const persistent = { clean: false };
-  const first = await connectDevice(house.platform.mqttUrl, vehicle, persistent);
+  const first = await connectDevice(fixture.platform.mqttUrl, vehicle, persistent);
   await first.obey(() => ({ ok: true }));
-  expect((await house.act('lock', vehicle)).status).toBe(200);
+  expect((await fixture.act('lock', vehicle)).status).toBe(200);
   await first.close();
   await eventually(async () => {
-    const [answer, milliseconds] = await timed(house.act('unlock', vehicle));
+    const [answer, milliseconds] = await timed(fixture.act('unlock', vehicle));
     expectFailure(answer, 'DEVICE_OFFLINE');
     expect(milliseconds).toBeLessThan(ackTimeoutMs);
   });
-  const second = await connectDevice(house.platform.mqttUrl, vehicle, persistent);
-  house.adopt(second);
+  const second = await connectDevice(fixture.platform.mqttUrl, vehicle, persistent);
+  fixture.adopt(second);
   const heard: string[] = [];
   await second.obey(({ action }) => {
     heard.push(action);
     return { ok: true };
   });
-  expect((await house.act('honk', vehicle)).status).toBe(200);
+  expect((await fixture.act('honk', vehicle)).status).toBe(200);
   expect(heard).toEqual(['HONK']);
 });
 
 it('does not deliver a command that expired while the connection was cut to the session that comes back', async () => {
-  const vehicle = await house.createVehicle();
-  const first = await connectDevice(house.platform.mqttUrl, vehicle, { clean: false });
+  const vehicle = await fixture.createVehicle();
+  const first = await connectDevice(fixture.platform.mqttUrl, vehicle, { clean: false });
   await first.obey(() => undefined);
   first.client.stream.pause();
-  const unlock = house.act('unlock', vehicle);
-  await house.expectState(vehicle, 'sent');
+  const unlock = fixture.act('unlock', vehicle);
+  await fixture.expectState(vehicle, 'sent');
   await first.close('cut');
   expectFailure(await unlock, 'NO_ACKNOWLEDGEMENT');
-  const second = await connectDevice(house.platform.mqttUrl, vehicle, { clean: false });
-  house.adopt(second);
+  const second = await connectDevice(fixture.platform.mqttUrl, vehicle, { clean: false });
+  fixture.adopt(second);
   const heard: string[] = [];
   await second.obey(({ action }) => {
     heard.push(action);
     return { ok: true };
   });
-  expect((await house.act('honk', vehicle)).status).toBe(200);
+  expect((await fixture.act('honk', vehicle)).status).toBe(200);
   expect(heard).toEqual(['HONK']);
 });
 
 it('ignores an acknowledgement by another device', async () => {
-  const [vehicle, other] = [await house.createVehicle(), await house.createVehicle()];
-  const device = await house.silent(vehicle);
-  const stranger = await house.silent(other);
-  const unlock = house.act('unlock', vehicle);
+  const [vehicle, other] = [await fixture.createVehicle(), await fixture.createVehicle()];
+  const device = await fixture.silent(vehicle);
+  const stranger = await fixture.silent(other);
+  const unlock = fixture.act('unlock', vehicle);
   const { id } = await device.next();
   await stranger.acknowledge({ id, ok: false, reason: 'not mine' });
   await device.acknowledge({ id, ok: true });
   expect((await unlock).body).toEqual({ Status: 'OPEN' });
-  await house.expectState(vehicle, 'acknowledged');
+  await fixture.expectState(vehicle, 'acknowledged');
 });
 
 it('answers when the acknowledgement comes, without waiting for the queue, which then changes nothing', async () => {
-  const vehicle = await house.createVehicle();
-  await house.connected(vehicle, () => ({ ok: true, status: 'CLOSED' }));
+  const vehicle = await fixture.createVehicle();
+  await fixture.connected(vehicle, () => ({ ok: true, status: 'CLOSED' }));
   await queue.pause();
-  const answer = await house.act('lock', vehicle);
+  const answer = await fixture.act('lock', vehicle);
   await queue.resume();
   expect(answer.body).toEqual({ Status: 'CLOSED' });
-  const [atOnce] = await house.rowsOf(vehicle);
+  const [atOnce] = await fixture.rowsOf(vehicle);
   expect(atOnce).toMatchObject({ state: 'acknowledged', status: 'CLOSED' });
   await queueIsEmpty();
-  expect(await house.rowsOf(vehicle)).toEqual([atOnce]);
+  expect(await fixture.rowsOf(vehicle)).toEqual([atOnce]);
   const { rows } = await sql`select 1 from audit where action = 'command.lock' and subject = ${`vehicle:${vehicle.id}`}
-    and outcome = 'acknowledged'`.execute(house.platform.db);
+    and outcome = 'acknowledged'`.execute(fixture.platform.db);
   expect(rows).toHaveLength(1);
 });
 
 it('answers by an acknowledgement that only the queue brings', async () => {
-  const vehicle = await house.createVehicle();
-  const device = await house.silent(vehicle);
-  const lock = house.act('lock', vehicle, house.replicaClient);
+  const vehicle = await fixture.createVehicle();
+  const device = await fixture.silent(vehicle);
+  const lock = fixture.act('lock', vehicle, fixture.replicaClient);
   const { id } = await device.next();
   await queue.add('acknowledgements', {
     deviceId: vehicle.deviceId,
@@ -224,41 +224,41 @@ it('answers by an acknowledgement that only the queue brings', async () => {
 });
 
 it('drops what is no acknowledgement', async () => {
-  const vehicle = await house.createVehicle();
-  const device = await house.silent(vehicle);
-  const lock = house.act('lock', vehicle);
+  const vehicle = await fixture.createVehicle();
+  const device = await fixture.silent(vehicle);
+  const lock = fixture.act('lock', vehicle);
   const { id } = await device.next();
   const topic = `v1/devices/${vehicle.deviceId}/acks`;
   for (const text of ['{', '[]', 'null', JSON.stringify({ id, ok: 'true' }), JSON.stringify({ id: [id], ok: true })]) {
     await device.client.publishAsync(topic, text, { qos: 1 });
   }
   await queueIsEmpty();
-  expect(await house.statesOf(vehicle)).toEqual(['sent']);
+  expect(await fixture.statesOf(vehicle)).toEqual(['sent']);
   await device.acknowledge({ id, ok: true });
   expect((await lock).status).toBe(200);
 });
 
 it('lists the commands of a vehicle with their states and times, the newest first', async () => {
-  const vehicle = await house.createVehicle();
+  const vehicle = await fixture.createVehicle();
   const answers: CommandAnswer[] = [
     { ok: true, status: 'CLOSED' },
     { ok: false, reason: 'no' },
   ];
-  await house.connected(vehicle, () => answers.shift());
-  await house.act('lock', vehicle);
-  await house.act('unlock', vehicle);
-  const { body } = await house.client.get(`/v1/x/commands?vehicleId=${vehicle.id}`);
+  await fixture.connected(vehicle, () => answers.shift());
+  await fixture.act('lock', vehicle);
+  await fixture.act('unlock', vehicle);
+  const { body } = await fixture.client.get(`/v1/x/commands?vehicleId=${vehicle.id}`);
   const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/);
   const times = { id: expect.any(String), createdAt: time, sentAt: time, expiresAt: time, endedAt: time };
   expect(body.commands).toEqual([
     { ...times, action: 'UNLOCK', state: 'refused', reason: 'REFUSED', message: 'no' },
     { ...times, action: 'LOCK', state: 'acknowledged', status: 'CLOSED' },
   ]);
-  expect((await house.client.get(`/v1/x/commands?vehicleId=${vehicle.id}&limit=1`)).body.commands).toHaveLength(1);
+  expect((await fixture.client.get(`/v1/x/commands?vehicleId=${vehicle.id}&limit=1`)).body.commands).toHaveLength(1);
 });
 
 it('counts the outcomes by action', async () => {
-  const text = await house.platform.metrics.metrics();
+  const text = await fixture.platform.metrics.metrics();
   expect(text).toMatch(/odograph_commands_total\{action="LOCK",outcome="acknowledged"\} \d+/);
   expect(text).toMatch(/odograph_commands_total\{action="UNLOCK",outcome="DEVICE_OFFLINE"\} \d+/);
   expect(text).toMatch(/odograph_command_duration_seconds_count\{action="LOCK"\} \d+/);
@@ -270,7 +270,7 @@ it('finishes what waits before it stops', async () => {
   const vehicle = await createVehicle(alone.db, own);
   const by = clientWithToken(alone.httpUrl, own.token);
   const device = await connectDevice(alone.mqttUrl, vehicle);
-  house.adopt(device);
+  fixture.adopt(device);
   let hear: (command: CommandMessage) => void = () => undefined;
   const heard = new Promise<CommandMessage>((resolve) => {
     hear = resolve;

@@ -5,7 +5,7 @@ import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { services } from '../../services/platform/services.ts';
-import { createOwner, missingNames, type Owner } from './owner.ts';
+import { createOwner, missingNames, type Owner } from './owner.fixture.ts';
 import {
   callRoute,
   givenParameters,
@@ -15,7 +15,7 @@ import {
   type Route,
   readRoutes,
   resourceOf,
-} from './route-table.ts';
+} from './route-table.fixture.ts';
 
 let platform: TestPlatform;
 let routes: Route[];

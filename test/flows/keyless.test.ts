@@ -6,31 +6,31 @@ import { answerChallenge, hello, openPhoneSession } from '@odograph/keyless/phon
 import { eventually } from '@odograph/testkit/eventually';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { type KeylessHouse, startKeylessHouse } from './keyless-house.ts';
+import { type KeylessFixture, startKeylessFixture } from './keyless.fixture.ts';
 
-let house: KeylessHouse;
+let fixture: KeylessFixture;
 
 beforeAll(async () => {
-  house = await startKeylessHouse();
+  fixture = await startKeylessFixture();
 });
-afterAll(() => house?.stop());
+afterAll(() => fixture?.stop());
 beforeEach(async () => {
-  await house.startBroker();
-  await house.startCommand();
+  await fixture.startBroker();
+  await fixture.startCommand();
 });
-afterEach(() => house.disconnectAll());
+afterEach(() => fixture.disconnectAll());
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64url'));
 
-describe('keyless access, from the platform to the box', () => {
-  it('opens the box with what the interface answered, while the box is offline', async () => {
-    const vehicle = await house.newVehicle();
-    const box = await house.newBox(vehicle);
-    const { authorizationId, token, key } = await house.issue(vehicle);
-    const { body: record } = await house.api.get(`/v1/bluetooth-token/${authorizationId}/commands`);
+describe('keyless access, from the platform to the device', () => {
+  it('opens the device with what the interface answered, while the device is offline', async () => {
+    const vehicle = await fixture.newVehicle();
+    const device = await fixture.newDevice(vehicle);
+    const { authorizationId, token, key } = await fixture.issue(vehicle);
+    const { body: record } = await fixture.api.get(`/v1/bluetooth-token/${authorizationId}/commands`);
 
     const session = new BoxSession({
-      ...{ crypto: nodeCrypto, box: box.identity, list: box.list },
+      ...{ crypto: nodeCrypto, box: device.identity, list: device.list },
       createNonce: () => randomBytes(16),
       encryptReadio: record.encryptReadio,
     });
@@ -47,188 +47,190 @@ describe('keyless access, from the platform to the box', () => {
     }
   });
 
-  it('shuts a connected box to a revoked authorization, and to no other', async () => {
-    const vehicle = await house.newVehicle();
-    const box = await house.newBox(vehicle);
-    await box.connect();
-    const [revoked, kept] = [await house.issue(vehicle), await house.issue(vehicle)];
-    expect([box.verdict(revoked.token), box.verdict(kept.token)]).toEqual(['OK', 'OK']);
-    await house.revoke(revoked.authorizationId);
-    await house.expectConfirmed(box);
-    expect([box.verdict(revoked.token), box.verdict(kept.token)]).toEqual(['REVOKED', 'OK']);
+  it('shuts a connected device to a revoked authorization, and to no other', async () => {
+    const vehicle = await fixture.newVehicle();
+    const device = await fixture.newDevice(vehicle);
+    await device.connect();
+    const [revoked, kept] = [await fixture.issue(vehicle), await fixture.issue(vehicle)];
+    expect([device.verdict(revoked.token), device.verdict(kept.token)]).toEqual(['OK', 'OK']);
+    await fixture.revoke(revoked.authorizationId);
+    await fixture.expectConfirmed(device);
+    expect([device.verdict(revoked.token), device.verdict(kept.token)]).toEqual(['REVOKED', 'OK']);
   });
 
-  it('suspends and resumes an authorization at the box, and leaves the end of a suspension to the box itself', async () => {
-    const vehicle = await house.newVehicle();
-    const box = await house.newBox(vehicle);
-    await box.connect();
-    const { authorizationId, token } = await house.issue(vehicle);
-    const suspend = (until: number) => house.api.post('/v1/bluetooth-token/invalidate', { authorizationId, until });
+  it('suspends and resumes an authorization at the device, and leaves the end of a suspension to the device itself', async () => {
+    const vehicle = await fixture.newVehicle();
+    const device = await fixture.newDevice(vehicle);
+    await device.connect();
+    const { authorizationId, token } = await fixture.issue(vehicle);
+    const suspend = (until: number) => fixture.api.post('/v1/bluetooth-token/invalidate', { authorizationId, until });
     expect((await suspend(Date.now() + 600_000)).status).toBe(200);
-    await house.expectConfirmed(box);
-    expect(box.verdict(token)).toBe('SUSPENDED');
-    await house.api.post('/v1/bluetooth-token/validate', { authorizationId });
-    await house.expectConfirmed(box);
-    expect([box.verdict(token), box.list()?.authorizations]).toEqual(['OK', []]);
+    await fixture.expectConfirmed(device);
+    expect(device.verdict(token)).toBe('SUSPENDED');
+    await fixture.api.post('/v1/bluetooth-token/validate', { authorizationId });
+    await fixture.expectConfirmed(device);
+    expect([device.verdict(token), device.list()?.authorizations]).toEqual(['OK', []]);
 
     await suspend(Date.now() + 1500);
-    await house.expectConfirmed(box);
-    await box.disconnect();
-    expect(box.verdict(token)).toBe('SUSPENDED');
-    await eventually(async () => expect(box.verdict(token)).toBe('OK'));
+    await fixture.expectConfirmed(device);
+    await device.disconnect();
+    expect(device.verdict(token)).toBe('SUSPENDED');
+    await eventually(async () => expect(device.verdict(token)).toBe('OK'));
   });
 
-  it('replaces an authorization at the box: the old token ends with the update', async () => {
-    const vehicle = await house.newVehicle();
-    const box = await house.newBox(vehicle);
-    await box.connect();
-    const old = await house.issue(vehicle);
-    const { body } = await house.api.post(`/v1/bluetooth-token/${old.authorizationId}`, { until: Date.now() + 60_000 });
-    await house.expectConfirmed(box);
-    expect([box.verdict(old.token), box.verdict(body.token)]).toEqual(['REVOKED', 'OK']);
+  it('replaces an authorization at the device: the old token ends with the update', async () => {
+    const vehicle = await fixture.newVehicle();
+    const device = await fixture.newDevice(vehicle);
+    await device.connect();
+    const old = await fixture.issue(vehicle);
+    const { body } = await fixture.api.post(`/v1/bluetooth-token/${old.authorizationId}`, {
+      until: Date.now() + 60_000,
+    });
+    await fixture.expectConfirmed(device);
+    expect([device.verdict(old.token), device.verdict(body.token)]).toEqual(['REVOKED', 'OK']);
   });
 
-  it('tells a box that was offline as soon as it is back, and DELETE /v1/user succeeds from then on', async () => {
-    const vehicle = await house.newVehicle();
-    const box = await house.newBox(vehicle);
-    const { token } = await house.issue(vehicle, 'driver-offline');
-    const first = await house.api.delete('/v1/user/driver-offline');
+  it('tells a device that was offline as soon as it is back, and DELETE /v1/user succeeds from then on', async () => {
+    const vehicle = await fixture.newVehicle();
+    const device = await fixture.newDevice(vehicle);
+    const { token } = await fixture.issue(vehicle, 'driver-offline');
+    const first = await fixture.api.delete('/v1/user/driver-offline');
     expect([first.status, first.body.error]).toEqual([409, 'NOT_ALL_AUTHORIZATIONS_REVOKED']);
-    expect(box.verdict(token)).toBe('OK');
-    await box.connect();
-    await house.expectConfirmed(box);
-    expect(box.verdict(token)).toBe('REVOKED');
-    expect((await house.api.delete('/v1/user/driver-offline')).status).toBe(200);
+    expect(device.verdict(token)).toBe('OK');
+    await device.connect();
+    await fixture.expectConfirmed(device);
+    expect(device.verdict(token)).toBe('REVOKED');
+    expect((await fixture.api.delete('/v1/user/driver-offline')).status).toBe(200);
   });
 
-  it('deletes a driver at every box before it answers, and says so when one does not confirm in time', async () => {
-    const vehicles = [await house.newVehicle(), await house.newVehicle()];
-    const boxes = [];
-    for (const vehicle of vehicles) boxes.push(await house.newBox(vehicle));
-    for (const box of boxes) await box.connect();
+  it('deletes a driver at every device before it answers, and says so when one does not confirm in time', async () => {
+    const vehicles = [await fixture.newVehicle(), await fixture.newVehicle()];
+    const devices = [];
+    for (const vehicle of vehicles) devices.push(await fixture.newDevice(vehicle));
+    for (const device of devices) await device.connect();
     const issued: { token: string }[] = [];
-    for (const vehicle of vehicles) issued.push(await house.issue(vehicle, 'driver-two'));
-    const { status, body } = await house.api.delete('/v1/user/driver-two');
+    for (const vehicle of vehicles) issued.push(await fixture.issue(vehicle, 'driver-two'));
+    const { status, body } = await fixture.api.delete('/v1/user/driver-two');
     expect([status, body]).toEqual([200, {}]);
-    expect(boxes.map((box, index) => box.verdict(issued[index]?.token ?? ''))).toEqual(['REVOKED', 'REVOKED']);
+    expect(devices.map((device, index) => device.verdict(issued[index]?.token ?? ''))).toEqual(['REVOKED', 'REVOKED']);
 
-    const silent = await house.newBox(await house.newVehicle());
+    const silent = await fixture.newDevice(await fixture.newVehicle());
     await silent.connect(false);
-    await house.api.delete('/v1/device', { deviceId: boxes[1]?.identity.deviceId });
-    await house.api.delete('/v1/device', { deviceId: silent.identity.deviceId });
-    await house.api.post('/v1/device', { deviceId: silent.identity.deviceId, vehicleId: vehicles[1]?.id });
-    for (const vehicle of vehicles) await house.issue(vehicle, 'driver-three');
-    const answer = await house.api.delete('/v1/user/driver-three');
+    await fixture.api.delete('/v1/device', { deviceId: devices[1]?.identity.deviceId });
+    await fixture.api.delete('/v1/device', { deviceId: silent.identity.deviceId });
+    await fixture.api.post('/v1/device', { deviceId: silent.identity.deviceId, vehicleId: vehicles[1]?.id });
+    for (const vehicle of vehicles) await fixture.issue(vehicle, 'driver-three');
+    const answer = await fixture.api.delete('/v1/user/driver-three');
     expect([answer.status, answer.body.reason]).toEqual([409, 'NO_ACKNOWLEDGEMENT']);
   });
 
   it('ends the tokens of a device that is taken out of its vehicle', async () => {
-    const vehicle = await house.newVehicle();
-    const box = await house.newBox(vehicle);
-    await box.connect();
-    const { authorizationId, token } = await house.issue(vehicle);
-    await house.api.delete('/v1/device', { deviceId: vehicle.deviceId });
-    await house.expectConfirmed(box);
-    expect(box.verdict(token)).toBe('EPOCH');
-    await house.api.post('/v1/device', { deviceId: vehicle.deviceId, vehicleId: vehicle.id });
-    const { body } = await house.api.get(`/v1/bluetooth-token/${authorizationId}`);
-    expect(box.verdict(body.token)).toBe('OK');
+    const vehicle = await fixture.newVehicle();
+    const device = await fixture.newDevice(vehicle);
+    await device.connect();
+    const { authorizationId, token } = await fixture.issue(vehicle);
+    await fixture.api.delete('/v1/device', { deviceId: vehicle.deviceId });
+    await fixture.expectConfirmed(device);
+    expect(device.verdict(token)).toBe('EPOCH');
+    await fixture.api.post('/v1/device', { deviceId: vehicle.deviceId, vehicleId: vehicle.id });
+    const { body } = await fixture.api.get(`/v1/bluetooth-token/${authorizationId}`);
+    expect(device.verdict(body.token)).toBe('OK');
   });
 });
 
 describe('the way of a list of keys', () => {
   it('goes on after the broker was away: what was changed meanwhile, and what it had forgotten', async () => {
-    const [changed, forgotten] = [await house.newVehicle(), await house.newVehicle()];
-    const [first, second] = [await house.newBox(changed), await house.newBox(forgotten)];
-    const [early, late] = [await house.issue(forgotten), await house.issue(changed)];
-    await house.revoke(early.authorizationId);
+    const [changed, forgotten] = [await fixture.newVehicle(), await fixture.newVehicle()];
+    const [first, second] = [await fixture.newDevice(changed), await fixture.newDevice(forgotten)];
+    const [early, late] = [await fixture.issue(forgotten), await fixture.issue(changed)];
+    await fixture.revoke(early.authorizationId);
     await second.connect();
-    await house.expectConfirmed(second);
+    await fixture.expectConfirmed(second);
     await second.disconnect();
 
-    await house.stopBroker();
-    await house.revoke(late.authorizationId);
-    await house.startBroker();
+    await fixture.stopBroker();
+    await fixture.revoke(late.authorizationId);
+    await fixture.startBroker();
     await first.connect();
-    await house.expectConfirmed(first);
+    await fixture.expectConfirmed(first);
     expect(first.verdict(late.token)).toBe('REVOKED');
-    const replaced = house.erased(second);
+    const replaced = fixture.erased(second);
     await replaced.connect();
     await eventually(async () => expect(replaced.verdict(early.token)).toBe('REVOKED'));
   });
 
   it('starts when the command service does, whoever was there at the change', async () => {
-    const vehicle = await house.newVehicle();
-    const box = await house.newBox(vehicle);
-    await box.connect();
-    const { authorizationId, token } = await house.issue(vehicle);
-    await house.stopCommand();
-    await house.revoke(authorizationId);
-    expect(box.verdict(token)).toBe('OK');
-    await house.startCommand();
-    await house.expectConfirmed(box);
-    expect(box.verdict(token)).toBe('REVOKED');
+    const vehicle = await fixture.newVehicle();
+    const device = await fixture.newDevice(vehicle);
+    await device.connect();
+    const { authorizationId, token } = await fixture.issue(vehicle);
+    await fixture.stopCommand();
+    await fixture.revoke(authorizationId);
+    expect(device.verdict(token)).toBe('OK');
+    await fixture.startCommand();
+    await fixture.expectConfirmed(device);
+    expect(device.verdict(token)).toBe('REVOKED');
   });
 
-  it('ends at the newest list on every box, with two processes that publish, whatever is changed at once', async () => {
-    const vehicles = await Promise.all([1, 2, 3, 4].map(() => house.newVehicle()));
-    const boxes = [];
-    for (const vehicle of vehicles) boxes.push(await house.newBox(vehicle));
-    for (const box of boxes) await box.connect();
+  it('ends at the newest list on every device, with two processes that publish, whatever is changed at once', async () => {
+    const vehicles = await Promise.all([1, 2, 3, 4].map(() => fixture.newVehicle()));
+    const devices = [];
+    for (const vehicle of vehicles) devices.push(await fixture.newDevice(vehicle));
+    for (const device of devices) await device.connect();
     const issued = [];
     for (let round = 0; round < 6; round += 1) {
-      for (const vehicle of vehicles) issued.push(await house.issue(vehicle));
+      for (const vehicle of vehicles) issued.push(await fixture.issue(vehicle));
     }
-    await Promise.all(issued.map(({ authorizationId }) => house.revoke(authorizationId)));
-    for (const [index, box] of boxes.entries()) {
-      await house.expectConfirmed(box);
-      expect(box.list()).toMatchObject({ version: 6 });
-      expect(box.list()?.authorizations).toHaveLength(6);
+    await Promise.all(issued.map(({ authorizationId }) => fixture.revoke(authorizationId)));
+    for (const [index, device] of devices.entries()) {
+      await fixture.expectConfirmed(device);
+      expect(device.list()).toMatchObject({ version: 6 });
+      expect(device.list()?.authorizations).toHaveLength(6);
       const tokens = issued.filter((_one, number) => number % vehicles.length === index);
-      expect(tokens.map(({ token }) => box.verdict(token))).toEqual(Array(6).fill('REVOKED'));
-      expect([...box.received].sort((a, b) => a - b)).toEqual(box.received);
+      expect(tokens.map(({ token }) => device.verdict(token))).toEqual(Array(6).fill('REVOKED'));
+      expect([...device.received].sort((a, b) => a - b)).toEqual(device.received);
     }
   });
 
-  it('is taken up again for a box whose list is newer than the platform knows', async () => {
-    const vehicle = await house.newVehicle();
-    const box = await house.newBox(vehicle);
-    await box.connect();
-    const [before, after] = [await house.issue(vehicle), await house.issue(vehicle)];
+  it('is taken up again for a device whose list is newer than the platform knows', async () => {
+    const vehicle = await fixture.newVehicle();
+    const device = await fixture.newDevice(vehicle);
+    await device.connect();
+    const [before, after] = [await fixture.issue(vehicle), await fixture.issue(vehicle)];
     for (let change = 0; change < 3; change += 1) {
       const body = { authorizationId: before.authorizationId, until: Date.now() + 600_000 };
-      await house.api.post('/v1/bluetooth-token/invalidate', body);
+      await fixture.api.post('/v1/bluetooth-token/invalidate', body);
     }
-    await house.expectConfirmed(box);
+    await fixture.expectConfirmed(device);
     // As after the restoration of a backup.
     await sql`update device_key set list_version = 1, published_version = 1, confirmed_version = 1
-      where device_id = ${vehicle.deviceId}`.execute(house.fleet.db);
-    await house.revoke(after.authorizationId);
-    await eventually(async () => expect(box.verdict(after.token)).toBe('REVOKED'));
-    await house.expectConfirmed(box);
+      where device_id = ${vehicle.deviceId}`.execute(fixture.fleet.db);
+    await fixture.revoke(after.authorizationId);
+    await eventually(async () => expect(device.verdict(after.token)).toBe('REVOKED'));
+    await fixture.expectConfirmed(device);
   });
 
-  it('shows the operator a box that does not take it: its key is not the one of the platform', async () => {
-    const vehicle = await house.newVehicle();
-    const box = await house.newBox(vehicle);
-    await box.connect();
-    await house.newBox(vehicle);
+  it('shows the operator a device that does not take it: its key is not the one of the platform', async () => {
+    const vehicle = await fixture.newVehicle();
+    const device = await fixture.newDevice(vehicle);
+    await device.connect();
+    await fixture.newDevice(vehicle);
     await eventually(async () => {
       const { rows } = await sql<{ reason: string }>`select refused_reason as reason from device_key
-        where device_id = ${vehicle.deviceId}`.execute(house.fleet.db);
+        where device_id = ${vehicle.deviceId}`.execute(fixture.fleet.db);
       expect(rows[0]?.reason).toBe('KEY_VERSION');
     });
   });
 
-  it('leaves a row in the audit for each list that a box confirmed', async () => {
-    const vehicle = await house.newVehicle();
-    const box = await house.newBox(vehicle);
-    await box.connect();
-    await house.revoke((await house.issue(vehicle)).authorizationId);
-    await house.expectConfirmed(box);
+  it('leaves a row in the audit for each list that a device confirmed', async () => {
+    const vehicle = await fixture.newVehicle();
+    const device = await fixture.newDevice(vehicle);
+    await device.connect();
+    await fixture.revoke((await fixture.issue(vehicle)).authorizationId);
+    await fixture.expectConfirmed(device);
     const { rows } = await sql<{ chain: number; version: number }>`
       select chain, (details ->> 'version')::integer as version from audit
-      where action = 'key-list.confirm' and actor = ${`device:${vehicle.deviceId}`}`.execute(house.fleet.db);
-    expect(rows).toEqual([{ chain: house.application.id, version: 1 }]);
+      where action = 'key-list.confirm' and actor = ${`device:${vehicle.deviceId}`}`.execute(fixture.fleet.db);
+    expect(rows).toEqual([{ chain: fixture.application.id, version: 1 }]);
   });
 });

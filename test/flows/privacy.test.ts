@@ -9,9 +9,24 @@ import { createDevice, type TestVehicle } from '@odograph/testkit/fixtures';
 import { testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { createOwner, type Owner } from './owner.ts';
-import { numberForms, type Planted, searchDatabase, searchRedis, tracedIn, tracesOf } from './planted.ts';
-import { callRoute, givenParameters, guardOf, plainValue, type Route, readRoutes, resourceOf } from './route-table.ts';
+import { createOwner, type Owner } from './owner.fixture.ts';
+import {
+  numberForms,
+  type Planted,
+  searchDatabase,
+  searchRedis,
+  tracedIn,
+  tracesOf,
+} from './planted-coordinates.fixture.ts';
+import {
+  callRoute,
+  givenParameters,
+  guardOf,
+  plainValue,
+  type Route,
+  readRoutes,
+  resourceOf,
+} from './route-table.fixture.ts';
 
 const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 2 });
 let config: ResolvedConfig;

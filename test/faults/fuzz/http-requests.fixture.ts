@@ -1,7 +1,7 @@
 import { type Agent, request as httpRequest } from 'node:http';
 import fc, { type Arbitrary } from 'fast-check';
-import type { Operation } from './operations.ts';
-import { anyValue, type KnownValues, nastyStrings, valuesFor } from './values.ts';
+import type { Operation } from './operations.fixture.ts';
+import { anyValue, type KnownValues, nastyStrings, valuesFor } from './values.fixture.ts';
 
 export interface FuzzedRequest {
   readonly method: string;

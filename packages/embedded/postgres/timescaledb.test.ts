@@ -5,7 +5,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { frontendMessage, queryMessage, syncMessage } from './frontend-messages.ts';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from './timescaledb.ts';
-import { bind, connectWire, execute, flush, parse } from './wire-client.ts';
+import { bind, connectWire, execute, flush, parse } from './wire-client.fixture.ts';
 
 const IDLE_TIMEOUT_MS = 700;
 let dataDirectory: string;

@@ -8,18 +8,18 @@ import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { inject } from 'vitest';
-import { createSteppedClock, type SteppedClock } from './clock.ts';
-import { createDisk, type Disk } from './full-disk.ts';
-import { type Load, type LoadOptions, startLoad } from './load.ts';
-import { scale } from './scale.ts';
-import { startTcpProxy, type TcpProxy } from './tcp-proxy.ts';
+import { createDisk, type Disk } from './full-disk.fixture.ts';
+import { type Load, type LoadOptions, startLoad } from './load.fixture.ts';
+import { scale } from './scale.fixture.ts';
+import { createSteppedClock, type SteppedClock } from './stepped-clock.fixture.ts';
+import { startTcpProxy, type TcpProxy } from './tcp-proxy.fixture.ts';
 
 /** Lines between two parts, each with a proxy on it. */
 export type LineName = 'device-broker' | 'broker-Redis' | 'ingest-Redis' | 'ingest-database';
 export type ProcessName = 'broker' | 'ingest' | 'Redis' | 'database';
 
 /** Broker and ingest in processes of their own, on a Redis of their own, with a proxy on every line. */
-export interface Stage {
+export interface Testbed {
   readonly db: Database;
   /** Through the line of the devices. */
   readonly mqttUrl: string;
@@ -40,7 +40,7 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-export interface StageOptions {
+export interface TestbedOptions {
   readonly databaseUrl?: string;
   readonly settings?: Readonly<Record<string, string>>;
 }
@@ -67,7 +67,7 @@ async function openLines(
   redisPort: number,
   databasePort: number,
   disk: Disk,
-): Promise<Stage['lines']> {
+): Promise<Testbed['lines']> {
   return {
     'device-broker': await startTcpProxy(mqttPort),
     'broker-Redis': await startTcpProxy(redisPort),
@@ -81,7 +81,7 @@ function createStarters(
   settings: Readonly<Record<string, string>>,
   url: string,
   redisUrl: string,
-  { lines, clocks }: Pick<Stage, 'lines' | 'clocks'>,
+  { lines, clocks }: Pick<Testbed, 'lines' | 'clocks'>,
 ) {
   const start = async (name: 'broker' | 'ingest', redis: TcpProxy, databaseUrl: string) => {
     const own = { REDIS_URL: through(redisUrl, redis), DATABASE_URL: databaseUrl, HTTP_PORT: String(await freePort()) };
@@ -105,8 +105,8 @@ async function killAll(victims: readonly ProcessName[], running: Running, db: Da
   await Promise.all(victims.map((victim) => killers[victim]()));
 }
 
-/** Opens a stage; the caller closes it. */
-export async function openStage({ databaseUrl, settings: given = {} }: StageOptions = {}): Promise<Stage> {
+/** Opens a testbed; the caller closes it. */
+export async function openTestbed({ databaseUrl, settings: given = {} }: TestbedOptions = {}): Promise<Testbed> {
   const url = databaseUrl ?? inject('faultsDatabaseUrl');
   const directory = await mkdtemp(join(tmpdir(), 'odograph-faults-'));
   const db = openDatabase({ url, name: 'faults', size: 2 });

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '@odograph/runtime/config';
 
-export const root = fileURLToPath(new URL('../', import.meta.url));
+export const root = fileURLToPath(new URL('../../', import.meta.url));
 
 /** A file of this folder in a process of its own, spoken to by messages. */
 export interface ChildScript {

@@ -150,7 +150,7 @@ export function givenParameters(route: Route, chosen: string | undefined): Param
 /** @throws Error for a parameter of which the tests know nothing, so that a new route is taken in */
 export function plainValue({ method, path }: Route, name: string): unknown {
   const value = plainValues[name];
-  if (!value) throw new Error(`add to test/flows/route-table.ts what ${name} of ${method} ${path} is`);
+  if (!value) throw new Error(`add to test/flows/route-table.fixture.ts what ${name} of ${method} ${path} is`);
   return value();
 }
 

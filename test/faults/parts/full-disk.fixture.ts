@@ -1,5 +1,5 @@
 import { Transform, type TransformCallback } from 'node:stream';
-import type { ClientFilter } from './tcp-proxy.ts';
+import type { ClientFilter } from './tcp-proxy.fixture.ts';
 
 /** What a database without room on its disk answers to a COMMIT (PostgreSQL, Appendix A: 53100 disk_full). */
 const refusal = `do $$ begin raise exception using errcode = '53100',

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { frontendMessage, queryMessage, syncMessage } from './frontend-messages.ts';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from './timescaledb.ts';
-import { bind, connectWire, execute, parse } from './wire-client.ts';
+import { bind, connectWire, execute, parse } from './wire-client.fixture.ts';
 
 let dataDirectory: string;
 let database: EmbeddedTimescale;

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path';
-import { superviseChild } from './child-process.ts';
+import { superviseChild } from '../process/supervise-child.ts';
 
 export interface EmbeddedTimescaleOptions {
   /** Where the database persists; made when it is missing. */

@@ -1,4 +1,4 @@
-import { findFreePort } from '@odograph/embedded/free-port';
+import { findFreePort } from '@odograph/embedded/process/free-port';
 import { type ChildScript, type ProcessUsage, startScript } from './child-script.ts';
 import type { Engines } from './engines.ts';
 import type { BenchFleet } from './fleet.ts';

@@ -27,7 +27,7 @@ type Answering = (command: CommandMessage) => CommandAnswer | Promise<CommandAns
 type HearingDevice = DeviceConnection & { heard: CommandMessage[] };
 
 /** A broker, two processes of the command service on the same queues, and an application with vehicles. */
-export interface CommandHouse {
+export interface CommandFixture {
   readonly platform: TestPlatform;
   readonly application: TestApplication;
   readonly client: ApiClient;
@@ -119,7 +119,7 @@ async function startPlatforms(timeoutMs: number): Promise<[platform: TestPlatfor
   return [platform, replica];
 }
 
-export async function startCommandHouse(timeoutMs = ackTimeoutMs): Promise<CommandHouse> {
+export async function startCommandFixture(timeoutMs = ackTimeoutMs): Promise<CommandFixture> {
   const [platform, replica] = await startPlatforms(timeoutMs);
   const application = await createApplication(platform.db);
   const client = clientWithToken(platform.httpUrl, application.token);
@@ -162,7 +162,7 @@ export async function startCommandHouse(timeoutMs = ackTimeoutMs): Promise<Comma
 
 /** Makes the vehicle's last reading say this. */
 export async function reportDriving(
-  { platform: { db } }: CommandHouse,
+  { platform: { db } }: CommandFixture,
   vehicle: TestVehicle,
   ignition: boolean,
   speedKmh: number,

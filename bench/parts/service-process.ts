@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findFreePort } from '@odograph/embedded/free-port';
+import { findFreePort } from '@odograph/embedded/process/free-port';
 import { childEnvironment } from '@odograph/runtime/config';
 import { type ProcessUsage, root } from './child-script.ts';
 import type { Engines } from './engines.ts';

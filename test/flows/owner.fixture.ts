@@ -4,7 +4,7 @@ import { clientWithToken } from '@odograph/testkit/api-client';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
 import type { TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import type { Resource } from './route-table.ts';
+import type { Resource } from './route-table.fixture.ts';
 
 /** An application that has one of everything. */
 export interface Owner {

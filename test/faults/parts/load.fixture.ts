@@ -38,22 +38,22 @@ class Uploader {
   async #run(): Promise<void> {
     while (this.#busy) {
       const options = { connectTimeout: patienceMs };
-      const box = await connectDevice(this.#url, this.#vehicle, options).catch(() => undefined);
-      if (box) await this.#uploadOver(box);
-      await box?.close('cut');
+      const device = await connectDevice(this.#url, this.#vehicle, options).catch(() => undefined);
+      if (device) await this.#uploadOver(device);
+      await device?.close('cut');
       await delay(20 + 80 * Math.random());
     }
   }
 
-  async #uploadOver(box: DeviceConnection): Promise<void> {
-    const closed = new Promise<false>((resolve) => box.client.once('close', () => resolve(false)));
-    while (box.client.connected && this.#busy) {
+  async #uploadOver(device: DeviceConnection): Promise<void> {
+    const closed = new Promise<false>((resolve) => device.client.once('close', () => resolve(false)));
+    while (device.client.connected && this.#busy) {
       if (this.sent === this.acknowledged) {
         this.sent += 1;
         this.#timestamp = Math.max(Date.now() / 1000, this.#timestamp + 0.001);
       }
       const reading = { timestamp: this.#timestamp, sequence: this.sent, status: { mileage: this.sent } };
-      const upload = box.upload(reading).then(() => true);
+      const upload = device.upload(reading).then(() => true);
       const patience = new AbortController();
       const late = delay(patienceMs, false, { signal: patience.signal }).catch(() => false);
       const wasAcknowledged = await Promise.race([upload, closed, late]).catch(() => false);

@@ -17,8 +17,8 @@ import { freePort } from '@odograph/testkit/free-port';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { expect } from 'vitest';
 
-/** A box with the reference verifier in it: what it has once accepted outlives its connections. */
-interface KeyBox {
+/** A device with the reference verifier in it: what it has once accepted outlives its connections. */
+interface KeyDevice {
   readonly identity: Provisioned;
   /** The versions it received, in their order. */
   readonly received: number[];
@@ -31,7 +31,7 @@ interface KeyBox {
 }
 
 /** Fleet, a broker and two processes of the command service that can each be stopped and started. */
-export interface KeylessHouse {
+export interface KeylessFixture {
   readonly fleet: TestPlatform;
   readonly application: TestApplication;
   readonly api: ApiClient;
@@ -40,14 +40,14 @@ export interface KeylessHouse {
   startCommand(): Promise<void>;
   stopCommand(): Promise<void>;
   newVehicle(): Promise<TestVehicle>;
-  /** Provisions the vehicle's box with a key. */
-  newBox(vehicle: TestVehicle): Promise<KeyBox>;
-  /** The same box after its memory was erased. */
-  erased(box: KeyBox): KeyBox;
+  /** Provisions the vehicle's device with a key. */
+  newDevice(vehicle: TestVehicle): Promise<KeyDevice>;
+  /** The same device after its memory was erased. */
+  erased(device: KeyDevice): KeyDevice;
   issue(vehicle: TestVehicle, driver?: string): Promise<{ authorizationId: string; token: string; key: string }>;
   revoke(authorizationId: string): Promise<void>;
-  /** Waits until the platform knows that the box has everything. */
-  expectConfirmed(box: KeyBox): Promise<void>;
+  /** Waits until the platform knows that the device has everything. */
+  expectConfirmed(device: KeyDevice): Promise<void>;
   disconnectAll(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -56,7 +56,7 @@ interface Provisioned extends BoxIdentity {
   readonly secret: string;
 }
 
-function createBox(mqttUrl: string, identity: Provisioned): KeyBox {
+function createKeyDevice(mqttUrl: string, identity: Provisioned): KeyDevice {
   const received: number[] = [];
   let list: KeyList | undefined;
   let connection: DeviceConnection | undefined;
@@ -88,7 +88,7 @@ function createBox(mqttUrl: string, identity: Provisioned): KeyBox {
   };
 }
 
-/** A part of the house that is there or not. */
+/** A part of the fixture that is there or not. */
 function createPart(start: () => Promise<TestPlatform>) {
   let running: TestPlatform | undefined;
   return {
@@ -112,7 +112,7 @@ async function sharedSettings(): Promise<Record<string, string>> {
   };
 }
 
-export async function startKeylessHouse(): Promise<KeylessHouse> {
+export async function startKeylessFixture(): Promise<KeylessFixture> {
   const shared = await sharedSettings();
   const fleet = await startTestPlatform([fleetService, accessService, registrationService], shared);
   const broker = createPart(() => startTestPlatform([brokerService], shared));
@@ -120,17 +120,17 @@ export async function startKeylessHouse(): Promise<KeylessHouse> {
   const application = await createApplication(fleet.db);
   const api = clientWithToken(fleet.httpUrl, application.token);
   const admin = createApiClient(fleet.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-  const boxes: KeyBox[] = [];
+  const devices: KeyDevice[] = [];
   const adopt = (identity: Provisioned) => {
-    const box = createBox(fleet.mqttUrl, identity);
-    boxes.push(box);
-    return box;
+    const device = createKeyDevice(fleet.mqttUrl, identity);
+    devices.push(device);
+    return device;
   };
   const stopCommand = async () => {
     for (const command of commands) await command.stop();
   };
   const disconnectAll = async () => {
-    for (const box of boxes.splice(0)) await box.disconnect();
+    for (const device of devices.splice(0)) await device.disconnect();
   };
   return {
     ...{ fleet, application, api, stopCommand, disconnectAll },
@@ -140,7 +140,7 @@ export async function startKeylessHouse(): Promise<KeylessHouse> {
       for (const command of commands) await command.start();
     },
     newVehicle: () => createVehicle(fleet.db, application),
-    async newBox({ deviceId, secret }) {
+    async newDevice({ deviceId, secret }) {
       const { body } = await admin.post(`/v1/x/admin/devices/${deviceId}/key`);
       const identity = { deviceId, secret, deviceKey: Buffer.from(body.key, 'base64url'), keyVersion: body.keyVersion };
       return adopt(identity);
@@ -156,10 +156,10 @@ export async function startKeylessHouse(): Promise<KeylessHouse> {
     async revoke(authorizationId) {
       expect((await api.delete('/v1/bluetooth-token', { authorizationId })).status).toBe(200);
     },
-    async expectConfirmed(box) {
+    async expectConfirmed(device) {
       await eventually(async () => {
-        const { body } = await admin.get(`/v1/x/admin/devices/${box.identity.deviceId}/key`);
-        expect([body.confirmedVersion, box.list()?.version]).toEqual([body.listVersion, body.listVersion]);
+        const { body } = await admin.get(`/v1/x/admin/devices/${device.identity.deviceId}/key`);
+        expect([body.confirmedVersion, device.list()?.version]).toEqual([body.listVersion, body.listVersion]);
       }, 15_000);
     },
     async stop() {

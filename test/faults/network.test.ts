@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hasRedisServer } from './parts/redis-server.ts';
-import { scale } from './parts/scale.ts';
-import { type LineName, openStage, report, type Stage } from './parts/stage.ts';
+import { hasRedisServer } from './parts/redis-server.fixture.ts';
+import { scale } from './parts/scale.fixture.ts';
+import { type LineName, openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 300_000 + 12 * scale.awayMs;
 const lineNames: LineName[] = ['device-broker', 'broker-Redis', 'ingest-Redis', 'ingest-database'];
@@ -12,19 +12,19 @@ const slowMs = 150;
 /** A line that is silent is long enough so for nobody to go on by luck. */
 const awayMs = Math.min(scale.awayMs, 10_000);
 
-let stage: Stage;
+let testbed: Testbed;
 
 describe.skipIf(!hasRedisServer)('every acknowledged upload is stored, once, when a line', () => {
   beforeEach(async () => {
-    stage = await openStage();
+    testbed = await openTestbed();
   }, timeoutMs);
-  afterEach(() => stage.close());
+  afterEach(() => testbed.close());
 
   it.each(lineNames)(
     'is cut, slow or silent: %s',
     async (name) => {
-      const line = stage.lines[name];
-      const load = await stage.startLoad();
+      const line = testbed.lines[name];
+      const load = await testbed.startLoad();
       await load.progress(5);
       for (const fault of faults) {
         if (fault === 'cut') line.cut();

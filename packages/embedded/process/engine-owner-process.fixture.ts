@@ -1,5 +1,5 @@
-import { startEmbeddedRedis } from './redis.ts';
-import { startEmbeddedTimescale } from './timescaledb.ts';
+import { startEmbeddedTimescale } from '../postgres/timescaledb.ts';
+import { startEmbeddedRedis } from '../redis/redis.ts';
 
 /** A process of its own that tests can kill: `argv` is what to start and the data directory; prints the URL. */
 const [what, dataDirectory = ''] = process.argv.slice(2);

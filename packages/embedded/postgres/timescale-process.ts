@@ -1,6 +1,6 @@
-import { runChild } from './child-lifetime.ts';
-import type { ChildArguments } from './child-messages.ts';
-import { lockDirectory } from './directory-lock.ts';
+import type { ChildArguments } from '../process/child-messages.ts';
+import { runChild } from '../process/child-service.ts';
+import { lockDirectory } from '../process/directory-lock.ts';
 import { startTimescaleServer } from './timescale-server.ts';
 
 await runChild(async (options: ChildArguments) => {

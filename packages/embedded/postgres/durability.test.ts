@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { holderPid, killHard, startOwner } from './owner-process.ts';
+import { holderPid, killHard, startOwner } from '../process/engine-owner.fixture.ts';
 import { startEmbeddedTimescale } from './timescaledb.ts';
 
 let dataDirectory: string;

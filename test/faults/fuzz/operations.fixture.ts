@@ -1,4 +1,4 @@
-import type { Schema } from './values.ts';
+import type { Schema } from './values.fixture.ts';
 
 /** One call of the interface as its OpenAPI describes it. */
 export interface Operation {

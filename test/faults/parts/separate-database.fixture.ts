@@ -3,13 +3,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openDatabase } from '@odograph/database/database';
-import { holderPid } from '@odograph/embedded/owner-process';
-import { startEmbeddedTimescale } from '@odograph/embedded/timescaledb';
+import { startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
+import { holderPid } from '@odograph/embedded/process/engine-owner.fixture';
 import { sql } from 'kysely';
 import { inject } from 'vitest';
 
 /** A database that no other test sees, without any table. */
-export interface OwnDatabase {
+export interface SeparateDatabase {
   readonly url: string;
   /** It has one session for all: nobody can wait for somebody else's lock. */
   readonly embedded: boolean;
@@ -18,7 +18,7 @@ export interface OwnDatabase {
   drop(): Promise<void>;
 }
 
-async function createOnServer(serverUrl: string): Promise<OwnDatabase> {
+async function createOnServer(serverUrl: string): Promise<SeparateDatabase> {
   const name = `odograph_faults_${randomUUID().replaceAll('-', '')}`;
   const run = async (statement: string): Promise<void> => {
     const db = openDatabase({ url: serverUrl, name: 'faults', size: 1 });
@@ -39,7 +39,7 @@ async function createOnServer(serverUrl: string): Promise<OwnDatabase> {
   };
 }
 
-async function startEmbedded(): Promise<OwnDatabase> {
+async function startEmbedded(): Promise<SeparateDatabase> {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-faults-database-'));
   const engine = await startEmbeddedTimescale({ dataDirectory: directory });
   const drop = async (): Promise<void> => {
@@ -57,7 +57,7 @@ async function startEmbedded(): Promise<OwnDatabase> {
 }
 
 /** On the server of the run, or embedded when that is; the caller drops it. */
-export function createOwnDatabase(): Promise<OwnDatabase> {
+export function createSeparateDatabase(): Promise<SeparateDatabase> {
   const isEmbedded = inject('databaseUrl') === inject('faultsDatabaseUrl');
   return isEmbedded ? startEmbedded() : createOnServer(inject('databaseUrl'));
 }

@@ -2,10 +2,10 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRedisServer } from 'js-redis-server';
-import { type ChildService, runChild } from './child-lifetime.ts';
-import type { ChildArguments } from './child-messages.ts';
-import { lockDirectory } from './directory-lock.ts';
-import { identifyProcess, isRunning, type ProcessIdentity } from './process-identity.ts';
+import type { ChildArguments } from '../process/child-messages.ts';
+import { type ChildService, runChild } from '../process/child-service.ts';
+import { lockDirectory } from '../process/directory-lock.ts';
+import { identifyProcess, isRunning, type ProcessIdentity } from '../process/process-identity.ts';
 import { endRedisServer, RedisMissingError, type RunningRedis, startRedisServer } from './redis-server.ts';
 
 const RESTART_DELAY_MS = 200;

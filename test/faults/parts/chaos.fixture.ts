@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { OwnDatabase } from './own-database.ts';
-import type { LineName, ProcessName, Stage } from './stage.ts';
+import type { SeparateDatabase } from './separate-database.fixture.ts';
+import type { LineName, ProcessName, Testbed } from './testbed.fixture.ts';
 
 /** Ends what a fault began, all but what was killed. */
 type Mend = () => unknown;
@@ -28,7 +28,7 @@ function fault(name: string, begin: () => unknown, mend: Mend = () => undefined)
   return [name, beginning];
 }
 
-function lineFaults({ lines }: Stage): Fault[] {
+function lineFaults({ lines }: Testbed): Fault[] {
   return lineNames.flatMap((name) => {
     const line = lines[name];
     const mend = (): void => line.mend();
@@ -40,7 +40,7 @@ function lineFaults({ lines }: Stage): Fault[] {
   });
 }
 
-function clockFaults({ clocks }: Stage): Fault[] {
+function clockFaults({ clocks }: Testbed): Fault[] {
   return Object.entries(clocks).flatMap(([name, clock]) =>
     [hourMs, -hourMs, 5000, -5000].map((offsetMs) => {
       const sign = offsetMs < 0 ? '-' : '+';
@@ -54,15 +54,15 @@ function clockFaults({ clocks }: Stage): Fault[] {
 }
 
 /** Every fault of the suite. @param poison sends an upload that nobody can use */
-function faultsOf(stage: Stage, database: OwnDatabase, poison: () => unknown): Faults {
-  const stalled = () => stage.ingest().process;
+function faultsOf(testbed: Testbed, database: SeparateDatabase, poison: () => unknown): Faults {
+  const stalled = () => testbed.ingest().process;
   const full = (isFull: boolean) => () => {
-    stage.disk.full = isFull;
+    testbed.disk.full = isFull;
   };
   return {
     lasting: new Map([
-      ...lineFaults(stage),
-      ...clockFaults(stage),
+      ...lineFaults(testbed),
+      ...clockFaults(testbed),
       fault(
         'ingest stalled',
         () => stalled().kill('SIGSTOP'),
@@ -82,8 +82,8 @@ function faultsOf(stage: Stage, database: OwnDatabase, poison: () => unknown): F
 }
 
 export interface ChaosOptions {
-  readonly stage: Stage;
-  readonly database: OwnDatabase;
+  readonly testbed: Testbed;
+  readonly database: SeparateDatabase;
   readonly random: () => number;
   poison(): void;
 }
@@ -92,8 +92,8 @@ export interface ChaosOptions {
  * Makes rounds of faults of every kind, one to three at once and as the random numbers have it, each round mended at its end.
  * @returns makes a round, and gives the names of what it brought about
  */
-export function createChaos({ stage, database, random, poison }: ChaosOptions): () => Promise<string[]> {
-  const { lasting, killing } = faultsOf(stage, database, poison);
+export function createChaos({ testbed, database, random, poison }: ChaosOptions): () => Promise<string[]> {
+  const { lasting, killing } = faultsOf(testbed, database, poison);
   const pick = (names: readonly string[]) => names[Math.floor(random() * names.length)] ?? '';
   return async () => {
     const chosen = new Set<string>();
@@ -108,13 +108,13 @@ export function createChaos({ stage, database, random, poison }: ChaosOptions): 
       if (begin) mends.push(await begin());
       if (victim) {
         killed.push(victim);
-        await stage.kill(victim);
+        await testbed.kill(victim);
       }
     }
     await delay(random() * longestHoldMs);
     // What is killed starts again only where it can reach the others.
     for (const mend of mends) await mend();
-    await stage.restart(...killed);
+    await testbed.restart(...killed);
     return [...chosen];
   };
 }

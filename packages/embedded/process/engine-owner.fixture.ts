@@ -9,7 +9,7 @@ export async function startOwner(
   what: 'redis' | 'timescale',
   dataDirectory: string,
 ): Promise<{ process: ChildProcess; url: string }> {
-  const module = fileURLToPath(new URL('./owner-process.fixture.ts', import.meta.url));
+  const module = fileURLToPath(new URL('./engine-owner-process.fixture.ts', import.meta.url));
   const owner = spawn(process.execPath, ['--import', 'tsx', module, what, dataDirectory], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });

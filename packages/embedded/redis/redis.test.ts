@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { Queue, QueueEvents, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { holderPid, killHard, startOwner } from './owner-process.ts';
-import { identifyProcess, isRunning } from './process-identity.ts';
+import { holderPid, killHard, startOwner } from '../process/engine-owner.fixture.ts';
+import { identifyProcess, isRunning } from '../process/process-identity.ts';
 import { startEmbeddedRedis } from './redis.ts';
 
 let dataDirectory: string;

@@ -2,11 +2,11 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { findFreePort } from './free-port.ts';
+import { findFreePort } from '../process/free-port.ts';
 import { probeRedis } from './redis-probe.ts';
 
 /** The settings with which Redis keeps every write, a file of its own. */
-export const durableSettings = fileURLToPath(new URL('../../infra/redis.conf', import.meta.url));
+export const durableSettings = fileURLToPath(new URL('../../../infra/redis.conf', import.meta.url));
 
 const PORT_ATTEMPTS = 10;
 const PROBE_INTERVAL_MS = 20;
