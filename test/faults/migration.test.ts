@@ -6,7 +6,7 @@ import type { Database } from '@odograph/database/database';
 import { migrate } from '@odograph/database/migrate';
 import { eventually } from '@odograph/testkit/eventually';
 import { sql } from 'kysely';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Load } from './parts/load.fixture.ts';
 import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { scale } from './parts/scale.fixture.ts';
@@ -15,18 +15,15 @@ import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 600_000;
 const shipped = new URL('../../migrations/', import.meta.url);
-/** The newest of an installation that is older than the services, which the broker needs and ingest finds lacking. */
-const olderVersion = '0010';
-
-/** What a version to come might bring. */
-const toCome: Record<string, string> = {
+/** Migrations of a later version. */
+const later: Record<string, string> = {
   '9001_column.sql': 'alter table reading add column under_load text;',
   '9002_table.sql': 'create table under_load (vehicle_id integer references vehicle, time timestamptz not null);',
   '9003_index.sql': 'create index reading_under_load on reading (device_id, time) where under_load is not null;',
 };
 
-/** What the embedded database cannot do. */
-const onServersOnly: Record<string, string> = {
+/** Migrations that need a native server. */
+const laterOnServers: Record<string, string> = {
   '9004_index_by_chunk.sql': `-- outside a transaction
 drop index if exists reading_by_chunk;
 -- one chunk at a time
@@ -38,12 +35,11 @@ let database: SeparateDatabase;
 let testbed: Testbed | undefined;
 let directory: string;
 
-async function folderWith(more: Record<string, string>, isWanted: (name: string) => boolean): Promise<URL> {
+/** A folder with the shipped migrations and later ones. */
+async function folderWith(added: Record<string, string>): Promise<URL> {
   const folder = await mkdtemp(join(directory, 'migrations-'));
-  for (const name of await readdir(shipped)) {
-    if (isWanted(name)) await cp(new URL(name, shipped), join(folder, name));
-  }
-  for (const [name, text] of Object.entries(more)) await writeFile(join(folder, name), text);
+  for (const name of await readdir(shipped)) await cp(new URL(name, shipped), join(folder, name));
+  for (const [name, text] of Object.entries(added)) await writeFile(join(folder, name), text);
   return pathToFileURL(`${folder}/`);
 }
 
@@ -52,8 +48,8 @@ async function storedReadings(db: Database): Promise<number> {
   return rows[0]?.stored ?? 0;
 }
 
-/** Somebody reads in a long transaction; a migration of `reading` cannot begin before its end. */
-async function whileSomebodyReads(db: Database, work: () => Promise<void>): Promise<void> {
+/** Runs `work` during a long transaction that reads; a migration of `reading` cannot start before it ends. */
+async function duringLongRead(db: Database, work: () => Promise<void>): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     await sql`select from reading limit 1`.execute(transaction);
     await work();
@@ -71,11 +67,11 @@ describe.skipIf(!hasRedisServer)('a migration under load', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  /** Uploads go on, and those of the newest version are stored, while somebody keeps the migration from beginning. */
-  async function migrateBesideReader(db: Database, load: Load, folder: URL): Promise<number> {
+  /** Migrates while a long transaction blocks the migration, and checks that uploads are still stored meanwhile. */
+  async function migrateDuringLongRead(db: Database, load: Load, folder: URL): Promise<number> {
     let waits = 0;
     let migration: Promise<string[]> | undefined;
-    await whileSomebodyReads(db, async () => {
+    await duringLongRead(db, async () => {
       const onWait = () => {
         waits += 1;
       };
@@ -88,27 +84,23 @@ describe.skipIf(!hasRedisServer)('a migration under load', () => {
         await eventually(async () => expect(await storedReadings(db)).toBeGreaterThan(before), 60_000);
       }
     });
-    expect(await migration).toEqual([...Object.keys(toCome), ...Object.keys(onServersOnly)]);
+    expect(await migration).toEqual([...Object.keys(later), ...Object.keys(laterOnServers)]);
     return waits;
   }
 
   it(
-    'loses no upload: an older version is brought up to the newest, and the newest to one to come',
+    'loses no upload, and uploads are stored while the migration waits for a lock',
     async () => {
-      await migrate(database.url, { directory: await folderWith({}, (name) => name.slice(0, 4) <= olderVersion) });
-      // The services find their version elsewhere, so that they start before the database has it.
-      const settings = { MIGRATION_DATABASE_URL: inject('databaseUrl') };
-      testbed = await openTestbed({ databaseUrl: database.url, settings });
+      await migrate(database.url);
+      testbed = await openTestbed({ databaseUrl: database.url });
       const { db } = testbed;
       const load = await testbed.startLoad();
       await load.progress(3);
-      expect(await migrate(database.url)).not.toEqual([]);
       await eventually(async () => expect(await storedReadings(db)).toBeGreaterThan(0), 120_000);
-      await load.progress(3);
-      const folder = await folderWith(database.embedded ? toCome : { ...toCome, ...onServersOnly }, () => true);
+      const folder = await folderWith(database.embedded ? later : { ...later, ...laterOnServers });
       let waits = 0;
       if (database.embedded) await migrate(database.url, { directory: folder });
-      else waits = await migrateBesideReader(db, load, folder);
+      else waits = await migrateDuringLongRead(db, load, folder);
       await load.progress(3);
       const uploads = await load.finish();
       await sql`select under_load from reading limit 1`.execute(db);

@@ -1,11 +1,11 @@
 import type { MaintenanceTask } from '@odograph/contracts/queues';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
+import { countReadings } from '@odograph/database/reading-counts';
 import type { Tables } from '@odograph/database/tables';
 import { keepSchedule } from '@odograph/queue/clock-steps';
 import { openQueue, openWorker } from '@odograph/queue/queues';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
-import { countWhenUpgraded } from './count-when-upgraded.ts';
 import { compressReadings, dropOldReadings, forgetExpired, vacuumBusyTables } from './policies.ts';
 import { purgeDeletedVehicles } from './purge.ts';
 import { rewriteRedisLog } from './rewrite-log.ts';
@@ -28,7 +28,7 @@ export async function scheduleMaintenance(db: Kysely<Tables>, host: ServiceHost)
       every: hourMs,
       run: async () => (config.RETENTION_DAYS === 0 ? 0 : dropOldReadings(db, config.RETENTION_DAYS)),
     },
-    count: { every: hourMs, run: () => countWhenUpgraded(db) },
+    count: { every: hourMs, run: () => countReadings(db) },
     forget: { every: hourMs, run: () => forgetExpired(db) },
     vacuum: { every: hourMs, run: () => vacuumBusyTables(db) },
     rewrite: { every: hourMs, run: () => rewriteRedisLog(config.REDIS_URL, logger) },

@@ -1,18 +1,18 @@
--- Registration data: records that the operator imported, how far each import came, and answers of a provider.
+-- Registration data: imported records, the progress of each import, and cached answers of a provider.
 
 create table registration_record (
   id bigint generated always as identity primary key,
-  -- null: every application sees it
+  -- null: visible to every application
   application_id integer references application,
-  -- letters and digits alone
+  -- letters and digits only
   plate text,
   vin text,
-  -- path of the field -> value, only what is known
+  -- path of a field -> value; unknown fields are absent
   fields jsonb not null,
   updated_at timestamptz not null,
   check (plate is not null or vin is not null)
 );
--- A vehicle is its VIN; without one its plate.
+-- A record is identified by its VIN, without one by its plate.
 create unique index registration_record_identity on registration_record
   (coalesce(application_id, 0), coalesce('vin:' || vin, 'plate:' || plate));
 create index registration_record_plate on registration_record (plate);
@@ -22,7 +22,7 @@ create table registration_import (
   id bigint generated always as identity primary key,
   application_id integer references application,
   file_sha256 text not null,
-  -- rows of the file that are done: changed + unchanged + bad
+  -- rows of the file processed so far: changed + unchanged + bad
   position integer not null default 0,
   changed integer not null default 0,
   unchanged integer not null default 0,
@@ -42,12 +42,12 @@ create table registration_import_fault (
 create index registration_import_fault_import on registration_import_fault (import_id, id);
 
 create table registration_provider_answer (
-  -- of address and mapping: other settings are another provider
+  -- of address and mapping, so that changed settings count as another provider
   provider_sha256 text not null,
-  -- what the provider was asked for, empty when it was not
+  -- the requested plate and VIN, empty when not sent
   plate text not null,
   vin text not null,
-  -- null: the provider does not know the vehicle
+  -- null: unknown to the provider
   fields jsonb,
   fetched_at timestamptz not null,
   primary key (provider_sha256, plate, vin)

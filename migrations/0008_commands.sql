@@ -1,7 +1,7 @@
--- A command is a row, and the row is the state machine.
+-- Commands: the row is the state machine.
 create table command (
   id uuid primary key default gen_random_uuid(),
-  -- the order in which the commands of a vehicle take their turn
+  -- order in which the commands of a vehicle are sent
   position bigint generated always as identity,
   application_id integer not null references application,
   vehicle_id integer not null references vehicle,
@@ -14,17 +14,17 @@ create table command (
   sent_at timestamptz,
   expires_at timestamptz not null,
   ended_at timestamptz,
-  -- why it was not acknowledged, in the words of the answer's `reason`
+  -- why it was not acknowledged; the `reason` of the answer
   cause text,
   -- as the device reported them
   status text,
   reason text,
   idempotency_key text
 );
--- A user's key is a key of its own, apart from those of the application and of its other users.
+-- Idempotency keys of a user are separate from those of the application and of its other users.
 create unique index command_idempotency on command (application_id, idempotency_key, user_id) nulls not distinct
   where idempotency_key is not null;
--- Whatever races there are, a vehicle never has two commands under way.
+-- A vehicle never has two commands in flight.
 create unique index command_under_way on command (vehicle_id) where state = 'sent';
 create index command_active on command (vehicle_id, position) where state in ('pending', 'sent');
 create index command_vehicle on command (vehicle_id, position);

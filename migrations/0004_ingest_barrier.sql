@@ -1,6 +1,8 @@
--- Ingest keeps in memory what decides where readings go: links, private periods, deleted vehicles. Whoever changes one of
--- them waits for the writers that are under way and gives the decisions a new version; a writer compares it with the one
--- its memory is of. Statements of every kind pass through the triggers, also those of an operator.
+-- Serializes changes of links, privacy and vehicles with ingest.
+--
+-- Ingest caches what decides where a reading goes: links, privacy intervals, deleted vehicles. A statement that changes one
+-- of them waits for running writers and increments the version; a writer compares the version with that of its cache.
+-- Triggers do this for every statement, including those an operator types.
 create sequence ingest_decision_version;
 
 create function share_ingest_barrier() returns bigint
@@ -32,6 +34,3 @@ create trigger ingest_decision before insert or update or delete or truncate on 
   for each statement execute function before_ingest_decision();
 create trigger ingest_decision before update of deleted_at, application_id or delete or truncate on vehicle
   for each statement execute function before_ingest_decision();
-
--- The newest device time of the vehicle before the last change: what is newer than it is new, and needs no merging.
-alter table vehicle_latest add column time_before timestamptz;

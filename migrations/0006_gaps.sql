@@ -1,14 +1,14 @@
--- Which readings of which device are missing, told by the sequence that devices count their readings with.
+-- Missing sequence numbers of each device.
 
--- What is known of the count that is under way at each device. Bounded: services/ingest/gaps/ledger.ts keeps the ranges few.
+-- State of the sequence that a device is counting. services/ingest/gaps/ledger.ts bounds the number of ranges.
 create table device_sequence (
   device_id text primary key references device on delete cascade,
-  -- device time of the first reading after the device began to count anew; null when it never did
+  -- device time of the first reading after the sequence restarted, in microseconds; null when it never did
   started_us bigint,
-  -- the newest device time of a reading
+  -- newest device time of a reading, in microseconds
   newest_us bigint,
   received int8multirange not null default '{}',
-  -- the open gaps, [{ "from", "until", "sinceMs" }], both ends included
+  -- open gaps, [{ "from", "until", "sinceMs" }], both ends inclusive
   gaps jsonb not null default '[]',
   open_gaps integer not null default 0,
   missing_readings bigint not null default 0
@@ -19,6 +19,7 @@ create index device_sequence_open on device_sequence (device_id) include (open_g
 create table closed_gap (
   device_id text not null references device on delete cascade,
   from_sequence bigint not null,
+  -- inclusive
   until_sequence bigint not null check (until_sequence >= from_sequence),
   since timestamptz not null,
   closed_at timestamptz not null,
