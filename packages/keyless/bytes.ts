@@ -1,5 +1,6 @@
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
+/** Concatenates byte arrays. */
 export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let position = 0;
@@ -10,12 +11,12 @@ export function concat(...parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** ASCII text as bytes; labels and names of this package are nothing else. */
+/** Encodes ASCII text; all labels of this package are ASCII. */
 export function ascii(text: string): Uint8Array {
   return Uint8Array.from(text, (character) => character.charCodeAt(0));
 }
 
-/** An unsigned number in big-endian order. */
+/** Encodes an unsigned number in big-endian order. */
 export function bigEndian(value: number, length: number): Uint8Array {
   const bytes = new Uint8Array(length);
   let rest = value;
@@ -26,12 +27,12 @@ export function bigEndian(value: number, length: number): Uint8Array {
   return bytes;
 }
 
-/** The number that bigEndian() wrote; above 2^53 it is not exact, and too large for any use here. */
+/** Decodes an unsigned big-endian number. Inexact above 2^53, where every comparison here refuses anyway. */
 export function readBigEndian(bytes: Uint8Array): number {
   return bytes.reduce((value, byte) => value * 256 + byte, 0);
 }
 
-/** Compares in a time that tells only whether the lengths are equal. */
+/** Compares in constant time for inputs of equal length. */
 export function equalInConstantTime(left: Uint8Array, right: Uint8Array): boolean {
   if (left.length !== right.length) return false;
   let difference = 0;
@@ -39,7 +40,7 @@ export function equalInConstantTime(left: Uint8Array, right: Uint8Array): boolea
   return difference === 0;
 }
 
-/** RFC 4648, section 5, without padding. */
+/** Encodes base64url without padding (RFC 4648, section 5). */
 export function toBase64Url(bytes: Uint8Array): string {
   let text = '';
   for (let start = 0; start < bytes.length; start += 3) {
@@ -50,7 +51,7 @@ export function toBase64Url(bytes: Uint8Array): string {
   return text;
 }
 
-/** The bytes of base64url text; undefined for text that toBase64Url() does not write. */
+/** Decodes base64url text. @returns undefined for text that toBase64Url() does not produce */
 export function fromBase64Url(text: string): Uint8Array | undefined {
   const bytes = new Uint8Array(Math.floor((text.length * 3) / 4));
   let bits = 0;
@@ -65,19 +66,20 @@ export function fromBase64Url(text: string): Uint8Array | undefined {
     count -= 8;
     bytes[position++] = (bits >> count) & 0xff;
   }
-  // One byte has no single spelling when the digits' last bits may be anything.
+  // Refuses unused trailing bits, so that each value has exactly one encoding.
   return toBase64Url(bytes) === text ? bytes : undefined;
 }
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
-/** The 16 bytes of a UUID in lower case (RFC 9562, section 4). @throws when it is none */
+/** Encodes a UUID in lower case as 16 bytes (RFC 9562, section 4). @throws RangeError for other text */
 export function uuidBytes(uuid: string): Uint8Array {
   if (!uuidForm.test(uuid)) throw new RangeError('not a UUID');
   const digits = uuid.replaceAll('-', '');
   return Uint8Array.from({ length: 16 }, (_byte, index) => Number.parseInt(digits.slice(index * 2, index * 2 + 2), 16));
 }
 
+/** Formats 16 bytes as a UUID in lower case. */
 export function uuidText(bytes: Uint8Array): string {
   const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
   return [8, 12, 16, 20, 32].map((end, index) => digits.slice([0, 8, 12, 16, 20][index], end)).join('-');

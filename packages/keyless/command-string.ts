@@ -3,7 +3,7 @@ import type { KeylessCrypto } from './crypto.ts';
 import { commandStringKey } from './key-hierarchy.ts';
 import type { Level } from './token.ts';
 
-/** The command strings of the device commands record; the place in this list, from 1, is the opcode. */
+/** The commands of the device commands record; the position in this list, from 1, is the opcode. */
 export const bluetoothCommands = [
   'immobilize',
   'demobilize',
@@ -17,12 +17,12 @@ export const bluetoothCommands = [
 ] as const;
 export type BluetoothCommand = (typeof bluetoothCommands)[number];
 
-/** One command that the platform allows to the holder of one token. */
+/** A command that the platform allows to the holder of one token. */
 export interface AllowedCommand {
   readonly command: BluetoothCommand;
-  /** Whether the box takes it only encrypted. */
+  /** Whether the device accepts it only encrypted. */
   readonly encrypted: boolean;
-  /** The digital output to switch, for boxes that carry commands out in this way; 0 to 255. */
+  /** Digital output to switch, 0 to 255, on devices that execute commands by switching outputs. */
   readonly output?: number;
 }
 
@@ -32,7 +32,7 @@ const outputFlag = 2;
 const macBytes = 16;
 const fieldBytes = 4;
 
-/** Whether a level lets its holder do this: whoever may open the doors reaches all but the engine. */
+/** Tells whether a level includes a command: LOCK_UNLOCK includes all but those of the engine. */
 export function isWithinLevel(level: Level, command: BluetoothCommand): boolean {
   return level === 'DRIVE' || (command !== 'immobilize' && command !== 'demobilize');
 }
@@ -42,7 +42,7 @@ function macOf(crypto: KeylessCrypto, deviceKey: Uint8Array, signedToken: Uint8A
   return crypto.hmacSha256(key, concat(ascii('command string'), signedToken, fields)).subarray(0, macBytes);
 }
 
-/** The command as the phone sends it, 20 bytes: see "Command strings" in docs/keyless.md. */
+/** Encodes the command as the phone sends it, 20 bytes: "Command strings" in docs/keyless.md. */
 export function encodeCommand(
   crypto: KeylessCrypto,
   deviceKey: Uint8Array,
@@ -54,7 +54,7 @@ export function encodeCommand(
   return concat(fields, macOf(crypto, deviceKey, signedToken, fields));
 }
 
-/** encodeCommand() in base64url, which is what the device commands record holds. */
+/** Encodes the command as the device commands record contains it: encodeCommand() in base64url. */
 export function commandString(
   crypto: KeylessCrypto,
   deviceKey: Uint8Array,
@@ -64,7 +64,7 @@ export function commandString(
   return toBase64Url(encodeCommand(crypto, deviceKey, signedToken, allowed));
 }
 
-/** What the platform allowed by these bytes to the holder of this token; undefined when it did not. */
+/** Verifies a command sent with a token. @returns undefined for one that the platform did not allow to its holder */
 export function verifyCommand(
   crypto: KeylessCrypto,
   deviceKey: Uint8Array,
@@ -85,7 +85,7 @@ export function verifyCommand(
   };
 }
 
-/** The bytes of a command string; undefined for other text. */
+/** Decodes a command string. @returns undefined for other text */
 export function parseCommandString(text: string): Uint8Array | undefined {
   const bytes = fromBase64Url(text);
   return bytes?.length === fieldBytes + macBytes ? bytes : undefined;

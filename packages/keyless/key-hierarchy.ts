@@ -1,7 +1,29 @@
 import { ascii, concat } from './bytes.ts';
 import type { KeylessCrypto } from './crypto.ts';
-import { hkdf } from './hkdf.ts';
 
+const hashBytes = 32;
+
+/**
+ * Derives key material with HKDF-SHA-256 (RFC 5869).
+ * @param length in bytes, at most 8,160
+ * @throws RangeError for a longer one
+ */
+export function hkdf(
+  crypto: KeylessCrypto,
+  { key, salt, info, length }: { key: Uint8Array; salt: Uint8Array; info: Uint8Array; length: number },
+): Uint8Array {
+  if (length > 255 * hashBytes) throw new RangeError('HKDF-SHA-256 gives at most 8160 bytes');
+  const pseudorandomKey = crypto.hmacSha256(salt.length === 0 ? new Uint8Array(hashBytes) : salt, key);
+  const result = new Uint8Array(Math.ceil(length / hashBytes) * hashBytes);
+  let block: Uint8Array = new Uint8Array(0);
+  for (let count = 1; (count - 1) * hashBytes < length; count += 1) {
+    block = crypto.hmacSha256(pseudorandomKey, concat(block, info, Uint8Array.of(count)));
+    result.set(block, (count - 1) * hashBytes);
+  }
+  return result.subarray(0, length);
+}
+
+/** Length of every key. */
 export const keyBytes = 32;
 const none = new Uint8Array(0);
 const salt = ascii('odograph keyless 1');
@@ -10,37 +32,37 @@ function derive(crypto: KeylessCrypto, key: Uint8Array, use: string, context: Ui
   return hkdf(crypto, { key, salt, info: concat(ascii(use), Uint8Array.of(0), context), length: keyBytes });
 }
 
-/** Signs tokens; the platform and the box have it. See "Keys" in docs/keyless.md, as for all of these. */
+/** Derives the key that signs tokens; held by platform and device. All keys: "Keys" in docs/keyless.md. */
 export function tokenKey(crypto: KeylessCrypto, deviceKey: Uint8Array): Uint8Array {
   return derive(crypto, deviceKey, 'token', none);
 }
 
-/** Signs the lists of revoked and suspended authorizations; the platform and the box have it. */
+/** Derives the key that signs key lists; held by platform and device. */
 export function listKey(crypto: KeylessCrypto, deviceKey: Uint8Array): Uint8Array {
   return derive(crypto, deviceKey, 'list', none);
 }
 
-/** Signs command strings; the platform and the box have it. */
+/** Derives the key that signs command strings; held by platform and device. */
 export function commandStringKey(crypto: KeylessCrypto, deviceKey: Uint8Array): Uint8Array {
   return derive(crypto, deviceKey, 'command string', none);
 }
 
-/** `key` of an authorization: proves to the box that the phone was given it. @param signed the token without its MAC */
+/** Derives `key` of an authorization, with which a phone proves its right to the token. @param signed the token without its MAC */
 export function sessionKey(crypto: KeylessCrypto, deviceKey: Uint8Array, signed: Uint8Array): Uint8Array {
   return derive(crypto, deviceKey, 'session', signed);
 }
 
-/** `key` of the device commands record: what is to be encrypted is, under a key made of it for each session. */
+/** Derives `key` of the device commands record, from which the cipher key of each session is derived. */
 export function encryptionKey(crypto: KeylessCrypto, deviceKey: Uint8Array, signed: Uint8Array): Uint8Array {
   return derive(crypto, deviceKey, 'encryption', signed);
 }
 
-/** The first 8 bytes of SHA-256 of the device id: tells the boxes apart without naming them on the air. */
+/** Hashes the device id to 8 bytes, which identify the device without broadcasting its id. */
 export function deviceTag(crypto: KeylessCrypto, deviceId: string): Uint8Array {
   return crypto.sha256(ascii(deviceId)).subarray(0, 8);
 }
 
-/** The keys of one session, from the two keys of the authorization and both nonces. */
+/** Derives the keys of one session from the two keys of the authorization and both nonces. */
 export function channelKeys(
   crypto: KeylessCrypto,
   keys: { session: Uint8Array; encryption: Uint8Array },

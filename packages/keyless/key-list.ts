@@ -2,7 +2,7 @@ import { ascii, bigEndian, concat, equalInConstantTime, fromBase64Url, toBase64U
 import type { KeylessCrypto } from './crypto.ts';
 import { deviceTag, listKey } from './key-hierarchy.ts';
 
-/** An authorization that must not open the box until a time: for ever, since its token ends then, or while suspended. */
+/** An authorization that the device must refuse until a time: the end of its token if revoked, of its suspension if suspended. */
 export interface ListedAuthorization {
   /** The authorization id, a UUID in lower case. */
   readonly id: string;
@@ -11,25 +11,25 @@ export interface ListedAuthorization {
   readonly untilMs: number;
 }
 
-/** The whole truth for one box at one time; a newer one replaces it as a whole. */
+/** All revocations and suspensions for one device at one time; a newer key list replaces it entirely. */
 export interface KeyList {
-  /** Grows with every change. */
+  /** Increases with every change. */
   readonly version: number;
-  /** The version of the device key that tokens are signed with. */
+  /** Version of the device key that signs tokens. */
   readonly keyVersion: number;
-  /** The least epoch of a token. */
+  /** Lowest valid epoch of a token. */
   readonly epoch: number;
   readonly authorizations: readonly ListedAuthorization[];
 }
 
-/** The retained message on v1/devices/{id}/keys: "The list of keys" in docs/keyless.md. */
+/** The retained message on v1/devices/{id}/keys: "The key list" in docs/keyless.md. */
 export interface KeyListMessage extends KeyList {
   /** HMAC-SHA-256 in base64url. */
   readonly mac: string;
 }
 
-/** The box an owner of keys is: what it was given when it was provisioned. */
-export interface BoxIdentity {
+/** What a device is provisioned with. */
+export interface DeviceIdentity {
   readonly deviceId: string;
   readonly deviceKey: Uint8Array;
   readonly keyVersion: number;
@@ -53,10 +53,10 @@ function signedBytes(crypto: KeylessCrypto, deviceId: string, list: KeyList): Ui
   );
 }
 
-/** Signs a list for one box, with the key version that the list names. */
+/** Signs a key list for one device. @param deviceKey of the version that the list names */
 export function signKeyList(
   crypto: KeylessCrypto,
-  { deviceId, deviceKey }: Pick<BoxIdentity, 'deviceId' | 'deviceKey'>,
+  { deviceId, deviceKey }: Pick<DeviceIdentity, 'deviceId' | 'deviceKey'>,
   list: KeyList,
 ): KeyListMessage {
   const mac = crypto.hmacSha256(listKey(crypto, deviceKey), signedBytes(crypto, deviceId, list));
@@ -74,7 +74,7 @@ function parseListed(value: unknown): ListedAuthorization | undefined {
   return state === 'revoked' || state === 'suspended' ? { id, state, untilMs } : undefined;
 }
 
-/** The message in text as it came over MQTT; undefined for anything that is not of that form. */
+/** Parses the payload of a key list message. @returns undefined for any other text */
 export function parseKeyList(text: string): KeyListMessage | undefined {
   let value: unknown;
   try {
@@ -91,7 +91,7 @@ export function parseKeyList(text: string): KeyListMessage | undefined {
   return { version, keyVersion, epoch, authorizations: listed, mac };
 }
 
-/** What a box answers on v1/devices/{id}/acks. */
+/** The device's answer on v1/devices/{id}/acks. */
 export interface KeyListAcknowledgement {
   readonly id: string;
   readonly ok: boolean;
@@ -99,12 +99,12 @@ export interface KeyListAcknowledgement {
 }
 
 /**
- * Takes a list into a box: the newest it has ever had stays, whatever comes in whatever order.
- * @returns the list to keep, in memory that outlives the power, and what to answer
+ * Verifies a received key list. The newest version wins, in whatever order lists arrive.
+ * @returns the list to keep in non-volatile memory, and the acknowledgement to send
  */
 export function acceptKeyList(
   crypto: KeylessCrypto,
-  box: BoxIdentity,
+  device: DeviceIdentity,
   current: KeyList | undefined,
   message: KeyListMessage,
 ): { list: KeyList | undefined; acknowledgement: KeyListAcknowledgement } {
@@ -113,8 +113,8 @@ export function acceptKeyList(
     list: current,
     acknowledgement: { id: `keys:${list.version}`, ok: false, reason },
   });
-  if (list.keyVersion !== box.keyVersion) return refuse('KEY_VERSION');
-  const mac = crypto.hmacSha256(listKey(crypto, box.deviceKey), signedBytes(crypto, box.deviceId, list));
+  if (list.keyVersion !== device.keyVersion) return refuse('KEY_VERSION');
+  const mac = crypto.hmacSha256(listKey(crypto, device.deviceKey), signedBytes(crypto, device.deviceId, list));
   const bytes = fromBase64Url(given);
   if (!bytes || !equalInConstantTime(mac, bytes)) return refuse('MAC');
   const newest = current && current.version > list.version ? current : list;

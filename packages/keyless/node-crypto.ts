@@ -4,7 +4,7 @@ import type { KeylessCrypto } from './crypto.ts';
 const algorithm = 'aes-256-gcm';
 const tagBytes = 16;
 
-/** The cryptography of this package by node:crypto. */
+/** The primitives of this package, implemented with node:crypto. */
 export const nodeCrypto: KeylessCrypto = {
   sha256: (message) => createHash('sha256').update(message).digest(),
   hmacSha256: (key, message) => createHmac('sha256', key).update(message).digest(),

@@ -1,46 +1,55 @@
 import { concat, equalInConstantTime } from './bytes.ts';
+import {
+  type Channel,
+  deviceProof,
+  type FrameKind,
+  type Handshake,
+  openChannel,
+  openResult,
+  phoneProof,
+  protectFrame,
+  type Result,
+} from './channel.ts';
 import type { KeylessCrypto } from './crypto.ts';
-import { type Channel, type FrameKind, openResult, protectFrame, type Result } from './frames.ts';
-import { boxProof, type Handshake, openChannel, phoneProof } from './handshake.ts';
 
-/** What a phone was given: `token` and `key` of an authorization, `key` of the device commands record; as bytes. */
+/** Decoded `token` and `key` of an authorization, and `key` of its device commands record. */
 export interface PhoneKeys {
   readonly token: Uint8Array;
   readonly sessionKey: Uint8Array;
   readonly encryptionKey: Uint8Array;
 }
 
-/** HELLO, the first that a phone says after it has connected. */
+/** Builds HELLO, the phone's first message. */
 export function hello({ token }: PhoneKeys, phoneNonce: Uint8Array): Uint8Array {
   return concat(token, phoneNonce);
 }
 
-/** PROOF, the phone's answer to a challenge, and what it needs to go on. */
+/** Builds PROOF, the phone's answer to a challenge. @returns the handshake too, for openPhoneSession() */
 export function answerChallenge(
   crypto: KeylessCrypto,
   { sessionKey, encryptionKey }: PhoneKeys,
   phoneNonce: Uint8Array,
-  boxNonce: Uint8Array,
+  deviceNonce: Uint8Array,
 ): { proof: Uint8Array; handshake: Handshake } {
-  const handshake = { sessionKey, encryptionKey, phoneNonce, boxNonce };
+  const handshake = { sessionKey, encryptionKey, phoneNonce, deviceNonce };
   return { proof: phoneProof(crypto, handshake), handshake };
 }
 
-/** An open session, from the phone's side. */
+/** The phone's side of an open session. */
 export interface PhoneSession {
-  /** The next frame. @param body the bytes of a command string; nothing for `readio` */
+  /** Builds the next frame. @param body the bytes of a command string; empty for `readio` */
   frame(kind: FrameKind, body: Uint8Array, encrypted: boolean): Uint8Array;
-  /** The answer to the last frame; undefined for bytes that are none. */
+  /** Verifies the answer to the last frame. @returns undefined for any other bytes */
   readResult(bytes: Uint8Array): Result | undefined;
 }
 
-/** Opens the session once the box has proved itself; undefined when it has not. */
+/** Verifies the device's proof and opens the session. @returns undefined for a wrong proof */
 export function openPhoneSession(
   crypto: KeylessCrypto,
   handshake: Handshake,
-  proofOfBox: Uint8Array,
+  receivedProof: Uint8Array,
 ): PhoneSession | undefined {
-  if (!equalInConstantTime(proofOfBox, boxProof(crypto, handshake))) return undefined;
+  if (!equalInConstantTime(receivedProof, deviceProof(crypto, handshake))) return undefined;
   const channel: Channel = openChannel(crypto, handshake);
   let counter = 0;
   return {

@@ -10,11 +10,12 @@ import {
 } from './bytes.ts';
 import type { KeylessCrypto } from './crypto.ts';
 import { deviceTag, tokenKey } from './key-hierarchy.ts';
+import type { DeviceIdentity, KeyList } from './key-list.ts';
 
-/** What an authorization allows, as the interface specification names it ("Authorization (Bluetooth) fields"). */
+/** What an authorization allows (interface specification, "Authorization (Bluetooth) fields"). */
 export type Level = 'LOCK_UNLOCK' | 'DRIVE';
 
-/** What a token says: see "The token" in docs/keyless.md. Times in UNIX milliseconds, `notAfter` exclusive. */
+/** Fields of a token: "The token" in docs/keyless.md. Times in UNIX milliseconds, `notAfterMs` exclusive. */
 export interface TokenFields {
   readonly deviceId: string;
   /** A UUID in lower case. */
@@ -23,11 +24,11 @@ export interface TokenFields {
   readonly notBeforeMs: number;
   readonly notAfterMs: number;
   readonly keyVersion: number;
-  /** Tokens of an earlier epoch are worth nothing: the box sat in another vehicle then. */
+  /** Tokens of an earlier epoch are invalid: the device was linked to another vehicle then. */
   readonly epoch: number;
 }
 
-/** What can be read from a token by whoever has its bytes; only the MAC tells whether it is true. */
+/** Fields readable without a key; unverified until the MAC is checked. */
 export type ReadToken = Omit<TokenFields, 'deviceId'> & { readonly deviceTag: Uint8Array };
 
 const format = 1;
@@ -35,10 +36,11 @@ const levels: readonly Level[] = ['LOCK_UNLOCK', 'DRIVE'];
 export const signedTokenBytes = 48;
 export const tokenBytes = 80;
 
-/** The token without its MAC, 48 bytes. @throws RangeError for a field that does not fit its place */
+/** Encodes the token without its MAC, 48 bytes. @throws RangeError for a field outside the range of its encoding */
 export function encodeSignedPart(crypto: KeylessCrypto, fields: TokenFields): Uint8Array {
   const numbers = [fields.notBeforeMs, fields.notAfterMs, fields.keyVersion, fields.epoch];
-  if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0)) throw new RangeError('not a time');
+  if (!numbers.every((number) => Number.isSafeInteger(number) && number >= 0))
+    throw new RangeError('number out of range');
   if (fields.keyVersion > 0xffff || fields.epoch > 0xffffffff) throw new RangeError('version out of range');
   return concat(
     Uint8Array.of(format, levels.indexOf(fields.level) + 1),
@@ -55,13 +57,13 @@ function macOf(crypto: KeylessCrypto, deviceKey: Uint8Array, signed: Uint8Array)
   return crypto.hmacSha256(tokenKey(crypto, deviceKey), concat(ascii('token'), signed));
 }
 
-/** Signs a token for a box: 80 bytes. */
+/** Signs a token for a device: 80 bytes. */
 export function signToken(crypto: KeylessCrypto, deviceKey: Uint8Array, fields: TokenFields): Uint8Array {
   const signed = encodeSignedPart(crypto, fields);
   return concat(signed, macOf(crypto, deviceKey, signed));
 }
 
-/** The fields of a token; undefined for bytes of another format. */
+/** Decodes a token without verifying it. @returns undefined for bytes of another format */
 export function readToken(token: Uint8Array): ReadToken | undefined {
   const level = levels[(token[1] ?? 0) - 1];
   if (token.length !== tokenBytes || token[0] !== format || level === undefined) return undefined;
@@ -76,14 +78,68 @@ export function readToken(token: Uint8Array): ReadToken | undefined {
   };
 }
 
-/** Whether the token was signed with this device key; in constant time. */
+/** Tells in constant time whether the token was signed with this device key. */
 export function isTokenSignedBy(crypto: KeylessCrypto, deviceKey: Uint8Array, token: Uint8Array): boolean {
   const mac = macOf(crypto, deviceKey, token.subarray(0, signedTokenBytes));
   return equalInConstantTime(mac, token.subarray(signedTokenBytes));
 }
 
-/** The bytes of a token as the HTTP interface writes it, base64url; undefined for any other text. */
+/** Decodes a token from base64url, its form in the HTTP interface. @returns undefined for any other text */
 export function parseTokenText(text: string): Uint8Array | undefined {
   const bytes = fromBase64Url(text);
   return bytes?.length === tokenBytes ? bytes : undefined;
+}
+
+/** Why a device refuses a token. */
+export type TokenRefusal =
+  | 'MALFORMED'
+  | 'KEY_VERSION'
+  | 'MAC'
+  | 'DEVICE'
+  | 'EPOCH'
+  | 'NOT_ACTIVE'
+  | 'EXPIRED'
+  | 'REVOKED'
+  | 'SUSPENDED';
+
+export type TokenVerdict =
+  | { readonly ok: true; readonly token: ReadToken }
+  | { readonly ok: false; readonly reason: TokenRefusal };
+
+/**
+ * Decides whether a device accepts a token now, offline: with its own key, its clock and the last key list it received.
+ * The interval is half-open: `notBeforeMs` is inside, `notAfterMs` is not.
+ * @param list undefined before the first one arrives
+ * @param nowMs UNIX milliseconds; NaN while the device does not know the time, which refuses every token
+ */
+export function verifyToken(
+  crypto: KeylessCrypto,
+  device: DeviceIdentity,
+  list: KeyList | undefined,
+  bytes: Uint8Array,
+  nowMs: number,
+): TokenVerdict {
+  const token = readToken(bytes);
+  if (!token) return { ok: false, reason: 'MALFORMED' };
+  if (token.keyVersion !== device.keyVersion) return { ok: false, reason: 'KEY_VERSION' };
+  if (!isTokenSignedBy(crypto, device.deviceKey, bytes)) return { ok: false, reason: 'MAC' };
+  const reason = refusalOf(crypto, device, list, token, nowMs);
+  return reason === undefined ? { ok: true, token } : { ok: false, reason };
+}
+
+function refusalOf(
+  crypto: KeylessCrypto,
+  device: DeviceIdentity,
+  list: KeyList | undefined,
+  token: ReadToken,
+  nowMs: number,
+): TokenRefusal | undefined {
+  if (!equalInConstantTime(token.deviceTag, deviceTag(crypto, device.deviceId))) return 'DEVICE';
+  if (token.epoch < (list?.epoch ?? 0)) return 'EPOCH';
+  // Negated comparisons, so that NaN refuses.
+  if (!(nowMs >= token.notBeforeMs)) return 'NOT_ACTIVE';
+  if (!(nowMs < token.notAfterMs)) return 'EXPIRED';
+  const listed = list?.authorizations.filter(({ id }) => id === token.authorizationId) ?? [];
+  if (listed.some(({ state }) => state === 'revoked')) return 'REVOKED';
+  return listed.some(({ untilMs }) => nowMs < untilMs) ? 'SUSPENDED' : undefined;
 }

@@ -1,18 +1,17 @@
 import { concat, toBase64Url } from './bytes.ts';
+import { deviceProof, openChannel, phoneProof, protectFrame, protectResult } from './channel.ts';
 import { bluetoothCommands, commandString, encodeCommand } from './command-string.ts';
 import type { KeylessCrypto } from './crypto.ts';
-import { protectFrame, protectResult } from './frames.ts';
-import { boxProof, openChannel, phoneProof } from './handshake.ts';
 import { commandStringKey, deviceTag, encryptionKey, listKey, sessionKey, tokenKey } from './key-hierarchy.ts';
 import { type KeyList, signKeyList } from './key-list.ts';
 import { encodeSignedPart, signToken, type TokenFields } from './token.ts';
 
-/** What the test vectors start from; bytes in hexadecimal. */
+/** Inputs of the test vectors; bytes in hexadecimal. */
 export interface VectorInput {
   readonly deviceKey: string;
   readonly token: TokenFields;
   readonly phoneNonce: string;
-  readonly boxNonce: string;
+  readonly deviceNonce: string;
   readonly list: KeyList;
 }
 
@@ -20,7 +19,7 @@ const hex = (bytes: Uint8Array): string => [...bytes].map((byte) => byte.toStrin
 const bytes = (text: string): Uint8Array =>
   Uint8Array.from(text.match(/../g) ?? [], (pair) => Number.parseInt(pair, 16));
 
-/** Everything that follows from the input, step by step, as vectors.json has it. */
+/** Computes every value of vectors.json from the inputs, in the order of docs/keyless.md. */
 export function vectorsFrom(crypto: KeylessCrypto, input: VectorInput) {
   const deviceKey = bytes(input.deviceKey);
   const signed = encodeSignedPart(crypto, input.token);
@@ -29,7 +28,7 @@ export function vectorsFrom(crypto: KeylessCrypto, input: VectorInput) {
     sessionKey: sessionKey(crypto, deviceKey, signed),
     encryptionKey: encryptionKey(crypto, deviceKey, signed),
     phoneNonce: bytes(input.phoneNonce),
-    boxNonce: bytes(input.boxNonce),
+    deviceNonce: bytes(input.deviceNonce),
   };
   const channel = openChannel(crypto, handshake);
   const unlock = encodeCommand(crypto, deviceKey, signed, { command: 'unlock', encrypted: true, output: 2 });
@@ -52,9 +51,9 @@ export function vectorsFrom(crypto: KeylessCrypto, input: VectorInput) {
     ),
     encryptedUnlockOnOutput2: toBase64Url(unlock),
     hello: hex(concat(token, handshake.phoneNonce)),
-    challenge: hex(handshake.boxNonce),
+    challenge: hex(handshake.deviceNonce),
     phoneProof: hex(phoneProof(crypto, handshake)),
-    boxProof: hex(boxProof(crypto, handshake)),
+    deviceProof: hex(deviceProof(crypto, handshake)),
     channelMacKey: hex(channel.mac),
     channelCipherKey: hex(channel.cipher),
     plainReadioFrame: hex(

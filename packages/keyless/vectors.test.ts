@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { fromBase64Url, toBase64Url, uuidBytes, uuidText } from './bytes.ts';
-import { hkdf } from './hkdf.ts';
+import { hkdf } from './key-hierarchy.ts';
 import { nodeCrypto } from './node-crypto.ts';
 import { type VectorInput, vectorsFrom } from './vectors.fixture.ts';
 
@@ -15,11 +15,11 @@ const hex = (text: string) => Buffer.from(text, 'hex');
 const anyBytes = (maxLength: number) => fc.uint8Array({ maxLength });
 
 describe('the published formats', () => {
-  it('give the test vectors of vectors.json, byte for byte', () => {
+  it('produce the test vectors of vectors.json byte for byte', () => {
     expect(JSON.parse(JSON.stringify(vectorsFrom(nodeCrypto, input)))).toEqual(expected);
   });
 
-  it('derive keys as RFC 5869 has it in its test cases 1 and 3', () => {
+  it('derive the keys of RFC 5869, test cases 1 and 3', () => {
     const key = hex('0b'.repeat(22));
     const first = { key, salt: hex('000102030405060708090a0b0c'), info: hex('f0f1f2f3f4f5f6f7f8f9'), length: 42 };
     expect(Buffer.from(hkdf(nodeCrypto, first)).toString('hex')).toBe(
@@ -31,7 +31,7 @@ describe('the published formats', () => {
     );
   });
 
-  it('derive the keys that another implementation of HKDF derives', () => {
+  it('derive the same keys as another implementation of HKDF', () => {
     fc.assert(
       fc.property(
         anyBytes(80),
@@ -46,7 +46,7 @@ describe('the published formats', () => {
     );
   });
 
-  it('write base64url and UUIDs as Node does, and read only what they write', () => {
+  it('encode base64url and UUIDs as Node.js does, and decode only canonical text', () => {
     fc.assert(
       fc.property(anyBytes(100), (bytes) => {
         const text = Buffer.from(bytes).toString('base64url');

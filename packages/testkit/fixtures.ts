@@ -77,3 +77,15 @@ export async function createVehicle(
     .execute();
   return { id: String(id), ...device };
 }
+
+/** Ends the current link of a device now, as the fleet service does. */
+export async function unlinkDevice(db: Database, deviceId: string): Promise<void> {
+  await sql`update device_link set period = tstzrange(lower(period), clock_timestamp())
+    where device_id = ${deviceId} and upper_inf(period)`.execute(db);
+}
+
+/** Links a device without a current link to a vehicle from now on. */
+export async function linkDevice(db: Database, deviceId: string, vehicleId: string): Promise<void> {
+  await sql`insert into device_link (device_id, vehicle_id, period)
+    values (${deviceId}, ${Number(vehicleId)}, tstzrange(clock_timestamp(), null))`.execute(db);
+}

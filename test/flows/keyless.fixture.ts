@@ -4,10 +4,9 @@ import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import { deviceTopic } from '@odograph/contracts/topics';
 import { fleetService } from '@odograph/fleet/service';
-import { acceptKeyList, type BoxIdentity, type KeyList, parseKeyList } from '@odograph/keyless/key-list';
+import { acceptKeyList, type DeviceIdentity, type KeyList, parseKeyList } from '@odograph/keyless/key-list';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
-import { parseTokenText } from '@odograph/keyless/token';
-import { verifyToken } from '@odograph/keyless/verifier';
+import { parseTokenText, verifyToken } from '@odograph/keyless/token';
 import { registrationService } from '@odograph/registration/service';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
@@ -52,7 +51,7 @@ export interface KeylessFixture {
   stop(): Promise<void>;
 }
 
-interface Provisioned extends BoxIdentity {
+interface Provisioned extends DeviceIdentity {
   readonly secret: string;
 }
 

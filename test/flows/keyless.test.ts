@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { BoxSession } from '@odograph/keyless/box-session';
 import { parseCommandString } from '@odograph/keyless/command-string';
+import { DeviceSession } from '@odograph/keyless/device-session';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import { answerChallenge, hello, openPhoneSession } from '@odograph/keyless/phone-session';
 import { eventually } from '@odograph/testkit/eventually';
@@ -29,21 +29,24 @@ describe('keyless access, from the platform to the device', () => {
     const { authorizationId, token, key } = await fixture.issue(vehicle);
     const { body: record } = await fixture.api.get(`/v1/bluetooth-token/${authorizationId}/commands`);
 
-    const session = new BoxSession({
-      ...{ crypto: nodeCrypto, box: device.identity, list: device.list },
+    const session = new DeviceSession({
+      ...{ crypto: nodeCrypto, device: device.identity, list: device.list },
       createNonce: () => randomBytes(16),
       encryptReadio: record.encryptReadio,
     });
     const phoneNonce = randomBytes(16);
     const keys = { token: bytes(token), sessionKey: bytes(key), encryptionKey: bytes(record.key) };
-    const challenge = session.hello(hello(keys, phoneNonce), Date.now());
+    const challenge = session.acceptHello(hello(keys, phoneNonce), Date.now());
     if (!challenge.ok) throw new Error(challenge.reason);
     const { proof, handshake } = answerChallenge(nodeCrypto, keys, phoneNonce, challenge.value);
-    const proved = session.prove(proof, Date.now());
+    const proved = session.acceptProof(proof, Date.now());
     const phone = proved.ok ? openPhoneSession(nodeCrypto, handshake, proved.value) : undefined;
     for (const encrypted of [false, true]) {
       const frame = phone?.frame('command', parseCommandString(record.unlock) ?? bytes(''), encrypted);
-      expect(session.ask(frame ?? bytes(''), Date.now())).toMatchObject({ ok: true, value: { command: 'unlock' } });
+      expect(session.acceptFrame(frame ?? bytes(''), Date.now())).toMatchObject({
+        ok: true,
+        value: { command: 'unlock' },
+      });
     }
   });
 

@@ -2,7 +2,7 @@ import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { Keyless } from '../device-keys/keyless.ts';
-import { CommandsRecord, findBluetoothDevice, findCommandsRecord } from './commands-record.ts';
+import { CommandsRecord, findBluetoothDevice, findCommandsRecord } from './device-commands.ts';
 import { findAuthorization } from './queries.ts';
 import { OfAuthorization, route } from './schemas.ts';
 

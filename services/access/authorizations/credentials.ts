@@ -3,7 +3,7 @@ import { encryptionKey, sessionKey } from '@odograph/keyless/key-hierarchy';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import { encodeSignedPart, signToken } from '@odograph/keyless/token';
 import type { Sealer } from '@odograph/runtime/sealing';
-import { type DeviceKey, findVehicleKey } from '../device-keys/device-keys.ts';
+import { type DeviceKey, findVehicleKey } from '../device-keys/queries.ts';
 import type { Authorization } from './queries.ts';
 
 /** What a phone gets into the vehicle with; recomputed whenever it is asked for, and stored nowhere. */

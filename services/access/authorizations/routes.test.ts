@@ -1,19 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
-import { parseTokenText, readToken } from '@odograph/keyless/token';
-import { verifyToken } from '@odograph/keyless/verifier';
+import { parseTokenText, readToken, verifyToken } from '@odograph/keyless/token';
 import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import {
   createApplication,
   createToken,
   createVehicle,
+  linkDevice,
   type TestApplication,
   type TestVehicle,
+  unlinkDevice,
 } from '@odograph/testkit/fixtures';
 import { type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { expectFailure, type Issuer, inHours, startIssuer } from './issuer.fixture.ts';
+import { expectFailure, type Issuer, inHours, startIssuer } from '../access.fixture.ts';
 
 let issuer: Issuer;
 let platform: TestPlatform;
@@ -107,7 +108,7 @@ describe('POST /v1/bluetooth-token', () => {
     await archive();
     expectFailure(await issue(), 409, 'VEHICLE_NOT_AVAILABLE');
     vehicle = await createVehicle(platform.db, application);
-    await api.delete('/v1/device', { deviceId: vehicle.deviceId });
+    await unlinkDevice(platform.db, vehicle.deviceId);
     const answer = await issue();
     expectFailure(answer, 400, 'INVALID_DEVICE');
     expect(answer.body.reason).toBe('NO_DEVICE');
@@ -235,14 +236,15 @@ describe('an authorization', () => {
   it('keeps an authorization issued, and gives a new token, when the device of its vehicle is replaced', async () => {
     const box = await provision();
     const { body: issued } = await issue();
-    await api.delete('/v1/device', { deviceId: vehicle.deviceId });
+    await unlinkDevice(platform.db, vehicle.deviceId);
     const without = (await api.get(`/v1/bluetooth-token/${issued.authorizationId}`)).body;
     expect([without.token, without.key]).toEqual(['', '']);
     const { epoch } = (await admin.get(`/v1/x/admin/devices/${vehicle.deviceId}/key`)).body;
     expect(verdictOf(box, issued.token, Date.now(), epoch)).toBe('EPOCH');
 
     const spare = await createVehicle(platform.db, application);
-    await api.put('/v1/device', { deviceId: spare.deviceId, vehicleId: vehicle.id });
+    await unlinkDevice(platform.db, spare.deviceId);
+    await linkDevice(platform.db, spare.deviceId, vehicle.id);
     const fresh = await provision(spare.deviceId);
     const { token } = (await api.get(`/v1/bluetooth-token/${issued.authorizationId}`)).body;
     expect(verdictOf(fresh, token)).toBe('OK');

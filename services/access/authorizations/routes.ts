@@ -5,6 +5,7 @@ import { type RequestContext, requestContext } from '@odograph/http/request-cont
 import { answers, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { Keyless } from '../device-keys/keyless.ts';
+import { currentCredentials } from './credentials.ts';
 import {
   type AuthorizationRequest,
   auditAuthorization,
@@ -12,8 +13,7 @@ import {
   issueAuthorization,
   replaceAuthorization,
   revokeAuthorization,
-} from './changes.ts';
-import { currentCredentials } from './credentials.ts';
+} from './issue.ts';
 import { findAuthorization, lockAuthorization, type NewAuthorization } from './queries.ts';
 import { parseDate, requireLevel, requirePeriod } from './rules.ts';
 import { AuthorizationId, credentials, DriverId, dates, described, OfAuthorization, route } from './schemas.ts';

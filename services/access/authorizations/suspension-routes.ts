@@ -4,7 +4,7 @@ import { type RequestContext, requestContext } from '@odograph/http/request-cont
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { Keyless } from '../device-keys/keyless.ts';
-import { auditAuthorization, suspendAuthorization } from './changes.ts';
+import { auditAuthorization, suspendAuthorization } from './issue.ts';
 import { lockAuthorization } from './queries.ts';
 import { requireSuspended, requireSuspension } from './rules.ts';
 import { AuthorizationId, dates, OfAuthorization, route } from './schemas.ts';

@@ -1,5 +1,5 @@
 import type { ApiClient } from '@odograph/testkit/api-client';
-import { createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { createVehicle, type TestVehicle, unlinkDevice } from '@odograph/testkit/fixtures';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
   age,
@@ -66,7 +66,7 @@ describe('PUT /v1/booking/{id}', () => {
     await changeVehicle(fleet, vehicle, { breakdown: false });
     expect((await api.get(path)).body).toEqual(before);
     expect((await authorization(authorizationId)).status).toBe(200);
-    await api.delete('/v1/device', { deviceId: vehicle.deviceId });
+    await unlinkDevice(fleet.platform.db, vehicle.deviceId);
     expect(answerOf(await api.put(path, { until: inMinutes(100) }))).toEqual([404, 'NO_DEVICE']);
   });
 

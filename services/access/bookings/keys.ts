@@ -4,13 +4,8 @@ import type { Database } from '@odograph/database/database';
 import type { RequestContext } from '@odograph/http/request-context';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
-import {
-  type Issued,
-  issueAuthorization,
-  replaceAuthorization,
-  revokeAuthorization,
-} from '../authorizations/changes.ts';
-import { type CommandsRecord, commandsRecord, findCommandsRecord } from '../authorizations/commands-record.ts';
+import { type CommandsRecord, commandsRecord, findCommandsRecord } from '../authorizations/device-commands.ts';
+import { type Issued, issueAuthorization, replaceAuthorization, revokeAuthorization } from '../authorizations/issue.ts';
 import { type Authorization, lockAuthorization } from '../authorizations/queries.ts';
 import type { Interval } from './rules.ts';
 

@@ -1,5 +1,5 @@
 import { type ApiAnswer, type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { createApplication, createVehicle, type TestVehicle, unlinkDevice } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -114,7 +114,7 @@ describe('POST /v1/vehicle/{id}/booking', () => {
   });
 
   it('answers NO_DEVICE for a vehicle without a device', async () => {
-    await api.delete('/v1/device', { deviceId: vehicle.deviceId });
+    await unlinkDevice(fleet.platform.db, vehicle.deviceId);
     expect(answerOf(await api.post(pathOf(vehicle), planned()))).toEqual([404, 'NO_DEVICE']);
   });
 

@@ -1,7 +1,7 @@
 import { parseTimestamp } from '@odograph/contracts/timestamps';
 import { text, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { CommandsRecord } from '../authorizations/commands-record.ts';
+import { CommandsRecord } from '../authorizations/device-commands.ts';
 import { credentials } from '../authorizations/schemas.ts';
 import type { Booking } from './queries.ts';
 

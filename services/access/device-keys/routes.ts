@@ -4,8 +4,8 @@ import type { Http } from '@odograph/http/http';
 import { adminRoute } from '@odograph/http/operator-routes';
 import { answers, DeviceId } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { findKeyState, resealDeviceKeys, rotateDeviceKey } from './device-keys.ts';
 import type { Keyless } from './keyless.ts';
+import { findKeyState, resealDeviceKeys, rotateDeviceKey } from './queries.ts';
 
 const DevicePath = Type.Object({ id: DeviceId });
 const NewKey = Type.Object({

@@ -6,6 +6,7 @@ import {
   createVehicle,
   type TestApplication,
   type TestVehicle,
+  unlinkDevice,
 } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
@@ -159,7 +160,7 @@ describe('GET /v1/user/{userid}/vehicles', () => {
     await issue(archived, -1);
     await issue(bare, -1);
     await sql`update vehicle set archived_at = now() where id = ${Number(archived.id)}`.execute(platform.db);
-    await api.delete('/v1/device', { deviceId: bare.deviceId });
+    await unlinkDevice(platform.db, bare.deviceId);
     const { body } = await vehiclesOf();
     expect(body.map((one: { Archived: boolean }) => one.Archived)).toEqual([true, false]);
     expect([body[1].deviceId, body[1].deviceModel]).toEqual(['', '']);
@@ -192,7 +193,7 @@ describe('DELETE /v1/user/{userid}', () => {
     const expired = await issue(over, -1);
     await expire(expired);
     await issue(bare, -1);
-    await api.delete('/v1/device', { deviceId: bare.deviceId });
+    await unlinkDevice(platform.db, bare.deviceId);
     const { status, body } = await deleteDriver();
     expect([status, body]).toEqual([200, {}]);
     expect(await idsOf(ofDriver('expired'))).toEqual([]);

@@ -6,8 +6,8 @@ import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { DriverId } from '../authorizations/schemas.ts';
 import type { Keyless } from '../device-keys/keyless.ts';
-import { awaitBoxes, type BoxWaiting } from './await-boxes.ts';
 import { findUnconfirmed, listDriverVehicles, revokeDriver } from './queries.ts';
+import { awaitBoxes, type BoxWaiting } from './revoke-driver.ts';
 
 const route = { tags: ['drivers'], security: [{ serviceToken: [] }] };
 const DriverPath = Type.Object({ userid: DriverId });

@@ -10,7 +10,7 @@ import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
 import Type from 'typebox';
-import { type DeviceKey, findVehicleKey } from '../device-keys/device-keys.ts';
+import { type DeviceKey, findVehicleKey } from '../device-keys/queries.ts';
 import { commandSecrets } from './credentials.ts';
 import type { Authorization } from './queries.ts';
 

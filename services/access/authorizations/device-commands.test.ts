@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import type { ApiAnswer, ApiClient } from '@odograph/testkit/api-client';
-import { createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { createVehicle, type TestVehicle, unlinkDevice } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { expectFailure, type Issuer, startIssuer } from './issuer.fixture.ts';
+import { expectFailure, type Issuer, startIssuer } from '../access.fixture.ts';
 
 let issuer: Issuer;
 let api: ApiClient;
@@ -79,7 +79,7 @@ describe('the params and commands of a device', () => {
       const id = await issuedId();
       expectFailure(await both(id, 'params'), 400, 'INVALID_DEVICE');
       expectFailure(await both(id, 'commands'), 400, 'INVALID_DEVICE');
-      await api.delete('/v1/device', { deviceId: vehicle.deviceId });
+      await unlinkDevice(issuer.platform.db, vehicle.deviceId);
       expectFailure(await both(id, 'params'), 400, 'INVALID_DEVICE');
     }
   });

@@ -2,7 +2,7 @@ import { type ApiAnswer, type ApiClient, clientWithToken } from '@odograph/testk
 import { createApplication, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { expect } from 'vitest';
-import { accessService } from '../service.ts';
+import { accessService } from './service.ts';
 
 const hourMs = 3_600_000;
 

@@ -1,14 +1,13 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { acceptKeyList, type BoxIdentity, type KeyList, parseKeyList, signKeyList } from './key-list.ts';
+import { acceptKeyList, type DeviceIdentity, type KeyList, parseKeyList, signKeyList } from './key-list.ts';
 import { nodeCrypto } from './node-crypto.ts';
-import { parseTokenText, signToken, type TokenFields } from './token.ts';
-import { verifyToken } from './verifier.ts';
+import { parseTokenText, signToken, type TokenFields, verifyToken } from './token.ts';
 
-const box: BoxIdentity = { deviceId: '350000000000001', deviceKey: randomBytes(32), keyVersion: 2 };
+const device: DeviceIdentity = { deviceId: '350000000000001', deviceKey: randomBytes(32), keyVersion: 2 };
 const fields: TokenFields = {
-  deviceId: box.deviceId,
+  deviceId: device.deviceId,
   authorizationId: randomUUID(),
   level: 'DRIVE',
   notBeforeMs: 1_763_712_000_000,
@@ -17,9 +16,9 @@ const fields: TokenFields = {
   epoch: 3,
 };
 const during = fields.notBeforeMs + 1000;
-const sign = (changes: Partial<TokenFields> = {}) => signToken(nodeCrypto, box.deviceKey, { ...fields, ...changes });
+const sign = (changes: Partial<TokenFields> = {}) => signToken(nodeCrypto, device.deviceKey, { ...fields, ...changes });
 const reasonOf = (token: Uint8Array, nowMs = during, list?: KeyList) => {
-  const verdict = verifyToken(nodeCrypto, box, list, token, nowMs);
+  const verdict = verifyToken(nodeCrypto, device, list, token, nowMs);
   return verdict.ok ? 'OK' : verdict.reason;
 };
 const listOf = (changes: Partial<KeyList> = {}): KeyList => ({
@@ -29,11 +28,11 @@ const listOf = (changes: Partial<KeyList> = {}): KeyList => ({
   authorizations: [],
   ...changes,
 });
-const accept = (list: KeyList, current?: KeyList, key = box.deviceKey) =>
-  acceptKeyList(nodeCrypto, box, current, signKeyList(nodeCrypto, { ...box, deviceKey: key }, list));
+const accept = (list: KeyList, current?: KeyList, key = device.deviceKey) =>
+  acceptKeyList(nodeCrypto, device, current, signKeyList(nodeCrypto, { ...device, deviceKey: key }, list));
 
-describe('a box that is offline', () => {
-  it('lets a token in from its first millisecond on, and not at the millisecond of its end', () => {
+describe('an offline device', () => {
+  it('accepts a token from its first millisecond, and no longer at the millisecond of its end', () => {
     const token = sign();
     expect(reasonOf(token, fields.notBeforeMs - 1)).toBe('NOT_ACTIVE');
     expect(reasonOf(token, fields.notBeforeMs)).toBe('OK');
@@ -41,7 +40,7 @@ describe('a box that is offline', () => {
     expect(reasonOf(token, fields.notAfterMs)).toBe('EXPIRED');
   });
 
-  it('lets a token in exactly between its times, whatever they are', () => {
+  it('accepts a token exactly within its interval, for any interval', () => {
     const time = fc.integer({ min: 0, max: 8_640_000_000_000_000 });
     fc.assert(
       fc.property(time, time, time, (notBeforeMs, notAfterMs, nowMs) => {
@@ -51,7 +50,7 @@ describe('a box that is offline', () => {
     );
   });
 
-  it('refuses a token in which any one bit was changed', () => {
+  it('refuses a token with any single bit changed', () => {
     const token = sign();
     for (let bit = 0; bit < token.length * 8; bit += 1) {
       const changed = token.slice();
@@ -60,7 +59,7 @@ describe('a box that is offline', () => {
     }
   });
 
-  it('refuses whatever bytes were not signed with its key', () => {
+  it('refuses all bytes that were not signed with its key', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
         expect(reasonOf(bytes)).not.toBe('OK');
@@ -74,18 +73,18 @@ describe('a box that is offline', () => {
     for (const length of [0, 79, 81]) expect(reasonOf(new Uint8Array(length))).toBe('MALFORMED');
   });
 
-  it('refuses the token of another box, key version or earlier epoch', () => {
+  it('refuses the token of another device, of another key version or of an earlier epoch', () => {
     expect(reasonOf(sign({ deviceId: '350000000000002' }))).toBe('DEVICE');
     expect(reasonOf(sign({ keyVersion: 1 }))).toBe('KEY_VERSION');
     expect(reasonOf(sign({ epoch: 2 }), during, listOf())).toBe('EPOCH');
     expect(reasonOf(sign({ epoch: 4 }), during, listOf())).toBe('OK');
   });
 
-  it('refuses everybody while it does not know the time', () => {
+  it('refuses every token while it does not know the time', () => {
     expect(reasonOf(sign(), Number.NaN)).toBe('NOT_ACTIVE');
   });
 
-  it('refuses a revoked authorization for good, and a suspended one until the suspension ends by itself', () => {
+  it('refuses a revoked authorization for good, and a suspended one until its suspension ends', () => {
     const id = fields.authorizationId;
     const revoked = listOf({ authorizations: [{ id, state: 'revoked', untilMs: during - 5 }] });
     expect(reasonOf(sign(), during, revoked)).toBe('REVOKED');
@@ -96,27 +95,27 @@ describe('a box that is offline', () => {
     expect(reasonOf(sign(), during, other)).toBe('OK');
   });
 
-  it('reads a token only as it is written', () => {
+  it('decodes only the canonical text of a token', () => {
     const text = Buffer.from(sign()).toString('base64url');
     expect(parseTokenText(text)).toEqual(sign());
     for (const other of [`${text}A`, text.slice(1), `${text}=`, '']) expect(parseTokenText(other)).toBeUndefined();
   });
 });
 
-describe('the list of keys', () => {
+describe('a key list', () => {
   const authorizations = [{ id: randomUUID(), state: 'suspended', untilMs: during } as const];
 
-  it('survives the way through JSON, and is confirmed by its version', () => {
-    const message = signKeyList(nodeCrypto, box, listOf({ authorizations }));
+  it('is the same after JSON, and is acknowledged by its version', () => {
+    const message = signKeyList(nodeCrypto, device, listOf({ authorizations }));
     const parsed = parseKeyList(JSON.stringify(message));
     expect(parsed).toEqual(message);
-    if (!parsed) throw new Error('it was parsed');
-    const { list, acknowledgement } = acceptKeyList(nodeCrypto, box, undefined, parsed);
+    if (!parsed) throw new Error('not parsed');
+    const { list, acknowledgement } = acceptKeyList(nodeCrypto, device, undefined, parsed);
     expect(acknowledgement).toEqual({ id: 'keys:5', ok: true });
     expect(list).toEqual(listOf({ authorizations }));
   });
 
-  it('ends up as the newest one, in whatever order and how often the lists come', () => {
+  it('ends as the newest version, in any order and repetition of arrivals', () => {
     const versions = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1 });
     fc.assert(
       fc.property(versions, (order) => {
@@ -127,12 +126,12 @@ describe('the list of keys', () => {
     );
   });
 
-  it('is refused under another key or key version, and when anything in it was changed', () => {
+  it('is refused under another key or key version, and when altered anywhere', () => {
     const current = listOf({ version: 4 });
     const wrongKey = accept(listOf(), current, randomBytes(32));
     expect(wrongKey).toEqual({ list: current, acknowledgement: { id: 'keys:5', ok: false, reason: 'MAC' } });
     expect(accept(listOf({ keyVersion: 3 })).acknowledgement.reason).toBe('KEY_VERSION');
-    const message = signKeyList(nodeCrypto, box, listOf({ authorizations }));
+    const message = signKeyList(nodeCrypto, device, listOf({ authorizations }));
     for (const change of [
       { version: 6 },
       { epoch: 2 },
@@ -141,12 +140,12 @@ describe('the list of keys', () => {
       { authorizations: authorizations.map((one) => ({ ...one, untilMs: 0 })) },
       { mac: '' },
     ]) {
-      expect(acceptKeyList(nodeCrypto, box, undefined, { ...message, ...change }).acknowledgement.ok).toBe(false);
+      expect(acceptKeyList(nodeCrypto, device, undefined, { ...message, ...change }).acknowledgement.ok).toBe(false);
     }
   });
 
-  it('is not taken from text of any other form', () => {
-    const message = signKeyList(nodeCrypto, box, listOf({ authorizations }));
+  it('is not parsed from text of any other form', () => {
+    const message = signKeyList(nodeCrypto, device, listOf({ authorizations }));
     for (const anyText of [fc.string(), fc.json()]) {
       fc.assert(
         fc.property(anyText, (text) => {

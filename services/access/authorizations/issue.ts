@@ -6,7 +6,7 @@ import type { Database } from '@odograph/database/database';
 import type { RequestContext } from '@odograph/http/request-context';
 import type { Level } from '@odograph/keyless/token';
 import type { Sealer } from '@odograph/runtime/sealing';
-import { findVehicleKey } from '../device-keys/device-keys.ts';
+import { findVehicleKey } from '../device-keys/queries.ts';
 import { type Credentials, credentialsFor } from './credentials.ts';
 import * as queries from './queries.ts';
 import type { Period } from './rules.ts';

@@ -1,15 +1,24 @@
 import { concat, equalInConstantTime } from './bytes.ts';
+import {
+  type Channel,
+  deviceProof,
+  type Frame,
+  type Handshake,
+  nonceBytes,
+  openChannel,
+  openFrame,
+  phoneProof,
+  protectResult,
+} from './channel.ts';
 import { type AllowedCommand, isWithinLevel, verifyCommand } from './command-string.ts';
 import type { KeylessCrypto } from './crypto.ts';
-import { type Channel, type Frame, openFrame, protectResult } from './frames.ts';
-import { boxProof, type Handshake, nonceBytes, openChannel, phoneProof } from './handshake.ts';
 import { encryptionKey, sessionKey } from './key-hierarchy.ts';
-import type { BoxIdentity, KeyList } from './key-list.ts';
-import { signedTokenBytes, tokenBytes } from './token.ts';
-import { type TokenRefusal, verifyToken } from './verifier.ts';
+import type { DeviceIdentity, KeyList } from './key-list.ts';
+import { signedTokenBytes, type TokenRefusal, tokenBytes, verifyToken } from './token.ts';
 
-/** How long a challenge may be answered, and how long a session lasts, by the box's own clock. */
+/** Time limit for the answer to a challenge, by the device's own clock. */
 export const challengeMs = 5000;
+/** Length of a session, by the device's own clock. */
 export const sessionMs = 120_000;
 
 export type SessionRefusal =
@@ -24,17 +33,17 @@ export type Answer<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly reason: SessionRefusal };
 
-/** What the box is to do: a command that the platform allowed to this phone, or to tell its inputs. */
-export type Asked = ({ readonly kind: 'command' } & AllowedCommand) | { readonly kind: 'readio' };
+/** A request the device must carry out: a command that the platform allowed to this phone, or a report of its inputs. */
+export type SessionRequest = ({ readonly kind: 'command' } & AllowedCommand) | { readonly kind: 'readio' };
 
-export interface BoxSessionOptions {
+export interface DeviceSessionOptions {
   readonly crypto: KeylessCrypto;
-  readonly box: BoxIdentity;
-  /** The last list that was accepted. */
+  readonly device: DeviceIdentity;
+  /** The last accepted key list. */
   list(): KeyList | undefined;
-  /** From a source that cannot be foreseen: 16 bytes that never came before. */
+  /** 16 unpredictable bytes that never repeat. */
   createNonce(): Uint8Array;
-  /** `encryptReadio` of the box's model. */
+  /** `encryptReadio` of the device model. */
   readonly encryptReadio: boolean;
 }
 
@@ -45,19 +54,19 @@ type State =
 
 const refuse = (reason: SessionRefusal) => ({ ok: false, reason }) as const;
 
-/** One Bluetooth connection as the box holds it: "A session" in docs/keyless.md. A new connection is a new one of these. */
-export class BoxSession {
-  readonly #options: BoxSessionOptions;
+/** The device's side of one Bluetooth connection: "A session" in docs/keyless.md. Each connection needs a new instance. */
+export class DeviceSession {
+  readonly #options: DeviceSessionOptions;
   #state: State = { step: 'idle' };
   #counter = 0;
 
-  constructor(options: BoxSessionOptions) {
+  constructor(options: DeviceSessionOptions) {
     this.#options = options;
   }
 
-  /** HELLO: token and phone nonce, 96 bytes. @returns the challenge, 16 bytes */
-  hello(message: Uint8Array, nowMs: number): Answer<Uint8Array> {
-    const { crypto, box } = this.#options;
+  /** Checks a HELLO: token and phone nonce, 96 bytes. @returns the challenge, 16 bytes */
+  acceptHello(message: Uint8Array, nowMs: number): Answer<Uint8Array> {
+    const { crypto, device } = this.#options;
     this.#state = { step: 'idle' };
     if (message.length !== tokenBytes + nonceBytes) return refuse('MALFORMED');
     const token = message.slice(0, tokenBytes);
@@ -65,17 +74,17 @@ export class BoxSession {
     if (!verdict.ok) return verdict;
     const signed = token.subarray(0, signedTokenBytes);
     const handshake = {
-      sessionKey: sessionKey(crypto, box.deviceKey, signed),
-      encryptionKey: encryptionKey(crypto, box.deviceKey, signed),
+      sessionKey: sessionKey(crypto, device.deviceKey, signed),
+      encryptionKey: encryptionKey(crypto, device.deviceKey, signed),
       phoneNonce: message.slice(tokenBytes),
-      boxNonce: this.#options.createNonce(),
+      deviceNonce: this.#options.createNonce(),
     };
     this.#state = { step: 'challenged', sinceMs: nowMs, token, handshake };
-    return { ok: true, value: handshake.boxNonce };
+    return { ok: true, value: handshake.deviceNonce };
   }
 
-  /** PROOF, 32 bytes; there is one attempt for each challenge. @returns the box's own proof */
-  prove(proof: Uint8Array, nowMs: number): Answer<Uint8Array> {
+  /** Checks the phone's PROOF, 32 bytes; each challenge allows one attempt. @returns the device's own proof */
+  acceptProof(proof: Uint8Array, nowMs: number): Answer<Uint8Array> {
     const { crypto } = this.#options;
     const state = this.#state;
     this.#state = { step: 'idle' };
@@ -84,14 +93,14 @@ export class BoxSession {
     const channel = openChannel(crypto, state.handshake);
     this.#state = { step: 'open', sinceMs: nowMs, token: state.token, channel };
     this.#counter = 0;
-    return { ok: true, value: boxProof(crypto, state.handshake) };
+    return { ok: true, value: deviceProof(crypto, state.handshake) };
   }
 
   /**
-   * A frame of the open session. The token is looked at again, since it may have ended or been revoked meanwhile; a frame
-   * that was heard before, or comes after a later one, is refused and changes nothing.
+   * Checks a frame of the open session. The token is verified again, since it may have expired or been revoked during the
+   * session. A frame that is repeated or older than the last one is refused and changes nothing.
    */
-  ask(bytes: Uint8Array, nowMs: number): Answer<Asked> {
+  acceptFrame(bytes: Uint8Array, nowMs: number): Answer<SessionRequest> {
     const state = this.#state;
     if (state.step !== 'open' || !isWithin(state.sinceMs, nowMs, sessionMs)) return refuse('NO_SESSION');
     const frame = openFrame(this.#options.crypto, state.channel, bytes);
@@ -104,19 +113,19 @@ export class BoxSession {
     return verdict;
   }
 
-  /** The answer to the last frame, for the phone. @param status 0 is done */
-  answer(status: number, data: Uint8Array = concat()): Uint8Array | undefined {
+  /** Protects the answer to the last frame. @param status 0 means done @returns undefined without an open session */
+  protectAnswer(status: number, data: Uint8Array = concat()): Uint8Array | undefined {
     if (this.#state.step !== 'open') return undefined;
     const result = { counter: this.#counter, status, data };
     return protectResult(this.#options.crypto, this.#state.channel, result);
   }
 
-  #allow({ kind, body, encrypted }: Frame, token: Uint8Array): Answer<Asked> {
-    const { crypto, box, encryptReadio } = this.#options;
+  #allow({ kind, body, encrypted }: Frame, token: Uint8Array): Answer<SessionRequest> {
+    const { crypto, device, encryptReadio } = this.#options;
     if (kind === 'readio') {
       return body.length > 0 || (encryptReadio && !encrypted) ? refuse('NOT_ALLOWED') : { ok: true, value: { kind } };
     }
-    const allowed = verifyCommand(crypto, box.deviceKey, token.subarray(0, signedTokenBytes), body);
+    const allowed = verifyCommand(crypto, device.deviceKey, token.subarray(0, signedTokenBytes), body);
     const level = token[1] === 2 ? 'DRIVE' : 'LOCK_UNLOCK';
     if (!allowed || !isWithinLevel(level, allowed.command)) return refuse('NOT_ALLOWED');
     if (allowed.encrypted && !encrypted) return refuse('NOT_ALLOWED');
@@ -124,11 +133,11 @@ export class BoxSession {
   }
 
   #verify(token: Uint8Array, nowMs: number) {
-    return verifyToken(this.#options.crypto, this.#options.box, this.#options.list(), token, nowMs);
+    return verifyToken(this.#options.crypto, this.#options.device, this.#options.list(), token, nowMs);
   }
 }
 
-/** A clock that went back, or shows no time, is no clock to go by. */
+/** False for a clock that went backwards or shows no time, since the elapsed time is unknown then. */
 function isWithin(sinceMs: number, nowMs: number, lengthMs: number): boolean {
   return nowMs >= sinceMs && nowMs < sinceMs + lengthMs;
 }

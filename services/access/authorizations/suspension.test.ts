@@ -1,7 +1,7 @@
 import type { ApiClient } from '@odograph/testkit/api-client';
 import { createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { expectFailure, type Issuer, inHours, startIssuer } from './issuer.fixture.ts';
+import { expectFailure, type Issuer, inHours, startIssuer } from '../access.fixture.ts';
 
 let issuer: Issuer;
 let api: ApiClient;
