@@ -1,24 +1,19 @@
 /** MQTT topics of a device; the device's side is described in docs/device-protocol.md. */
 const root = 'v1/devices/';
 
-export type DeviceChannel = 'telemetry' | 'commands' | 'acks' | 'keys' | 'recorded';
+export type DeviceChannel = 'telemetry' | 'commands' | 'acks' | 'keys';
 
 /** The topic of one channel of one device, `v1/devices/{deviceId}/{channel}`. */
 export function deviceTopic(deviceId: string, channel: DeviceChannel): string {
   return `${root}${deviceId}/${channel}`;
 }
 
-/** What the command service subscribes to: every acknowledgement, as it comes. */
-export const allAcknowledgements = deviceTopic('+', 'acks');
-
 /** What a device may publish. */
 export const upChannels: ReadonlySet<string> = new Set<DeviceChannel>(['telemetry', 'acks']);
 /** What a device may subscribe to. */
 export const downChannels: ReadonlySet<string> = new Set<DeviceChannel>(['commands', 'keys']);
-/** Where the command service gives an acknowledgement back to the broker, word for word, once its effect is in the database. */
-export const recordedChannel: DeviceChannel = 'recorded';
 
-const channels: ReadonlySet<string> = new Set([...upChannels, ...downChannels, recordedChannel]);
+const channels: ReadonlySet<string> = new Set([...upChannels, ...downChannels]);
 
 /** Splits a topic into device and channel; undefined for any topic that is not exactly of that form. */
 export function parseDeviceTopic(topic: string): { deviceId: string; channel: DeviceChannel } | undefined {

@@ -58,14 +58,10 @@ export async function startBroker(
   const presence = new SessionRegistry(engines.redis, config.QUEUE_PREFIX, brokerId, metrics.connectedDevices);
   const shared = { backlog: engines.backlog, held, config, metrics, log };
   const uploads = createUploadIntakes({ ...shared, queue: engines.uploads });
-  const acknowledgements = new AcknowledgementIntake({
-    ...shared,
-    queue: engines.acknowledgements,
-    announce: (topic, payload) => aedes.announce(topic, payload),
-  });
+  const acknowledgements = new AcknowledgementIntake({ ...shared, queue: engines.acknowledgements });
   let stopping = false;
 
-  const aedes: DeviceBroker = new DeviceBroker(
+  const aedes = new DeviceBroker(
     {
       id: brokerId,
       connectTimeout: connectTimeoutMs,

@@ -28,8 +28,6 @@ export interface CommandEvents {
   announce(ends: readonly CommandEnd[]): void;
   /** Watches from now on; to be called before the command can end. */
   watch(vehicleId: number, commandId: string): Watch;
-  /** Whether somebody waits here for this command. */
-  isWatched(commandId: string): boolean;
   close(): Promise<void>;
 }
 
@@ -99,7 +97,6 @@ export function openCommandEvents(redisUrl: string, prefix: string, logger: Logg
   const publisher = connectRedis(redisUrl, logger);
   const subscriber = connectRedis(redisUrl, logger);
   const byVehicle: WatchersBy<number> = new Map();
-  const byCommand: WatchersBy<string> = new Map();
   const hear = (end: CommandEnd): void => {
     for (const watcher of byVehicle.get(end.vehicleId) ?? []) watcher.hear(end);
   };
@@ -124,13 +121,10 @@ export function openCommandEvents(redisUrl: string, prefix: string, logger: Logg
     watch(vehicleId, commandId) {
       const watcher = createWatcher(commandId, () => {
         remove(byVehicle, vehicleId, watcher);
-        remove(byCommand, commandId, watcher);
       });
       add(byVehicle, vehicleId, watcher);
-      add(byCommand, commandId, watcher);
       return watcher.watch;
     },
-    isWatched: (commandId) => byCommand.has(commandId),
     async close() {
       subscriber.disconnect();
       publisher.disconnect();

@@ -2,15 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
 import type { CommandMessage } from '@odograph/contracts/commands';
 import { commandAccount } from '@odograph/contracts/service-accounts';
-import { allAcknowledgements, deviceTopic, parseDeviceTopic, recordedChannel } from '@odograph/contracts/topics';
+import { deviceTopic } from '@odograph/contracts/topics';
 import type { KeyListMessage } from '@odograph/keyless/key-list';
 import type { Logger } from '@odograph/runtime/logger';
 import { deriveSecret } from '@odograph/runtime/secrets';
 import { connect } from 'mqtt';
 
 /**
- * The platform's own session at the MQTT broker, the only one that may publish commands and lists of keys, and that hears
- * what devices answer.
+ * The platform's own session at the MQTT broker, the only one that may publish commands and key lists.
  */
 export interface CommandPublisher {
   /** Connects, and from then on reconnects for ever; resolves with the first connection, or after `milliseconds`. */
@@ -22,10 +21,6 @@ export interface CommandPublisher {
   publishKeyList(deviceId: string, message: KeyListMessage): Promise<void>;
   /** Calls `listener` after each connection, the first too. */
   onConnect(listener: () => void): void;
-  /** Calls `listener` with each acknowledgement as it comes; one that came while there was no connection is not heard. */
-  onAcknowledgement(listener: (deviceId: string, text: string) => void): void;
-  /** Tells the broker that an acknowledgement is in the database, so that it need not go into the queue as well. */
-  confirmRecorded(deviceId: string, text: string): void;
   close(): Promise<void>;
 }
 
@@ -49,9 +44,6 @@ export function createCommandPublisher(url: string, adminToken: string, logger: 
   client.on('connect', () => {
     // A command is small, and must not wait until the broker's TCP has confirmed the one before it.
     if (client.stream instanceof Socket) client.stream.setNoDelay(true);
-    client.subscribe(allAcknowledgements, { qos: 0 }, (error) => {
-      if (error) logger.warn({ reason: error.message }, 'acknowledgements are heard from the queue only');
-    });
     logger.info('connected to the MQTT broker');
   });
   return {
@@ -74,16 +66,6 @@ export function createCommandPublisher(url: string, adminToken: string, logger: 
       await client.publishAsync(deviceTopic(deviceId, 'keys'), JSON.stringify(message), { qos: 1, retain: true });
     },
     onConnect: (listener) => void client.on('connect', listener),
-    onAcknowledgement(listener) {
-      client.on('message', (topic, payload) => {
-        const deviceId = parseDeviceTopic(topic)?.deviceId;
-        if (deviceId !== undefined) listener(deviceId, payload.toString());
-      });
-    },
-    confirmRecorded(deviceId, text) {
-      // What the broker does not hear it puts into the queue, and recording it again changes nothing.
-      if (client.connected) client.publish(deviceTopic(deviceId, recordedChannel), text, { qos: 0 });
-    },
     async close() {
       await client.endAsync(true);
     },

@@ -11,7 +11,6 @@ import { acknowledge } from './acknowledge.ts';
 import type { CommandPath } from './await-end.ts';
 import { openCommandEvents } from './command-events.ts';
 import { createCommandPublisher } from './command-publisher.ts';
-import { recordEarlyAcknowledgements } from './early-acknowledgements.ts';
 import { startKeyDelivery } from './keys/deliver.ts';
 import { createCommandMetrics } from './metrics.ts';
 import { addActionRoutes, addListRoutes } from './routes.ts';
@@ -71,7 +70,6 @@ export const commandService: Service<Http> = {
     openAcknowledgements(host, path);
     host.onStop('sweep of the commands', startSweep(path));
     const { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix } = host.config;
-    recordEarlyAcknowledgements(path);
     const stopKeyDelivery = startKeyDelivery({ ...path, sealer: await openSealer(host.config) }, { redisUrl, prefix });
     host.onStop('delivery of keys', stopKeyDelivery);
     const metrics = createCommandMetrics(host.metrics, path.publisher.isConnected);

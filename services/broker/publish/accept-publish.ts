@@ -3,7 +3,7 @@ import type { BrokerMetrics, RefusalReason } from '../metrics.ts';
 import type { DeviceSession, Sessions } from '../sessions/session.ts';
 import type { ThrottledLog } from '../throttled-log.ts';
 import type { AcknowledgementIntake } from './acknowledgements.ts';
-import { purposeOfCommandService, purposeOfDevice } from './authorize.ts';
+import { mayCommandServicePublish, purposeOfDevice } from './authorize.ts';
 import type { HeldBytes } from './held-bytes.ts';
 import type { UploadIntakes } from './upload-acceptors.ts';
 import type { HeldUpload } from './upload-batch.ts';
@@ -27,7 +27,7 @@ export interface PublishOptions {
  * Wills never come here with anything to say: none survives its CONNECT (see authenticate.ts).
  */
 export function createAuthorizePublish(options: PublishOptions): AuthorizePublish {
-  const { sessions, acknowledgements, metrics } = options;
+  const { sessions, metrics } = options;
   const acceptOfDevice = createAcceptOfDevice(options);
 
   return (client, packet, callback) => {
@@ -35,9 +35,7 @@ export function createAuthorizePublish(options: PublishOptions): AuthorizePublis
     let refusal: Refusal | undefined = { reason: 'publish', message: 'this may not be published' };
     if (session?.kind === 'device') refusal = acceptOfDevice(session, packet, callback);
     else if (session?.kind === 'command') {
-      const allowed = purposeOfCommandService(packet);
-      if (allowed?.purpose === 'recorded') acknowledgements.noteRecorded(allowed.deviceId, packet.payload.toString());
-      if (allowed) return callback(null);
+      if (mayCommandServicePublish(packet)) return callback(null);
     }
     if (refusal === undefined) return;
     metrics.refused.inc({ reason: refusal.reason });

@@ -8,13 +8,10 @@ import type { DeviceSession } from '../sessions/session.ts';
 import type { ThrottledLog } from '../throttled-log.ts';
 import type { Backlog } from './backlog.ts';
 import type { HeldBytes } from './held-bytes.ts';
-import { RecordedAcknowledgements } from './recorded-acknowledgements.ts';
 import type { Publication } from './release-order.ts';
 
 export const maximumAcknowledgementBytes = 4096;
 const retryMs = 100;
-/** How long the command service has for what it does in a few milliseconds, before the queue takes the acknowledgement. */
-const recordingMs = 50;
 
 export interface AcknowledgementIntakeOptions {
   readonly queue: TypedQueue<'acknowledgements'>;
@@ -22,8 +19,6 @@ export interface AcknowledgementIntakeOptions {
   readonly held: HeldBytes;
   readonly metrics: BrokerMetrics;
   readonly log: ThrottledLog;
-  /** Hands it to the command service, if that listens now. */
-  announce(topic: string, payload: Buffer): void;
 }
 
 /** One acknowledgement between its PUBLISH and its PUBACK. */
@@ -32,17 +27,14 @@ export interface HeldAcknowledgement extends Publication {
 }
 
 /**
- * Keeps what devices answer to commands: the PUBACK goes when the database or the queue has it. The command service hears
- * it at once, and says so when it has recorded the end of a command that somebody waits for; what it does not say that of
- * in time goes into the queue, one job each. As with uploads, what Redis does not take is held and tried again. An
- * acknowledgement longer than 4 KiB or not UTF-8 can be none: it is acknowledged, so that it does not come back for ever,
- * and dropped.
+ * Queues acknowledgements for the command service, one job each, and releases the PUBACK of each when Redis has it. While
+ * Redis does not take it, it is held and tried again. One longer than 4 KiB or not UTF-8 is invalid: dropped with a
+ * PUBACK, since the device would repeat it for ever without.
  */
 export class AcknowledgementIntake {
   readonly #options: AcknowledgementIntakeOptions;
   /** Until the end of each. */
   readonly #held = new Map<HeldAcknowledgement, Promise<void>>();
-  readonly #recorded = new RecordedAcknowledgements();
   readonly #end = new AbortController();
 
   constructor(options: AcknowledgementIntakeOptions) {
@@ -66,22 +58,14 @@ export class AcknowledgementIntake {
     this.#held.set(acknowledgement, this.#keep(acknowledgement, job));
   }
 
-  /** The command service has recorded what the device said in these words, for ever. */
-  noteRecorded(deviceId: string, text: string): void {
-    this.#recorded.note(deviceId, text);
-  }
-
-  /** Resolves when everything is acknowledged, at the latest after `timeoutMs`; what is left by then is let go. */
+  /** Resolves when everything has its PUBACK, or after `timeoutMs`; the rest stays with its devices. */
   async drain(timeoutMs: number): Promise<void> {
-    this.#recorded.giveUp();
     await Promise.race([Promise.all(this.#held.values()), delay(timeoutMs, undefined, { ref: false })]);
     this.#end.abort();
   }
 
   async #keep(acknowledgement: HeldAcknowledgement, job: QueuedAcknowledgement): Promise<void> {
-    const recorded = this.#recorded.wait(job.deviceId, job.text, recordingMs);
-    this.#options.announce(acknowledgement.session.acksTopic, acknowledgement.payload);
-    if (!(await recorded) && !(await this.#store(job))) return;
+    if (!(await this.#store(job))) return;
     this.#held.delete(acknowledgement);
     this.#release(acknowledgement);
   }

@@ -1,4 +1,4 @@
-import { allAcknowledgements, deviceTopic } from '@odograph/contracts/topics';
+import { deviceTopic } from '@odograph/contracts/topics';
 import type { TypedQueue } from '@odograph/queue/queues';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
@@ -53,8 +53,8 @@ it.each([
   expect((await queuedUploads(queue)).filter(({ deviceId }) => deviceId === other.deviceId)).toEqual([]);
 });
 
-it('closes the connection of a device that publishes its own commands or keys, or says what was recorded', async () => {
-  for (const channel of ['commands', 'keys', 'recorded'] as const) {
+it('closes the connection of a device that publishes its own commands or keys', async () => {
+  for (const channel of ['commands', 'keys'] as const) {
     const identity = await createDevice(platform.db);
     const device = await connectDevice(platform.mqttUrl, identity);
     device.client.publish(deviceTopic(identity.deviceId, channel), lock('own'), { qos: 0 });
@@ -71,7 +71,7 @@ it('refuses subscriptions to anything but own commands and keys with 128, and ke
     deviceTopic(other.deviceId, 'commands'),
     deviceTopic(identity.deviceId, 'telemetry'),
     deviceTopic('+', 'commands'),
-    allAcknowledgements,
+    deviceTopic('+', 'acks'),
     `v1/devices/${identity.deviceId}/#`,
     `$share/group/${deviceTopic(identity.deviceId, 'commands')}`,
     '$SYS/#',
@@ -90,18 +90,18 @@ it('refuses subscriptions to anything but own commands and keys with 128, and ke
   await device.close();
 });
 
-it('lets the command service publish nothing but commands and keys, and subscribe to acknowledgements only', async () => {
+it('lets the command service publish commands and keys only, and subscribe to nothing', async () => {
   const { deviceId } = await createDevice(platform.db);
   const service = await connectCommandService(platform.mqttUrl);
   for (const topic of [
     deviceTopic(deviceId, 'commands'),
     deviceTopic('+', 'telemetry'),
+    deviceTopic('+', 'acks'),
     deviceTopic('+', 'keys'),
     '#',
   ]) {
     await expect(service.client.subscribeAsync(topic)).rejects.toThrow('Unspecified error');
   }
-  expect((await service.client.subscribeAsync(allAcknowledgements)).map(({ qos }) => qos)).toEqual([0]);
   service.client.publish(deviceTopic(deviceId, 'telemetry'), '{"timestamp":1}', { qos: 1 });
   await closed(service);
   expect((await queuedUploads(queue)).filter((upload) => upload.deviceId === deviceId)).toEqual([]);

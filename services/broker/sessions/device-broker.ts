@@ -1,4 +1,4 @@
-import { downChannels, parseDeviceTopic, recordedChannel } from '@odograph/contracts/topics';
+import { downChannels, parseDeviceTopic } from '@odograph/contracts/topics';
 import { Aedes, type AedesOptions, type Client, type PublishPacket } from 'aedes';
 import type { SessionStore } from './aedes-internals.ts';
 import type { Sessions } from './session.ts';
@@ -8,9 +8,8 @@ type Done = (error?: Error) => void;
 const nothing = Buffer.alloc(0);
 
 /**
- * aedes, kept from doing what this broker has no use for: what a device says is not routed (it is kept by then), nor what
- * the command service says to the broker itself; a command never becomes anything that could wait for a session, and a
- * store of sessions holds nothing that grows.
+ * Restricts aedes to what this broker needs: publications of devices are not routed (the queue has them), a command is
+ * never retained or stored for a session, and the session store holds nothing that grows.
  */
 export class DeviceBroker extends Aedes {
   readonly #sessions: Sessions;
@@ -27,18 +26,13 @@ export class DeviceBroker extends Aedes {
 
   override publish(packet: PublishPacket, client: Client | null | Done, done?: Done): void {
     const publisher = typeof client === 'function' || client === null ? undefined : this.#sessions.get(client);
-    const channel = publisher?.kind === 'device' ? undefined : parseDeviceTopic(packet.topic)?.channel;
-    if (publisher?.kind === 'device' || channel === recordedChannel) {
+    if (publisher?.kind === 'device') {
       done?.();
       return;
     }
+    const channel = parseDeviceTopic(packet.topic)?.channel;
     const publish = super.publish as (packet: PublishPacket, client: Client | null | Done, done?: Done) => void;
     publish.call(this, channel === 'commands' ? { ...packet, qos: 0, retain: false } : packet, client, done);
-  }
-
-  /** Tells the command service what a device said, if it listens now. */
-  announce(topic: string, payload: Buffer): void {
-    this.publish({ cmd: 'publish', topic, payload, qos: 0, dup: false, retain: false }, null, () => undefined);
   }
 
   /** A connection that ends after another has taken its client id over must not take that one off the list. */
