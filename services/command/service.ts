@@ -1,5 +1,5 @@
+import { findCaller } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { findCaller } from '@odograph/database/tokens';
 import { tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { openWorker } from '@odograph/queue/queues';

@@ -1,5 +1,4 @@
-import { appendAudit } from '@odograph/database/audit';
-import { originOf } from '@odograph/database/audit-origin';
+import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Http } from '@odograph/http/http';
 import { type RequestContext, requestContext } from '@odograph/http/request-context';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';

@@ -1,7 +1,7 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
+import type { AuditOrigin } from '@odograph/database/audit';
 import { appendAudit } from '@odograph/database/audit';
-import type { AuditOrigin } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import type { Tables } from '@odograph/database/tables';

@@ -1,5 +1,5 @@
 import type { Caller } from '@odograph/contracts/caller';
-import { originOf } from '@odograph/database/audit-origin';
+import { originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';

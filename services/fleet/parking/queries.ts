@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
-import { isUuid } from '@odograph/database/uuid';
 import type { SpotFields } from './rules.ts';
 
 /** A parking spot (interface specification, "Fleet management records"). */

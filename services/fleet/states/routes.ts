@@ -1,5 +1,4 @@
-import { appendAudit } from '@odograph/database/audit';
-import { originOf } from '@odograph/database/audit-origin';
+import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers, Flag, isTrue, VehicleId } from '@odograph/http/schemas';

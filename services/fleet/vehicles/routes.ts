@@ -1,6 +1,5 @@
 import { invalidParameter } from '@odograph/contracts/failures';
-import { appendAudit } from '@odograph/database/audit';
-import { originOf } from '@odograph/database/audit-origin';
+import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';

@@ -1,5 +1,5 @@
 import type { Database } from '@odograph/database/database';
-import { readSettledUntil } from '@odograph/database/reading-counts';
+import { readSettledUntil } from '@odograph/database/reading-counts/maintain';
 
 /** How far readings are settled: a settlement gives the decisions of ingest a new version, and until then nothing is read. */
 export class SettlementMemory {

@@ -1,6 +1,5 @@
-import { findApplicationId } from '@odograph/database/applications';
-import { appendAudit } from '@odograph/database/audit';
-import { operatorOrigin } from '@odograph/database/audit-origin';
+import { findApplicationId } from '@odograph/database/accounts';
+import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { AppId, adminRoute } from '@odograph/http/operator-routes';

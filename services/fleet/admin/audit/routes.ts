@@ -1,4 +1,4 @@
-import { findApplicationId } from '@odograph/database/applications';
+import { findApplicationId } from '@odograph/database/accounts';
 import { operatorChain } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';

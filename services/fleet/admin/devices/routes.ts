@@ -1,9 +1,8 @@
 import { invalidParameter } from '@odograph/contracts/failures';
 import { serviceAccountPrefix } from '@odograph/contracts/service-accounts';
 import { deviceIdPattern } from '@odograph/contracts/topics';
-import { findApplicationId } from '@odograph/database/applications';
-import { appendAudit } from '@odograph/database/audit';
-import { type AuditOrigin, operatorOrigin } from '@odograph/database/audit-origin';
+import { findApplicationId } from '@odograph/database/accounts';
+import { type AuditOrigin, appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';

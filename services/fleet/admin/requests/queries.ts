@@ -1,6 +1,6 @@
 import { Failure } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
-import { isUuid } from '@odograph/database/uuid';
 import { sql } from 'kysely';
 
 /** A request for a vehicle as the operator sees it. */

@@ -1,7 +1,7 @@
 import { Failure } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
-import { isUuid } from '@odograph/database/uuid';
 import { findVehicle } from '@odograph/database/vehicle-access';
 
 export interface NewUser {

@@ -1,6 +1,5 @@
-import { findApplicationId } from '@odograph/database/applications';
-import { appendAudit } from '@odograph/database/audit';
-import { type AuditOrigin, operatorOrigin } from '@odograph/database/audit-origin';
+import { findApplicationId } from '@odograph/database/accounts';
+import { type AuditOrigin, appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
