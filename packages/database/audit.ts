@@ -1,31 +1,30 @@
 import { createHash } from 'node:crypto';
-import type { Caller } from '@odograph/contracts/caller';
 import { isExpression, type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** Chain of operator actions that concern no single application. */
+/** The chain of what the operator does to no application in particular. */
 export const operatorChain = 0;
 
-/** One action: actor, address, subject and outcome. `details` must hold neither positions nor secrets. */
+/** Who did what to what, from where, and how it went. `details` hold no position and no secret. */
 export interface AuditEntry {
-  /** Id of the application whose chain the entry belongs to, or operatorChain. */
+  /** The application whose chain it belongs to, or operatorChain. */
   chain: number;
   /** `application`, `user:{id}`, `operator`, `device:{id}` or `platform`. */
   actor: string;
-  /** Network address of the actor; empty for the platform itself. */
+  /** The network address it came from; empty for the platform itself. */
   address: string;
-  /** Such as `privacy.on` or `command.unlock`. */
+  /** What was done, such as `privacy.on` or `command.unlock`. */
   action: string;
-  /** Such as `vehicle:1000000001`. */
+  /** What it was done to, such as `vehicle:1000000001`. */
   subject: string;
   details?: Readonly<Record<string, string | number | boolean | null>>;
   outcome: string;
 }
 
-/** An entry whose parts may be SQL that only the statement can evaluate; `details` is then jsonb. */
+/** An entry of which parts are SQL, because only the statement knows them; `details` then is jsonb. */
 export type AuditExpressions = { readonly [Part in keyof AuditEntry]: AuditEntry[Part] | RawBuilder<unknown> };
 
-/** Builds the SQL call that appends an entry, for use within the statement that makes the change. */
+/** The row as SQL that adds it, to be part of a statement that changes what it tells of. */
 export function auditCall(entry: AuditExpressions): RawBuilder<unknown> {
   const { chain, actor, address, action, subject, details = {}, outcome } = entry;
   return sql`append_audit(${chain}::integer, ${actor}::text, ${address}::text, ${action}::text, ${subject}::text,
@@ -33,8 +32,8 @@ export function auditCall(entry: AuditExpressions): RawBuilder<unknown> {
 }
 
 /**
- * Appends an entry to its chain. Call it last in the transaction of the change: it locks the chain until that transaction
- * ends.
+ * Adds a row to its chain; call it in the transaction of the change itself, last, because from here to the end of the
+ * transaction others wait who add to the same chain.
  */
 export async function appendAudit(db: Database, entry: AuditEntry): Promise<void> {
   await sql`select ${auditCall(entry)}`.execute(db);
@@ -46,11 +45,11 @@ interface ChainRow {
   sha256: Buffer;
 }
 
-/** Result of verifying one chain; `fault` names the first row that differs from what was written. */
+/** What verification found in one chain: `fault` names the first row that is not as it was written. */
 export interface ChainVerdict {
   chain: number;
   length: number;
-  /** Hash of the newest row, hexadecimal; a copy kept elsewhere detects rows removed from the end. */
+  /** The hash of the newest row; kept elsewhere, it proves that nothing was cut off the end. */
   head: string;
   fault?: { position: number; reason: 'CHANGED' | 'MISSING' | 'NOT_IN_CHAIN' };
 }
@@ -63,20 +62,20 @@ async function readRows(db: Database, chain: number, after: number): Promise<Cha
   return rows;
 }
 
-/** Computed here, because the database is what is being verified. */
+/** Recomputed here and not by the database, which is what is being checked. */
 function chainHash(previous: Buffer, content: string): Buffer {
   return createHash('sha256').update(previous).update(content).digest();
 }
 
 type Fault = NonNullable<ChainVerdict['fault']>;
 
-/** The last verified row of a chain. */
+/** Where the walk along a chain has come to. */
 interface Walk {
   position: number;
   sha256: Buffer;
 }
 
-/** Verifies the rows that follow, up to the first fault. */
+/** Goes on over rows that follow, up to the first that is not as it was written. */
 function walkRows(from: Walk, rows: readonly ChainRow[], length: number): Walk & { fault?: Fault } {
   let { position, sha256 } = from;
   for (const row of rows) {
@@ -91,7 +90,7 @@ function walkRows(from: Walk, rows: readonly ChainRow[], length: number): Walk &
   return { position, sha256 };
 }
 
-/** Checks that the last row is the one the chain records as its newest. */
+/** Whether the walk ended where the chain says that it ends. */
 function faultAtEnd({ position, sha256 }: Walk, length: number, head: Buffer): Fault | undefined {
   if (position < length) return { position: position + 1, reason: 'MISSING' };
   return sha256.equals(head) ? undefined : { position, reason: 'CHANGED' };
@@ -109,7 +108,7 @@ async function verifyChain(db: Database, chain: number, length: number, head: Bu
   return fault ? { ...verdict, fault } : verdict;
 }
 
-/** Recomputes every chain from its first row. Use a repeatable-read transaction while others write. */
+/** Recomputes every chain from its first row; run it in a repeatable-read transaction beside writers. */
 export async function verifyAudit(db: Database): Promise<ChainVerdict[]> {
   const { rows } = await sql<{ chain: number; length: number; head: Buffer }>`
     select chain, length, head_sha256 as head from audit_chain
@@ -118,22 +117,4 @@ export async function verifyAudit(db: Database): Promise<ChainVerdict[]> {
   const verdicts: ChainVerdict[] = [];
   for (const { chain, length, head } of rows) verdicts.push(await verifyChain(db, chain, length, head));
   return verdicts;
-}
-
-/** Chain, actor and network address of an entry. */
-export type AuditOrigin = Pick<AuditEntry, 'chain' | 'actor' | 'address'>;
-
-/** Names the caller as the audit does: `application`, or `user:{id}` in user mode. */
-export function actorOf({ userId }: Caller): string {
-  return userId === undefined ? 'application' : `user:${userId}`;
-}
-
-/** Derives the origin of an entry from a request of an application or one of its users. */
-export function originOf({ caller, ip }: { caller: Caller; ip: string }): AuditOrigin {
-  return { chain: caller.applicationId, actor: actorOf(caller), address: ip };
-}
-
-/** Derives the origin of an entry from an operator request. @param chain id of the application acted on, if any */
-export function operatorOrigin({ ip }: { ip: string }, chain = operatorChain): AuditOrigin {
-  return { chain, actor: 'operator', address: ip };
 }

@@ -1,5 +1,5 @@
-/** Values by what `keyOf` says of each, in their order. Map.groupBy, which Node.js 20 lacks. */
-export function groupBy<Key, Value>(values: readonly Value[], keyOf: (value: Value) => Key): Map<Key, Value[]> {
+/** Groups values by a key, in their order. Map.groupBy, which Node.js 20 lacks. */
+export function groupBy<Key, Value>(values: Iterable<Value>, keyOf: (value: Value) => Key): Map<Key, Value[]> {
   const groups = new Map<Key, Value[]>();
   for (const value of values) {
     const key = keyOf(value);

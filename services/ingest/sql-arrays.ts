@@ -7,15 +7,15 @@ function element(value: number | boolean | string | undefined): string {
 }
 
 /**
- * A column of values as a PostgreSQL array literal (PostgreSQL, "Array Value Input"). A column without any value is the
- * empty array, which `unnest` beside longer ones fills with nulls.
+ * Formats a column of values as an array literal (PostgreSQL, "Array Value Input"). A column of undefined values only is
+ * the empty array, which `unnest` pads with nulls.
  */
 export function arrayLiteral(values: readonly (number | boolean | string | undefined)[]): string {
   if (values.every((value) => value === undefined)) return '{}';
   return `{${values.map(element).join(',')}}`;
 }
 
-/** Moments as an array of timestamptz, in their order. @param microseconds since the epoch */
+/** Builds an array of timestamptz in the given order. @param microseconds since the epoch */
 export function instantArray(microseconds: readonly number[]): RawBuilder<unknown> {
   return sql`array(select timestamptz 'epoch' + us * interval '1 microsecond'
     from unnest(${arrayLiteral(microseconds)}::bigint[]) with ordinality as given (us, n) order by n)`;

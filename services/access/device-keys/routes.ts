@@ -1,4 +1,5 @@
-import { appendAudit, operatorOrigin } from '@odograph/database/audit';
+import { appendAudit } from '@odograph/database/audit';
+import { operatorOrigin } from '@odograph/database/audit-origin';
 import type { Http } from '@odograph/http/http';
 import { adminRoute } from '@odograph/http/operator-routes';
 import { answers, DeviceId } from '@odograph/http/schemas';

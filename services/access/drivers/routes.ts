@@ -1,4 +1,5 @@
-import { appendAudit, originOf } from '@odograph/database/audit';
+import { appendAudit } from '@odograph/database/audit';
+import { originOf } from '@odograph/database/audit-origin';
 import type { Http } from '@odograph/http/http';
 import { type RequestContext, requestContext } from '@odograph/http/request-context';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';

@@ -1,12 +1,14 @@
 import type { Caller } from '@odograph/contracts/caller';
-import { appendAudit, originOf } from '@odograph/database/audit';
+import { appendAudit } from '@odograph/database/audit';
+import { originOf } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { changePrivacy, closeInterval, openInterval, removePositions } from './queries.ts';
+import { changePrivacy, closePeriod, openPeriod } from './queries.ts';
+import { removePositions } from './remove-positions.ts';
 
 const schema = {
   tags: ['privacy'],
@@ -26,13 +28,13 @@ async function record(
 }
 
 /** POST /v1/vehicle/privacy/on and /off (interface specification, "Vehicle data (fleet flavor)"). */
-export async function privacyRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
+export function addPrivacyRoutes(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/vehicle/privacy/on',
-    { schema: { ...schema, summary: 'Start a privacy interval: positions of the vehicle are not stored' } },
+    { schema: { ...schema, summary: 'Keep the positions of a vehicle private from now on' } },
     async (request) => {
       await changePrivacy(db, request.caller, request.body.vehicleId, async (trx, vehicleId) => {
-        const from = await openInterval(trx, vehicleId);
+        const from = await openPeriod(trx, vehicleId);
         if (from !== undefined) await removePositions(trx, vehicleId, from);
         await record(trx, request, 'privacy.on', from !== undefined);
       });
@@ -42,10 +44,10 @@ export async function privacyRoutes(http: Http, { db }: { db: Kysely<Tables> }):
 
   http.post(
     '/v1/vehicle/privacy/off',
-    { schema: { ...schema, summary: 'End the privacy interval of a vehicle' } },
+    { schema: { ...schema, summary: 'Let positions of a vehicle be stored and told again' } },
     async (request) => {
       await changePrivacy(db, request.caller, request.body.vehicleId, async (trx, vehicleId) => {
-        await record(trx, request, 'privacy.off', await closeInterval(trx, vehicleId));
+        await record(trx, request, 'privacy.off', await closePeriod(trx, vehicleId));
       });
       return { Privacy: false };
     },

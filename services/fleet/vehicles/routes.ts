@@ -1,5 +1,6 @@
 import { invalidParameter } from '@odograph/contracts/failures';
-import { appendAudit, originOf } from '@odograph/database/audit';
+import { appendAudit } from '@odograph/database/audit';
+import { originOf } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
@@ -7,10 +8,10 @@ import { answers, EmptyAnswer, Flag, isTrue, text, VehicleId } from '@odograph/h
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { Plate } from '../admin/vehicles/schemas.ts';
-import { changeLinks } from '../devices/queries.ts';
+import { changeLinks } from '../devices/links.ts';
 import { deleteVehicle, findDetailById, findDetailByPlate, insertRequest, setArchived } from './queries.ts';
 
-const maximumRequestLength = 10_000;
+const longestRequest = 10_000;
 
 const VehicleDetail = Type.Object({
   Id: Type.String(),
@@ -23,21 +24,21 @@ const VehicleDetail = Type.Object({
   deviceModel: Type.String(),
   accessories: Type.Array(Type.String()),
 });
-const route = { tags: ['vehicles and devices'], security: [{ serviceToken: [] }] };
+const common = { tags: ['vehicles and devices'], security: [{ serviceToken: [] }] };
 
 function addRequestRoute(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/vehicle',
     {
       schema: {
-        ...route,
-        summary: 'Request a vehicle; the operator decides',
+        ...common,
+        summary: 'Ask for a vehicle to be added; the operator decides',
         body: Type.Object({
           plate: Plate,
           request: Type.Unsafe<string>({
-            ...text(0, maximumRequestLength),
+            ...text(0, longestRequest),
             default: '',
-            description: 'what is requested, such as the type of device',
+            description: 'what is wanted, such as the type of device',
           }),
         }),
         response: answers(Type.Object({ request_id: Type.String() })),
@@ -55,19 +56,19 @@ function addRequestRoute(http: Http, db: Kysely<Tables>): void {
   );
 }
 
-function addSearchRoutes(http: Http, db: Database): void {
+function addLookUpRoutes(http: Http, db: Database): void {
   http.get(
     '/v1/vehicle',
     {
       schema: {
-        ...route,
-        summary: 'Find a vehicle by its id or plate',
+        ...common,
+        summary: 'One vehicle by its id or its plate',
         querystring: Type.Object({ id: Type.Optional(VehicleId), plate: Type.Optional(text(1, 256)) }),
         response: answers(VehicleDetail, 'UNKNOWN_VEHICLE'),
       },
     },
     async ({ caller, query: { id, plate } }) => {
-      if (id !== undefined && plate !== undefined) throw invalidParameter('plate', 'and id exclude each other');
+      if (id !== undefined && plate !== undefined) throw invalidParameter('plate', 'and id cannot both be given');
       if (id !== undefined) return findDetailById(db, caller, id);
       if (plate !== undefined) return findDetailByPlate(db, caller, plate);
       throw invalidParameter('id', 'or plate is missing');
@@ -78,8 +79,8 @@ function addSearchRoutes(http: Http, db: Database): void {
     '/v1/vehicle/:id',
     {
       schema: {
-        ...route,
-        summary: 'Find a vehicle',
+        ...common,
+        summary: 'One vehicle',
         params: Type.Object({ id: VehicleId }),
         response: answers(VehicleDetail, 'UNKNOWN_VEHICLE'),
       },
@@ -93,8 +94,8 @@ function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
     '/v1/vehicle',
     {
       schema: {
-        ...route,
-        summary: 'Archive or reactivate a vehicle',
+        ...common,
+        summary: 'Archive a vehicle, or make it active again',
         body: Type.Object({ id: VehicleId, archived: Flag }),
         response: answers(Type.Object({ id: Type.String(), archived: Type.String() }), 'UNKNOWN_VEHICLE'),
       },
@@ -119,7 +120,7 @@ function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
     '/v1/vehicle',
     {
       schema: {
-        ...route,
+        ...common,
         summary: 'Delete a vehicle; its data is purged in the background',
         body: Type.Object({ id: VehicleId }),
         response: answers(EmptyAnswer, 'UNKNOWN_VEHICLE'),
@@ -138,8 +139,8 @@ function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
 }
 
 /** POST, GET, PUT and DELETE /v1/vehicle (interface specification, "Vehicles and devices"). */
-export async function vehicleRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
+export function addFleetVehicleRoutes(http: Http, db: Kysely<Tables>): void {
   addRequestRoute(http, db);
-  addSearchRoutes(http, db);
+  addLookUpRoutes(http, db);
   addChangeRoutes(http, db);
 }

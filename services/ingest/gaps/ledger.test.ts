@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type Arrival, emptyLedger, type Ledger, largestGap, mostRanges, recordArrivals } from './ledger.ts';
 
-/** Readings of one device that counts on: each later than the one before it. */
+/** Readings of one device that never restarts its count: each is later than the previous one. */
 const arrival = (sequence: number): Arrival => ({ sequence, timeMicroseconds: sequence * 1_000_000 });
 
 function record(batches: readonly (readonly Arrival[])[]): Ledger {
@@ -11,7 +11,7 @@ function record(batches: readonly (readonly Arrival[])[]): Ledger {
 
 const ranges = ({ gaps }: Ledger) => gaps.map(({ from, until }) => [from, until]);
 
-/** The gaps by their definition: every number between two that arrived, unless too many are missing in a row. */
+/** The definition of gaps: every number between two that arrived, unless too many in a row are missing. */
 function gapsOf(sequences: readonly number[]): number[][] {
   const sorted = [...new Set(sequences)].sort((a, b) => a - b);
   const pairs = sorted.slice(1).map((next, index) => [(sorted[index] ?? 0) + 1, next - 1] as const);
@@ -24,7 +24,7 @@ const sequence = fc.oneof(
   fc.integer({ min: 0, max: Number.MAX_SAFE_INTEGER }),
 );
 
-/** Sequences, some of them twice, in any order and in batches of any size. */
+/** Sequences, some repeated, in any order and in batches of any size. */
 const arrivals = fc.array(sequence, { maxLength: 60 }).chain((sequences) => {
   const repeated = [...sequences, ...sequences.filter((_one, index) => index % 3 === 0)];
   return fc.record({
@@ -39,8 +39,8 @@ function inBatches(order: readonly number[], size: number): Arrival[][] {
   return Array.from({ length: count }, (_one, index) => order.slice(index * size, (index + 1) * size).map(arrival));
 }
 
-describe('the ledger of a device that counts on', () => {
-  it('ends the same for any order of arrival, any batches and any repetition', () => {
+describe('the ledger of a device that does not restart its count', () => {
+  it('is the same for any order, batching and repetition of arrivals', () => {
     fc.assert(
       fc.property(arrivals, ({ sequences, order, size }) => {
         expect(ranges(record(inBatches(order, size)))).toEqual(gapsOf(sequences));
@@ -49,7 +49,7 @@ describe('the ledger of a device that counts on', () => {
     );
   });
 
-  it('accounts for every number that was ever missing: open still, or closed once', () => {
+  it('accounts for every number that was ever missing: still open, or closed once', () => {
     fc.assert(
       fc.property(arrivals, ({ order, size }) => {
         let ledger = emptyLedger;
@@ -74,7 +74,7 @@ describe('the ledger of a device that counts on', () => {
     );
   });
 
-  it('keeps since when a gap is open, while a part of it arrives', () => {
+  it('keeps the opening time of a gap when part of it arrives', () => {
     const first = recordArrivals(emptyLedger, [arrival(1), arrival(10)], 1000);
     const second = recordArrivals(first.ledger, [arrival(5)], 2000);
     expect(second.ledger.gaps).toEqual([
@@ -84,7 +84,7 @@ describe('the ledger of a device that counts on', () => {
     expect(second.closed).toEqual([{ from: 5, until: 5, sinceMs: 1000, outcome: 'ARRIVED' }]);
   });
 
-  it('stays small: of too many gaps the oldest are given up', () => {
+  it('is bounded: the oldest gaps are given up', () => {
     const every = Array.from({ length: mostRanges + 10 }, (_one, index) => arrival(2 * index));
     const { ledger, closed } = recordArrivals(emptyLedger, every, 0);
     expect(ledger.received).toHaveLength(mostRanges);
@@ -98,10 +98,10 @@ describe('the ledger of a device that counts on', () => {
   });
 });
 
-describe('a device that counts anew', () => {
+describe('a restart of the count', () => {
   const later = (sequence: number): Arrival => ({ sequence, timeMicroseconds: 1e12 + sequence * 1_000_000 });
 
-  it('opens no gap, and closes what the old count missed', () => {
+  it('opens no gap, and closes the gaps of the previous count', () => {
     const before = recordArrivals(emptyLedger, [arrival(40_000), arrival(40_003)], 5).ledger;
     const { ledger, closed } = recordArrivals(before, [later(1), later(2)], 9);
     expect(ranges(ledger)).toEqual([]);
@@ -109,12 +109,12 @@ describe('a device that counts anew', () => {
     expect(ranges(recordArrivals(ledger, [later(5)], 9).ledger)).toEqual([[3, 4]]);
   });
 
-  it('is noticed within one batch, too', () => {
+  it('is detected within one batch', () => {
     const { ledger } = recordArrivals(emptyLedger, [later(3), arrival(40_000), later(0), arrival(40_001)], 5);
     expect(ranges(ledger)).toEqual([[1, 2]]);
   });
 
-  it('is not confused by late readings of the old count, nor by any order after it has begun', () => {
+  it('is handled correctly with late readings of the previous count and in any later order', () => {
     fc.assert(
       fc.property(
         fc.shuffledSubarray(Array.from({ length: 30 }, (_one, index) => index + 2)),
@@ -129,7 +129,7 @@ describe('a device that counts anew', () => {
     );
   });
 
-  it('is not seen in a device whose clock stepped back', () => {
+  it('is not detected when a clock steps back', () => {
     const ahead = (sequence: number): Arrival => ({ sequence, timeMicroseconds: (sequence + 200) * 1_000_000 });
     const ledger = record([
       [arrival(1), ahead(2), ahead(3)],

@@ -6,10 +6,8 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeBatch } from '../upload/decode-uploads.ts';
-import { LinkMemory } from '../upload/link-readings.ts';
-import { SettlementMemory } from '../upload/settlement-memory.ts';
-import { storeBatch } from '../upload/store-batch.ts';
+import { decodeUploads } from '../upload/decode-uploads.ts';
+import { BatchStore } from '../upload/store-batch.ts';
 import { emptyLedger, recordArrivals } from './ledger.ts';
 import { countGaps } from './write-gaps.ts';
 
@@ -31,15 +29,8 @@ const upload = (deviceId: string, payload: unknown): QueuedUpload => ({
 const reading = (sequence: number) => ({ timestamp: start + sequence, sequence });
 
 async function store(...uploads: QueuedUpload[]): Promise<void> {
-  await storeBatch(
-    {
-      db: platform.db,
-      sealer: await openSealer(platform.config),
-      links: new LinkMemory(),
-      settlement: new SettlementMemory(),
-    },
-    decodeBatch(uploads, Date.now()),
-  );
+  const batches = new BatchStore(platform.db, await openSealer(platform.config));
+  await batches.store(decodeUploads(uploads, Date.now()));
 }
 
 async function openGaps(deviceId: string): Promise<number[][]> {
@@ -49,7 +40,7 @@ async function openGaps(deviceId: string): Promise<number[][]> {
 }
 
 describe('the gap ledger', () => {
-  it('is written with the readings, and repeating them changes nothing', async () => {
+  it('is written with the readings; a repeated upload changes nothing', async () => {
     const { deviceId } = await createVehicle(platform.db, application);
     const before = await countGaps(platform.db);
     const batch = [upload(deviceId, [reading(1), reading(5)]), upload(deviceId, reading(3))];
@@ -68,7 +59,7 @@ describe('the gap ledger', () => {
     expect(await countGaps(platform.db)).toEqual(before);
   });
 
-  it('counts readings in quarantine as arrived: malformed, ahead of time, refused, or of no vehicle', async () => {
+  it('counts quarantined readings as arrived: malformed, in the future, rejected, or without a vehicle', async () => {
     const { deviceId } = await createVehicle(platform.db, application);
     const malformed = { ...reading(2), location: 'nowhere' };
     const ahead = { timestamp: Date.now() / 1000 + 86_400, sequence: 3 };
@@ -79,7 +70,7 @@ describe('the gap ledger', () => {
     expect(await openGaps(stock.deviceId)).toEqual([[2, 2]]);
   });
 
-  it('knows nothing of an upload that cannot be read, nor of readings without a number, nor of an unknown device', async () => {
+  it('ignores unreadable uploads, readings without a sequence, and unknown devices', async () => {
     const { deviceId } = await createVehicle(platform.db, application);
     await store(
       upload(deviceId, '{"sequence": 2'),
@@ -91,7 +82,7 @@ describe('the gap ledger', () => {
     expect(await openGaps(deviceId)).toEqual([[2, 2]]);
   });
 
-  it('remembers when and how a gap closed', async () => {
+  it('records when and how a gap closed', async () => {
     const { deviceId } = await createVehicle(platform.db, application);
     await store(upload(deviceId, [reading(1), reading(4)]));
     await sql`update device_sequence set gaps = jsonb_set(gaps, '{0,sinceMs}', '1700000000000')
@@ -107,7 +98,7 @@ describe('the gap ledger', () => {
     expect(await openGaps(deviceId)).toEqual([[2, 2]]);
   });
 
-  it('ends the same for batches of several devices that are stored at once in any order', async () => {
+  it('is the same after concurrent batches of several devices in any order', async () => {
     const numbers = Array.from({ length: 24 }, (_one, index) => index + 1);
     await fc.assert(
       fc.asyncProperty(
@@ -120,7 +111,7 @@ describe('the gap ledger', () => {
             const part = order.slice(at, at + size).map(reading);
             batches.push(boxes.map(({ deviceId }) => upload(deviceId, part)));
           }
-          // One of every three is delivered again, and half of the batches name the devices the other way round.
+          // One batch in three is delivered twice, and half of the batches list the devices in reverse order.
           const jobs = [...batches, ...batches.filter((_one, index) => index % 3 === 0)];
           await Promise.all(jobs.map((job, index) => store(...(index % 2 === 0 ? job : [...job].reverse()))));
           const sorted = [...order].sort((a, b) => a - b);
@@ -139,7 +130,7 @@ describe('the gap ledger', () => {
     );
   });
 
-  it('is the same as its definition says of any history, whether a count goes on or begins anew', async () => {
+  it('matches its definition for any history, with and without restarts of the count', async () => {
     const arrival = fc.record({
       step: fc.constantFrom(1, 1, 1, 1, 2, 0, -1, -2000),
       seconds: fc.constantFrom(1, 1, 1, 0, -5),

@@ -28,8 +28,8 @@ async function forgottenUntil(applicationId: number): Promise<string> {
   return rows[0]?.until ?? '';
 }
 
-describe('changes that are older than 30 days', () => {
-  it('are forgotten, and up to where is remembered for each application, and never set back', async () => {
+describe('changes older than 30 days', () => {
+  it('are deleted, and the position up to which is recorded for each application and never decreases', async () => {
     const [followed, quiet] = [await createApplication(db), await createApplication(db)];
     await storeChange(db, followed.id, 40);
     const last = await storeChange(db, followed.id, 31);
@@ -46,7 +46,7 @@ describe('changes that are older than 30 days', () => {
 });
 
 describe('chunks of readings', () => {
-  it('are counted while they are filled, and once when nothing is known of them', async () => {
+  it('are analyzed while they are filled, and once when they have no statistics', async () => {
     const count = async (moment: string) => {
       const { rows } = await sql<{ count: number }>`select reltuples::integer as count from pg_class
         join timescaledb_information.chunks on pg_class.oid = format('%I.%I', chunk_schema, chunk_name)::regclass
@@ -69,7 +69,7 @@ describe('chunks of readings', () => {
     expect(await count(once)).toBe(300);
   });
 
-  it('are dropped with the counts of their hours when they are too old', async () => {
+  it('are dropped with their hourly counts at the retention limit', async () => {
     const { id } = await createVehicle(db, await createApplication(db));
     const moments = ['1985-03-01T10:30:00Z', '1996-03-01T10:30:00Z'];
     const transaction = await db.startTransaction().execute();

@@ -11,7 +11,7 @@ const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
 const logger = createLogger('silent');
 let application: TestApplication;
 
-/** A time of which no other test has readings, so that its chunks can be compressed. */
+/** No other test has readings at this time, so its chunks can be compressed. */
 const day = (index: number) => `timestamptz '2011-03-0${index}'`;
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ async function storeReadings(db: Database, { id, deviceId }: TestVehicle): Promi
   }
 }
 
-/** A value that a column takes, by its type. */
+/** Returns a valid value for a column type. */
 const literals: Record<string, string> = {
   integer: '1',
   bigint: '1',
@@ -46,7 +46,7 @@ interface Column {
   words: string | null;
 }
 
-/** A row of the vehicle in a table of which this test knows nothing but what the database says of it. */
+/** Inserts a row of the vehicle into a table known only by its description in the catalog. */
 async function fill(db: Database, table: string, vehicleId: number, known: Record<string, string>): Promise<void> {
   const { rows: columns } = await sql<Column>`
     select quote_ident(column_name) as name, data_type as type, (
@@ -68,7 +68,7 @@ async function fill(db: Database, table: string, vehicleId: number, known: Recor
     values (${vehicleId}, ${sql.raw(columns.map(value).join(', '))}) on conflict do nothing`.execute(db);
 }
 
-/** A vehicle with something in every table that has a vehicle_id or lists vehicle_ids. */
+/** Creates a vehicle with rows in every table that has a vehicle_id or vehicle_ids. */
 async function createEverywhere(db: Database): Promise<TestVehicle> {
   const vehicle = await createVehicle(db, application);
   const id = Number(vehicle.id);
@@ -106,14 +106,14 @@ async function createEverywhere(db: Database): Promise<TestVehicle> {
   return vehicle;
 }
 
-/** Marks a vehicle as deleted. That it is to be purged is another step: platforms of other tests purge what they find. */
+/** Marks a vehicle as deleted. Requesting the purge is separate: platforms of other tests purge whatever is requested. */
 async function markDeleted({ id, deviceId }: TestVehicle): Promise<void> {
   await sql`update vehicle set deleted_at = now() where id = ${Number(id)}`.execute(db);
   await sql`update device_link set period = tstzrange(lower(period), clock_timestamp())
     where device_id = ${deviceId}`.execute(db);
 }
 
-/** Purges the vehicle, unless the platform of another test is faster. */
+/** Purges the vehicle, unless the platform of another test does first. */
 async function purge(vehicle: TestVehicle): Promise<void> {
   const row = { vehicle_id: Number(vehicle.id), application_id: application.id };
   await db
@@ -134,8 +134,8 @@ const rowsOfReading = async ({ id }: TestVehicle) =>
     .rows[0]?.count;
 
 describe('the purge of a deleted vehicle', { timeout: 120_000 }, () => {
-  it('leaves nothing in any table, compressed chunks included, keeps the audit, and notes that it looked', async () => {
-    // Looked at before anybody else sees it, because the platforms of other tests tell trips of what they find.
+  it('leaves no row in any table, compressed chunks included, keeps the audit, and records the verification', async () => {
+    // Checked before the commit, because platforms of other tests process trip work.
     const { vehicle, everything } = await db.transaction().execute(async (transaction) => {
       const created = await createEverywhere(transaction);
       return { vehicle: created, everything: await findRemains(transaction, Number(created.id)) };
@@ -159,7 +159,7 @@ describe('the purge of a deleted vehicle', { timeout: 120_000 }, () => {
     expect(rows).toEqual([{ actor: 'platform', outcome: 'verified' }]);
   });
 
-  it('keeps the places of others in what is listed for followers', async () => {
+  it('keeps the positions of other vehicles in the change feed', async () => {
     const vehicle = await createEverywhere(db);
     await markDeleted(vehicle);
     const { rows: before } = await sql<{ id: number }>`select id from reading_change
@@ -171,11 +171,11 @@ describe('the purge of a deleted vehicle', { timeout: 120_000 }, () => {
     expect(rows).toEqual([{ vehicle_ids: [1, null], kept: true, gone: null }]);
   });
 
-  it('can be broken off after however many steps, and ends all the same', async () => {
+  it('can be interrupted after any step and completed later', async () => {
     const vehicle = await createEverywhere(db);
     await markDeleted(vehicle);
     let steps = 0;
-    // Every chunk is a step, and other tests make many.
+    // Every chunk is a step, and other tests create many.
     for (let ended = false; !ended; steps = steps < 12 ? steps + 1 : Math.ceil(steps * 1.5)) {
       let done = 0;
       ended = true;
@@ -192,7 +192,7 @@ describe('the purge of a deleted vehicle', { timeout: 120_000 }, () => {
     await eventually(async () => expect(await verifiedAt(vehicle)).not.toBeNull());
   });
 
-  it('is not verified while something is left, and is done again until nothing is', async () => {
+  it('is repeated and not verified while a row is left', async () => {
     const vehicle = await createVehicle(db, application);
     await markDeleted(vehicle);
     await sql`create table purge_obstacle (vehicle_id integer primary key, kept boolean default true)`.execute(db);
@@ -210,7 +210,7 @@ describe('the purge of a deleted vehicle', { timeout: 120_000 }, () => {
     }
   });
 
-  it('lets the device of the vehicle reach back to no time before', async () => {
+  it('prevents the device from being linked to an earlier time', async () => {
     const vehicle = await createVehicle(db, application);
     await markDeleted(vehicle);
     await purge(vehicle);

@@ -1,6 +1,6 @@
 import type { TripReading } from './segmentation/trip-reading.ts';
 
-/** A reading without anything but its time, UNIX seconds. */
+/** Creates a reading with a time only, UNIX seconds. */
 export const emptyReading = (time: number): TripReading => ({
   timeMicroseconds: Math.round(time * 1e6),
   latitude: null,
@@ -20,14 +20,14 @@ export const emptyReading = (time: number): TripReading => ({
 const metresPerDegree = 111_195.08;
 const home = { latitude: 48.85, longitude: 2.35 };
 
-/** A vehicle that is driven north by hand: each step adds readings, and changes where it is. */
+/** A scripted drive north: each method adds readings and moves the vehicle. */
 export class Drive {
   readonly readings: TripReading[] = [];
   time = 1_760_000_000;
   metres = 0;
-  /** Laid over every reading that is added. */
+  /** Fields that override those of every added reading. */
   report: Partial<TripReading> = { ignition: true };
-  /** What a reading tells beside its position. */
+  /** Fields of a reading other than its position. */
   extra: (drive: Drive) => Partial<TripReading> = () => ({});
   readonly everySeconds: number;
 
@@ -41,7 +41,7 @@ export class Drive {
     return this;
   }
 
-  /** Drives on for so long, a reading at each step; the first one moves already. */
+  /** Drives for a duration with a reading at each step, the first one moving. */
   go(forSeconds: number, speedKmh = 36, own: Partial<TripReading> = {}): this {
     for (let left = forSeconds; left > 0; left -= this.everySeconds) {
       this.time += this.everySeconds;
@@ -59,7 +59,7 @@ export class Drive {
     return this;
   }
 
-  /** Nothing is reported for so long, while the vehicle goes on. */
+  /** Drives for a duration without readings. */
   dark(forSeconds: number, metres = 0): this {
     this.time += forSeconds - this.everySeconds;
     this.metres += metres;

@@ -6,9 +6,9 @@ const step = fc.record({
   kind: fc.constantFrom('go', 'go', 'go', 'stand', 'park', 'dark', 'tow'),
   seconds: fc.constantFrom(10, 40, 90, 250, 330, 700),
   speedKmh: fc.constantFrom(4, 20, 50, 120),
-  /** Left out of what is reported. */
+  /** Fields missing from the readings. */
   hidden: fc.subarray(['latitude', 'movement', 'speedKmh', 'ignition', 'mileageKm'] as const, { maxLength: 3 }),
-  /** The odometer begins anew, or the vehicle goes on in the dark. */
+  /** The odometer restarts, or the vehicle drives without readings. */
   changes: fc.boolean(),
 });
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
@@ -26,7 +26,7 @@ function take(drive: Drive, { kind, seconds, speedKmh, hidden, changes }: Step):
   ways[kind]();
 }
 
-/** The readings of a vehicle that drives, stands, is towed, and reports now this and now that. */
+/** The readings of a vehicle that drives, stands and is towed, with varying fields. */
 export const randomReadings: fc.Arbitrary<TripReading[]> = fc
   .tuple(fc.array(step, { minLength: 1, maxLength: 25 }), fc.constantFrom(1, 10, 30))
   .map(([steps, everySeconds]) => {

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { emptyReading } from './drive.fixture.ts';
 import type { TripReading } from './segmentation/trip-reading.ts';
 
-/** A track that somebody drove or walked, from `recorded/`: only times and positions. */
+/** Reads a recorded drive or walk from `recorded/`: times and positions only. */
 export async function recordedTrack(name: string): Promise<TripReading[]> {
   const text = await readFile(new URL(`./recorded/${name}.csv`, import.meta.url), 'utf8');
   const [, ...lines] = text.trim().split('\n');

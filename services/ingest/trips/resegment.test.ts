@@ -15,7 +15,7 @@ import { resegment } from './resegment.ts';
 import { workOffTrips } from './schedule.ts';
 import { segmentTrips } from './segmentation/segment-trips.ts';
 import type { TripReading } from './segmentation/trip-reading.ts';
-import { distributeTouched, markTouched } from './trip-work.ts';
+import { distributeTouched, touchTrips } from './trip-work.ts';
 
 const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
 let application: TestApplication;
@@ -50,12 +50,12 @@ async function insert(on: Database, { id }: TestVehicle, readings: readonly Trip
     on conflict do nothing`.execute(on);
 }
 
-/** Stores readings as ingest does: in one transaction with the note of what they touch. */
+/** Stores readings like ingest: with the intervals they touch, in one transaction. */
 async function store(vehicle: TestVehicle, readings: readonly TripReading[]): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     await insert(transaction, vehicle, readings);
     const sorted = [...readings].sort((a, b) => a.timeMicroseconds - b.timeMicroseconds);
-    await markTouched(
+    await touchTrips(
       transaction,
       sorted.map(({ timeMicroseconds }) => ({ vehicleId: Number(vehicle.id), timeMicroseconds })),
     );
@@ -64,7 +64,7 @@ async function store(vehicle: TestVehicle, readings: readonly TripReading[]): Pr
 
 const noLog = createLogger('silent');
 
-/** Brings the trips of a vehicle up to date. Tests that run beside this one have workers on the same database. */
+/** Updates the trips of a vehicle. Workers of concurrent tests share the database. */
 async function workOff({ id }: TestVehicle, readings = 200_000): Promise<void> {
   const limits = { readings, horizonMicroseconds: null };
   await eventually(async () => {
@@ -98,7 +98,7 @@ async function stored({ id }: TestVehicle) {
 const withoutId = ({ id: _id, settled: _settled, ...trip }: StoredTrip & Record<string, unknown>) => trip;
 
 describe('stored trips', () => {
-  it('are those of all readings in the order of time, whatever the order and the batches in which they came', async () => {
+  it('are those of all readings in time order, for any order and batching of arrival', async () => {
     await fc.assert(
       fc.asyncProperty(
         randomReadings,
@@ -125,7 +125,7 @@ describe('stored trips', () => {
     );
   });
 
-  it('are the same after one late stretch in a long history, which does not go over all of it again', async () => {
+  it('are correct after late readings in a long history, of which only a part is segmented again', async () => {
     const drive = new Drive();
     for (let trip = 0; trip < 60; trip += 1) drive.go(1200).park(3000);
     const late = drive.readings.splice(3000, 40);
@@ -142,7 +142,7 @@ describe('stored trips', () => {
     expect(after.map(({ id }) => id)).toEqual(before.map(({ id }) => id));
   });
 
-  it('keep their ids when they grow, when their start shifts, and when all are computed anew', async () => {
+  it('keep their ids when they grow, when their start shifts, and when all are recomputed', async () => {
     const vehicle = await createVehicle(db, application);
     const { readings } = new Drive().go(3000).park();
     const ids: (string | undefined)[] = [];
@@ -164,7 +164,7 @@ describe('stored trips', () => {
     expect(await stored(vehicle)).toHaveLength(1);
   });
 
-  it('keep what several workers do at once apart', async () => {
+  it('are correct when several workers run concurrently', async () => {
     const vehicle = await createVehicle(db, application);
     const { readings } = new Drive().go(600).park().go(900).stand(400).go(700).park();
     const left = readings.values();
@@ -177,7 +177,7 @@ describe('stored trips', () => {
     expect((await stored(vehicle)).map(withoutId)).toEqual(segmentTrips(readings));
   });
 
-  it('lose nothing of what comes while a turn is under way', async () => {
+  it('include readings that arrive during a turn', async () => {
     const vehicle = await createVehicle(db, application);
     const { readings } = new Drive().go(600).park();
     await store(vehicle, readings.slice(0, 30));
@@ -196,7 +196,7 @@ describe('stored trips', () => {
     });
   });
 
-  it('stay where the readings they came from were dropped', async () => {
+  it('remain after their readings were dropped', async () => {
     const vehicle = await createVehicle(db, application);
     const drive = new Drive();
     for (let trip = 0; trip < 20; trip += 1) drive.go(1200).park(3000);
@@ -218,7 +218,7 @@ describe('stored trips', () => {
     expect(await stored(vehicle)).toEqual(before);
   });
 
-  it('are none of a vehicle that is deleted', async () => {
+  it('are not created for a deleted vehicle', async () => {
     const vehicle = await createVehicle(db, application);
     await store(vehicle, new Drive().go(600).park().readings);
     await db.updateTable('vehicle').set({ deleted_at: new Date() }).where('id', '=', Number(vehicle.id)).execute();
@@ -230,7 +230,7 @@ describe('stored trips', () => {
 });
 
 describe('uploads', () => {
-  it('become trips by themselves, repeated and out of order', async () => {
+  it('become trips without a request, also when repeated and out of order', async () => {
     const platform = await startTestPlatform([ingestService], { TRIPS_PAUSE_MS: '1' });
     const queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
     try {

@@ -13,7 +13,7 @@ import { loadReadings } from './load-readings.ts';
 import { noReadings, openTrip, type SegmentState, takeReading } from './segmentation/segment-trips.ts';
 import type { TripReading } from './segmentation/trip-reading.ts';
 import { type FoundTrip, replaceTrips } from './store-trips.ts';
-import type { TouchedStretch } from './trip-work.ts';
+import type { TouchedInterval } from './trip-work.ts';
 
 export interface SegmentLimits {
   /** After so many readings the rest is left for another turn. */
@@ -124,12 +124,12 @@ async function storeRun(
   await replaceCheckpoints(db, vehicleId, stretch, checkpoints);
 }
 
-const reachingBeyond = (touched: readonly TouchedStretch[], time: number): TouchedStretch[] =>
+const reachingBeyond = (touched: readonly TouchedInterval[], time: number): TouchedInterval[] =>
   touched
     .filter(({ untilMicroseconds }) => untilMicroseconds > time)
     .map((one) => ({ ...one, fromMicroseconds: Math.max(one.fromMicroseconds, time + 1) }));
 
-function restAfter(run: Run, end: RunEnd, touched: readonly TouchedStretch[]): TouchedStretch[] {
+function restAfter(run: Run, end: RunEnd, touched: readonly TouchedInterval[]): TouchedInterval[] {
   if (end.kind === 'end') return [];
   const rest = reachingBeyond(touched, run.cursor);
   if (end.kind === 'met') return rest;
@@ -145,9 +145,9 @@ async function runFrom(
   db: Database,
   vehicleId: number,
   start: Checkpoint | undefined,
-  touched: readonly TouchedStretch[],
+  touched: readonly TouchedInterval[],
   budget: number,
-): Promise<{ rest: TouchedStretch[]; readings: number }> {
+): Promise<{ rest: TouchedInterval[]; readings: number }> {
   const after = start?.timeMicroseconds ?? beforeAll;
   const isKept = start !== undefined && isToBeKept(start);
   const run: Run = {
@@ -173,9 +173,9 @@ async function runFrom(
 export async function resegment(
   db: Database,
   vehicleId: number,
-  touched: readonly TouchedStretch[],
+  touched: readonly TouchedInterval[],
   { readings, horizonMicroseconds }: SegmentLimits,
-): Promise<TouchedStretch[]> {
+): Promise<TouchedInterval[]> {
   let rest = [...touched];
   let budget = readings;
   for (let first = rest[0]; first && budget > 0; first = rest[0]) {

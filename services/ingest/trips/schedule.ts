@@ -7,7 +7,7 @@ import type { Logger } from '@odograph/runtime/logger';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
 import { resegment, type SegmentLimits } from './resegment.ts';
-import { distributeTouched, findDue, finishWork, forgetDeleted, postponeWork, takeWork } from './trip-work.ts';
+import { deleteWorkOfDeleted, distributeTouched, findDue, finishWork, postponeWork, takeWork } from './trip-work.ts';
 
 const tickMs = 1000;
 const vehiclesAtOnce = 50;
@@ -40,7 +40,7 @@ export async function workOffTrips(
 ): Promise<void> {
   const { pauseMs, limits, logger, isOver } = options;
   while (await distributeTouched(db, pauseMs)) if (isOver()) return;
-  await forgetDeleted(db);
+  await deleteWorkOfDeleted(db);
   for (let isBusy = true; isBusy; ) {
     isBusy = false;
     for (const vehicleId of await findDue(db, vehiclesAtOnce)) {

@@ -4,7 +4,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { distributeTouched, finishWork, markTouched, takeWork } from './trip-work.ts';
+import { distributeTouched, finishWork, takeWork, touchTrips } from './trip-work.ts';
 
 const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
 let vehicleId: number;
@@ -18,14 +18,14 @@ const hours = (count: number) => 1_760_000_000_000_000 + count * 3_600_000_000;
 const stretch = (from: number, until: number) => ({ fromMicroseconds: from, untilMicroseconds: until });
 
 async function touch(on: Database, ...times: number[]): Promise<void> {
-  await markTouched(
+  await touchTrips(
     on,
     times.map((timeMicroseconds) => ({ vehicleId, timeMicroseconds })),
   );
   await distributeTouched(on, 0);
 }
 
-/** Tests that run beside this one have workers on the same database, so everything here stays in a transaction. */
+/** Workers of concurrent tests share the database, so everything happens in one transaction that is rolled back. */
 async function alone(test: (transaction: Database) => Promise<void>): Promise<void> {
   const transaction = await db.startTransaction().execute();
   try {
@@ -35,8 +35,8 @@ async function alone(test: (transaction: Database) => Promise<void>): Promise<vo
   }
 }
 
-describe('the work that readings make', () => {
-  it('is the stretches that they touch, of which those that meet are one', () =>
+describe('trip work', () => {
+  it('consists of the touched intervals; adjoining ones are merged', () =>
     alone(async (transaction) => {
       await touch(transaction, hours(0), hours(1), hours(10));
       await touch(transaction, hours(1) - 5, hours(2));
@@ -44,7 +44,7 @@ describe('the work that readings make', () => {
       expect(work?.touched).toEqual([stretch(hours(0), hours(2)), stretch(hours(10), hours(10))]);
     }));
 
-  it('stays when more was added while it was done', () =>
+  it('remains when more was added during the turn', () =>
     alone(async (transaction) => {
       await touch(transaction, hours(0));
       const seen = await takeWork(transaction, vehicleId);
@@ -54,7 +54,7 @@ describe('the work that readings make', () => {
       expect(work?.touched).toEqual([stretch(hours(0), hours(0)), stretch(hours(20), hours(20))]);
     }));
 
-  it('is what is left when a turn ends before its end, and then nothing', () =>
+  it('is the rest after a partial turn, and nothing after a complete one', () =>
     alone(async (transaction) => {
       await touch(transaction, hours(0), hours(4));
       for (const left of [[stretch(hours(3), hours(4))], []]) {
@@ -64,19 +64,19 @@ describe('the work that readings make', () => {
       }
     }));
 
-  it('waits its turn after the one before', () =>
+  it('is due a pause after the previous turn', () =>
     alone(async (transaction) => {
       await touch(transaction, hours(0));
       const work = await takeWork(transaction, vehicleId);
       if (work) await finishWork(transaction, vehicleId, work, []);
-      await markTouched(transaction, [{ vehicleId, timeMicroseconds: hours(0) }]);
+      await touchTrips(transaction, [{ vehicleId, timeMicroseconds: hours(0) }]);
       await distributeTouched(transaction, 60_000);
       const { rows } = await sql<{ wait: number }>`select extract(epoch from due_at - now())::float8 as wait
         from trip_work where vehicle_id = ${vehicleId}`.execute(transaction);
       expect(rows[0]?.wait).toBe(60);
     }));
 
-  // The embedded database has one session, so nothing there is ever at the same time.
+  // The embedded database has one session, so nothing runs concurrently there.
   it.runIf(readConfig().DATABASE_URL)('belongs to one worker at a time', () =>
     eventually(async () => {
       await touch(db, hours(0));

@@ -2,48 +2,49 @@ import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import { arrayLiteral, instantArray } from '../sql-arrays.ts';
 
-/** Where a reading was stored. */
 interface StoredReading {
   readonly vehicleId: number;
   readonly timeMicroseconds: number;
 }
 
-/** Readings of one vehicle, further apart than which they are stretches of their own. */
-const sameStretchMicroseconds = 6 * 3_600_000_000;
+/** Readings of a vehicle that are further apart touch separate intervals. */
+const maximumStepMicroseconds = 6 * 3_600_000_000;
 
-interface Stretch extends StoredReading {
+interface NewInterval extends StoredReading {
   lastMicroseconds: number;
 }
 
-function stretchesOf(readings: readonly StoredReading[]): Stretch[] {
-  const stretches: Stretch[] = [];
+function intervalsOf(readings: readonly StoredReading[]): NewInterval[] {
+  const intervals: NewInterval[] = [];
   for (const { vehicleId, timeMicroseconds } of readings) {
-    const last = stretches.at(-1);
-    const goesOn = last?.vehicleId === vehicleId && timeMicroseconds - last.lastMicroseconds <= sameStretchMicroseconds;
-    if (goesOn) last.lastMicroseconds = timeMicroseconds;
-    else stretches.push({ vehicleId, timeMicroseconds, lastMicroseconds: timeMicroseconds });
+    const last = intervals.at(-1);
+    const continues =
+      last?.vehicleId === vehicleId && timeMicroseconds - last.lastMicroseconds <= maximumStepMicroseconds;
+    if (continues) last.lastMicroseconds = timeMicroseconds;
+    else intervals.push({ vehicleId, timeMicroseconds, lastMicroseconds: timeMicroseconds });
   }
-  return stretches;
+  return intervals;
 }
 
 /**
- * Notes, in the transaction that stores readings, which trips they may change: one row whatever the batch.
+ * Records which intervals a batch touches, so that their trips are segmented again. Call it in the transaction that stores
+ * the readings; it adds one row.
  * @param readings sorted by vehicle, then time
  */
-export async function markTouched(db: Database, readings: readonly StoredReading[]): Promise<void> {
-  const stretches = stretchesOf(readings);
-  if (stretches.length === 0) return;
+export async function touchTrips(db: Database, readings: readonly StoredReading[]): Promise<void> {
+  const intervals = intervalsOf(readings);
+  if (intervals.length === 0) return;
   await sql`insert into trip_touched (vehicle_ids, firsts, lasts)
-    values (${arrayLiteral(stretches.map(({ vehicleId }) => vehicleId))}::integer[],
-      ${instantArray(stretches.map(({ timeMicroseconds }) => timeMicroseconds))},
-      ${instantArray(stretches.map(({ lastMicroseconds }) => lastMicroseconds))})`.execute(db);
+    values (${arrayLiteral(intervals.map(({ vehicleId }) => vehicleId))}::integer[],
+      ${instantArray(intervals.map(({ timeMicroseconds }) => timeMicroseconds))},
+      ${instantArray(intervals.map(({ lastMicroseconds }) => lastMicroseconds))})`.execute(db);
 }
 
 const rowsAtOnce = 1000;
 
 /**
- * Hands what was noted on to the vehicles, each of which takes its turn at most every `pauseMs`.
- * @returns whether more may wait
+ * Adds the touched intervals to the work of their vehicles, each of which is due at most every `pauseMs`.
+ * @returns whether more rows may be waiting
  */
 export async function distributeTouched(db: Database, pauseMs: number): Promise<boolean> {
   const { rows } = await sql<{ taken: number }>`
@@ -52,13 +53,13 @@ export async function distributeTouched(db: Database, pauseMs: number): Promise<
         select id from trip_touched order by id limit ${rowsAtOnce} for update skip locked)
       returning vehicle_ids, firsts, lasts),
     by_vehicle as (
-      select stretch.vehicle_id, range_agg(tstzrange(stretch.first, stretch.last, '[]')) as touched
-      from taken, unnest(vehicle_ids, firsts, lasts) as stretch (vehicle_id, first, last)
-      group by stretch.vehicle_id),
-    handed_on as (
+      select one.vehicle_id, range_agg(tstzrange(one.first, one.last, '[]')) as touched
+      from taken, unnest(vehicle_ids, firsts, lasts) as one (vehicle_id, first, last)
+      group by one.vehicle_id),
+    distributed as (
       insert into trip_work (vehicle_id, touched, due_at)
       select by_vehicle.vehicle_id, by_vehicle.touched,
-        -- A turn that ended in the future ended by a clock that was set back since.
+        -- A turn ended in the future when the clock was set back since.
         least(greatest(now(), trip_turn.ended_at + ${pauseMs} * interval '1 millisecond'),
           now() + ${pauseMs} * interval '1 millisecond')
       from by_vehicle join vehicle on vehicle.id = by_vehicle.vehicle_id and vehicle.deleted_at is null
@@ -70,16 +71,16 @@ export async function distributeTouched(db: Database, pauseMs: number): Promise<
   return (rows[0]?.taken ?? 0) === rowsAtOnce;
 }
 
-/** A stretch of time in which readings were stored, both ends included. */
-export interface TouchedStretch {
+/** An interval in which readings were stored, both ends included. */
+export interface TouchedInterval {
   fromMicroseconds: number;
   untilMicroseconds: number;
 }
 
-/** What is to be done for a vehicle, as it was when it was looked up. */
+/** The work of a vehicle when it was taken. */
 export interface TripWork {
-  /** In the order of time. */
-  touched: TouchedStretch[];
+  /** In time order. */
+  touched: TouchedInterval[];
   ticket: number;
 }
 
@@ -91,7 +92,7 @@ interface WorkRow {
 
 const lockClass = 7_305_115;
 
-/** The vehicles whose turn it is, those that wait longest first. */
+/** Finds the vehicles that are due, longest waiting first. */
 export async function findDue(db: Database, limit: number): Promise<number[]> {
   const { rows } = await sql<{ vehicle_id: number }>`select vehicle_id from trip_work
     where due_at <= now() order by due_at limit ${limit}`.execute(db);
@@ -99,42 +100,42 @@ export async function findDue(db: Database, limit: number): Promise<number[]> {
 }
 
 /**
- * What is to be done for a vehicle, which belongs to this transaction until it ends; undefined when it belongs to another
- * one, or is gone, or there is nothing to do.
+ * Locks a vehicle's trips for this transaction and returns its work; undefined when another transaction has the lock, the
+ * vehicle is deleted, or there is no work.
  */
 export async function takeWork(transaction: Database, vehicleId: number): Promise<TripWork | undefined> {
-  // The vehicle is locked shared, so that a deletion waits until the trips are stored, and then finds them.
+  // The shared lock makes a deletion wait until the trips are stored, and then find them.
   const { rows } = await sql<WorkRow>`
     with mine as (
       select id from vehicle where id = ${vehicleId} and deleted_at is null
         and pg_try_advisory_xact_lock(${lockClass}, ${vehicleId}) for share),
-    -- What a power failure takes of the trips it takes of the work done as well, so nobody waits for the disk.
-    hurried as (select set_config('synchronous_commit', 'off', true))
-    select ticket, (extract(epoch from lower(stretch)) * 1000000)::bigint as from,
-      (extract(epoch from upper(stretch)) * 1000000)::bigint as until
-    from hurried, mine join trip_work on trip_work.vehicle_id = mine.id, unnest(touched) as stretch
-    order by stretch`.execute(transaction);
+    -- A power failure loses trips and the record of their work together, so no commit waits for the disk.
+    async_commit as (select set_config('synchronous_commit', 'off', true))
+    select ticket, (extract(epoch from lower(one)) * 1000000)::bigint as from,
+      (extract(epoch from upper(one)) * 1000000)::bigint as until
+    from async_commit, mine join trip_work on trip_work.vehicle_id = mine.id, unnest(touched) as one
+    order by one`.execute(transaction);
   const [first] = rows;
   if (!first) return undefined;
   const touched = rows.map(({ from, until }) => ({ fromMicroseconds: from ?? 0, untilMicroseconds: until }));
   return { touched, ticket: first.ticket };
 }
 
-/** Forgets what is to be done for vehicles that are deleted. */
-export async function forgetDeleted(db: Database): Promise<void> {
+/** Deletes the work of deleted vehicles. */
+export async function deleteWorkOfDeleted(db: Database): Promise<void> {
   await sql`delete from trip_work using vehicle
     where vehicle.id = trip_work.vehicle_id and vehicle.deleted_at is not null`.execute(db);
 }
 
 /**
- * Ends the turn of a vehicle. What was added since `takeWork` keeps all of it for another turn.
- * @param rest what could not be done in this turn
+ * Ends the turn of a vehicle. Work added since `takeWork` keeps all of it for another turn.
+ * @param rest intervals left for another turn
  */
 export async function finishWork(
   db: Database,
   vehicleId: number,
   { ticket }: TripWork,
-  rest: readonly TouchedStretch[],
+  rest: readonly TouchedInterval[],
 ): Promise<void> {
   const turn = sql`turn as (insert into trip_turn (vehicle_id, ended_at) values (${vehicleId}, now())
     on conflict (vehicle_id) do update set ended_at = excluded.ended_at)`;
@@ -146,11 +147,11 @@ export async function finishWork(
       select range_agg(tstzrange(timestamptz 'epoch' + from_us * interval '1 microsecond',
         timestamptz 'epoch' + until_us * interval '1 microsecond', '[]'))
       from unnest(${rest.map(({ fromMicroseconds }) => fromMicroseconds)}::bigint[],
-        ${rest.map(({ untilMicroseconds }) => untilMicroseconds)}::bigint[]) as stretch (from_us, until_us))
+        ${rest.map(({ untilMicroseconds }) => untilMicroseconds)}::bigint[]) as one (from_us, until_us))
     where vehicle_id = ${vehicleId} and ticket = ${ticket}`.execute(db);
 }
 
-/** Lets a vehicle wait whose turn failed, so that it does not hold up the others. */
+/** Postpones a vehicle whose turn failed, so that it does not block the others. */
 export async function postponeWork(db: Database, vehicleId: number, seconds: number): Promise<void> {
   await sql`update trip_work set due_at = now() + make_interval(secs => ${seconds})
     where vehicle_id = ${vehicleId}`.execute(db);

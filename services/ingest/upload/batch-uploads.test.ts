@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
-import { jobsPerTransaction, UploadGatherer } from './batch-uploads.ts';
+import { jobsPerTransaction, UploadBatcher } from './batch-uploads.ts';
 
 const job = (deviceId: string, { bytes = 1, late = false } = {}) => ({
   uploads: [{ deviceId, receivedAtMs: 0, text: '' }],
@@ -8,7 +8,7 @@ const job = (deviceId: string, { bytes = 1, late = false } = {}) => ({
   late,
 });
 
-/** A store whose calls end when they are told to. */
+/** A store whose calls end on demand. */
 function createStore() {
   const calls: { devices: string[]; end(error?: Error): void }[] = [];
   const store = (uploads: readonly { deviceId: string }[]) =>
@@ -21,11 +21,11 @@ function createStore() {
   return { calls, store };
 }
 
-describe('gathered uploads', () => {
-  it('are stored at once when nothing is under way, and together when something is', async () => {
+describe('batched uploads', () => {
+  it('are stored at once when the database is idle, and together when it is busy', async () => {
     const { calls, store } = createStore();
-    const gatherer = new UploadGatherer({ transactions: 1, store });
-    const jobs = ['a', 'b', 'c'].map((name) => gatherer.store(job(name)));
+    const batcher = new UploadBatcher({ transactions: 1, store });
+    const jobs = ['a', 'b', 'c'].map((name) => batcher.store(job(name)));
     expect(calls.map(({ devices }) => devices)).toEqual([['a']]);
     calls[0]?.end();
     await jobs[0];
@@ -34,12 +34,12 @@ describe('gathered uploads', () => {
     await Promise.all(jobs);
   });
 
-  it('that come within the interval share the transaction at its end, unless they fill one before', async () => {
+  it('share a transaction at the end of the interval, or earlier when it is full', async () => {
     vi.useFakeTimers();
     try {
       const { calls, store } = createStore();
-      const gatherer = new UploadGatherer({ transactions: 2, intervalMs: 40, store });
-      for (const name of ['a', 'b', 'c']) void gatherer.store(job(name));
+      const batcher = new UploadBatcher({ transactions: 2, intervalMs: 40, store });
+      for (const name of ['a', 'b', 'c']) void batcher.store(job(name));
       vi.advanceTimersByTime(39);
       expect(calls.map(({ devices }) => devices)).toEqual([['a']]);
       vi.advanceTimersByTime(1);
@@ -47,31 +47,31 @@ describe('gathered uploads', () => {
       calls[0]?.end();
       calls[1]?.end();
       await vi.advanceTimersByTimeAsync(10);
-      void gatherer.store(job('d', { bytes: 600_000 }));
+      void batcher.store(job('d', { bytes: 600_000 }));
       expect(calls).toHaveLength(2);
-      void gatherer.store(job('e', { bytes: 600_000 }));
+      void batcher.store(job('e', { bytes: 600_000 }));
       expect(calls.at(-1)?.devices).toEqual(['d']);
       calls[2]?.end();
       await vi.advanceTimersByTimeAsync(40);
       expect(calls.at(-1)?.devices).toEqual(['e']);
       const many = Array.from({ length: jobsPerTransaction }, (_, index) => String(index));
-      for (const name of many) void gatherer.store(job(name));
+      for (const name of many) void batcher.store(job(name));
       expect(calls.at(-1)?.devices).toEqual(many);
     } finally {
       vi.useRealTimers();
     }
   });
 
-  it('that wait for the interval leave the time to late ones', async () => {
+  it('yield to late uploads while they wait for the interval', async () => {
     vi.useFakeTimers();
     try {
       const { calls, store } = createStore();
-      const gatherer = new UploadGatherer({ transactions: 2, intervalMs: 40, store });
-      void gatherer.store(job('a'));
+      const batcher = new UploadBatcher({ transactions: 2, intervalMs: 40, store });
+      void batcher.store(job('a'));
       calls[0]?.end();
       await vi.advanceTimersByTimeAsync(10);
-      void gatherer.store(job('b'));
-      void gatherer.store(job('c', { late: true }));
+      void batcher.store(job('b'));
+      void batcher.store(job('c', { late: true }));
       expect(calls.map(({ devices }) => devices)).toEqual([['a'], ['c']]);
       await vi.advanceTimersByTimeAsync(30);
       expect(calls.map(({ devices }) => devices)).toEqual([['a'], ['c'], ['b']]);
@@ -80,23 +80,23 @@ describe('gathered uploads', () => {
     }
   });
 
-  it('fail with their own transaction only', async () => {
+  it('fail only with their own transaction', async () => {
     const { calls, store } = createStore();
-    const gatherer = new UploadGatherer({ transactions: 1, store });
-    const first = gatherer.store(job('a'));
-    const second = gatherer.store(job('b'));
+    const batcher = new UploadBatcher({ transactions: 1, store });
+    const first = batcher.store(job('a'));
+    const second = batcher.store(job('b'));
     calls[0]?.end(new Error('away'));
     await expect(first).rejects.toThrow('away');
     calls[1]?.end();
     await second;
   });
 
-  it('are stored before late ones that came first, and never wait for more than one transaction of those', async () => {
+  it('are stored before late uploads that arrived first, and wait for at most one transaction of them', async () => {
     const { calls, store } = createStore();
-    const gatherer = new UploadGatherer({ transactions: 2, store });
-    const late = ['a', 'b', 'c'].map((name) => gatherer.store(job(name, { bytes: 200_000, late: true })));
+    const batcher = new UploadBatcher({ transactions: 2, store });
+    const late = ['a', 'b', 'c'].map((name) => batcher.store(job(name, { bytes: 200_000, late: true })));
     expect(calls.map(({ devices }) => devices)).toEqual([['a']]);
-    const live = ['d', 'e', 'f'].map((name) => gatherer.store(job(name)));
+    const live = ['d', 'e', 'f'].map((name) => batcher.store(job(name)));
     expect(calls.map(({ devices }) => devices)).toEqual([['a'], ['d']]);
     calls[0]?.end();
     await late[0];
@@ -112,7 +112,7 @@ describe('gathered uploads', () => {
     await late[2];
   });
 
-  it('are each stored exactly once, in the order of their kind and never more at a time than allowed', async () => {
+  it('are stored exactly once, in order within their kind, and within the limit of concurrent transactions', async () => {
     const kind = fc.record({ bytes: fc.integer({ min: 0, max: 1_500_000 }), late: fc.boolean() });
     const options = fc.record({
       transactions: fc.integer({ min: 1, max: 3 }),
@@ -122,7 +122,7 @@ describe('gathered uploads', () => {
       fc.asyncProperty(fc.array(kind), options, async (kinds, { transactions, intervalMs }) => {
         const { calls, store } = createStore();
         const open = new Set<number>();
-        const gatherer = new UploadGatherer({
+        const batcher = new UploadBatcher({
           transactions,
           intervalMs,
           async store(uploads) {
@@ -134,7 +134,7 @@ describe('gathered uploads', () => {
           },
         });
         let left = kinds.length;
-        const stored = kinds.map((one, index) => gatherer.store(job(String(index), one)).then(() => (left -= 1)));
+        const stored = kinds.map((one, index) => batcher.store(job(String(index), one)).then(() => (left -= 1)));
         for (let next = 0; left > 0; await new Promise((resolve) => setImmediate(resolve))) {
           if (next < calls.length) calls[next++]?.end();
         }

@@ -2,25 +2,25 @@ import { type DecodedReading, decodeTelemetry, type UploadFault } from '@odograp
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { maximumClockLeadSeconds } from '@odograph/contracts/telemetry';
 
-/** Why something of an upload is in quarantine. */
+/** Why an upload, or one of its readings, is in quarantine. */
 export interface QuarantineFault extends Omit<UploadFault, 'reason'> {
   reason: UploadFault['reason'] | 'IN_THE_FUTURE' | 'DEVICE_NOT_LINKED' | 'NOT_STORABLE';
 }
 
-/** An upload on its way through the pipeline: each of its readings is still in `readings`, or has a fault. */
+/** An upload on its way through the pipeline: each of its readings is either in `readings` or has a fault. */
 export interface UploadInProgress {
   upload: QueuedUpload;
   readings: DecodedReading[];
   faults: QuarantineFault[];
 }
 
-/** The bytes of an upload as the device sent them. */
+/** Returns the bytes of an upload as the device sent them. */
 export function uploadBytes(upload: QueuedUpload): Buffer {
   return upload.text !== undefined ? Buffer.from(upload.text, 'utf8') : Buffer.from(upload.base64 ?? '', 'base64');
 }
 
-/** Decodes every upload of a job and sets aside what lies too far in the future of `nowMs`. */
-export function decodeBatch(uploads: readonly QueuedUpload[], nowMs: number): UploadInProgress[] {
+/** Decodes the uploads of a batch. Readings too far ahead of `nowMs` become faults. */
+export function decodeUploads(uploads: readonly QueuedUpload[], nowMs: number): UploadInProgress[] {
   const latest = (nowMs / 1000 + maximumClockLeadSeconds) * 1e6;
   return uploads.map((upload) => {
     const { readings, faults } = decodeTelemetry(upload.text ?? uploadBytes(upload));
@@ -35,6 +35,6 @@ export function decodeBatch(uploads: readonly QueuedUpload[], nowMs: number): Up
 }
 
 function futureFault(index: number): QuarantineFault {
-  const message = `timestamp lies more than ${maximumClockLeadSeconds} s in the future`;
+  const message = `timestamp is more than ${maximumClockLeadSeconds} s in the future`;
   return { index, reason: 'IN_THE_FUTURE', field: 'timestamp', message };
 }

@@ -30,7 +30,7 @@ function upload(deviceId: string, value: unknown, receivedAtMs = Date.now()): Qu
   return { deviceId, receivedAtMs, text: typeof value === 'string' ? value : JSON.stringify(value) };
 }
 
-/** Adds one job and waits until ingest has worked it. */
+/** Adds one job and waits until ingest has processed it. */
 async function ingest(...uploads: QueuedUpload[]): Promise<void> {
   const job = await queue.add('uploads', { uploads, devices: 1, bytes: 1 }, { jobId: randomUUID() });
   await eventually(async () => expect(await queue.getJob(job.id ?? '')).toBeUndefined());
@@ -59,14 +59,14 @@ async function readings(vehicleId: string): Promise<ReadingRow[]> {
   return rows;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: groups of every shape are compared as they are
+// biome-ignore lint/suspicious/noExplicitAny: groups of any shape are compared
 async function latest(vehicleId: string): Promise<any> {
   const { rows } = await sql`select *, extract(epoch from location_time)::float8 as location_at
     from vehicle_latest where vehicle_id = ${Number(vehicleId)}`.execute(platform.db);
   return rows[0];
 }
 
-/** Quarantined uploads of a device, opened with the platform's key. */
+/** Returns the quarantined uploads of a device with their opened payloads. */
 async function quarantined(deviceId: string) {
   const sealer = await openSealer(platform.config);
   const rows = await platform.db
@@ -79,7 +79,7 @@ async function quarantined(deviceId: string) {
 }
 
 describe('stored readings', () => {
-  it('hold every group of what the device sent', async () => {
+  it('contain every field group that the device sent', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const can = [{ key: 'engine "rpm" \\ é', value: '2,100}{' }];
     const sensors = [{ name: 'cargo', data: [{ key: 'temperature', value: '4.5' }] }];
@@ -115,7 +115,7 @@ describe('stored readings', () => {
     ]);
   });
 
-  it('are merged field by field when their time is the same, in one job or in several', async () => {
+  it('of the same time are merged field by field, within one job and across jobs', async () => {
     const vehicle = await createVehicle(platform.db, application);
     await ingest(
       upload(vehicle.deviceId, { timestamp: start, status: { ignition: true } }),
@@ -125,7 +125,7 @@ describe('stored readings', () => {
     expect(await readings(vehicle.id)).toMatchObject([{ ignition: true, mileage: 7, soc: 50 }]);
   });
 
-  it('are not touched by a repeated upload, nor listed as changed', async () => {
+  it('are unchanged by a repeated upload, which adds nothing to the change feed', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const reading = { timestamp: start, location: { latitude: 1, longitude: 2 }, can: [{ key: 'a', value: 'b' }] };
     await ingest(upload(vehicle.deviceId, reading));
@@ -141,7 +141,7 @@ describe('stored readings', () => {
     expect(await changes()).toBe(1);
   });
 
-  it('keep the later received value of a field when an older job is worked again', async () => {
+  it('keep the value received later when an older job is processed again', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const older = upload(vehicle.deviceId, { timestamp: start, status: { mileage: 1 } }, 1000);
     const newer = upload(vehicle.deviceId, { timestamp: start, status: { mileage: 2 } }, 2000);
@@ -151,7 +151,7 @@ describe('stored readings', () => {
     expect(await readings(vehicle.id)).toMatchObject([{ mileage: 2 }]);
   });
 
-  it('are the distinct ones for any order, batching and repetition', async () => {
+  it('are the distinct readings for any order, batching and repetition', async () => {
     const reading = fc.record({
       timestamp: fc.integer({ min: start, max: start + 20 }),
       key: fc.integer({ min: 0, max: 2 }),
@@ -187,7 +187,7 @@ describe('stored readings', () => {
 });
 
 describe('the latest state', () => {
-  it('is kept by group and never set back by older data', async () => {
+  it('is kept by group and never overwritten by older readings', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const at = (timestamp: number, groups: object) => upload(vehicle.deviceId, { timestamp, ...groups });
     await ingest(at(start + 100, { location: { latitude: 2, longitude: 2 }, status: { ignition: true } }));
@@ -209,7 +209,7 @@ describe('the latest state', () => {
 });
 
 describe('a reading belongs to', () => {
-  it('the vehicle its device was linked to at its own time, however late it arrives', async () => {
+  it('the vehicle its device was linked to at the time of the reading, however late it arrives', async () => {
     const first = await createVehicle(platform.db, application);
     const second = await createVehicle(platform.db, application);
     const swap = start + 1000;
@@ -231,7 +231,7 @@ describe('a reading belongs to', () => {
 });
 
 describe('quarantine', () => {
-  it('takes what cannot be stored byte for byte with its reason, and leaves the neighbours alone', async () => {
+  it('receives what cannot be stored, byte for byte with the reason; the other readings are stored', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const stray = await createDevice(platform.db);
     const future = Math.floor(Date.now() / 1000) + 400;
@@ -262,7 +262,7 @@ describe('quarantine', () => {
     expect(await quarantined(stray.deviceId)).toMatchObject([{ faults: [{ reason: 'DEVICE_NOT_LINKED' }] }]);
   });
 
-  it('counts the same bytes up instead of keeping them again', async () => {
+  it('counts repetitions of the same bytes instead of storing them again', async () => {
     const stray = await createDevice(platform.db);
     const reading = { timestamp: start };
     await ingest(upload(stray.deviceId, reading), upload(stray.deviceId, reading));
@@ -270,7 +270,7 @@ describe('quarantine', () => {
     expect(await quarantined(stray.deviceId)).toMatchObject([{ times_seen: 2 }]);
   });
 
-  it('gives a replayed upload to its vehicle and is resolved by it', async () => {
+  it('is resolved by a replay that stores the upload', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const stray = await createDevice(platform.db);
     await ingest(upload(stray.deviceId, { timestamp: start }));
@@ -284,7 +284,7 @@ describe('quarantine', () => {
     expect((await quarantined(stray.deviceId))[0]?.resolved_at).toBeInstanceOf(Date);
   });
 
-  it('takes only the one reading that the database refuses, wherever it stands', async () => {
+  it('receives only the one reading that the database rejects, at any position', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const constraint = `refuse_${vehicle.id}`;
     await sql`alter table reading add constraint ${sql.ref(constraint)}

@@ -6,16 +6,14 @@ import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { createLatestNow } from '@odograph/runtime/time-of-day';
 import type { IngestMetrics } from '../metrics.ts';
-import { UploadGatherer } from './batch-uploads.ts';
-import { decodeBatch } from './decode-uploads.ts';
-import { LinkMemory } from './link-readings.ts';
-import { SettlementMemory } from './settlement-memory.ts';
-import { storeBatch } from './store-batch.ts';
+import { UploadBatcher } from './batch-uploads.ts';
+import { decodeUploads } from './decode-uploads.ts';
+import { BatchStore } from './store-batch.ts';
 
-/** What a job fails with: an error that repeats no value of a reading, since the queue keeps and shows it. */
+/** The error of a failed job. It repeats no value of a reading, since the queue stores and shows it. */
 class UploadsNotStored extends Error {
   constructor(description: Record<string, string | undefined>) {
-    super(`the uploads could not be stored yet: ${description['sqlState'] ?? description['error'] ?? 'unknown'}`);
+    super(`uploads not stored, retrying: ${description['sqlState'] ?? description['error'] ?? 'unknown'}`);
     this.name = 'UploadsNotStored';
     delete this.stack;
   }
@@ -26,39 +24,39 @@ export interface UploadProcessing {
   sealer: Sealer;
   metrics: IngestMetrics;
   logger: Logger;
-  /** Transactions at once. */
+  /** Concurrent transactions. */
   transactions: number;
 }
 
 /**
- * A transaction costs the same for one upload and for hundreds. A reading may be this much later to be read, and at 15,000
- * uploads/s on two cores PUBACKs come sooner, because less is in their way (docs/performance.md).
+ * A transaction costs the same for one upload and for hundreds. Waiting this long adds to the time until a reading is
+ * visible, but leaves the processor to PUBACKs when the platform is busy (docs/performance.md).
  */
 const intervalMs = 40;
 
 /**
- * Makes the processor of `uploads`: decode, place, store. A job that fails is tried again until it succeeds, and a job
- * that is worked twice changes nothing, because the key is in the data.
+ * Creates the processor of the `uploads` queue: batch, decode, store. A failed job is retried until it succeeds; processing
+ * a job twice is harmless, because a reading's key is in its data.
  */
 export function createUploadProcessor(processing: UploadProcessing): (job: TypedJob<'uploads'>) => Promise<void> {
   const { db, sealer, metrics, logger, transactions } = processing;
   const latestNow = createLatestNow();
-  const storage = { db, sealer, links: new LinkMemory(), settlement: new SettlementMemory() };
-  const gatherer = new UploadGatherer({
+  const batches = new BatchStore(db, sealer);
+  const batcher = new UploadBatcher({
     transactions,
     intervalMs,
     async store(uploads) {
-      const stored = await storeBatch(storage, decodeBatch(uploads, latestNow()));
+      const stored = await batches.store(decodeUploads(uploads, latestNow()));
       metrics.readings.inc(stored.readings);
       metrics.quarantined.inc(stored.quarantinedUploads);
     },
   });
   return async ({ data: { uploads, bytes }, priority }) => {
     try {
-      await gatherer.store({ uploads, bytes, late: priority === lateUploadPriority });
+      await batcher.store({ uploads, bytes, late: priority === lateUploadPriority });
     } catch (error) {
       const description = describeDatabaseError(error);
-      logger.warn({ ...description, uploads: uploads.length }, 'uploads could not be stored yet');
+      logger.warn({ ...description, uploads: uploads.length }, 'uploads not stored, retrying');
       throw new UploadsNotStored(description);
     }
     const oldestMs = uploads.reduce((oldest, { receivedAtMs }) => Math.min(oldest, receivedAtMs), Date.now());

@@ -1,14 +1,12 @@
-import { countReadings } from '@odograph/database/reading-counts/maintain';
+import { countReadings } from '@odograph/database/reading-counts';
 import { openSealer } from '@odograph/runtime/sealing';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeBatch } from './decode-uploads.ts';
-import { LinkMemory } from './link-readings.ts';
-import { SettlementMemory } from './settlement-memory.ts';
-import { storeBatch } from './store-batch.ts';
+import { decodeUploads } from './decode-uploads.ts';
+import { BatchStore } from './store-batch.ts';
 
 let platform: TestPlatform;
 beforeAll(async () => {
@@ -17,18 +15,17 @@ beforeAll(async () => {
 afterAll(() => platform.stop());
 
 const hour = 3600;
-/** The beginning of an hour. */
+/** The start of the current hour, in seconds since the epoch. */
 const now = Math.floor(Date.now() / 1000 / hour) * hour;
 
-describe('a reading of a settled hour', () => {
-  it('makes its hour be counted anew, whenever the hours were settled, and a live one does not', async () => {
+describe('a late reading', () => {
+  it('causes its hour to be counted again, whenever that hour was settled; a live reading does not', async () => {
     const { db, config } = platform;
-    const sealer = await openSealer(config);
-    const storage = { db, sealer, links: new LinkMemory(), settlement: new SettlementMemory() };
+    const batches = new BatchStore(db, await openSealer(config));
     const { id, deviceId } = await createVehicle(db, await createApplication(db));
     const store = (...seconds: number[]) => {
       const text = JSON.stringify(seconds.map((timestamp) => ({ timestamp, status: { ignition: true } })));
-      return storeBatch(storage, decodeBatch([{ deviceId, receivedAtMs: Date.now(), text }], Date.now()));
+      return batches.store(decodeUploads([{ deviceId, receivedAtMs: Date.now(), text }], Date.now()));
     };
     const expectCounts = (...counts: number[]) =>
       eventually(async () => {

@@ -3,11 +3,11 @@ import { createApplication, createVehicle, type TestVehicle } from '@odograph/te
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { LinkMemory } from './link-readings.ts';
+import { LinkCache } from './link-readings.ts';
 
 let platform: TestPlatform;
 let vehicle: TestVehicle;
-const links = new LinkMemory();
+const links = new LinkCache();
 
 beforeAll(async () => {
   platform = await startTestPlatform([]);
@@ -23,20 +23,20 @@ const find = () =>
     return found.get(vehicle.deviceId);
   });
 
-describe('remembered links', () => {
+describe('cached links', () => {
   it.each([
     [
-      'the start of a private time',
+      'the start of a privacy interval',
       () => sql`insert into privacy_period values (${Number(vehicle.id)}, tstzrange(to_timestamp(1e9), null))`,
       () => [
-        { vehicleId: Number(vehicle.id), privatePeriods: [{ fromMicroseconds: 1e15, untilMicroseconds: Infinity }] },
+        { vehicleId: Number(vehicle.id), privacyIntervals: [{ fromMicroseconds: 1e15, untilMicroseconds: Infinity }] },
       ],
     ],
     [
-      'the end of a private time',
+      'the end of a privacy interval',
       () => sql`update privacy_period set period = tstzrange(lower(period), to_timestamp(2e9))
         where vehicle_id = ${Number(vehicle.id)}`,
-      () => [{ privatePeriods: [{ fromMicroseconds: 1e15, untilMicroseconds: 2e15 }] }],
+      () => [{ privacyIntervals: [{ fromMicroseconds: 1e15, untilMicroseconds: 2e15 }] }],
     ],
     [
       'the end of a link',
@@ -55,7 +55,7 @@ describe('remembered links', () => {
       () => sql`update vehicle set deleted_at = now() where id = ${Number(vehicle.id)}`,
       () => [],
     ],
-  ])('are those of after %s, however it was made', async (_change, statement, expected) => {
+  ])('reflect %s, whichever statement changes it', async (_change, statement, expected) => {
     await find();
     await statement().execute(platform.db);
     const found = [...((await find()) ?? [])].sort((a, b) => a.fromMicroseconds - b.fromMicroseconds);

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const start = 1_710_000_000;
 
-/** Uploads readings in one job each and waits until they are worked. */
+/** Adds one job for each reading and waits until it is processed. */
 async function upload(deviceId: string, ...readings: object[]): Promise<void> {
   for (const reading of readings) {
     const uploads = [{ deviceId, receivedAtMs: Date.now(), text: JSON.stringify(reading) }];
@@ -33,7 +33,7 @@ async function upload(deviceId: string, ...readings: object[]): Promise<void> {
   }
 }
 
-/** Every row of every table that holds this text. */
+/** Returns the tables with a row that contains this text. */
 async function tablesWith(text: string): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`select table_name as name from information_schema.tables
     where table_schema = 'public' and table_type = 'BASE TABLE'`.execute(platform.db);
@@ -51,7 +51,7 @@ async function holdsText(table: string, text: string): Promise<boolean> {
     );
     return hits.rows.length > 0;
   } catch (error) {
-    // Another test has dropped a table of its own meanwhile.
+    // Another test dropped a table of its own in the meantime.
     if (sqlState(error) === undefinedTable) return false;
     throw error;
   }
@@ -65,8 +65,8 @@ async function flags(vehicleId: string) {
     .executeTakeFirstOrThrow();
 }
 
-describe('a position of a private time', () => {
-  it('never reaches the database, however late it is uploaded; time, distance and speed do', async () => {
+describe('a position in a privacy interval', () => {
+  it('is never written to the database, however late it is uploaded; time, distance and speed are', async () => {
     const vehicle = await createVehicle(platform.db, application);
     await sql`insert into privacy_period values (${Number(vehicle.id)},
       tstzrange(to_timestamp(${start + 100}), to_timestamp(${start + 200})))`.execute(platform.db);
@@ -106,7 +106,7 @@ describe('a state flag', () => {
     ['towing', { towing: true }],
     ['accident', { crash: true }],
   ] as const)(
-    '%s is raised by the device, not lowered by it, and not raised again by older data',
+    '%s is raised by the device, not lowered by it, and not raised again by older readings',
     async (flag, alarms) => {
       const vehicle = await createVehicle(platform.db, application);
       await upload(vehicle.deviceId, { timestamp: start, alarms });
@@ -131,7 +131,7 @@ describe('a state flag', () => {
     status: { ignition },
   });
 
-  it('towing is raised when the vehicle is found 200 m away with the ignition off, over as many uploads as it takes', async () => {
+  it('towing is raised when the vehicle moves 200 m with the ignition off, even across several uploads', async () => {
     const vehicle = await createVehicle(platform.db, application);
     await upload(vehicle.deviceId, at(start, 48, true), at(start + 10, 48, false), at(start + 20, 48.0017, false));
     expect((await flags(vehicle.id)).towing).toBe(false);
@@ -139,7 +139,7 @@ describe('a state flag', () => {
     expect((await flags(vehicle.id)).towing).toBe(true);
   });
 
-  it('towing is not raised by a drive between two parkings, nor by older data that comes late', async () => {
+  it('towing is raised neither by a drive between two parking positions nor by late readings', async () => {
     const vehicle = await createVehicle(platform.db, application);
     await upload(
       vehicle.deviceId,

@@ -1,12 +1,12 @@
 import { positionKeyPattern } from '@odograph/contracts/positions';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
-import type { PlacedReading } from './link-readings.ts';
+import type { LinkedReading } from './link-readings.ts';
 
 const positionKey = new RegExp(positionKeyPattern, 'i');
 
 /**
- * A reading without anything that tells where the vehicle is. Its speed stays, as a field of the fleet group: it says
- * that the vehicle moves, and with the ignition decides whether it may be immobilized.
+ * Removes every field that discloses a position. The speed moves to the fleet group: together with the ignition it
+ * decides whether the vehicle may be immobilized.
  */
 function withoutPosition({ location, can, sensors, ...reading }: TelemetryReading): TelemetryReading {
   const speed = reading.fleet?.speed ?? location?.speed;
@@ -21,44 +21,44 @@ function withoutPosition({ location, can, sensors, ...reading }: TelemetryReadin
 }
 
 /**
- * Takes the positions off readings whose own time lies in a private period of their vehicle, before anything is written
- * (decided by the reading's time, so a late upload is no way around it).
+ * Removes the positions of readings in a privacy interval of their vehicle, before anything is written. The reading's own
+ * time decides, so a late upload does not bypass it.
  */
-export function protectReadings(placed: readonly PlacedReading[]): PlacedReading[] {
-  return placed.map((reading) => {
-    const { timeMicroseconds: time, privatePeriods } = reading;
-    const isPrivate = privatePeriods.some(
-      (period) => period.fromMicroseconds <= time && time < period.untilMicroseconds,
+export function protectReadings(readings: readonly LinkedReading[]): LinkedReading[] {
+  return readings.map((linked) => {
+    const { timeMicroseconds: time, privacyIntervals } = linked;
+    const isPrivate = privacyIntervals.some(
+      ({ fromMicroseconds, untilMicroseconds }) => fromMicroseconds <= time && time < untilMicroseconds,
     );
-    return isPrivate ? { ...reading, reading: withoutPosition(reading.reading) } : reading;
+    return isPrivate ? { ...linked, reading: withoutPosition(linked.reading) } : linked;
   });
 }
 
-/** Groups whose fields are merged one by one; the others are replaced as a whole. */
-const groups = ['location', 'status', 'electric', 'fleet', 'alarms'] as const;
+/** Groups that are merged field by field; the others are replaced as a whole. */
+const mergedGroups = ['location', 'status', 'electric', 'fleet', 'alarms'] as const;
 
-/** Lays a reading over another of the same vehicle and time, field by field. */
-function layOver(below: TelemetryReading, above: TelemetryReading): TelemetryReading {
-  const merged: Record<string, unknown> = { ...below, ...above };
-  for (const group of groups) {
-    if (below[group] && above[group]) merged[group] = { ...below[group], ...above[group] };
+/** Merges two readings of the same vehicle and time; fields of the newer one win. */
+function mergeFields(older: TelemetryReading, newer: TelemetryReading): TelemetryReading {
+  const merged: TelemetryReading = { ...older, ...newer };
+  for (const group of mergedGroups) {
+    if (older[group] && newer[group]) Object.assign(merged, { [group]: { ...older[group], ...newer[group] } });
   }
-  return merged as TelemetryReading;
+  return merged;
 }
 
 /**
- * One reading for each vehicle and time, in the order of the key, in which every job locks its rows: readings of one
- * batch with the same key are merged in the order of their receipt.
+ * Merges readings of the same vehicle and time in the order of their receipt.
+ * @returns distinct readings sorted by vehicle, then time: the order in which every transaction locks rows
  */
-export function mergeReadings(placed: readonly PlacedReading[]): PlacedReading[] {
-  const sorted = [...placed].sort(
+export function mergeReadings(readings: readonly LinkedReading[]): LinkedReading[] {
+  const sorted = [...readings].sort(
     (a, b) => a.vehicleId - b.vehicleId || a.timeMicroseconds - b.timeMicroseconds || a.receivedAtMs - b.receivedAtMs,
   );
-  const merged: PlacedReading[] = [];
+  const merged: LinkedReading[] = [];
   for (const next of sorted) {
     const last = merged.at(-1);
     if (last?.vehicleId === next.vehicleId && last.timeMicroseconds === next.timeMicroseconds) {
-      merged[merged.length - 1] = { ...next, reading: layOver(last.reading, next.reading) };
+      merged[merged.length - 1] = { ...next, reading: mergeFields(last.reading, next.reading) };
     } else {
       merged.push(next);
     }

@@ -1,12 +1,12 @@
-import type { PlacedReading } from './link-readings.ts';
+import type { LinkedReading } from './link-readings.ts';
 
 type Scalar = number | boolean | string | undefined;
 
-/** A column of `reading` beside its key, with its place in what a device sends. */
+/** A column of `reading` outside its key, with the field of the device reading that fills it. */
 export interface ReadingColumn {
   name: string;
   type: 'double precision' | 'boolean' | 'smallint' | 'bigint' | 'text' | 'jsonb';
-  value(placed: PlacedReading): Scalar;
+  value(linked: LinkedReading): Scalar;
 }
 
 const electric = {
@@ -27,7 +27,7 @@ const electric = {
 
 const json = (value: unknown): string | undefined => (value === undefined ? undefined : JSON.stringify(value));
 
-/** How a reading becomes a row: the one list from which the statement and its parameters are made. */
+/** The mapping of readings to rows; statements and parameters are made from it. */
 export const readingColumns: readonly ReadingColumn[] = [
   { name: 'latitude', type: 'double precision', value: ({ reading }) => reading.location?.latitude },
   { name: 'longitude', type: 'double precision', value: ({ reading }) => reading.location?.longitude },

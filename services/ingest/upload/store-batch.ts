@@ -1,56 +1,94 @@
 import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isDataFault, sqlState } from '@odograph/database/postgres-failure';
-import { markUncounted } from '@odograph/database/reading-counts/maintain';
+import { SettledHours } from '@odograph/database/reading-counts';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { writeGaps } from '../gaps/write-gaps.ts';
 import { quarantineUploads, resolveQuarantined } from '../quarantine/quarantine-uploads.ts';
-import { markTouched } from '../trips/trip-work.ts';
+import { touchTrips } from '../trips/trip-work.ts';
 import type { UploadInProgress } from './decode-uploads.ts';
-import type { LinkMemory } from './link-readings.ts';
-import { placeReadings } from './link-readings.ts';
+import { LinkCache, linkReadings } from './link-readings.ts';
 import { mergeReadings, protectReadings } from './protect-readings.ts';
-import type { SettlementMemory } from './settlement-memory.ts';
-import { writeStates } from './vehicle-states.ts';
-import { latestStates, writeLatest } from './write-latest-states.ts';
-import { insertOrMergeReadings, mergeReadingsWithStored, type WriteReadings } from './write-readings.ts';
+import { writeVehicleStates } from './vehicle-states.ts';
+import { writeLatestStates } from './write-latest-states.ts';
+import { insertOrMergeReadings, mergeAllReadings, type WriteReadings } from './write-readings.ts';
 
-/** What a batch is stored with. */
-export interface Storage {
-  readonly db: Database;
-  readonly sealer: Sealer;
-  readonly links: LinkMemory;
-  readonly settlement: SettlementMemory;
-}
-
-/** What became of a batch. */
+/** Counts of a stored batch. */
 export interface StoredBatch {
   readings: number;
   quarantinedUploads: number;
 }
 
-async function storeInOneTransaction(
-  { db, sealer, links, settlement }: Storage,
-  uploads: readonly UploadInProgress[],
-  writeReadings: WriteReadings,
-): Promise<StoredBatch> {
-  return db.transaction().execute(async (transaction) => {
-    const version = await shareIngestBarrier(transaction);
-    const devices = new Set(uploads.filter(({ readings }) => readings.length > 0).map(({ upload }) => upload.deviceId));
-    const { placed, uploads: finished } = placeReadings(uploads, await links.find(transaction, version, devices));
-    const readings = mergeReadings(protectReadings(placed));
-    // First, because it locks the vehicles and tells which of their readings are new.
-    const known = await writeLatest(transaction, latestStates(readings));
-    await writeReadings(transaction, readings, known);
-    await writeStates(transaction, readings, known);
-    await markTouched(transaction, readings);
-    await markUncounted(transaction, readings, await settlement.findEnd(transaction, version));
-    await writeGaps(transaction, finished, Date.now());
-    const faulty = finished.filter(({ faults }) => faults.length > 0);
-    await quarantineUploads(transaction, sealer, faulty);
-    await resolveQuarantined(transaction, finished);
-    return { readings: placed.length, quarantinedUploads: faulty.length };
-  });
+const uniqueViolation = '23505';
+
+/** Stores decoded uploads in the database. Keeps caches; one store serves all batches of a process. */
+export class BatchStore {
+  readonly #db: Database;
+  readonly #sealer: Sealer;
+  readonly #links = new LinkCache();
+  readonly #settledHours = new SettledHours();
+
+  constructor(db: Database, sealer: Sealer) {
+    this.#db = db;
+    this.#sealer = sealer;
+  }
+
+  /**
+   * Stores a batch in one transaction. When the database rejects a value, the batch is halved until the reading at fault
+   * is alone and goes to quarantine.
+   * @throws when the database is unavailable; the batch can be stored again
+   */
+  async store(uploads: readonly UploadInProgress[]): Promise<StoredBatch> {
+    try {
+      return await this.#insertOrMerge(uploads);
+    } catch (error) {
+      if (!isDataFault(error)) throw error;
+      const readings = uploads.reduce((total, upload) => total + upload.readings.length, 0);
+      if (readings === 0) throw error;
+      if (readings === 1) return this.store(uploads.map(asNotStorable));
+      const [left, right] = halve(uploads);
+      const [first, second] = [await this.store(left), await this.store(right)];
+      return {
+        readings: first.readings + second.readings,
+        quarantinedUploads: first.quarantinedUploads + second.quarantinedUploads,
+      };
+    }
+  }
+
+  async #insertOrMerge(uploads: readonly UploadInProgress[]): Promise<StoredBatch> {
+    try {
+      return await this.#storeInTransaction(uploads, insertOrMergeReadings);
+    } catch (error) {
+      // The latest state was deleted or set back by hand, so readings that seem new are stored already.
+      if (sqlState(error) !== uniqueViolation) throw error;
+      return this.#storeInTransaction(uploads, mergeAllReadings);
+    }
+  }
+
+  /** The path of a decoded batch, step by step. */
+  async #storeInTransaction(decoded: readonly UploadInProgress[], writeReadings: WriteReadings): Promise<StoredBatch> {
+    return this.#db.transaction().execute(async (transaction) => {
+      const version = await shareIngestBarrier(transaction);
+      const links = await this.#links.find(transaction, version, devicesWithReadings(decoded));
+      const { linked, uploads } = linkReadings(decoded, links);
+      const readings = mergeReadings(protectReadings(linked));
+      // First of the writes: it locks the vehicles and returns their newest times, which separate new readings from late.
+      const previous = await writeLatestStates(transaction, readings);
+      await writeReadings(transaction, readings, previous);
+      await writeVehicleStates(transaction, readings, previous);
+      await this.#settledHours.markLate(transaction, version, readings);
+      await writeGaps(transaction, uploads, Date.now());
+      await touchTrips(transaction, readings);
+      const faulty = uploads.filter(({ faults }) => faults.length > 0);
+      await quarantineUploads(transaction, this.#sealer, faulty);
+      await resolveQuarantined(transaction, uploads);
+      return { readings: linked.length, quarantinedUploads: faulty.length };
+    });
+  }
+}
+
+function devicesWithReadings(uploads: readonly UploadInProgress[]): Set<string> {
+  return new Set(uploads.filter(({ readings }) => readings.length > 0).map(({ upload }) => upload.deviceId));
 }
 
 /** Halves a batch by uploads, and a single upload by its readings. */
@@ -68,45 +106,10 @@ function halve(uploads: readonly UploadInProgress[]): [UploadInProgress[], Uploa
 }
 
 function asNotStorable({ upload, readings, faults }: UploadInProgress): UploadInProgress {
-  const refused = readings.map(({ index }) => ({
+  const rejected = readings.map(({ index }) => ({
     index,
     reason: 'NOT_STORABLE' as const,
-    message: 'the database refused the reading',
+    message: 'the database rejected the reading',
   }));
-  return { upload, readings: [], faults: [...faults, ...refused] };
-}
-
-const uniqueViolation = '23505';
-
-async function storeWhole(storage: Storage, uploads: readonly UploadInProgress[]): Promise<StoredBatch> {
-  try {
-    return await storeInOneTransaction(storage, uploads, insertOrMergeReadings);
-  } catch (error) {
-    // The latest state was lost or set back by hand: what it says is new may be there.
-    if (sqlState(error) !== uniqueViolation) throw error;
-    return storeInOneTransaction(storage, uploads, mergeReadingsWithStored);
-  }
-}
-
-/**
- * Stores a decoded batch: readings to their vehicles, the latest states, and faults to quarantine, whole or not at all.
- * When the database refuses a value, the batch is halved until the reading at fault is alone and can be quarantined.
- * @throws when the database is away; the batch is then untouched and can be stored again
- */
-export async function storeBatch(storage: Storage, uploads: readonly UploadInProgress[]): Promise<StoredBatch> {
-  try {
-    return await storeWhole(storage, uploads);
-  } catch (error) {
-    if (!isDataFault(error)) throw error;
-    const readings = uploads.reduce((total, upload) => total + upload.readings.length, 0);
-    if (readings === 0) throw error;
-    if (readings === 1) return storeBatch(storage, uploads.map(asNotStorable));
-    const [left, right] = halve(uploads);
-    const first = await storeBatch(storage, left);
-    const second = await storeBatch(storage, right);
-    return {
-      readings: first.readings + second.readings,
-      quarantinedUploads: first.quarantinedUploads + second.quarantinedUploads,
-    };
-  }
+  return { upload, readings: [], faults: [...faults, ...rejected] };
 }

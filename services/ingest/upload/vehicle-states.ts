@@ -3,17 +3,19 @@ import { appendAudit } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import { groupBy } from '../group-by.ts';
-import type { PlacedReading } from './link-readings.ts';
-import type { KnownVehicle, Parked, Position } from './write-latest-states.ts';
+import type { LinkedReading } from './link-readings.ts';
+import type { Parked, Position, PreviousState } from './write-latest-states.ts';
 
-/** Metres that a vehicle may be found away from where it was parked before it counts as towed. */
+/** Metres from its parking position beyond which a vehicle counts as towed. */
 const towingMetres = 200;
 
-/** A state flag to raise, with the device time of the reading that tells. */
-export interface RaisedState {
+type Flag = 'towing' | 'accident';
+
+/** A state flag to raise, with the device time of the reading that raises it. */
+interface RaisedState {
   vehicleId: number;
   applicationId: number;
-  flag: 'towing' | 'accident';
+  flag: Flag;
   raisedBy: 'device' | 'platform';
   timeMicroseconds: number;
 }
@@ -22,8 +24,8 @@ function metresBetween(from: Position, to: Position): number {
   return greatCircleMetres(from.latitude, from.longitude, to.latitude, to.longitude);
 }
 
-/** The flags that devices' own alarms raise. An alarm that is over lowers nothing: a person does. */
-export function statesFromAlarms(readings: readonly PlacedReading[]): RaisedState[] {
+/** Returns the flags raised by devices' alarms. The end of an alarm lowers nothing; a person does. */
+function statesFromAlarms(readings: readonly LinkedReading[]): RaisedState[] {
   return readings.flatMap(({ vehicleId, applicationId, timeMicroseconds, reading }) => {
     const raised = { vehicleId, applicationId, timeMicroseconds, raisedBy: 'device' as const };
     return [
@@ -33,38 +35,38 @@ export function statesFromAlarms(readings: readonly PlacedReading[]): RaisedStat
   });
 }
 
-/** What a reading says of a parked vehicle; undefined when it says nothing new. */
-function nextParked(before: Parked | undefined, { timeMicroseconds, reading }: PlacedReading): Parked | undefined {
+/** Returns the parking position after a reading; undefined when it does not change. */
+function nextParked(parked: Parked | undefined, { timeMicroseconds, reading }: LinkedReading): Parked | undefined {
   const { status, location } = reading;
-  if (status?.ignition === undefined || (before && timeMicroseconds <= before.sinceMicroseconds)) return undefined;
+  if (status?.ignition === undefined || (parked && timeMicroseconds <= parked.sinceMicroseconds)) return undefined;
   if (status.ignition) {
-    return before?.location === null ? undefined : { location: null, sinceMicroseconds: timeMicroseconds };
+    return parked?.location === null ? undefined : { location: null, sinceMicroseconds: timeMicroseconds };
   }
-  if (!location || (before?.location && metresBetween(before.location, location) < towingMetres)) return undefined;
+  if (!location || (parked?.location && metresBetween(parked.location, location) < towingMetres)) return undefined;
   const { latitude, longitude } = location;
   return { location: { latitude, longitude }, sinceMicroseconds: timeMicroseconds };
 }
 
 /**
- * Follows one vehicle from where it was parked: found 200 m away with the ignition still off, it is being towed.
- * @param readings of one vehicle, sorted by time; those not newer than what is known are passed over
+ * Updates the parking position of one vehicle. A vehicle that moves 200 m with the ignition off is being towed.
+ * @param readings of one vehicle, sorted by time; those older than the parking position are ignored
  */
-export function followParked(
-  parked: Parked | undefined,
-  readings: readonly PlacedReading[],
+function followParked(
+  previous: Parked | undefined,
+  readings: readonly LinkedReading[],
 ): { parked: Parked | undefined; raised: RaisedState[] } {
-  let now = parked;
+  let parked = previous;
   const raised: RaisedState[] = [];
-  for (const placed of readings) {
-    const next = nextParked(now, placed);
+  for (const linked of readings) {
+    const next = nextParked(parked, linked);
     if (!next) continue;
-    if (now?.location && next.location) {
-      const { vehicleId, applicationId, timeMicroseconds } = placed;
+    if (parked?.location && next.location) {
+      const { vehicleId, applicationId, timeMicroseconds } = linked;
       raised.push({ vehicleId, applicationId, flag: 'towing', raisedBy: 'platform', timeMicroseconds });
     }
-    now = next;
+    parked = next;
   }
-  return { parked: now, raised };
+  return { parked, raised };
 }
 
 async function writeParked(db: Database, changed: readonly { vehicleId: number; parked: Parked }[]): Promise<void> {
@@ -79,19 +81,38 @@ async function writeParked(db: Database, changed: readonly { vehicleId: number; 
     where vehicle_latest.vehicle_id = incoming.vehicle_id`.execute(db);
 }
 
-/**
- * Raises a flag unless it is up, or a person lowered it after the moment the reading tells of.
- * @returns whether it did
- */
-async function raiseState(db: Database, { vehicleId, flag, timeMicroseconds }: RaisedState): Promise<boolean> {
-  const { rows } = await sql`update vehicle set ${sql.ref(flag)} = true
-    where id = ${vehicleId} and not ${sql.ref(flag)} and coalesce((states_lowered->>${flag})::timestamptz
-      < timestamptz 'epoch' + ${timeMicroseconds} * interval '1 microsecond', true)
-    returning id`.execute(db);
-  return rows.length > 0;
+/** Keeps the newest state of each vehicle: if it does not raise the flag, no older one does. */
+function newestByVehicle(states: readonly RaisedState[]): Map<number, RaisedState> {
+  const newest = new Map<number, RaisedState>();
+  for (const state of states) {
+    const known = newest.get(state.vehicleId);
+    if (!known || known.timeMicroseconds < state.timeMicroseconds) newest.set(state.vehicleId, state);
+  }
+  return newest;
 }
 
-async function recordRaised(db: Database, { vehicleId, applicationId, flag, raisedBy }: RaisedState): Promise<void> {
+/**
+ * Raises a flag in one statement, unless it is raised or a person lowered it after the reading's time. Rows are locked in
+ * the order of their ids, like everywhere.
+ * @returns the states that changed
+ */
+async function raiseStates(db: Database, flag: Flag, states: readonly RaisedState[]): Promise<RaisedState[]> {
+  if (states.length === 0) return [];
+  const newest = newestByVehicle(states);
+  const times = [...newest.values()].map(({ timeMicroseconds }) => timeMicroseconds);
+  const { rows } = await sql<{ id: number }>`
+    with raised as (
+      select vehicle.id from vehicle join unnest(${[...newest.keys()]}::integer[], ${times}::bigint[])
+        as incoming (id, time_us) on incoming.id = vehicle.id
+      where not ${sql.ref(flag)} and coalesce((states_lowered->>${sql.lit(flag)})::timestamptz
+        < timestamptz 'epoch' + time_us * interval '1 microsecond', true)
+      order by vehicle.id for no key update of vehicle)
+    update vehicle set ${sql.ref(flag)} = true from raised where vehicle.id = raised.id
+    returning vehicle.id`.execute(db);
+  return rows.flatMap(({ id }) => newest.get(id) ?? []);
+}
+
+async function auditRaised(db: Database, { vehicleId, applicationId, flag, raisedBy }: RaisedState): Promise<void> {
   await appendAudit(db, {
     chain: applicationId,
     actor: raisedBy,
@@ -104,29 +125,32 @@ async function recordRaised(db: Database, { vehicleId, applicationId, flag, rais
 }
 
 /**
- * Raises the flags that a batch tells of (interface specification, "States and transitions") and remembers where
- * vehicles are parked. Most batches change nothing and cost nothing.
+ * Raises the state flags of a batch (interface specification, "States and transitions") and updates parking positions.
+ * A batch that changes neither runs no statement.
  */
-export async function writeStates(
+export async function writeVehicleStates(
   db: Database,
-  readings: readonly PlacedReading[],
-  known: readonly KnownVehicle[],
+  readings: readonly LinkedReading[],
+  previous: readonly PreviousState[],
 ): Promise<void> {
-  const groups = groupBy(readings, ({ vehicleId }) => vehicleId);
-  const followed = known.map(({ vehicleId, parked }) => ({
+  const byVehicle = groupBy(readings, ({ vehicleId }) => vehicleId);
+  const followed = previous.map(({ vehicleId, parked }) => ({
     vehicleId,
     before: parked,
-    ...followParked(parked, groups.get(vehicleId) ?? []),
+    ...followParked(parked, byVehicle.get(vehicleId) ?? []),
   }));
   await writeParked(
     db,
     followed.flatMap(({ vehicleId, before, parked }) => (parked && parked !== before ? [{ vehicleId, parked }] : [])),
   );
-  const raised = [...statesFromAlarms(readings), ...followed.flatMap((one) => one.raised)];
-  const changed: RaisedState[] = [];
-  for (const state of raised.sort((a, b) => a.vehicleId - b.vehicleId)) {
-    if (await raiseState(db, state)) changed.push(state);
-  }
-  // A chain stays locked, so no vehicle is waited for behind it, and chains are always taken in one order.
-  for (const state of changed.sort((a, b) => a.applicationId - b.applicationId)) await recordRaised(db, state);
+  const byFlag = groupBy(
+    [...statesFromAlarms(readings), ...followed.flatMap(({ raised }) => raised)],
+    ({ flag }) => flag,
+  );
+  const changed = [
+    ...(await raiseStates(db, 'towing', byFlag.get('towing') ?? [])),
+    ...(await raiseStates(db, 'accident', byFlag.get('accident') ?? [])),
+  ];
+  // An audit chain stays locked until the transaction ends. Taking chains last, and in one order, avoids deadlocks.
+  for (const state of changed.sort((a, b) => a.applicationId - b.applicationId)) await auditRaised(db, state);
 }

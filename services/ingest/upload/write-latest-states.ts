@@ -1,30 +1,30 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import type { PlacedReading } from './link-readings.ts';
+import type { LinkedReading } from './link-readings.ts';
 
-/** The groups of fields that a vehicle's latest state is kept in. */
-export const latestGroups = ['location', 'status', 'can', 'electric', 'sensors', 'fleet', 'alarms'] as const;
-export type LatestGroup = (typeof latestGroups)[number];
+/** The field groups of a vehicle's latest state. */
+const latestGroups = ['location', 'status', 'can', 'electric', 'sensors', 'fleet', 'alarms'] as const;
+type LatestGroup = (typeof latestGroups)[number];
 
-/** A group as it was last reported, fields that only an older report had included. */
+/** The newest known value of each field of a group. */
 interface GroupState {
   timeMicroseconds: number;
   value: object;
 }
 
-/** What one batch says of a vehicle's latest state. */
-export interface LatestState {
+/** The latest state of a vehicle according to one batch. */
+interface LatestState {
   vehicleId: number;
   timeMicroseconds: number;
   receivedAtMs: number;
   groups: Partial<Record<LatestGroup, GroupState>>;
 }
 
-/** Groups whose fields are reported one by one; a position or a list is only whole as it was sent. */
-export const mergedGroups: ReadonlySet<LatestGroup> = new Set(['status', 'electric', 'fleet', 'alarms'] as const);
+/** Groups merged field by field; a position or a list is only valid as a whole. */
+const mergedGroups: ReadonlySet<LatestGroup> = new Set(['status', 'electric', 'fleet', 'alarms'] as const);
 
-/** The latest state of each vehicle of a batch. @param readings sorted by vehicle, then time */
-export function latestStates(readings: readonly PlacedReading[]): LatestState[] {
+/** Computes the latest state of each vehicle of a batch. @param readings sorted by vehicle, then time */
+function toLatestStates(readings: readonly LinkedReading[]): LatestState[] {
   const states: LatestState[] = [];
   for (const { vehicleId, timeMicroseconds, receivedAtMs, reading } of readings) {
     let state = states.at(-1);
@@ -44,7 +44,7 @@ export function latestStates(readings: readonly PlacedReading[]): LatestState[] 
   return states;
 }
 
-/** A group takes what is not older than itself; of older data only fields it has never seen. */
+/** Newer data replaces a group or its fields; older data adds only fields that the group lacks. */
 function newState(group: LatestGroup): string {
   const kept = `vehicle_latest.${group}`;
   const incoming = `excluded.${group}`;
@@ -97,10 +97,10 @@ export interface Parked {
   sinceMicroseconds: number;
 }
 
-/** What was known of a vehicle before its latest state was written. */
-export interface KnownVehicle {
+/** The state of a vehicle before this batch. */
+export interface PreviousState {
   vehicleId: number;
-  /** The newest device time of its readings; undefined when it has none. */
+  /** Device time of its newest reading; undefined without readings. */
   newestMicroseconds: number | undefined;
   parked: Parked | undefined;
 }
@@ -121,13 +121,12 @@ function toIncoming({ vehicleId, timeMicroseconds, receivedAtMs, groups }: Lates
 }
 
 /**
- * Brings the latest state of the vehicles of a batch up to date in one statement, and locks them until the end of the
- * transaction.
- * @param states sorted by vehicle
+ * Updates the latest states of the vehicles of a batch in one statement, and locks them until the transaction ends.
+ * @param readings sorted by vehicle, then time
  */
-export async function writeLatest(db: Database, states: readonly LatestState[]): Promise<KnownVehicle[]> {
-  if (states.length === 0) return [];
-  const incoming = JSON.stringify(states.map(toIncoming));
+export async function writeLatestStates(db: Database, readings: readonly LinkedReading[]): Promise<PreviousState[]> {
+  if (readings.length === 0) return [];
+  const incoming = JSON.stringify(toLatestStates(readings).map(toIncoming));
   const { rows } = await sql<LatestRow>`
     with incoming as (select * from jsonb_to_recordset(${incoming}::jsonb) as one (${sql.raw(incomingColumns)}))
     ${sql.raw(upsert)}`.execute(db);

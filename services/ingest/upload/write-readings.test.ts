@@ -3,30 +3,27 @@ import { createApplication, createVehicle, type TestApplication, type TestVehicl
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { decodeBatch } from './decode-uploads.ts';
-import { LinkMemory } from './link-readings.ts';
-import { SettlementMemory } from './settlement-memory.ts';
-import { storeBatch } from './store-batch.ts';
+import { decodeUploads } from './decode-uploads.ts';
+import { BatchStore } from './store-batch.ts';
 
 let platform: TestPlatform;
 let application: TestApplication;
-const links = new LinkMemory();
-const settlement = new SettlementMemory();
+let batches: BatchStore;
 
 beforeAll(async () => {
   platform = await startTestPlatform([]);
   application = await createApplication(platform.db);
+  batches = new BatchStore(platform.db, await openSealer(platform.config));
 });
 afterAll(() => platform.stop());
 
 async function store(...uploads: [TestVehicle, ...object[]][]): Promise<void> {
-  const storage = { db: platform.db, sealer: await openSealer(platform.config), links, settlement };
   const described = uploads.map(([{ deviceId }, ...readings]) => ({
     deviceId,
     receivedAtMs: Date.now(),
     text: JSON.stringify(readings),
   }));
-  const stored = await storeBatch(storage, decodeBatch(described, Date.now()));
+  const stored = await batches.store(decodeUploads(described, Date.now()));
   expect(stored.quarantinedUploads).toBe(0);
 }
 
@@ -43,12 +40,12 @@ async function readings({ id }: TestVehicle): Promise<ReadingRow[]> {
   return rows;
 }
 
-/** A day of which no other test has readings, so that its chunk can be compressed. */
+/** No other test has readings on this day, so its chunk can be compressed. */
 const day = Date.UTC(2012, 4, 6) / 1000;
 const at = (seconds: number, mileage: number) => ({ timestamp: day + seconds, status: { mileage } });
 
-describe('readings of a batch', () => {
-  it('are merged into what is there also when the latest state was lost', async () => {
+describe('a batch of readings', () => {
+  it('is merged with stored readings even when the latest state was deleted', async () => {
     const vehicle = await createVehicle(platform.db, application);
     await store([vehicle, { timestamp: day, location: { latitude: 1, longitude: 2 } }]);
     await sql`delete from vehicle_latest where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
@@ -59,7 +56,7 @@ describe('readings of a batch', () => {
     ]);
   });
 
-  it('come to chunks that are compressed, new ones of a vehicle and repeated ones alike', async () => {
+  it('is stored in compressed chunks, new and repeated readings alike', async () => {
     const first = await createVehicle(platform.db, application);
     const second = await createVehicle(platform.db, application);
     await store([first, at(0, 1), at(10, 2)]);

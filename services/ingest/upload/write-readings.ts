@@ -1,15 +1,16 @@
 import { BinaryRows } from '@odograph/database/binary-rows';
 import { copyInto } from '@odograph/database/copy';
 import type { Database } from '@odograph/database/database';
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { groupBy } from '../group-by.ts';
 import { arrayLiteral, instantArray } from '../sql-arrays.ts';
-import type { PlacedReading } from './link-readings.ts';
+import type { LinkedReading } from './link-readings.ts';
 import { type ReadingColumn, readingColumns } from './reading-columns.ts';
-import type { KnownVehicle } from './write-latest-states.ts';
+import type { PreviousState } from './write-latest-states.ts';
 
 const keyColumns = ['vehicle_id', 'time', 'application_id', 'device_id', 'received_at'];
-const columns = [...keyColumns, ...readingColumns.map(({ name }) => name)];
+const names = readingColumns.map(({ name }) => name);
+const columns = [...keyColumns, ...names];
 
 type Value = ReturnType<ReadingColumn['value']>;
 
@@ -27,61 +28,54 @@ function addNumber(rows: BinaryRows, type: ReadingColumn['type'], value: number)
   else rows.double(value);
 }
 
-function addReading(rows: BinaryRows, placed: PlacedReading): void {
+function addReading(rows: BinaryRows, linked: LinkedReading): void {
   rows.row(columns.length);
-  rows.integer(placed.vehicleId);
-  rows.timestamptz(placed.timeMicroseconds);
-  rows.integer(placed.applicationId);
-  rows.text(placed.deviceId);
-  rows.timestamptz(placed.receivedAtMs * 1000);
-  for (const { type, value } of readingColumns) addValue(rows, type, value(placed));
+  rows.integer(linked.vehicleId);
+  rows.timestamptz(linked.timeMicroseconds);
+  rows.integer(linked.applicationId);
+  rows.text(linked.deviceId);
+  rows.timestamptz(linked.receivedAtMs * 1000);
+  for (const { type, value } of readingColumns) addValue(rows, type, value(linked));
 }
 
-/** Lists new readings for those who follow changes, by application. */
-async function noteInserted(db: Database, readings: readonly PlacedReading[]): Promise<void> {
-  const ofApplications = groupBy(readings, ({ applicationId }) => applicationId);
-  for (const [applicationId, ofApplication] of ofApplications) {
+/** Adds inserted readings to the change feed, one row for each application. */
+async function recordChanges(db: Database, readings: readonly LinkedReading[]): Promise<void> {
+  for (const [applicationId, group] of groupBy(readings, (linked) => linked.applicationId)) {
     await sql`insert into reading_change (application_id, vehicle_ids, times) select ${applicationId}::integer,
-      ${arrayLiteral(ofApplication.map(({ vehicleId }) => vehicleId))}::integer[],
-      ${instantArray(ofApplication.map(({ timeMicroseconds }) => timeMicroseconds))}`.execute(db);
+      ${arrayLiteral(group.map(({ vehicleId }) => vehicleId))}::integer[],
+      ${instantArray(group.map(({ timeMicroseconds }) => timeMicroseconds))}`.execute(db);
   }
 }
 
-/**
- * Adds readings that cannot be there yet.
- * @param readings distinct in their key
- * @throws DatabaseError unique_violation when one of them is there all the same
- */
-export async function insertReadings(db: Database, readings: readonly PlacedReading[]): Promise<void> {
+/** Copies readings that cannot be stored yet. @throws DatabaseError unique_violation when one of them is */
+async function insertReadings(db: Database, readings: readonly LinkedReading[]): Promise<void> {
   if (readings.length === 0) return;
   const rows = new BinaryRows();
   for (const reading of readings) addReading(rows, reading);
   await copyInto(db, 'reading', columns, rows.end());
-  await noteInserted(db, readings);
+  await recordChanges(db, readings);
 }
 
-const names = readingColumns.map(({ name }) => name);
-
-/** Of two values for one field the later received one counts, and no value never replaces one. */
+/** The value received later wins; null never replaces a value. */
 function mergedValue(name: string): string {
   return `case when excluded.received_at >= reading.received_at
     then coalesce(excluded.${name}, reading.${name}) else coalesce(reading.${name}, excluded.${name}) end`;
 }
 
-const arrays = ['vehicle_id', 'time_us', 'application_id', 'device_id', 'received_ms', ...names];
+const incomingColumns = ['vehicle_id', 'time_us', 'application_id', 'device_id', 'received_ms', ...names];
 
 /**
- * The merging statement: one row for each vehicle and device time. A repeated upload changes nothing, not even the row
- * version, so those who follow changes do not see it again. What did change is listed for them by its keys.
+ * Inserts or merges, one row for each vehicle and device time, and adds what changed to the change feed. A repeated upload
+ * changes nothing, not even the row version, so it does not reappear in the feed.
  */
-const statement = `
+const mergeStatement = `
 with stored as (
 insert into reading (vehicle_id, time, application_id, device_id, received_at, ${names.join(', ')})
 select vehicle_id, timestamptz 'epoch' + time_us * interval '1 microsecond', application_id, device_id,
   timestamptz 'epoch' + received_ms * interval '1 millisecond', ${names.join(', ')}
 from unnest($1::integer[], $2::bigint[], $3::integer[], $4::text[], $5::bigint[],
   ${readingColumns.map(({ type }, index) => `$${index + 6}::${type}[]`).join(', ')})
-  as incoming (${arrays.join(', ')})
+  as incoming (${incomingColumns.join(', ')})
 on conflict (vehicle_id, time) do update set
   ${names.map((name) => `${name} = ${mergedValue(name)}`).join(',\n  ')},
   received_at = greatest(reading.received_at, excluded.received_at)
@@ -91,13 +85,11 @@ returning application_id, vehicle_id, time)
 insert into reading_change (application_id, vehicle_ids, times)
 select application_id, array_agg(vehicle_id), array_agg(time) from stored group by application_id`;
 
-const parts = statement.split(/\$\d+/);
-
 /**
- * Lays readings over those that may be there already, in one statement.
- * @param readings distinct in their key and sorted by it
+ * Merges readings with those stored at the same time of the same vehicle, in one statement.
+ * @param readings as from mergeReadings
  */
-export async function mergeIntoReadings(db: Database, readings: readonly PlacedReading[]): Promise<void> {
+async function mergeWithStored(db: Database, readings: readonly LinkedReading[]): Promise<void> {
   if (readings.length === 0) return;
   const parameters = [
     arrayLiteral(readings.map(({ vehicleId }) => vehicleId)),
@@ -107,28 +99,28 @@ export async function mergeIntoReadings(db: Database, readings: readonly PlacedR
     arrayLiteral(readings.map(({ receivedAtMs }) => receivedAtMs)),
     ...readingColumns.map(({ value }) => arrayLiteral(readings.map(value))),
   ];
-  await sql(parts as unknown as TemplateStringsArray, ...parameters).execute(db);
+  await db.executeQuery(CompiledQuery.raw(mergeStatement, parameters));
 }
 
-/** Stores readings, distinct in their key and sorted by it; `known` is what was known of their vehicles, which are locked. */
+/** @param previous the state of the vehicles, locked, before this batch */
 export type WriteReadings = (
   db: Database,
-  readings: readonly PlacedReading[],
-  known: readonly KnownVehicle[],
+  readings: readonly LinkedReading[],
+  previous: readonly PreviousState[],
 ) => Promise<void>;
 
 /**
- * Adds readings that are newer than all of their vehicle, and merges the others with what may be there. Nearly all are
- * new, and adding costs half of merging.
+ * Inserts readings that are newer than all others of their vehicle, and merges the rest with what is stored. Nearly all
+ * are new, and an insert costs half of a merge.
  */
-export const insertOrMergeReadings: WriteReadings = async (db, readings, known) => {
-  const newest = new Map(known.map(({ vehicleId, newestMicroseconds }) => [vehicleId, newestMicroseconds]));
-  const isNew = ({ vehicleId, timeMicroseconds }: PlacedReading) =>
+export const insertOrMergeReadings: WriteReadings = async (db, readings, previous) => {
+  const newest = new Map(previous.map(({ vehicleId, newestMicroseconds }) => [vehicleId, newestMicroseconds]));
+  const isNew = ({ vehicleId, timeMicroseconds }: LinkedReading) =>
     timeMicroseconds > (newest.get(vehicleId) ?? Number.NEGATIVE_INFINITY);
-  const later = readings.filter(isNew);
-  await mergeIntoReadings(db, later.length === 0 ? readings : readings.filter((reading) => !isNew(reading)));
-  await insertReadings(db, later);
+  const late = readings.filter((reading) => !isNew(reading));
+  await mergeWithStored(db, late);
+  await insertReadings(db, late.length === 0 ? readings : readings.filter(isNew));
 };
 
-/** Merges all readings with what may be there, whatever is known of their vehicles. */
-export const mergeReadingsWithStored: WriteReadings = (db, readings) => mergeIntoReadings(db, readings);
+/** Merges all readings with what is stored, without trusting the latest states. */
+export const mergeAllReadings: WriteReadings = (db, readings) => mergeWithStored(db, readings);

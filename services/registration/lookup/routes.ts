@@ -3,11 +3,13 @@ import type { Database } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { answers, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
+import { findKnownVehicle } from '../queries.ts';
 import { toRecord } from '../record/fields.ts';
 import { RegistrationRecord } from '../record/schemas.ts';
 import { identityOf, parsePlateOrVin } from '../record/vehicle-identity.ts';
-import { createPlatformSource, findDescription, type Sources } from '../sources/sources.ts';
-import { type Lookup, lookUp } from './rules.ts';
+import { createPlatformSource } from '../sources/platform-source.ts';
+import type { Sources } from '../sources/sources.ts';
+import { type LookUp, lookUp } from './rules.ts';
 
 const common = { tags: ['registration data'], security: [{ serviceToken: [] }] };
 
@@ -20,11 +22,8 @@ export const PlateOrVin = Type.Object({
   }),
 });
 
-/**
- * Answers with the record and names its sources in the header `x-registration-sources`.
- * @throws Failure UNKNOWN_VEHICLE when no source knows the vehicle
- */
-function answerWith(reply: { header(name: string, value: string): unknown }, found: Lookup): RegistrationRecord {
+/** @throws Failure UNKNOWN_VEHICLE when no source knows the vehicle */
+function answerWith(reply: { header(name: string, value: string): unknown }, found: LookUp): RegistrationRecord {
   if (!found.isKnown) {
     const details = found.isIncomplete ? { reason: 'PROVIDER_UNAVAILABLE' } : {};
     throw new Failure('UNKNOWN_VEHICLE', 'no source of registration data knows the vehicle', details);
@@ -33,8 +32,8 @@ function answerWith(reply: { header(name: string, value: string): unknown }, fou
   return toRecord(found.fields);
 }
 
-/** Adds GET /v1/siv/fr/{plate_or_vin} and GET /v1/vehicle/{id}/siv (specification, "Static registration data"). */
-export function addLookupRoutes(http: Http, db: Database, sources: Sources): void {
+/** GET /v1/siv/fr/{plate_or_vin} and GET /v1/vehicle/{id}/siv (interface specification, "Static registration data"). */
+export function addRegistrationRoutes(http: Http, db: Database, sources: Sources): void {
   http.get(
     '/v1/siv/fr/:plate_or_vin',
     {
@@ -46,8 +45,8 @@ export function addLookupRoutes(http: Http, db: Database, sources: Sources): voi
       },
     },
     async ({ caller, params }, reply) => {
-      const identity = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
-      return answerWith(reply, await lookUp([...sources.registers, sources.vin], identity, caller));
+      const subject = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
+      return answerWith(reply, await lookUp([...sources.registers, sources.vin], subject, caller));
     },
   );
 
@@ -62,9 +61,9 @@ export function addLookupRoutes(http: Http, db: Database, sources: Sources): voi
       },
     },
     async ({ caller, params }, reply) => {
-      const vehicle = await findDescription(db, caller, params.id);
-      const all = [...sources.registers, createPlatformSource(vehicle), sources.vin];
-      return answerWith(reply, await lookUp(all, identityOf(vehicle), caller));
+      const vehicle = await findKnownVehicle(db, caller, params.id);
+      const asked = [...sources.registers, createPlatformSource(vehicle), sources.vin];
+      return answerWith(reply, await lookUp(asked, identityOf(vehicle), caller));
     },
   );
 }

@@ -1,13 +1,13 @@
-/** When the circuit opens and for how long. */
-interface CircuitOptions {
-  /** Consecutive failures that open the circuit. */
+/** When somebody is no longer asked who does not answer. */
+export interface CircuitOptions {
+  /** So many failures in a row open the circuit. */
   failures: number;
-  /** How long the circuit stays open before a trial call. */
+  /** How long it stays open before one call may try again. */
   pauseMs: number;
   now: () => number;
 }
 
-/** Opens after consecutive failures; after a pause one trial call (half-open) decides whether it closes again. */
+/** Lets calls pass until too many failed in a row; then none for a while, then one, whose end decides. */
 export class CircuitBreaker {
   readonly #options: CircuitOptions;
   #failuresInARow = 0;
@@ -18,17 +18,17 @@ export class CircuitBreaker {
     this.#options = options;
   }
 
-  /** Returns true when a call may be made now; its outcome must then be reported. */
+  /** Whether a call may be made now; a caller that gets true reports its end. */
   allows(): boolean {
     if (this.#openUntilMs === undefined) return true;
     const leftMs = this.#openUntilMs - this.#options.now();
-    // More than a whole pause left means that the clock was set back.
+    // More is left than a pause lasts when the clock was set back.
     if (this.#isTrying || (leftMs > 0 && leftMs <= this.#options.pauseMs)) return false;
     this.#isTrying = true;
     return true;
   }
 
-  /** Reports that an allowed call was not made. */
+  /** A call that was allowed is not made after all. */
   abandoned(): void {
     this.#isTrying = false;
   }

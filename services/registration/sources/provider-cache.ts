@@ -3,18 +3,17 @@ import { sql } from 'kysely';
 import type { Fields, FieldValue } from '../record/fields.ts';
 import type { VehicleIdentity } from '../record/vehicle-identity.ts';
 
-/** A cached answer of the provider; `fields` is undefined when the provider did not know the vehicle. */
-export interface CachedAnswer {
+/** An answer of the provider as it was kept; `fields` are absent when the provider did not know the vehicle. */
+export interface KeptAnswer {
   fields?: Fields;
   fetchedAtMs: number;
 }
 
-/** Reads the cached answer of a provider (by the SHA-256 of its settings) about a vehicle. */
-export async function findCachedAnswer(
+export async function findKeptAnswer(
   db: Database,
   provider: string,
   { plate = '', vin = '' }: VehicleIdentity,
-): Promise<CachedAnswer | undefined> {
+): Promise<KeptAnswer | undefined> {
   const { rows } = await sql<{ fields: Record<string, FieldValue> | null; fetched_at: Date }>`
     select fields, fetched_at from registration_provider_answer
     where provider_sha256 = ${provider} and plate = ${plate} and vin = ${vin}`.execute(db);
@@ -24,12 +23,11 @@ export async function findCachedAnswer(
   return row.fields === null ? { fetchedAtMs } : { fields: new Map(Object.entries(row.fields)), fetchedAtMs };
 }
 
-/** Stores an answer, replacing the cached one. */
-export async function cacheAnswer(
+export async function keepAnswer(
   db: Database,
   provider: string,
   { plate = '', vin = '' }: VehicleIdentity,
-  answer: CachedAnswer,
+  answer: KeptAnswer,
 ): Promise<void> {
   const fields = answer.fields ? JSON.stringify(Object.fromEntries(answer.fields)) : null;
   await sql`
@@ -40,8 +38,8 @@ export async function cacheAnswer(
   );
 }
 
-/** Deletes the cached answers about a vehicle, looked up by plate or by VIN, and returns how many there were. */
-export async function deleteCachedAnswers(db: Database, { plate, vin }: VehicleIdentity): Promise<number> {
+/** Forgets what was kept about a vehicle, whichever way it was asked for. @returns how many answers went */
+export async function forgetKeptAnswers(db: Database, { plate, vin }: VehicleIdentity): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from registration_provider_answer
     where plate = ${plate ?? null} or vin = ${vin ?? null}

@@ -4,7 +4,7 @@ import { randomReadings } from '../random-drive.fixture.ts';
 import { noReadings, openTrip, segmentTrips, takeReading } from './segment-trips.ts';
 
 describe('segmentation', () => {
-  it('can be stopped after any reading, stored, and gone on with', () => {
+  it('can be interrupted after any reading, stored, and resumed', () => {
     fc.assert(
       fc.property(randomReadings, fc.integer({ min: 1, max: 50 }), (readings, every) => {
         let state = noReadings();
@@ -19,7 +19,7 @@ describe('segmentation', () => {
     );
   });
 
-  it('gives trips in the order of time that overlap nothing and come from readings', () => {
+  it('returns trips in time order, without overlaps, that start and end at readings', () => {
     fc.assert(
       fc.property(randomReadings, (readings) => {
         const times = new Set(readings.map(({ timeMicroseconds }) => timeMicroseconds));

@@ -6,7 +6,7 @@ import { segmentTrips } from './segment-trips.ts';
 const start = 1_760_000_000;
 const inSeconds = (microseconds: number) => microseconds / 1e6 - start;
 
-/** What most cases are about: when, how far (to 10 m), and whether it was seen. */
+/** The facts most cases check: times, distance to 10 m, and whether the trip was inferred. */
 function brief(trips: readonly Trip[]) {
   return trips.map((trip) => ({
     from: inSeconds(trip.startMicroseconds),
@@ -18,29 +18,29 @@ function brief(trips: readonly Trip[]) {
 const tripsOf = (drive: Drive) => brief(segmentTrips(drive.readings));
 
 describe('a trip', () => {
-  it('lasts from its first moving reading to its first still one', () => {
+  it('lasts from the first moving reading to the first still one', () => {
     const drive = new Drive().stand(200).go(600).park();
     expect(tripsOf(drive)).toEqual([{ from: 210, until: 810, km: 5.9 }]);
   });
 
-  it('begins with the ignition when that came on at most 120 s before', () => {
+  it('starts with the ignition when that came on at most 120 s earlier', () => {
     const parked = () => new Drive().park(300);
     expect(tripsOf(parked().stand(120).go(600).park())).toEqual([{ from: 310, until: 1030, km: 6 }]);
     expect(tripsOf(parked().stand(130).go(600).park())).toEqual([{ from: 440, until: 1040, km: 5.9 }]);
   });
 
-  it('goes on after a light of two minutes', () => {
+  it('continues after two minutes at a traffic light', () => {
     expect(tripsOf(new Drive().go(300).stand(120).go(300).park())).toEqual([{ from: 10, until: 730, km: 5.9 }]);
   });
 
-  it('ends by a stop of six minutes, and another begins', () => {
+  it('ends at a stop of six minutes, after which another begins', () => {
     expect(tripsOf(new Drive().go(300).stand(360).go(300).park())).toEqual([
       { from: 10, until: 310, km: 2.9 },
       { from: 670, until: 970, km: 2.9 },
     ]);
   });
 
-  it('ends by a minute with the ignition off, but not by a shorter one', () => {
+  it('ends after a minute with the ignition off, not earlier', () => {
     const stopFor = (seconds: number) => new Drive().go(300).park(seconds).go(300).park();
     expect(tripsOf(stopFor(50))).toHaveLength(1);
     expect(tripsOf(stopFor(60))).toEqual([
@@ -49,17 +49,17 @@ describe('a trip', () => {
     ]);
   });
 
-  it('that ends by silence ends with what was last reported', () => {
+  it('that ends by silence ends at its last reading', () => {
     expect(tripsOf(new Drive().go(300))).toEqual([{ from: 10, until: 300, km: 2.9 }]);
     expect(tripsOf(new Drive().go(300).stand(100))).toEqual([{ from: 10, until: 310, km: 2.9 }]);
   });
 
-  it('is none below 200 m', () => {
+  it('has at least 200 m', () => {
     expect(tripsOf(new Drive().go(20).park())).toEqual([]);
     expect(tripsOf(new Drive().go(30).park())).toEqual([{ from: 10, until: 40, km: 0.2 }]);
   });
 
-  it('is seen as well by speed alone, by positions alone, and by movement alone', () => {
+  it('is detected by speed alone, by positions alone, and by movement alone', () => {
     const whole = [{ from: 310, until: 910, km: 5.9 }];
     const drive = (report: Drive['report']) => {
       const one = new Drive();
@@ -72,7 +72,7 @@ describe('a trip', () => {
     expect(tripsOf(drive({ movement: null, speedKmh: null }))).toEqual(whole);
   });
 
-  it('is seen by positions a second apart', () => {
+  it('is detected by positions one second apart', () => {
     const drive = new Drive(1);
     drive.stand(300).go(600).stand(600);
     for (const reading of drive.readings) Object.assign(reading, { speedKmh: null, movement: null, ignition: null });
@@ -83,8 +83,8 @@ describe('a trip', () => {
   });
 });
 
-describe('what is no trip', () => {
-  it('is an ignition that is stuck on for eight hours', () => {
+describe('no trip', () => {
+  it('results from an ignition that is on for eight hours', () => {
     const drive = new Drive()
       .go(600)
       .stand(8 * 3600)
@@ -96,15 +96,15 @@ describe('what is no trip', () => {
     ]);
   });
 
-  it('is a tow', () => {
+  it('results from a tow', () => {
     expect(tripsOf(new Drive().park().go(1200, 50, { ignition: false }).park())).toEqual([]);
   });
 
-  it('is the ignition of before, where readings do not repeat it, on a tow', () => {
+  it('results from a tow whose readings do not repeat the ignition', () => {
     expect(tripsOf(new Drive().park().go(1200, 50, { ignition: null }).park())).toEqual([]);
   });
 
-  it('is jitter while parked, also where movement flutters', () => {
+  it('results from jitter while parked, even with a fluttering movement flag', () => {
     const jitter = (own: Drive['report']) => {
       const drive = new Drive(5).stand(5);
       for (let step = 0; step < 2000; step += 1) {
@@ -123,7 +123,7 @@ describe('what is no trip', () => {
     expect(trip?.km).toBeLessThan(4);
   });
 
-  it('is one jump of the receiver and back', () => {
+  it('results from a single jump of the receiver', () => {
     const drive = new Drive().stand(100);
     drive.metres = 40_000;
     drive.stand(10, { movement: null, speedKmh: null });
@@ -133,7 +133,7 @@ describe('what is no trip', () => {
 });
 
 describe('a gap', () => {
-  it('of 65 minutes in a tunnel of 40 km is a trip of its own, flagged', () => {
+  it('of 65 minutes in a tunnel of 40 km is a trip of its own, marked as inferred', () => {
     const drive = new Drive().go(600).dark(3900, 40_000).go(600).park();
     expect(tripsOf(drive)).toEqual([
       { from: 10, until: 600, km: 5.9 },
@@ -142,28 +142,28 @@ describe('a gap', () => {
     ]);
   });
 
-  it('without a far side 200 m away at a walking pace is none', () => {
+  it('is no trip without 200 m at more than walking pace', () => {
     expect(tripsOf(new Drive().go(600).park().dark(7200, 150).park())).toHaveLength(1);
     expect(tripsOf(new Drive().go(600).stand(60).dark(36_000, 30_000).park())).toHaveLength(1);
   });
 
-  it('with the ignition off on both sides is no drive', () => {
+  it('with the ignition off on both sides is no trip', () => {
     expect(tripsOf(new Drive().park().dark(3900, 40_000).park())).toEqual([]);
     expect(tripsOf(new Drive().stand(60).dark(3900, 40_000).park())).toEqual([
       { from: 60, until: 3960, km: 40, inferred: true },
     ]);
   });
 
-  it('of less than an hour does not end a trip that goes on', () => {
+  it('of less than an hour does not end a trip', () => {
     expect(tripsOf(new Drive().go(600).dark(1800, 20_000).go(600).park())).toHaveLength(1);
     expect(tripsOf(new Drive().go(600).stand(10).dark(1800, 20_000).go(600).park())).toHaveLength(1);
   });
 
-  it('in which a vehicle stood ends it', () => {
+  it('in which the vehicle stood ends the trip', () => {
     expect(tripsOf(new Drive().go(600).stand(10).dark(1800, 20).go(600).park())).toHaveLength(2);
   });
 
-  it('waits for the first position on its far side', () => {
+  it('is judged by the first position after it', () => {
     const drive = new Drive().go(600).dark(3900, 40_000);
     drive.go(10, 36, { latitude: null, longitude: null }).go(600).park();
     expect(tripsOf(drive)[1]).toMatchObject({ from: 600, until: 4500, inferred: true });
@@ -177,14 +177,14 @@ describe('the distance', () => {
     return drive;
   };
 
-  it('is what the odometer says', () => {
+  it('is that of the odometer', () => {
     const drive = withOdometer(({ metres }) => 1000 + (metres * 1.1) / 1000)
       .go(600)
       .park();
     expect(tripsOf(drive)[0]?.km).toBe(6.49);
   });
 
-  it('is the sum of great-circle legs when the odometer is reset on the way', () => {
+  it('is the sum of great-circle legs when the odometer is reset during the trip', () => {
     const drive = withOdometer(({ metres }) => (metres < 3000 ? 1000 : -3) + metres / 1000)
       .go(600)
       .park();
@@ -199,7 +199,7 @@ describe('the distance', () => {
     expect(tripsOf(late.go(600).park())[0]?.km).toBe(5.9);
   });
 
-  it('does not grow by the jitter of a stop', () => {
+  it('excludes the jitter of a stop', () => {
     const drive = new Drive(1).go(300);
     const { metres } = drive;
     for (let step = 0; step < 200; step += 1) {
@@ -211,7 +211,7 @@ describe('the distance', () => {
   });
 });
 
-describe('a private period', () => {
+describe('a privacy interval', () => {
   const hidden = { latitude: null, longitude: null };
   const drive = () => {
     const one = new Drive();
@@ -219,13 +219,13 @@ describe('a private period', () => {
     return one;
   };
 
-  it('in the middle keeps the trip whole', () => {
+  it('within a trip does not split it', () => {
     const [trip] = segmentTrips(drive().go(300).go(600, 36, hidden).go(300).park().readings);
     expect(brief(trip ? [trip] : [])).toEqual([{ from: 10, until: 1210, km: 11.9 }]);
     expect([trip?.firstPosition, trip?.lastPosition]).not.toContain(null);
   });
 
-  it('over all of a trip keeps distance and times without end points', () => {
+  it('over a whole trip keeps its distance and times without positions', () => {
     const [trip] = segmentTrips(
       drive()
         .park()
@@ -236,7 +236,7 @@ describe('a private period', () => {
     expect([trip?.firstPosition, trip?.lastPosition]).toEqual([null, null]);
   });
 
-  it('is bridged by speed when there is no odometer', () => {
+  it('is bridged by speed without an odometer', () => {
     const [trip] = segmentTrips(new Drive().park().go(1200, 36, hidden).stand(600, hidden).readings);
     expect(trip?.distanceKm).toBeGreaterThan(11);
   });
@@ -255,7 +255,7 @@ describe('consumption', () => {
     expect(trip?.electricKwh).toBeCloseTo(7.18, 2);
   });
 
-  it('is what a level fell, of a battery by what it holds', () => {
+  it('is the fall of a level; for a battery, times its capacity', () => {
     const trip = drive(({ metres }) => ({
       fuelLitres: 40 - metres / 10_000,
       socPercent: 90 - metres / 1000,
@@ -266,7 +266,7 @@ describe('consumption', () => {
     expect(drive(({ metres }) => ({ fuelPercent: 80 - metres / 5000 }))?.fuelPercent).toBeCloseTo(7.18, 2);
   });
 
-  it('counts on after refuelling in the middle, at once or little by little, and is never negative', () => {
+  it('continues after refuelling during the trip, at once or gradually, and is never negative', () => {
     const filled = (metres: number) => (metres < 18_000 ? 0 : Math.min(35, ((metres - 18_000) / 100) * 7));
     const slowly = drive(({ metres }) => ({ fuelLitres: 10 - metres / 10_000 + filled(metres) }));
     const atOnce = drive(({ metres }) => ({ fuelLitres: 10 - metres / 10_000 + (metres < 18_000 ? 0 : 35) }));
@@ -275,13 +275,13 @@ describe('consumption', () => {
     expect(drive(({ metres }) => ({ socPercent: 20 + metres / 1000, maxEnergyKwh: 50 }))?.electricKwh).toBe(0);
   });
 
-  it('is unknown when nothing tells', () => {
+  it('is unknown without data', () => {
     expect(drive(() => ({}))).toMatchObject({ fuelLitres: null, fuelPercent: null, electricKwh: null });
     expect(drive(({ metres }) => ({ fuelLitres: metres === 100 ? 30 : null }))?.fuelLitres).toBeNull();
     expect(drive(({ metres }) => ({ socPercent: 90 - metres / 1000 }))?.electricKwh).toBeNull();
   });
 
-  it('is known of a gap as well', () => {
+  it('is known across a gap', () => {
     const one = new Drive();
     one.extra = ({ metres }) => ({ socPercent: 90 - metres / 1000, maxEnergyKwh: 50 });
     const trips = segmentTrips(one.go(600).dark(3900, 40_000).go(600).park().readings);

@@ -1,6 +1,6 @@
 import { type Database, openDatabase } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
-import { countReadings, markUncounted, readSettledUntil } from '@odograph/database/reading-counts/maintain';
+import { countReadings, SettledHours } from '@odograph/database/reading-counts';
 import type { Tables } from '@odograph/database/tables';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testConfig } from '@odograph/testkit/test-platform';
@@ -62,9 +62,9 @@ async function store(fleet: Fleet, one: Burst, outcome: 'commit' | 'rollback' = 
   }));
   const transaction = await db.startTransaction().execute();
   try {
-    await shareIngestBarrier(transaction);
+    const version = await shareIngestBarrier(transaction);
     await insert(transaction, fleet, one);
-    await markUncounted(transaction, readings, await readSettledUntil(transaction));
+    await new SettledHours().markLate(transaction, version, readings);
   } finally {
     await transaction[outcome]().execute();
   }
@@ -221,9 +221,15 @@ describe('an offset by counts', () => {
     const fleet = await createFleet();
     await countReadings(db);
     const [vehicleId = 0] = fleet.vehicleIds;
-    const end = await readSettledUntil(db);
+    const { rows } = await sql<{ until: number }>`
+      select (extract(epoch from settled_until) * 1000000)::bigint as until from reading_settlement`.execute(db);
+    const end = rows[0]?.until ?? 0;
     const mark = (timeMicroseconds: number) =>
-      markUncounted(db, [{ applicationId: fleet.applicationId, vehicleId, timeMicroseconds }], end);
+      db.transaction().execute(async (transaction) => {
+        const version = await shareIngestBarrier(transaction);
+        const reading = { applicationId: fleet.applicationId, vehicleId, timeMicroseconds };
+        await new SettledHours().markLate(transaction, version, [reading]);
+      });
     const marks = () => sql`select from reading_count where vehicle_id = ${vehicleId}`.execute(db);
     expect(end).toBeGreaterThan((Date.now() / 1000 - 4 * hour) * 1e6);
     expect(end).toBeLessThan((Date.now() / 1000 - hour) * 1e6);

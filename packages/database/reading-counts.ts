@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import type { Database } from '../database.ts';
-import type { Tables } from '../tables.ts';
+import type { Database } from './database.ts';
+import type { Tables } from './tables.ts';
 
 /** Where a reading is stored; its own time in microseconds since the epoch. */
 interface StoredReading {
@@ -13,36 +13,36 @@ interface StoredReading {
 const settledAfterHours = 2;
 const hourMicroseconds = 3_600_000_000;
 
-/**
- * Up to when readings are settled, in microseconds since the epoch. Under the ingest barrier it stays as it is, and as long
- * as the barrier's version does (shareIngestBarrier).
- */
-export async function readSettledUntil(db: Database): Promise<number> {
+async function readSettledUntil(db: Database): Promise<number> {
   const { rows } = await sql<{ until: number }>`
     select (extract(epoch from settled_until) * 1000000)::bigint as until from reading_settlement`.execute(db);
   return rows[0]?.until ?? Number.NEGATIVE_INFINITY;
 }
 
-/**
- * Marks the hours of readings that come to settled hours as not counted; others cost nothing. Call it in the transaction
- * that stores the readings.
- * @param settledUntil what readSettledUntil gives under the barrier of this transaction
- */
-export async function markUncounted(
-  db: Database,
-  readings: readonly StoredReading[],
-  settledUntil: number,
-): Promise<void> {
-  const late = readings.filter(({ timeMicroseconds }) => timeMicroseconds < settledUntil);
-  if (late.length === 0) return;
-  const ids = late.map(({ vehicleId }) => vehicleId);
-  const hours = late.map(({ timeMicroseconds }) => Math.floor(timeMicroseconds / hourMicroseconds));
-  const applications = late.map(({ applicationId }) => applicationId);
-  await sql`insert into reading_count (vehicle_id, hour, application_id)
-    select distinct vehicle_id, timestamptz 'epoch' + hour * interval '1 hour', application_id
-    from unnest(${ids}::integer[], ${hours}::integer[], ${applications}::integer[])
-      as late (vehicle_id, hour, application_id) order by 1, 2, 3
-    on conflict (vehicle_id, hour, application_id) do update set count = null`.execute(db);
+/** Marks the counts of hours that late readings fall into as unknown. Readings of unsettled hours cost nothing. */
+export class SettledHours {
+  #cached: { version: number; untilMicroseconds: number } | undefined;
+
+  /**
+   * Call it in the transaction that stores the readings.
+   * @param version from shareIngestBarrier in this transaction; a settlement raises it, so until then a cached end holds
+   */
+  async markLate(db: Database, version: number, readings: readonly StoredReading[]): Promise<void> {
+    if (this.#cached?.version !== version) {
+      this.#cached = { version, untilMicroseconds: await readSettledUntil(db) };
+    }
+    const { untilMicroseconds } = this.#cached;
+    const late = readings.filter(({ timeMicroseconds }) => timeMicroseconds < untilMicroseconds);
+    if (late.length === 0) return;
+    const ids = late.map(({ vehicleId }) => vehicleId);
+    const hours = late.map(({ timeMicroseconds }) => Math.floor(timeMicroseconds / hourMicroseconds));
+    const applications = late.map(({ applicationId }) => applicationId);
+    await sql`insert into reading_count (vehicle_id, hour, application_id)
+      select distinct vehicle_id, timestamptz 'epoch' + hour * interval '1 hour', application_id
+      from unnest(${ids}::integer[], ${hours}::integer[], ${applications}::integer[])
+        as late (vehicle_id, hour, application_id) order by 1, 2, 3
+      on conflict (vehicle_id, hour, application_id) do update set count = null`.execute(db);
+  }
 }
 
 /** Settles the hours that have become old enough: from now on late readings in them are marked. */
