@@ -12,13 +12,13 @@ export interface TestApplication {
 }
 
 export interface TestVehicle {
-  /** As the interface writes it. */
+  /** Ten digits. */
   id: string;
   deviceId: string;
   secret: string;
 }
 
-/** An application with a login of its own. */
+/** Creates an application with its own credentials. */
 export async function createApplication(db: Database): Promise<TestApplication> {
   const appId = `app-${randomUUID()}`;
   const appKey = createSecret();
@@ -30,7 +30,7 @@ export async function createApplication(db: Database): Promise<TestApplication> 
   return { id, appId, appKey, token: await createToken(db, id) };
 }
 
-/** An access token of an application, or of one of its users. */
+/** Issues an access token of an application or of one of its users, valid for an hour. */
 export async function createToken(db: Database, applicationId: number, userId?: string): Promise<string> {
   const token = createSecret();
   const session = await db
@@ -45,7 +45,49 @@ export async function createToken(db: Database, applicationId: number, userId?: 
   return token;
 }
 
-/** A device without a vehicle. */
+export interface TestUser {
+  id: string;
+  username: string;
+  /** An access token in user mode. */
+  token: string;
+}
+
+/** Creates a user of an application with grants for vehicles. Without a password hash it cannot sign in. */
+export async function createUser(
+  db: Database,
+  application: { id: number },
+  { vehicleIds = [], passwordHash = '-', mustChangePassword = false }: TestUserOptions = {},
+): Promise<TestUser> {
+  const username = `user-${randomUUID()}`;
+  const { id } = await db
+    .insertInto('user_account')
+    .values({
+      application_id: application.id,
+      username,
+      password_hash: passwordHash,
+      must_change_password: mustChangePassword,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  for (const vehicleId of vehicleIds) await grantVehicle(db, id, vehicleId);
+  return { id, username, token: await createToken(db, application.id, id) };
+}
+
+interface TestUserOptions {
+  vehicleIds?: readonly string[];
+  passwordHash?: string;
+  mustChangePassword?: boolean;
+}
+
+/** Grants a user access to a vehicle. */
+export async function grantVehicle(db: Database, userId: string, vehicleId: string): Promise<void> {
+  await db
+    .insertInto('vehicle_grant')
+    .values({ user_id: userId, vehicle_id: Number(vehicleId) })
+    .execute();
+}
+
+/** Creates a device without a link. */
 export async function createDevice(
   db: Database,
   { applicationId = null, model = 'generic' }: { applicationId?: number | null; model?: string } = {},
@@ -59,23 +101,34 @@ export async function createDevice(
   return { deviceId, secret };
 }
 
-/** A vehicle with a device that has been linked to it for ever. */
-export async function createVehicle(
-  db: Database,
-  application: { id: number },
-  options: { model?: string } = {},
-): Promise<TestVehicle> {
+/** Creates a vehicle without a device. @returns its id */
+export async function createUnlinkedVehicle(db: Database, application: { id: number }): Promise<string> {
   const { id } = await db
     .insertInto('vehicle')
     .values({ application_id: application.id, plate: randomUUID().slice(0, 13), brand: 'Renault', model: 'Zoe' })
     .returning('id')
     .executeTakeFirstOrThrow();
+  return String(id);
+}
+
+/** Archives a vehicle. */
+export async function archiveVehicle(db: Database, id: string): Promise<void> {
+  await db.updateTable('vehicle').set({ archived_at: new Date() }).where('id', '=', Number(id)).execute();
+}
+
+/** Creates a vehicle and a device linked to it over all time. */
+export async function createVehicle(
+  db: Database,
+  application: { id: number },
+  options: { model?: string } = {},
+): Promise<TestVehicle> {
+  const id = await createUnlinkedVehicle(db, application);
   const device = await createDevice(db, { applicationId: application.id, ...options });
   await db
     .insertInto('device_link')
-    .values({ device_id: device.deviceId, vehicle_id: id, period: sql`tstzrange(null, null)` })
+    .values({ device_id: device.deviceId, vehicle_id: Number(id), period: sql`tstzrange(null, null)` })
     .execute();
-  return { id: String(id), ...device };
+  return { id, ...device };
 }
 
 /** Ends the current link of a device now, as the fleet service does. */

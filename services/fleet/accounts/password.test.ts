@@ -1,35 +1,21 @@
-import { randomUUID } from 'node:crypto';
-
-import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
-import { createApplication, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fleetService } from '../service.ts';
+import { clientWithToken } from '@odograph/testkit/api-client';
+import { createUser } from '@odograph/testkit/fixtures';
+import { describe, expect, it } from 'vitest';
+import { startFleet } from '../fleet.fixture.ts';
 import { hashPassword } from './passwords.ts';
 
 const oldPassword = 'the old password';
 const newPassword = 'the new password';
-let platform: TestPlatform;
-let application: TestApplication;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([fleetService]);
-  application = await createApplication(platform.db);
-});
-afterAll(() => platform?.stop());
+const { platform, application, anonymous } = await startFleet();
 
-async function createUser(): Promise<string> {
-  const username = `user-${randomUUID()}`;
-  const password_hash = await hashPassword(oldPassword);
-  await platform.db
-    .insertInto('user_account')
-    .values({ application_id: application.id, username, password_hash, must_change_password: true })
-    .execute();
-  return username;
+async function newUsername(): Promise<string> {
+  const passwordHash = await hashPassword(oldPassword);
+  return (await createUser(platform.db, application, { passwordHash, mustChangePassword: true })).username;
 }
 
 const login = async (username: string, password: string) =>
-  createApiClient(platform.httpUrl).post('/v1/login', {
+  anonymous.post('/v1/login', {
     appId: application.appId,
     appKey: application.appKey,
     username,
@@ -39,12 +25,12 @@ const change = (token: string, body: object) =>
   clientWithToken(platform.httpUrl, token).post('/v1/user/updatePassword', body);
 
 describe('POST /v1/user/updatePassword', () => {
-  it('changes the password, ends the other sessions of the user and keeps its own', async () => {
-    const username = await createUser();
+  it('changes the password, and ends the other sessions of the user', async () => {
+    const username = await newUsername();
     const [own, other, stranger] = [
       await login(username, oldPassword),
       await login(username, oldPassword),
-      await login(await createUser(), oldPassword),
+      await login(await newUsername(), oldPassword),
     ];
     const { status, body } = await change(own.body.token, { oldPassword, newPassword });
     expect([status, body]).toEqual([200, {}]);
@@ -57,8 +43,8 @@ describe('POST /v1/user/updatePassword', () => {
     expect((await login(username, newPassword)).body.update_password).toBe(false);
   });
 
-  it('answers INVALID_OLD_PASSWORD and INVALID_PASSWORD_LENGTH, and changes nothing', async () => {
-    const username = await createUser();
+  it('answers INVALID_OLD_PASSWORD and INVALID_PASSWORD_LENGTH without a change', async () => {
+    const username = await newUsername();
     const { token } = (await login(username, oldPassword)).body;
     const wrong = await change(token, { oldPassword: 'wrong', newPassword });
     expect([wrong.status, wrong.body.error]).toEqual([400, 'INVALID_OLD_PASSWORD']);
@@ -69,8 +55,8 @@ describe('POST /v1/user/updatePassword', () => {
     expect((await login(username, oldPassword)).status).toBe(200);
   });
 
-  it('lets one of two changes at the same moment pass', async () => {
-    const username = await createUser();
+  it('admits one of two concurrent changes', async () => {
+    const username = await newUsername();
     const { token } = (await login(username, oldPassword)).body;
     const passwords = ['first new password', 'second new password'];
     const answers = await Promise.all(
@@ -85,7 +71,7 @@ describe('POST /v1/user/updatePassword', () => {
   it('answers UNAUTHORIZED in application mode, MISSING_TOKEN without a token, and names a missing parameter', async () => {
     const unauthorized = await change(application.token, { oldPassword, newPassword });
     expect([unauthorized.status, unauthorized.body.error]).toEqual([403, 'UNAUTHORIZED']);
-    const { body } = await createApiClient(platform.httpUrl).post('/v1/user/updatePassword', {});
+    const { body } = await anonymous.post('/v1/user/updatePassword', {});
     expect(body.error).toBe('MISSING_TOKEN');
     expect((await change(application.token, { oldPassword })).body).toMatchObject({
       error: 'INVALID_PARAMETER',

@@ -1,14 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import { createApplication, createToken, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fleetService } from '../service.ts';
-
-let platform: TestPlatform;
-let application: TestApplication;
-let api: ApiClient;
-let foreign: ApiClient;
+import { clientWithToken } from '@odograph/testkit/api-client';
+import { archiveVehicle, createApplication, createUser, createVehicle } from '@odograph/testkit/fixtures';
+import { describe, expect, it } from 'vitest';
+import { startFleet } from '../fleet.fixture.ts';
 
 const fields = {
   name: 'Gare de Lyon',
@@ -26,13 +20,8 @@ const codes = [
   ['country', 'MISSING_COUNTRY'],
 ] as const;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([fleetService]);
-  application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
-  foreign = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
-});
-afterAll(() => platform?.stop());
+const { platform, application, api } = await startFleet();
+const foreign = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
 
 async function createSpot(client = api, more: object = {}): Promise<string> {
   const { status, body } = await client.post('/v1/parkings', { ...fields, ...more });
@@ -40,26 +29,14 @@ async function createSpot(client = api, more: object = {}): Promise<string> {
   return body.parking_id;
 }
 
-async function userClient(vehicleIds: string[]): Promise<ApiClient> {
-  const { id } = await platform.db
-    .insertInto('user_account')
-    .values({ application_id: application.id, username: randomUUID(), password_hash: '-' })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  for (const vehicleId of vehicleIds) {
-    await platform.db
-      .insertInto('vehicle_grant')
-      .values({ user_id: id, vehicle_id: Number(vehicleId) })
-      .execute();
-  }
-  return clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, id));
-}
+const userClient = async (vehicleIds: string[]) =>
+  clientWithToken(platform.httpUrl, (await createUser(platform.db, application, { vehicleIds })).token);
 
 const answerOf = ({ status, body }: { status: number; body: { error?: string } }) => [status, body.error];
 const unknownIds = ['none', '1', randomUUID(), '%00', 'x'.repeat(200)];
 
 describe('/v1/parkings', () => {
-  it('creates a spot and answers exactly its documented fields', async () => {
+  it('creates a spot with exactly the documented fields', async () => {
     const id = await createSpot();
     const { status, body } = await api.get(`/v1/parkings/${id}`);
     expect(status).toBe(200);
@@ -72,7 +49,7 @@ describe('/v1/parkings', () => {
     expect((await api.get(`/v1/parkings/${body.parking_id}`)).body).toMatchObject({ ...needed, address2: '' });
   });
 
-  it.each(codes)('answers for a new spot whose %s is missing, null, empty or blank %s', async (field, code) => {
+  it.each(codes)('refuses a new spot if %s is missing, null, empty or blank: %s', async (field, code) => {
     for (const value of [undefined, null, '', ' \t']) {
       const answer = await api.post('/v1/parkings', { ...fields, [field]: value });
       expect(answerOf(answer)).toEqual([400, code]);
@@ -80,12 +57,12 @@ describe('/v1/parkings', () => {
     }
   });
 
-  it.each([{}, ['a'], 'a\0b', 'x'.repeat(257)])('names a field that holds %j', async (city) => {
+  it.each([{}, ['a'], 'a\0b', 'x'.repeat(257)])('names the field with the value %j', async (city) => {
     const { status, body } = await api.post('/v1/parkings', { ...fields, city });
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', 'city']);
   });
 
-  it('lists the spots of the application by name, and no others', async () => {
+  it('lists only the spots of the application, by name', async () => {
     const other = await createApplication(platform.db);
     const theirs = clientWithToken(platform.httpUrl, other.token);
     expect((await theirs.get('/v1/parkings')).body).toEqual({ parkings: [] });
@@ -96,7 +73,7 @@ describe('/v1/parkings', () => {
     expect(body.parkings[0]).toEqual((await theirs.get(`/v1/parkings/${first}`)).body);
   });
 
-  it('changes only the fields that are given, and answers the whole spot', async () => {
+  it('changes only the given fields, and answers the whole spot', async () => {
     const id = await createSpot();
     const before = (await api.get(`/v1/parkings/${id}`)).body;
     const { status, body } = await api.post(`/v1/parkings/${id}`, { city: 'Lyon', address2: '' });
@@ -105,13 +82,13 @@ describe('/v1/parkings', () => {
     expect((await api.get(`/v1/parkings/${id}`)).body).toEqual(body);
   });
 
-  it.each(codes)('answers for a change that empties %s %s, and changes nothing', async (field, code) => {
+  it.each(codes)('refuses a change that empties %s: %s', async (field, code) => {
     const id = await createSpot();
     expect(answerOf(await api.post(`/v1/parkings/${id}`, { address2: 'new', [field]: '' }))).toEqual([400, code]);
     expect((await api.get(`/v1/parkings/${id}`)).body.address2).toBe(fields.address2);
   });
 
-  it('deletes a spot, and its vehicles have none then', async () => {
+  it('deletes a spot and the assignments of vehicles to it', async () => {
     const [id, vehicle] = [await createSpot(), await createVehicle(platform.db, application)];
     await api.post(`/v1/vehicle/${vehicle.id}/parking`, { parkingId: id });
     const { status, body } = await api.delete(`/v1/parkings/${id}`);
@@ -120,7 +97,7 @@ describe('/v1/parkings', () => {
     expect(answerOf(await api.delete(`/v1/parkings/${id}`))).toEqual([404, 'NOT_FOUND']);
   });
 
-  it('answers NOT_FOUND for a spot of another application as for one that does not exist', async () => {
+  it('answers NOT_FOUND alike for a missing spot and for one of another application', async () => {
     const id = await createSpot();
     for (const [client, unknown] of [[foreign, id] as const, ...unknownIds.map((one) => [api, one] as const)]) {
       for (const answer of [
@@ -149,7 +126,7 @@ describe('/v1/parkings', () => {
 });
 
 describe('/v1/vehicle/{id}/parking', () => {
-  it('assigns a vehicle, moves it to another spot and takes it away', async () => {
+  it('assigns a vehicle to a spot, then to another, then to none', async () => {
     const [first, second] = [await createSpot(), await createSpot(api, { name: 'Nord' })];
     const path = `/v1/vehicle/${(await createVehicle(platform.db, application)).id}/parking`;
     expect(answerOf(await api.get(path))).toEqual([404, 'NO_PARKING']);
@@ -163,7 +140,7 @@ describe('/v1/vehicle/{id}/parking', () => {
     expect((await api.delete(path)).body).toEqual({ deleted: false });
   });
 
-  it('answers MISSING_PARKING without a spot, and NOT_FOUND for one that does not exist or is not theirs', async () => {
+  it('answers MISSING_PARKING without a spot, and NOT_FOUND for a missing one or one of another application', async () => {
     const path = `/v1/vehicle/${(await createVehicle(platform.db, application)).id}/parking`;
     for (const parameters of [{}, { parkingId: '' }, { parkingId: null }]) {
       expect(answerOf(await api.post(path, parameters))).toEqual([400, 'MISSING_PARKING']);
@@ -174,7 +151,7 @@ describe('/v1/vehicle/{id}/parking', () => {
     expect(answerOf(await api.get(path))).toEqual([404, 'NO_PARKING']);
   });
 
-  it('answers UNKNOWN_VEHICLE for a vehicle of another application or one a user is not granted', async () => {
+  it('answers UNKNOWN_VEHICLE for a vehicle of another application or without a grant', async () => {
     const [parkingId, hidden] = [await createSpot(), await createVehicle(platform.db, application)];
     const granted = await createVehicle(platform.db, application);
     const user = await userClient([granted.id]);
@@ -194,15 +171,11 @@ describe('/v1/vehicle/{id}/parking', () => {
     expect((await api.get(`/v1/vehicle/${hidden.id}/parking`)).body.id).toBe(parkingId);
   });
 
-  it('answers VEHICLE_NOT_AVAILABLE for an archived vehicle, which can still be taken away', async () => {
+  it('answers VEHICLE_NOT_AVAILABLE for an archived vehicle, and still removes it from its spot', async () => {
     const [parkingId, vehicle] = [await createSpot(), await createVehicle(platform.db, application)];
     const path = `/v1/vehicle/${vehicle.id}/parking`;
     await api.post(path, { parkingId });
-    await platform.db
-      .updateTable('vehicle')
-      .set({ archived_at: new Date() })
-      .where('id', '=', Number(vehicle.id))
-      .execute();
+    await archiveVehicle(platform.db, vehicle.id);
     expect(answerOf(await api.post(path, { parkingId }))).toEqual([409, 'VEHICLE_NOT_AVAILABLE']);
     expect((await api.get(path)).body.id).toBe(parkingId);
     expect((await api.delete(path)).body).toEqual({ deleted: true });

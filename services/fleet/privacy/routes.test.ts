@@ -1,26 +1,15 @@
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { waitForLock } from '@odograph/testkit/wait-for-lock';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fleetService } from '../service.ts';
+import { describe, expect, it } from 'vitest';
+import { startFleet } from '../fleet.fixture.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let api: ApiClient;
+const { platform, application, api } = await startFleet();
 
-beforeAll(async () => {
-  platform = await startTestPlatform([fleetService]);
-  application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
-});
-afterAll(() => platform?.stop());
+const setPrivacy = (mode: 'on' | 'off', vehicleId: string) => api.post(`/v1/vehicle/privacy/${mode}`, { vehicleId });
 
-const turn = (mode: 'on' | 'off', vehicleId: string) => api.post(`/v1/vehicle/privacy/${mode}`, { vehicleId });
-
-async function periodsOf(vehicleId: string) {
+async function intervalsOf(vehicleId: string) {
   const { rows } = await sql<{ from: Date; until: Date | null }>`
     select lower(period) as from, upper(period) as until from privacy_period
     where vehicle_id = ${Number(vehicleId)} order by period`.execute(platform.db);
@@ -33,7 +22,7 @@ const can = [
 ];
 const sensors = [{ name: 'tracker', data: [{ key: 'longitude', value: '2.51515' }, ...can.slice(1)] }];
 
-/** Stores a reading that lies so many seconds from now, as ingest does, and makes it the latest. */
+/** Stores a reading as ingest does, `seconds` from now, and makes it the latest state. */
 async function storeReading(vehicle: { id: string; deviceId: string }, seconds: number): Promise<void> {
   const time = sql`now() + make_interval(secs => ${seconds})`;
   const location = JSON.stringify({ latitude: 48.1234, longitude: 2.51515, speed: 52 });
@@ -51,16 +40,16 @@ async function storeReading(vehicle: { id: string; deviceId: string }, seconds: 
 }
 
 describe('/v1/vehicle/privacy', () => {
-  it('opens and closes a period at the moment of the call; saying it twice changes nothing', async () => {
+  it('opens and closes an interval at the time of the call, idempotently', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const before = Date.now();
     for (const mode of ['on', 'on', 'off', 'off', 'on'] as const) {
-      const { status, body } = await turn(mode, vehicle.id);
+      const { status, body } = await setPrivacy(mode, vehicle.id);
       expect([status, body]).toEqual([200, { Privacy: mode === 'on' }]);
     }
-    const periods = await periodsOf(vehicle.id);
-    expect(periods.map(({ until }) => until === null)).toEqual([false, true]);
-    const [first, second] = periods;
+    const intervals = await intervalsOf(vehicle.id);
+    expect(intervals.map(({ until }) => until === null)).toEqual([false, true]);
+    const [first, second] = intervals;
     expect(Math.abs(Number(first?.from) - before)).toBeLessThan(10_000);
     expect(Number(first?.until)).toBeGreaterThanOrEqual(Number(first?.from));
     expect(Number(second?.from)).toBeGreaterThanOrEqual(Number(first?.until));
@@ -74,11 +63,11 @@ describe('/v1/vehicle/privacy', () => {
     );
   });
 
-  it('takes the positions off readings that a clock ahead has stored already, and leaves the rest', async () => {
+  it('removes the positions of readings stored early by a fast clock, and nothing else', async () => {
     const vehicle = await createVehicle(platform.db, application);
     await storeReading(vehicle, -60);
     await storeReading(vehicle, 200);
-    expect((await turn('on', vehicle.id)).status).toBe(200);
+    expect((await setPrivacy('on', vehicle.id)).status).toBe(200);
     const { rows } =
       await sql`select latitude, longitude, angle, altitude, satellites, speed, ignition, can, sensors, fleet
       from reading where vehicle_id = ${Number(vehicle.id)} order by time`.execute(platform.db);
@@ -108,16 +97,16 @@ describe('/v1/vehicle/privacy', () => {
     expect(changes.rows).toHaveLength(1);
   });
 
-  it('leaves the latest position of before alone', async () => {
+  it('keeps a latest position from before the interval', async () => {
     const vehicle = await createVehicle(platform.db, application);
     await storeReading(vehicle, -60);
-    await turn('on', vehicle.id);
+    await setPrivacy('on', vehicle.id);
     const { rows } = await sql`select location from vehicle_latest
       where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
     expect(rows).toMatchObject([{ location: { latitude: 48.1234 } }]);
   });
 
-  it('takes the ends off trips that end in the private time, and has them told anew', async () => {
+  it('removes the end points of trips that end in the interval, and schedules them for recalculation', async () => {
     const vehicle = await createVehicle(platform.db, application);
     await storeReading(vehicle, 200);
     await sql`insert into trip (vehicle_id, started_at, ended_at, ends_known_at, settled, inferred, distance_km,
@@ -126,7 +115,7 @@ describe('/v1/vehicle/privacy', () => {
         false, 12, 48.1, 2.1, 48.1234, 2.51515)`.execute(platform.db);
     await sql`insert into trip_checkpoint (vehicle_id, time, state, readings)
       values (${Number(vehicle.id)}, now() + interval '200 s', '{"at": 48.1234}', 1)`.execute(platform.db);
-    await turn('on', vehicle.id);
+    await setPrivacy('on', vehicle.id);
     const trips = await sql`select distance_km, first_latitude, last_latitude, last_longitude from trip
       where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
     expect(trips.rows).toEqual([{ distance_km: 12, first_latitude: 48.1, last_latitude: null, last_longitude: null }]);
@@ -138,40 +127,40 @@ describe('/v1/vehicle/privacy', () => {
     expect(touched.rows).toHaveLength(1);
   });
 
-  it('waits for readings that are being stored, and its moment comes after them', async () => {
+  it('waits for ingest in flight, and starts the interval after it', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const { answer, storedAt } = await platform.db.transaction().execute(async (writer) => {
       await shareIngestBarrier(writer);
-      const turning = turn('on', vehicle.id);
+      const pending = setPrivacy('on', vehicle.id);
       await waitForLock(writer);
       const { rows } = await sql<{ now: string }>`select clock_timestamp()::text as now`.execute(writer);
-      return { answer: { turning }, storedAt: rows[0]?.now ?? '' };
+      return { answer: { pending }, storedAt: rows[0]?.now ?? '' };
     });
-    expect((await answer.turning).body).toEqual({ Privacy: true });
+    expect((await answer.pending).body).toEqual({ Privacy: true });
     const { rows } = await sql`select lower(period) > ${storedAt}::timestamptz as later from privacy_period
       where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
     expect(rows).toEqual([{ later: true }]);
   });
 
-  it('keeps periods in order when the clock is set back', async () => {
+  it('keeps the order of intervals if the clock is set back', async () => {
     const vehicle = await createVehicle(platform.db, application);
     await sql`insert into privacy_period values (${Number(vehicle.id)},
       tstzrange(now() - interval '1 hour', now() + interval '1 hour'))`.execute(platform.db);
-    expect((await turn('on', vehicle.id)).body).toEqual({ Privacy: true });
-    const [earlier, open] = await periodsOf(vehicle.id);
+    expect((await setPrivacy('on', vehicle.id)).body).toEqual({ Privacy: true });
+    const [earlier, open] = await intervalsOf(vehicle.id);
     expect([open?.from, open?.until]).toEqual([earlier?.until, null]);
-    expect((await turn('off', vehicle.id)).body).toEqual({ Privacy: false });
-    expect(await periodsOf(vehicle.id)).toEqual([earlier]);
+    expect((await setPrivacy('off', vehicle.id)).body).toEqual({ Privacy: false });
+    expect(await intervalsOf(vehicle.id)).toEqual([earlier]);
   });
 
-  it('answers UNKNOWN_VEHICLE for a foreign vehicle, and names vehicleId when it is missing', async () => {
+  it('answers UNKNOWN_VEHICLE for a vehicle of another application, and names a missing vehicleId', async () => {
     const theirs = await createVehicle(platform.db, await createApplication(platform.db));
     for (const mode of ['on', 'off'] as const) {
-      const { status, body } = await turn(mode, theirs.id);
+      const { status, body } = await setPrivacy(mode, theirs.id);
       expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
       const missing = await api.post(`/v1/vehicle/privacy/${mode}`, {});
       expect([missing.status, missing.body.field]).toEqual([400, 'vehicleId']);
     }
-    expect(await periodsOf(theirs.id)).toEqual([]);
+    expect(await intervalsOf(theirs.id)).toEqual([]);
   });
 });

@@ -1,28 +1,17 @@
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fleetService } from '../service.ts';
+import { describe, expect, it } from 'vitest';
+import { startFleet } from '../fleet.fixture.ts';
 import { stateFlags } from './queries.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let api: ApiClient;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([fleetService]);
-  application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
-});
-afterAll(() => platform?.stop());
+const { platform, application, api } = await startFleet();
 
 async function rowOf(vehicleId: string) {
   return platform.db.selectFrom('vehicle').selectAll().where('id', '=', Number(vehicleId)).executeTakeFirstOrThrow();
 }
 
 describe('POST /v1/vehicle/{id}/{flag}', () => {
-  it.each(stateFlags)('raises and lowers %s alone, and answers it under its own name', async (flag) => {
+  it.each(stateFlags)('sets and clears only %s, and answers it under its own name', async (flag) => {
     const vehicle = await createVehicle(platform.db, application);
     const { status, body } = await api.post(`/v1/vehicle/${vehicle.id}/${flag}?state=true`);
     expect([status, body]).toEqual([200, { [flag]: true }]);
@@ -38,7 +27,7 @@ describe('POST /v1/vehicle/{id}/{flag}', () => {
     expect(Math.abs(Date.parse(after.states_lowered[flag] ?? '') - before)).toBeLessThan(10_000);
   });
 
-  it('keeps when each flag was lowered, and lets the body win over the query', async () => {
+  it('keeps the time each state was cleared, and prefers the body to the query', async () => {
     const vehicle = await createVehicle(platform.db, application);
     await api.post(`/v1/vehicle/${vehicle.id}/stolen?state=false`);
     const { body } = await api.post(`/v1/vehicle/${vehicle.id}/towing?state=true`, { state: 'false' });
@@ -46,7 +35,7 @@ describe('POST /v1/vehicle/{id}/{flag}', () => {
     expect(Object.keys((await rowOf(vehicle.id)).states_lowered).sort()).toEqual(['stolen', 'towing']);
   });
 
-  it('records who said so in the audit', async () => {
+  it('records the caller in the audit', async () => {
     const vehicle = await createVehicle(platform.db, application);
     await api.post(`/v1/vehicle/${vehicle.id}/breakdown?state=true`);
     await api.post(`/v1/vehicle/${vehicle.id}/breakdown?state=true`);
@@ -60,7 +49,7 @@ describe('POST /v1/vehicle/{id}/{flag}', () => {
   });
 
   it.each(['', '?state=', '?state=maybe', '?state=1', '?state=true&state=false', '?State=true'])(
-    'names state when it is missing or no Boolean: %s',
+    'names state if it is missing or no Boolean: %s',
     async (query) => {
       const vehicle = await createVehicle(platform.db, application);
       const { status, body } = await api.post(`/v1/vehicle/${vehicle.id}/accident${query}`);
@@ -68,7 +57,7 @@ describe('POST /v1/vehicle/{id}/{flag}', () => {
     },
   );
 
-  it("answers UNKNOWN_VEHICLE for another application's vehicle, and leaves it as it is", async () => {
+  it("answers UNKNOWN_VEHICLE for another application's vehicle without a change", async () => {
     const theirs = await createVehicle(platform.db, await createApplication(platform.db));
     for (const id of [theirs.id, '1999999999', 'none']) {
       const { status, body } = await api.post(`/v1/vehicle/${id}/stolen?state=true`);
@@ -77,7 +66,7 @@ describe('POST /v1/vehicle/{id}/{flag}', () => {
     expect((await rowOf(theirs.id)).stolen).toBe(false);
   });
 
-  it('changes many flags of many vehicles at once without anyone failing', async () => {
+  it('accepts concurrent changes of many states of many vehicles', async () => {
     const vehicles = await Promise.all([1, 2, 3].map(() => createVehicle(platform.db, application)));
     const calls = vehicles.flatMap(({ id }) =>
       stateFlags.flatMap((flag) => [true, false].map((state) => api.post(`/v1/vehicle/${id}/${flag}`, { state }))),

@@ -1,27 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import {
-  createApplication,
-  createDevice,
-  createToken,
-  createVehicle,
-  type TestApplication,
-} from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { clientWithToken } from '@odograph/testkit/api-client';
+import { createApplication, createDevice, createUser, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fleetService } from '../service.ts';
+import { describe, expect, it } from 'vitest';
+import { startFleet } from '../fleet.fixture.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let api: ApiClient;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([fleetService]);
-  application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
-});
-afterAll(() => platform?.stop());
+const { platform, application, api } = await startFleet();
 
 const newPlate = () => `T${randomUUID().slice(0, 8).toUpperCase()}`;
 
@@ -37,23 +21,8 @@ async function auditOf(subject: string) {
   return rows;
 }
 
-async function createUser(...vehicleIds: string[]): Promise<{ id: string; client: ApiClient }> {
-  const { id } = await platform.db
-    .insertInto('user_account')
-    .values({ application_id: application.id, username: randomUUID(), password_hash: '-' })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  for (const vehicleId of vehicleIds) {
-    await platform.db
-      .insertInto('vehicle_grant')
-      .values({ user_id: id, vehicle_id: Number(vehicleId) })
-      .execute();
-  }
-  return { id, client: clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, id)) };
-}
-
 describe('GET /v1/vehicle', () => {
-  it('answers the fleet vehicle detail by id, by path and by plate however it is written', async () => {
+  it('answers the vehicle by id, by path and by the letters and digits of its plate', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const plate = newPlate();
     const written = `${plate.slice(0, 2)}-${plate.slice(2)}`;
@@ -81,7 +50,7 @@ describe('GET /v1/vehicle', () => {
     }
   });
 
-  it('answers empty texts for a vehicle without device', async () => {
+  it('answers empty text for the device of a vehicle without one', async () => {
     const vehicle = await createVehicle(platform.db, application);
     expect((await api.delete('/v1/device', { deviceId: vehicle.deviceId })).status).toBe(200);
     const { body } = await api.get(`/v1/vehicle/${vehicle.id}`);
@@ -94,15 +63,15 @@ describe('GET /v1/vehicle', () => {
     ['?id=1000000001&id=1000000002', 'id'],
     ['?plate=', 'plate'],
     ['?plate=%00', 'plate'],
-  ])('needs exactly one of id and plate: %s', async (query, field) => {
+  ])('requires exactly one of id and plate: %s', async (query, field) => {
     const { status, body } = await api.get(`/v1/vehicle${query}`);
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
   });
 
-  it('answers UNKNOWN_VEHICLE for a missing, foreign or hidden one alike', async () => {
+  it('answers UNKNOWN_VEHICLE alike for a missing vehicle, one of another application and one without a grant', async () => {
     const own = await createVehicle(platform.db, application);
     const foreign = await createVehicle(platform.db, await createApplication(platform.db));
-    const { client } = await createUser();
+    const client = clientWithToken(platform.httpUrl, (await createUser(platform.db, application)).token);
     const plateOf = async (id: string) =>
       (await platform.db.selectFrom('vehicle').select('plate').where('id', '=', Number(id)).executeTakeFirstOrThrow())
         .plate;
@@ -121,7 +90,7 @@ describe('GET /v1/vehicle', () => {
 });
 
 describe('PUT /v1/vehicle', () => {
-  it('archives and reactivates, answers archived as text, and says so in the audit', async () => {
+  it('archives and reactivates with an audit row each, and answers archived as text', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const put = async (archived: unknown) => {
       const { status, body } = await api.put('/v1/vehicle', { id: vehicle.id, archived });
@@ -158,11 +127,12 @@ describe('PUT /v1/vehicle', () => {
 });
 
 describe('DELETE /v1/vehicle', () => {
-  it('makes a vehicle unknown at once, frees its plate and its device, and leaves word for the purge', async () => {
+  it('hides a vehicle at once, frees its plate and device, and schedules the purge', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const plate = newPlate();
     await setVehicle(vehicle.id, { plate });
-    const { client, id: userId } = await createUser(vehicle.id);
+    const user = await createUser(platform.db, application, { vehicleIds: [vehicle.id] });
+    const client = clientWithToken(platform.httpUrl, user.token);
     const { status, body } = await client.delete('/v1/vehicle', { id: vehicle.id });
     expect([status, body]).toEqual([200, {}]);
     for (const answer of [
@@ -191,11 +161,11 @@ describe('DELETE /v1/vehicle', () => {
       .executeTakeFirstOrThrow();
     expect(purge).toMatchObject({ application_id: application.id, verified_at: null });
     expect(await auditOf(`vehicle:${vehicle.id}`)).toEqual([
-      { action: 'vehicle.delete', actor: `user:${userId}`, address: '127.0.0.1', outcome: 'done' },
+      { action: 'vehicle.delete', actor: `user:${user.id}`, address: '127.0.0.1', outcome: 'done' },
     ]);
   });
 
-  it('lets one of many deletions at the same moment pass', async () => {
+  it('admits one of several concurrent deletions', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const answers = await Promise.all([1, 2, 3, 4].map(() => api.delete('/v1/vehicle', { id: vehicle.id })));
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 404, 404, 404]);
@@ -203,7 +173,7 @@ describe('DELETE /v1/vehicle', () => {
 });
 
 describe('POST /v1/vehicle', () => {
-  it('keeps the request for the operator', async () => {
+  it('stores the request for the operator', async () => {
     const plate = newPlate();
     const { status, body } = await api.post('/v1/vehicle', { plate, request: 'OBD, please' });
     expect([status, Object.keys(body)]).toEqual([200, ['request_id']]);

@@ -1,19 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { clientWithToken } from '@odograph/testkit/api-client';
 import { createApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fleetService } from '../../service.ts';
+import { describe, expect, it } from 'vitest';
+import { startFleet } from '../../fleet.fixture.ts';
 
-let platform: TestPlatform;
-let admin: ApiClient;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([fleetService]);
-  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-});
-afterAll(() => platform?.stop());
+const { platform, admin } = await startFleet();
 
 interface Row {
   position: number;
@@ -22,8 +14,8 @@ interface Row {
   subject: string;
 }
 
-/** An application to which the operator did one of each thing. */
-async function eventfulApplication(): Promise<string> {
+/** Creates an application with one audit row for each action of an operator. */
+async function auditedApplication(): Promise<string> {
   const { body: application } = await admin.post('/v1/x/admin/applications', { name: 'Acme' });
   const { appId } = application;
   const create = async (path: string, body: object) => (await admin.post(`/v1/x/admin/${path}`, body)).body;
@@ -40,8 +32,8 @@ async function eventfulApplication(): Promise<string> {
 }
 
 describe('/v1/x/admin/audit', () => {
-  it('tells what the operator did to an application, in pages, without a secret', async () => {
-    const appId = await eventfulApplication();
+  it('lists the actions of the operator on an application in pages, without secrets', async () => {
+    const appId = await auditedApplication();
     const { body } = await admin.get(`/v1/x/admin/audit?appId=${appId}`);
     expect(body.audit.map(({ action }: Row) => action)).toEqual([
       'vehicle.create',
@@ -73,7 +65,7 @@ describe('/v1/x/admin/audit', () => {
     );
   });
 
-  it('tells what an application and its users did, each by its name', async () => {
+  it('lists the actions of an application under its name', async () => {
     const application = await createApplication(platform.db);
     const api = clientWithToken(platform.httpUrl, application.token);
     const { body: vehicle } = await admin.post('/v1/x/admin/vehicles', { appId: application.appId, plate: 'AA-1' });
@@ -88,8 +80,8 @@ describe('/v1/x/admin/audit', () => {
     ]);
   });
 
-  it('verifies, and names the chain and row that was tampered with', async () => {
-    const appId = await eventfulApplication();
+  it('verifies, and names the chain and row of a change', async () => {
+    const appId = await auditedApplication();
     const chainOf = async () => {
       const { status, body } = await admin.get('/v1/x/admin/audit/verify');
       expect(status).toBe(200);
@@ -111,7 +103,7 @@ describe('/v1/x/admin/audit', () => {
     expect(await chainOf()).toEqual(before);
   });
 
-  it('answers UNKNOWN_APPLICATION, and names what is malformed', async () => {
+  it('answers UNKNOWN_APPLICATION, and names malformed parameters', async () => {
     expect((await admin.get('/v1/x/admin/audit?appId=none')).body.error).toBe('UNKNOWN_APPLICATION');
     expect((await admin.get('/v1/x/admin/audit?after=-1')).body.field).toBe('after');
   });

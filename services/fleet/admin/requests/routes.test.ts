@@ -1,23 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
-import { createApplication, createToken, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { clientWithToken } from '@odograph/testkit/api-client';
+import { createApplication, createUser } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { fleetService } from '../../service.ts';
+import { describe, expect, it } from 'vitest';
+import { startFleet } from '../../fleet.fixture.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let api: ApiClient;
-let admin: ApiClient;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([fleetService]);
-  application = await createApplication(platform.db);
-  api = clientWithToken(platform.httpUrl, application.token);
-  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-});
-afterAll(() => platform?.stop());
+const { platform, application, api, admin } = await startFleet();
 
 const newPlate = () => `R${randomUUID().slice(0, 8).toUpperCase()}`;
 const path = (id: string, verb?: string) => `/v1/x/admin/requests/${id}${verb === undefined ? '' : `/${verb}`}`;
@@ -27,17 +15,17 @@ async function ask(plate = newPlate(), by = api): Promise<string> {
 }
 
 describe('/v1/x/admin/requests', () => {
-  it('lists what is pending, in order and in pages', async () => {
-    const asking = await createApplication(platform.db);
-    const by = clientWithToken(platform.httpUrl, asking.token);
+  it('lists requests in order and in pages, by state', async () => {
+    const other = await createApplication(platform.db);
+    const by = clientWithToken(platform.httpUrl, other.token);
     const ids = [await ask(newPlate(), by), await ask(newPlate(), by), await ask(newPlate(), by)];
     const list = async (query: string) =>
-      (await admin.get(`/v1/x/admin/requests?appId=${asking.appId}${query}`)).body.requests;
+      (await admin.get(`/v1/x/admin/requests?appId=${other.appId}${query}`)).body.requests;
     expect((await list('')).map(({ requestId }: { requestId: string }) => requestId)).toEqual(ids);
     expect(await list(`&limit=1&after=${ids[0]}`)).toEqual([
       {
         requestId: ids[1],
-        appId: asking.appId,
+        appId: other.appId,
         userId: null,
         plate: expect.any(String),
         request: 'CAN',
@@ -48,12 +36,12 @@ describe('/v1/x/admin/requests', () => {
         decidedAt: null,
       },
     ]);
-    await admin.post(path(ids[0] ?? '', 'decline'), { reason: 'no box' });
+    await admin.post(path(ids[0] ?? '', 'decline'), { reason: 'no device' });
     expect(await list('&state=pending')).toHaveLength(2);
-    expect(await list('&state=declined')).toMatchObject([{ state: 'declined', reason: 'no box' }]);
+    expect(await list('&state=declined')).toMatchObject([{ state: 'declined', reason: 'no device' }]);
   });
 
-  it('enters the vehicle of an approved request', async () => {
+  it('creates the vehicle of an approved request', async () => {
     const plate = newPlate();
     const id = await ask(plate);
     const { status, body } = await admin.post(path(id, 'approve'), {
@@ -75,18 +63,14 @@ describe('/v1/x/admin/requests', () => {
     ]);
   });
 
-  it('lets the user who asked see the vehicle', async () => {
-    const user = await platform.db
-      .insertInto('user_account')
-      .values({ application_id: application.id, username: randomUUID(), password_hash: '-' })
-      .returning('id')
-      .executeTakeFirstOrThrow();
-    const asUser = clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, user.id));
+  it('grants the vehicle to the user who made the request', async () => {
+    const user = await createUser(platform.db, application);
+    const asUser = clientWithToken(platform.httpUrl, user.token);
     const { body } = await admin.post(path(await ask(newPlate(), asUser), 'approve'));
     expect((await asUser.get(`/v1/vehicle/${body.id}`)).status).toBe(200);
   });
 
-  it('answers ALREADY_EXISTS for a plate that is taken; the request stays, and can be approved with another plate', async () => {
+  it('answers ALREADY_EXISTS for a taken plate; the request can still be approved with another one', async () => {
     const plate = newPlate();
     await admin.post(path(await ask(plate), 'approve'));
     const id = await ask(plate.toLowerCase());
@@ -95,7 +79,7 @@ describe('/v1/x/admin/requests', () => {
     expect((await admin.post(path(id, 'approve'), { plate: newPlate() })).status).toBe(200);
   });
 
-  it('is decided once, whoever decides at the same moment', async () => {
+  it('admits one of several concurrent decisions', async () => {
     const id = await ask();
     const answers = await Promise.all([
       admin.post(path(id, 'approve')),
@@ -109,7 +93,7 @@ describe('/v1/x/admin/requests', () => {
     ]);
   });
 
-  it('answers NOT_FOUND for a request that does not exist, and names what is malformed', async () => {
+  it('answers NOT_FOUND for a missing request, and names malformed parameters', async () => {
     for (const id of ['none', randomUUID()]) {
       expect((await admin.post(path(id, 'approve'))).body.error).toBe('NOT_FOUND');
       expect((await admin.post(path(id, 'decline'), { reason: 'no' })).body.error).toBe('NOT_FOUND');

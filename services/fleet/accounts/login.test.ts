@@ -1,0 +1,138 @@
+import { randomUUID } from 'node:crypto';
+import { createSecret } from '@odograph/runtime/secrets';
+import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { createApplication, createUser } from '@odograph/testkit/fixtures';
+import { startTestPlatform } from '@odograph/testkit/test-platform';
+import { describe, expect, it } from 'vitest';
+import { startFleet } from '../fleet.fixture.ts';
+import { fleetService } from '../service.ts';
+import { hashPassword } from './passwords.ts';
+
+const password = 'correct horse battery';
+const { platform, application, anonymous } = await startFleet();
+const credentials = () => ({ appId: application.appId, appKey: application.appKey });
+
+const newUser = async (mustChangePassword = false) =>
+  createUser(platform.db, application, { passwordHash: await hashPassword(password), mustChangePassword });
+
+const works = async (token: string) =>
+  (await clientWithToken(platform.httpUrl, token).delete('/v1/device', { deviceId: 'none' })).body.error;
+
+describe('POST /v1/login', () => {
+  it('answers tokens with their expiry in ISO 8601 UTC, and update_password, in application mode', async () => {
+    const before = Date.now();
+    const { status, body } = await anonymous.post('/v1/login', credentials());
+    expect(status).toBe(200);
+    expect(Object.keys(body).sort()).toEqual(['refresh_token', 'refresh_until', 'token', 'until', 'update_password']);
+    expect(body.update_password).toBe(false);
+    for (const [date, seconds] of [[body.until, 3600] as const, [body.refresh_until, 30 * 86_400] as const]) {
+      expect(date).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z$/);
+      expect(Math.abs(Date.parse(date) - before - seconds * 1000)).toBeLessThan(10_000);
+    }
+    expect(await works(body.token)).toBe('UNKNOWN_DEVICE');
+  });
+
+  it('signs a user in ignoring the case of the name, and tells that the password must be changed', async () => {
+    const { username } = await newUser(true);
+    const { status, body } = await anonymous.post('/v1/login', {
+      ...credentials(),
+      username: username.toUpperCase(),
+      password,
+    });
+    expect(status).toBe(200);
+    expect(body.update_password).toBe(true);
+  });
+
+  it('answers alike for a wrong appId, appKey, user or password and for a user of another application', async () => {
+    const { username } = await newUser();
+    const other = await createApplication(platform.db);
+    const wrong = [
+      { ...credentials(), appId: 'unknown' },
+      { ...credentials(), appKey: createSecret() },
+      { ...credentials(), username: 'unknown', password },
+      { ...credentials(), username, password: 'wrong password' },
+      { appId: other.appId, appKey: other.appKey, username, password },
+    ];
+    const answers = await Promise.all(wrong.map((body) => anonymous.post('/v1/login', body)));
+    for (const { status, body } of answers) {
+      expect(status).toBe(401);
+      expect(body).toEqual({ error: 'INVALID_CREDENTIALS', message: answers[0]?.body.message });
+    }
+  });
+
+  it('takes as long for a missing user as for a wrong password', async () => {
+    const { username } = await newUser();
+    const timeOf = async (name: string) => {
+      const start = performance.now();
+      await anonymous.post('/v1/login', { ...credentials(), username: name, password: 'wrong password' });
+      return performance.now() - start;
+    };
+    const [absent, present]: [number[], number[]] = [[], []];
+    for (let round = 0; round < 12; round += 1) {
+      absent.push(await timeOf('unknown'));
+      present.push(await timeOf(username));
+    }
+    // Without a verification it would take a tenth of the time; the margin is for scheduling noise.
+    expect(Math.min(...absent)).toBeGreaterThan(Math.min(...present) / 3);
+  });
+
+  it.each([
+    ['appId', { appKey: 'x' }],
+    ['appKey', { appId: 'x' }],
+    ['password', { appId: 'x', appKey: 'x', username: 'x' }],
+    ['username', { appId: 'x', appKey: 'x', password: 'x' }],
+    ['appId', { appId: { a: 1 }, appKey: 'x' }],
+    ['username', { appId: 'x', appKey: 'x', username: 'a\0b', password: 'x' }],
+  ])('names %s if it is missing or malformed', async (field, body) => {
+    const answer = await anonymous.post('/v1/login', body);
+    expect(answer.status).toBe(400);
+    expect(answer.body).toMatchObject({ error: 'INVALID_PARAMETER', field });
+  });
+
+  it('answers TOO_MANY_REQUESTS with Retry-After on every replica, only for that appId', async () => {
+    const shared = { QUEUE_PREFIX: `test-${randomUUID()}`, LOGIN_ATTEMPTS_PER_MINUTE: '3' };
+    const replicas = await Promise.all([
+      startTestPlatform([fleetService], shared),
+      startTestPlatform([fleetService], shared),
+    ]);
+    try {
+      const clients = replicas.map(({ httpUrl }) => createApiClient(httpUrl));
+      const login = (replica: number, body: object) => clients[replica]?.post('/v1/login', body);
+      const wrong = { ...credentials(), appKey: 'wrong' };
+      for (const replica of [0, 1, 0]) expect((await login(replica, wrong))?.status).toBe(401);
+      for (const replica of [0, 1]) {
+        const refused = await login(replica, credentials());
+        expect(refused?.status).toBe(429);
+        expect(refused?.body.error).toBe('TOO_MANY_REQUESTS');
+        const retryAfter = Number(refused?.headers.get('retry-after'));
+        expect(retryAfter).toBeGreaterThan(0);
+        expect(retryAfter).toBeLessThanOrEqual(60);
+      }
+      const other = await createApplication(platform.db);
+      expect((await login(0, { appId: other.appId, appKey: other.appKey }))?.status).toBe(200);
+    } finally {
+      for (const replica of replicas) await replica.stop();
+    }
+  });
+
+  it('limits guesses at the password of one user across addresses', async () => {
+    const limited = await startTestPlatform([fleetService], {
+      LOGIN_ATTEMPTS_PER_MINUTE: '3',
+      HTTP_TRUST_PROXY: 'true',
+    });
+    try {
+      const { username } = await newUser();
+      const guess = (n: number, name: string) =>
+        createApiClient(limited.httpUrl, { 'x-forwarded-for': `10.0.0.${n}` }).post('/v1/login', {
+          ...credentials(),
+          username: name,
+          password: `guess ${n}`,
+        });
+      for (const n of [1, 2, 3]) expect((await guess(n, username)).status).toBe(401);
+      expect((await guess(4, username.toUpperCase())).status).toBe(429);
+      expect((await guess(5, (await newUser()).username)).status).toBe(401);
+    } finally {
+      await limited.stop();
+    }
+  });
+});

@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { deviceRevokedChannel } from '@odograph/contracts/presence';
+import { createLogger } from '@odograph/runtime/logger';
+import { connectRedis } from '@odograph/runtime/redis';
+import { hashSecret } from '@odograph/runtime/secrets';
+import { createApplication } from '@odograph/testkit/fixtures';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { startFleet } from '../../fleet.fixture.ts';
+
+const { platform, application, admin } = await startFleet();
+const newId = () => `test-${randomUUID()}`;
+const newVehicle = async (appId = application.appId): Promise<string> =>
+  (await admin.post('/v1/x/admin/vehicles', { appId, plate: randomUUID().slice(0, 20) })).body.id;
+const newDevice = async (more: object = {}): Promise<string> =>
+  (await admin.post('/v1/x/admin/devices', { id: newId(), model: 'generic', ...more })).body.deviceId;
+
+describe('/v1/x/admin/devices', () => {
+  it.each([
+    ['id', { id: 'a/b' }],
+    ['id', { id: 'a+' }],
+    ['id', { id: '' }],
+    ['id', { id: 'odograph-command' }],
+    ['model', { model: 'none' }],
+    ['model', { model: undefined }],
+  ])('names %s if a device is malformed', async (field, change) => {
+    const { status, body } = await admin.post('/v1/x/admin/devices', { id: newId(), model: 'generic', ...change });
+    expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
+  });
+
+  it('creates a device once, stores only the hash of its secret, and rolls back if its vehicle is linked', async () => {
+    const vehicleId = await newVehicle();
+    const id = newId();
+    const { body } = await admin.post('/v1/x/admin/devices', { id, model: 'obd', vehicleId });
+    const row = await platform.db.selectFrom('device').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    expect(row).toMatchObject({ model_id: 'obd', application_id: application.id });
+    expect(row.secret_sha256).toEqual(hashSecret(body.secret));
+    expect(JSON.stringify((await admin.get(`/v1/x/admin/devices?appId=${application.appId}`)).body)).not.toContain(
+      body.secret,
+    );
+    const refused = async (device: object) =>
+      (await admin.post('/v1/x/admin/devices', { model: 'generic', ...device })).body.error;
+    expect(await refused({ id })).toBe('ALREADY_EXISTS');
+    const second = newId();
+    expect(await refused({ id: second, vehicleId })).toBe('VEHICLE_ALREADY_LINKED');
+    expect(await refused({ id: second, vehicleId: '1999999999' })).toBe('UNKNOWN_VEHICLE');
+    expect(
+      (await admin.get(`/v1/x/admin/devices?after=${second.slice(0, -1)}&limit=1`)).body.devices[0]?.deviceId,
+    ).not.toBe(second);
+  });
+
+  it('replaces a secret and notifies the brokers', async () => {
+    const id = await newDevice();
+    const redis = connectRedis(platform.config.REDIS_URL, createLogger('silent'));
+    await once(redis, 'ready');
+    await redis.subscribe(deviceRevokedChannel(platform.config.QUEUE_PREFIX));
+    const notified = once(redis, 'message');
+    const { body } = await admin.post(`/v1/x/admin/devices/${id}/secret`);
+    expect((await notified)[1]).toBe(id);
+    redis.disconnect();
+    const row = await platform.db.selectFrom('device').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    expect(row.secret_sha256).toEqual(hashSecret(body.secret));
+    expect((await admin.post('/v1/x/admin/devices/none/secret')).body.error).toBe('UNKNOWN_DEVICE');
+  });
+
+  it('keeps the old secret valid during the overlap', async () => {
+    const id = await newDevice();
+    const rowOf = () => platform.db.selectFrom('device').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    const old = (await rowOf()).secret_sha256;
+    const { body } = await admin.post(`/v1/x/admin/devices/${id}/secret`, { overlapSeconds: 3600 });
+    const row = await rowOf();
+    expect([row.secret_sha256, row.previous_secret_sha256]).toEqual([hashSecret(body.secret), old]);
+    expect(Math.abs((row.previous_secret_until?.getTime() ?? 0) - Date.now() - 3_600_000)).toBeLessThan(10_000);
+    await admin.post(`/v1/x/admin/devices/${id}/secret`);
+    expect(await rowOf()).toMatchObject({ previous_secret_sha256: null, previous_secret_until: null });
+    for (const overlapSeconds of [-1, 0.5, 30 * 86_400 + 1, 'x']) {
+      const { status, body: failure } = await admin.post(`/v1/x/admin/devices/${id}/secret`, { overlapSeconds });
+      expect([status, failure.field]).toEqual([400, 'overlapSeconds']);
+    }
+  });
+
+  it('revokes the certificates issued before now', async () => {
+    const id = await newDevice();
+    expect((await admin.delete(`/v1/x/admin/devices/${id}/certificates`)).status).toBe(200);
+    const row = await platform.db.selectFrom('device').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    expect(Math.abs((row.certificates_issued_from?.getTime() ?? 0) - Date.now())).toBeLessThan(10_000);
+    expect((await admin.delete('/v1/x/admin/devices/none/certificates')).body.error).toBe('UNKNOWN_DEVICE');
+  });
+
+  it('links, moves and unlinks a device by the rules of /v1/device', async () => {
+    const [first, second] = [await newVehicle(), await newVehicle()];
+    const foreign = await newVehicle((await createApplication(platform.db)).appId);
+    const link = `/v1/x/admin/devices/${await newDevice()}/link`;
+    const linkedVehicles = async () => {
+      const { body } = await admin.get(`/v1/x/admin/vehicles?appId=${application.appId}&after=${Number(first) - 1}`);
+      return body.vehicles
+        .filter((vehicle: { deviceId: unknown }) => vehicle.deviceId)
+        .map(({ id }: { id: string }) => id);
+    };
+    expect((await admin.delete(link)).status).toBe(200);
+    expect((await admin.post(link, { vehicleId: first })).status).toBe(200);
+    expect((await admin.post(link, { vehicleId: second })).body.error).toBe('DEVICE_ALREADY_LINKED');
+    expect((await admin.put(link, { vehicleId: foreign })).body.error).toBe('UNKNOWN_DEVICE');
+    expect(await linkedVehicles()).toEqual([first]);
+    expect((await admin.put(link, { vehicleId: second })).status).toBe(200);
+    expect(await linkedVehicles()).toEqual([second]);
+    expect((await admin.delete(link)).status).toBe(200);
+    expect(await linkedVehicles()).toEqual([]);
+    for (const answer of [
+      await admin.delete('/v1/x/admin/devices/none/link'),
+      await admin.post('/v1/x/admin/devices/none/link', { vehicleId: first }),
+      await admin.put('/v1/x/admin/devices/none/link', { vehicleId: first }),
+    ]) {
+      expect([answer.status, answer.body.error]).toEqual([404, 'UNKNOWN_DEVICE']);
+    }
+  });
+
+  it('stores no secret of a device in plain text', async () => {
+    const { body } = await admin.post('/v1/x/admin/devices', { id: newId(), model: 'generic' });
+    const { rows } = await sql<{ row: string }>`select to_jsonb(device)::text as row from device`.execute(platform.db);
+    const text = rows.map(({ row }) => row).join('\n');
+    expect(text).toContain(hashSecret(body.secret).toString('hex'));
+    expect(text).not.toContain(body.secret);
+  });
+});

@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+import { createApplication } from '@odograph/testkit/fixtures';
+import { describe, expect, it } from 'vitest';
+import { startFleet } from '../../fleet.fixture.ts';
+
+const { platform, application, admin } = await startFleet();
+const newPlate = () => randomUUID().slice(0, 20);
+const newVehicle = async (): Promise<string> =>
+  (await admin.post('/v1/x/admin/vehicles', { appId: application.appId, plate: newPlate() })).body.id;
+
+describe('/v1/x/admin/vehicles', () => {
+  it('creates a vehicle with an id of ten digits, and compares plates by letters and digits', async () => {
+    const plate = `AB-${newPlate()}`;
+    const vehicle = {
+      appId: application.appId,
+      plate,
+      vin: 'VF1AG000000000001',
+      brand: 'Renault',
+      model: 'Zoe',
+      energy: 'EL',
+      seats: '5',
+      gearbox: 'AUTOMATIC',
+      kind: 'VP',
+      accessories: ['CARDHOLDER'],
+    };
+    const { body } = await admin.post('/v1/x/admin/vehicles', vehicle);
+    expect(body.id).toMatch(/^\d{10}$/);
+    const again = await admin.post('/v1/x/admin/vehicles', {
+      ...vehicle,
+      plate: plate.toLowerCase().replace('-', ' '),
+    });
+    expect([again.status, again.body.error]).toEqual([409, 'ALREADY_EXISTS']);
+    const other = await createApplication(platform.db);
+    expect((await admin.post('/v1/x/admin/vehicles', { ...vehicle, appId: other.appId })).status).toBe(200);
+    const { body: page } = await admin.get(
+      `/v1/x/admin/vehicles?appId=${application.appId}&after=${Number(body.id) - 1}&limit=1`,
+    );
+    const { appId: _, ...described } = vehicle;
+    expect(page.vehicles).toEqual([{ ...described, seats: 5, id: body.id, archived: false, deviceId: null }]);
+  });
+
+  it.each([
+    ['plate', { plate: '' }],
+    ['plate', { plate: '---' }],
+    ['plate', { plate: 'A\0B' }],
+    ['plate', { plate: 'A'.repeat(33) }],
+    ['vin', { vin: 'V\0' }],
+    ['seats', { seats: -1 }],
+    ['gearbox', { gearbox: 'BOTH' }],
+    ['accessories.0', { accessories: ['RADIO'] }],
+  ])('names %s if a vehicle is malformed', async (field, change) => {
+    const vehicle = { appId: application.appId, plate: newPlate(), ...change };
+    const { status, body } = await admin.post('/v1/x/admin/vehicles', vehicle);
+    expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
+  });
+
+  it('sets the fuel tank capacity', async () => {
+    const id = await newVehicle();
+    expect((await admin.put(`/v1/x/admin/vehicles/${id}`, { tankLitres: 45 })).body).toEqual({ id, tankLitres: 45 });
+    expect((await admin.put('/v1/x/admin/vehicles/1999999999', { tankLitres: 45 })).body.error).toBe('UNKNOWN_VEHICLE');
+  });
+});

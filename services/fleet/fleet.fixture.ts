@@ -1,0 +1,31 @@
+import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { createApplication, type TestApplication } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { afterAll } from 'vitest';
+import { fleetService } from './service.ts';
+
+/** A running fleet service with an application. */
+export interface TestFleet {
+  readonly platform: TestPlatform;
+  readonly application: TestApplication;
+  /** A client in application mode. */
+  readonly api: ApiClient;
+  /** A client with the admin token. */
+  readonly admin: ApiClient;
+  /** A client without a token. */
+  readonly anonymous: ApiClient;
+}
+
+/** Starts the fleet service for the tests of a file; it stops after them. */
+export async function startFleet(settings: Record<string, string> = {}): Promise<TestFleet> {
+  const platform = await startTestPlatform([fleetService], settings);
+  afterAll(() => platform.stop());
+  const application = await createApplication(platform.db);
+  return {
+    platform,
+    application,
+    api: clientWithToken(platform.httpUrl, application.token),
+    admin: createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` }),
+    anonymous: createApiClient(platform.httpUrl),
+  };
+}
