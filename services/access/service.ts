@@ -1,55 +1,60 @@
 import { once } from 'node:events';
+import { keyListChannel } from '@odograph/contracts/key-lists';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { findCaller } from '@odograph/database/tokens';
 import { requireAdmin, requireToken } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import type { Clock } from '@odograph/http/request-context';
+import type { Logger } from '@odograph/runtime/logger';
 import { isPresent } from '@odograph/runtime/presence';
-import { connectRedis } from '@odograph/runtime/redis';
+import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service } from '@odograph/runtime/service';
-import { addBoxRoutes } from './authorizations/box-routes.ts';
-import { addAuthorizationChanges, addAuthorizationRoutes } from './authorizations/routes.ts';
-import { addSuspensionRoutes } from './authorizations/suspension-routes.ts';
-import { addBookingRoutes } from './bookings/routes.ts';
-import { createAnnounce, type Keyless } from './device-keys/keyless.ts';
-import { addKeyRoutes } from './device-keys/routes.ts';
-import { addDriverLists, addVehicleLists } from './drivers/list-routes.ts';
-import { addDriverRoutes } from './drivers/routes.ts';
+import type { AccessOptions } from './access-options.ts';
+import { deviceCommandRoutes } from './authorizations/device-commands.ts';
+import { authorizationRoutes } from './authorizations/routes.ts';
+import { bookingRoutes } from './bookings/routes.ts';
+import { deviceKeyRoutes } from './device-keys/routes.ts';
+import { driverRoutes } from './drivers/routes.ts';
 
-/** Authorizations, device keys, driver lists and bookings: the only service with the right to device keys. */
+/** Announces changed key lists on Redis. A lost announcement costs at most a second, the polling interval. */
+function createAnnouncement(redis: Redis, prefix: string, logger: Logger): () => void {
+  return () => {
+    redis.publish(keyListChannel(prefix), '').catch((err: unknown) => {
+      logger.debug({ err }, 'changed key lists not announced');
+    });
+  };
+}
+
+/** Authorizations, device keys, driver lists and bookings: the service that issues access to vehicles. */
 export function createAccessService(clock: Clock): Service<Http> {
   return {
     name: 'access',
     async start({ http, config, logger, adminToken, onStop }) {
+      const { QUEUE_PREFIX: prefix, ACK_TIMEOUT_MS: ackTimeoutMs } = config;
       const db = openDatabase({ url: config.DATABASE_URL, name: 'access', size: config.DATABASE_POOL_SIZE });
       onStop('access database', () => db.destroy());
       const redis = connectRedis(config.REDIS_URL, logger);
       onStop('access Redis', () => redis.disconnect());
-      // Commands fail at once until it is connected; it goes on trying when it is away.
+      // Until it is connected, commands fail at once; the client keeps reconnecting.
       await once(redis, 'ready').catch(() => undefined);
-      const announce = createAnnounce(redis, config.QUEUE_PREFIX, logger);
-      const keyless: Keyless = { db, sealer: await openSealer(config), clock, announce };
-      await http.register(async (withToken) => {
-        withToken.addHook(
+      const announceKeyLists = createAnnouncement(redis, prefix, logger);
+      const options: AccessOptions = { db, sealer: await openSealer(config), clock, announceKeyLists };
+      const isConnected = (deviceId: string) => isPresent(redis, prefix, deviceId);
+
+      await http.register(async (tokenRoutes) => {
+        tokenRoutes.addHook(
           'onRequest',
           requireToken((hash) => findCaller(db, hash)),
         );
-        addAuthorizationRoutes(withToken, keyless);
-        addAuthorizationChanges(withToken, keyless);
-        addSuspensionRoutes(withToken, keyless);
-        addBoxRoutes(withToken, keyless);
-        addBookingRoutes(withToken, keyless);
-        addVehicleLists(withToken, keyless);
-        addDriverLists(withToken, keyless);
-        addDriverRoutes(withToken, keyless, {
-          ackTimeoutMs: config.ACK_TIMEOUT_MS,
-          isPresent: (deviceId) => isPresent(redis, config.QUEUE_PREFIX, deviceId),
-        });
+        await tokenRoutes.register(authorizationRoutes, options);
+        await tokenRoutes.register(deviceCommandRoutes, options);
+        await tokenRoutes.register(bookingRoutes, options);
+        await tokenRoutes.register(driverRoutes, { ...options, ackTimeoutMs, isConnected });
       });
-      await http.register(async (forOperators) => {
-        forOperators.addHook('onRequest', requireAdmin(adminToken));
-        addKeyRoutes(forOperators, keyless);
+      await http.register(async (operatorRoutes) => {
+        operatorRoutes.addHook('onRequest', requireAdmin(adminToken));
+        await operatorRoutes.register(deviceKeyRoutes, options);
       });
       return {
         async health() {

@@ -1,5 +1,8 @@
+import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
+import type { Http } from '@odograph/http/http';
+import { answers } from '@odograph/http/schemas';
 import {
   type BluetoothCommand,
   bluetoothCommands,
@@ -7,14 +10,17 @@ import {
   isWithinLevel,
 } from '@odograph/keyless/command-string';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
+import type { Level } from '@odograph/keyless/token';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
 import Type from 'typebox';
+import type { AccessOptions } from '../access-options.ts';
 import { type DeviceKey, findVehicleKey } from '../device-keys/queries.ts';
-import { commandSecrets } from './credentials.ts';
-import type { Authorization } from './queries.ts';
+import { commandSecrets } from './issue.ts';
+import { findAuthorization, type NewAuthorization } from './queries.ts';
+import { AuthorizationPath, route } from './schemas.ts';
 
-/** The device protocol's action that each command string stands for; a device model lists the actions it supports. */
+/** Action of the device protocol for each command string; a device model lists the actions it supports. */
 const actions: Readonly<Record<BluetoothCommand, string>> = {
   immobilize: 'IMMOBILIZE',
   demobilize: 'START',
@@ -36,7 +42,7 @@ const Command = Type.String({ description: 'empty when the device or the level d
 const Flag = Type.Boolean({ description: 'whether it must be encrypted before it is sent' });
 
 /** Interface specification, "Device commands record (Bluetooth)". */
-export const CommandsRecord = Type.Object({
+export const DeviceCommands = Type.Object({
   key: Type.String({ description: 'encryption key, base64url' }),
   ...(Object.fromEntries(bluetoothCommands.map((command) => [command, Command])) as Record<
     BluetoothCommand,
@@ -48,10 +54,10 @@ export const CommandsRecord = Type.Object({
   >),
   digitalOutput: Type.Record(Type.String(), Type.Number(), { description: 'command to number of its digital output' }),
 });
-export type CommandsRecord = Type.Static<typeof CommandsRecord>;
+export type DeviceCommands = Type.Static<typeof DeviceCommands>;
 
-/** The Bluetooth side of the device that sits in a vehicle now. */
-export interface BluetoothDevice {
+/** Bluetooth properties of a device and its model. */
+interface BluetoothDevice {
   readonly name: string;
   readonly pin: string;
   readonly actions: readonly string[];
@@ -60,8 +66,13 @@ export interface BluetoothDevice {
   readonly outputs: Readonly<Record<string, number>>;
 }
 
-/** @throws Failure INVALID_DEVICE when the vehicle has no device, or one of a family without these commands */
-export async function findBluetoothDevice(db: Database, vehicleId: number): Promise<BluetoothDevice> {
+const noBluetooth: BluetoothDevice = { name: '', pin: '', actions: [], encrypted: [], outputs: {} };
+
+/**
+ * Finds the Bluetooth properties of the device that is linked to a vehicle now.
+ * @throws Failure INVALID_DEVICE when the vehicle has no device, or one without Bluetooth
+ */
+async function findBluetoothDevice(db: Database, vehicleId: number): Promise<BluetoothDevice> {
   const row = await db
     .selectFrom('device_link')
     .innerJoin('device', 'device.id', 'device_link.device_id')
@@ -81,31 +92,28 @@ export async function findBluetoothDevice(db: Database, vehicleId: number): Prom
   };
 }
 
-/** One command as the box of this key takes it from the holder of this authorization; empty when it does not. */
+/** The command string for the device with this key; empty when model or level do not allow the command. */
 function stringOf(
   command: BluetoothCommand,
-  authorization: Pick<Authorization, 'level'>,
+  level: Level,
   { actions: supported, encrypted, outputs }: BluetoothDevice,
   { key, signed }: { key: Buffer; signed: Uint8Array },
 ): string {
-  if (!supported.includes(actions[command]) || !isWithinLevel(authorization.level, command)) return '';
+  if (!supported.includes(actions[command]) || !isWithinLevel(level, command)) return '';
   const output = outputs[command];
   const allowed = { command, encrypted: encrypted.includes(command), ...(output === undefined ? {} : { output }) };
   return commandString(nodeCrypto, key, signed, allowed);
 }
 
-/**
- * What a phone needs to give commands to the device that sits in the vehicle now.
- * @param held the key of that device; without one nobody gets in, and every string is empty
- */
-export function commandsRecord(
+/** @param deviceKey without one, every command string is empty */
+function toDeviceCommands(
   device: BluetoothDevice,
-  held: DeviceKey | undefined,
-  authorization: Omit<Authorization, 'archived' | 'suspendedUntil'>,
-): CommandsRecord {
-  const secrets = held && { ...commandSecrets(held, authorization), deviceKey: held.key };
+  deviceKey: DeviceKey | undefined,
+  authorization: NewAuthorization,
+): DeviceCommands {
+  const secrets = deviceKey && { ...commandSecrets(deviceKey, authorization), deviceKey: deviceKey.key };
   const write = (command: BluetoothCommand) =>
-    secrets ? stringOf(command, authorization, device, { key: secrets.deviceKey, signed: secrets.signed }) : '';
+    secrets ? stringOf(command, authorization.level, device, { key: secrets.deviceKey, signed: secrets.signed }) : '';
   return {
     key: secrets?.key ?? '',
     ...(Object.fromEntries(bluetoothCommands.map((command) => [command, write(command)])) as Record<
@@ -120,12 +128,72 @@ export function commandsRecord(
   };
 }
 
-/** The device commands record of an authorization now. @throws Failure INVALID_DEVICE */
-export async function findCommandsRecord(
+async function findDeviceCommands(
   db: Database,
   sealer: Sealer,
-  authorization: Omit<Authorization, 'archived' | 'suspendedUntil'>,
-): Promise<CommandsRecord> {
+  authorization: NewAuthorization,
+): Promise<DeviceCommands> {
   const device = await findBluetoothDevice(db, authorization.vehicleId);
-  return commandsRecord(device, await findVehicleKey(db, sealer, authorization.vehicleId), authorization);
+  return toDeviceCommands(device, await findVehicleKey(db, sealer, authorization.vehicleId), authorization);
+}
+
+/** Computes the device commands of a booking's authorization; all of them empty for a device without Bluetooth. */
+export async function findBookingCommands(
+  db: Database,
+  sealer: Sealer,
+  authorization: NewAuthorization,
+): Promise<DeviceCommands> {
+  try {
+    return await findDeviceCommands(db, sealer, authorization);
+  } catch (error) {
+    if (!(error instanceof Failure && error.code === 'INVALID_DEVICE')) throw error;
+    return toDeviceCommands(noBluetooth, undefined, authorization);
+  }
+}
+
+const ConnectionParams = Type.Object({
+  name: Type.String({ description: 'Bluetooth connection name' }),
+  pin: Type.String(),
+});
+
+/** GET /v1/bluetooth-token/params and commands, each with its equivalent route. */
+export async function deviceCommandRoutes(http: Http, { db, sealer }: AccessOptions): Promise<void> {
+  const paramsSchema = {
+    ...route,
+    summary: 'Name and pin for the Bluetooth connection',
+    response: answers(ConnectionParams, 'UNKNOWN_AUTHORIZATION', 'INVALID_DEVICE'),
+  };
+  const commandsSchema = {
+    ...route,
+    summary: 'Command strings that a phone may send to the device over Bluetooth',
+    response: answers(DeviceCommands, 'UNKNOWN_AUTHORIZATION', 'INVALID_DEVICE'),
+  };
+  const paramsOf = async (caller: Caller, id: string) => {
+    const { vehicleId } = await findAuthorization(db, caller, id);
+    const { name, pin } = await findBluetoothDevice(db, vehicleId);
+    return { name, pin };
+  };
+  const commandsOf = async (caller: Caller, id: string) =>
+    findDeviceCommands(db, sealer, await findAuthorization(db, caller, id));
+
+  http.get(
+    '/v1/bluetooth-token/params',
+    { schema: { ...paramsSchema, querystring: AuthorizationPath } },
+    async ({ caller, query }) => paramsOf(caller, query.authorizationId),
+  );
+  http.get(
+    '/v1/bluetooth-token/:authorizationId/params',
+    { schema: { ...paramsSchema, params: AuthorizationPath } },
+    async ({ caller, params }) => paramsOf(caller, params.authorizationId),
+  );
+  http.get(
+    '/v1/bluetooth-token/commands',
+    { schema: { ...commandsSchema, querystring: AuthorizationPath } },
+    async ({ caller, query }) => commandsOf(caller, query.authorizationId),
+  );
+  http.get(
+    '/v1/bluetooth-token/:authorizationId/commands',
+    { schema: { ...commandsSchema, params: AuthorizationPath } },
+    async ({ caller, params }) => commandsOf(caller, params.authorizationId),
+  );
 }

@@ -4,31 +4,75 @@ import { appendAudit } from '@odograph/database/audit';
 import { originOf } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import type { RequestContext } from '@odograph/http/request-context';
-import type { Level } from '@odograph/keyless/token';
+import { encryptionKey, sessionKey } from '@odograph/keyless/key-hierarchy';
+import { nodeCrypto } from '@odograph/keyless/node-crypto';
+import { encodeSignedPart, type Level, signToken } from '@odograph/keyless/token';
 import type { Sealer } from '@odograph/runtime/sealing';
-import { findVehicleKey } from '../device-keys/queries.ts';
-import { type Credentials, credentialsFor } from './credentials.ts';
+import { type DeviceKey, findVehicleKey } from '../device-keys/queries.ts';
 import * as queries from './queries.ts';
-import type { Period } from './rules.ts';
+import type { Interval } from './rules.ts';
 
-/** A new authorization, and the credentials that open the vehicle by it. */
+/** Authorization token and session key of a phone; computed on every request and never stored. */
+export interface Credentials {
+  /** base64url, as in the interface; both empty while the vehicle has no device or is archived. */
+  readonly token: string;
+  readonly key: string;
+}
+
+/** A new authorization with its credentials. */
 export interface Issued extends Credentials {
   readonly authorization: queries.NewAuthorization;
 }
 
-export interface AuthorizationRequest extends Period {
-  /** One that the caller may see, and that is not archived. */
+export interface AuthorizationRequest extends Interval {
+  /** Visible to the caller, and not archived. */
   readonly vehicleId: number;
   readonly driverId: string;
   readonly level: Level;
 }
 
-/** A box keeps what was revoked until it would have ended, in a memory that is small, and a packet holds no more. */
+function tokenFields(device: DeviceKey, { id, level, from, until }: queries.NewAuthorization) {
+  const { deviceId, keyVersion, epoch } = device;
+  const interval = { notBeforeMs: from.getTime(), notAfterMs: until.getTime() };
+  return { deviceId, keyVersion, epoch, authorizationId: id, level, ...interval };
+}
+
+const encoded = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url');
+
+function credentialsFor(device: DeviceKey, authorization: queries.NewAuthorization): Credentials {
+  const fields = tokenFields(device, authorization);
+  const signed = encodeSignedPart(nodeCrypto, fields);
+  return {
+    token: encoded(signToken(nodeCrypto, device.key, fields)),
+    key: encoded(sessionKey(nodeCrypto, device.key, signed)),
+  };
+}
+
+/** Computes the token part that command strings are bound to, and `key` of the device commands record. */
+export function commandSecrets(
+  device: DeviceKey,
+  authorization: queries.NewAuthorization,
+): { signed: Uint8Array; key: string } {
+  const signed = encodeSignedPart(nodeCrypto, tokenFields(device, authorization));
+  return { signed, key: encoded(encryptionKey(nodeCrypto, device.key, signed)) };
+}
+
+/** Computes the credentials of an authorization for the device that is linked to its vehicle now. */
+export async function findCredentials(
+  db: Database,
+  sealer: Sealer,
+  authorization: queries.Authorization,
+): Promise<Credentials> {
+  const device = await findVehicleKey(db, sealer, authorization.vehicleId);
+  return device ? credentialsFor(device, authorization) : { token: '', key: '' };
+}
+
+/** A device stores revoked authorizations until they expire, in little memory, and its key list must fit one packet. */
 const unexpiredPerVehicle = 2000;
 
-async function requireRoom(db: Database, vehicleId: number, now: Date): Promise<void> {
+async function requireCapacity(db: Database, vehicleId: number, now: Date): Promise<void> {
   if ((await queries.countUnexpired(db, vehicleId, now)) < unexpiredPerVehicle) return;
-  const message = `the vehicle has ${unexpiredPerVehicle} authorizations that are not over, revoked ones included`;
+  const message = `the vehicle has ${unexpiredPerVehicle} unexpired authorizations, revoked ones included`;
   throw new Failure('TOO_MANY_REQUESTS', message);
 }
 
@@ -40,14 +84,14 @@ async function issue(
 ): Promise<Issued> {
   const device = await findVehicleKey(db, sealer, authorization.vehicleId);
   if (!device) throw new Failure('INVALID_DEVICE', 'the vehicle has no device', { reason: 'NO_DEVICE' });
-  await requireRoom(db, authorization.vehicleId, now);
+  await requireCapacity(db, authorization.vehicleId, now);
   await queries.insertAuthorization(db, authorization, now);
   return { authorization, ...credentialsFor(device, authorization) };
 }
 
 /**
- * Makes an authorization; run it in a transaction, as all of these, and append to the audit at its end.
- * @throws Failure INVALID_DEVICE when the vehicle has no device, TOO_MANY_REQUESTS when its box can keep no more
+ * Issues an authorization. Run it in a transaction, like all functions below, with the audit row last.
+ * @throws Failure INVALID_DEVICE when the vehicle has no device, TOO_MANY_REQUESTS when its device can store no more
  */
 export async function issueAuthorization(
   db: Database,
@@ -59,21 +103,21 @@ export async function issueAuthorization(
 }
 
 /**
- * Replaces a locked authorization by one with another period; a suspension goes on in the new one.
+ * Replaces a locked authorization by a new one with another interval, which inherits a suspension.
  * @throws Failure as issueAuthorization does
  */
 export async function replaceAuthorization(
   db: Database,
   sealer: Sealer,
   old: queries.Authorization,
-  period: Period,
+  interval: Interval,
   now: Date,
 ): Promise<Issued> {
   const { vehicleId, driverId, level, suspendedUntil } = old;
   const suspension = suspendedUntil !== undefined && suspendedUntil > now ? { suspendedUntil } : {};
-  const fresh = { id: randomUUID(), vehicleId, driverId, level, ...period, ...suspension };
-  const issued = await issue(db, sealer, fresh, now);
-  await queries.markRevoked(db, old.id, now, fresh.id);
+  const replacement = { id: randomUUID(), vehicleId, driverId, level, ...interval, ...suspension };
+  const issued = await issue(db, sealer, replacement, now);
+  await queries.markRevoked(db, old.id, now, replacement.id);
   if (old.until > now || suspension.suspendedUntil) await queries.raiseListVersions(db, [vehicleId]);
   return issued;
 }
@@ -88,7 +132,7 @@ export async function revokeAuthorization(
   if (until > now) await queries.raiseListVersions(db, [vehicleId]);
 }
 
-/** Suspends a locked authorization until a moment, or, with null, ends its suspension. */
+/** Suspends a locked authorization until a time, or, with null, ends its suspension. */
 export async function suspendAuthorization(
   db: Database,
   { id, vehicleId }: queries.Authorization,
@@ -98,7 +142,7 @@ export async function suspendAuthorization(
   await queries.raiseListVersions(db, [vehicleId]);
 }
 
-/** Adds what was done with an authorization to the audit; the last statement of its transaction. */
+/** Appends an action on an authorization to the audit; the last statement of its transaction. */
 export async function auditAuthorization(
   db: Database,
   { caller, address: ip }: RequestContext,

@@ -5,13 +5,13 @@ import { isUuid } from '@odograph/database/uuid';
 import { accessibleTo } from '@odograph/database/vehicle-access';
 import type { Level } from '@odograph/keyless/token';
 import { type RawBuilder, sql } from 'kysely';
-import type { AuthorizationTimes, Category, Period } from './rules.ts';
+import type { AuthorizationTimes, Category, Interval } from './rules.ts';
 
-/** An authorization that is neither deleted nor replaced. */
+/** An authorization that is neither revoked nor replaced. */
 export interface Authorization extends AuthorizationTimes {
   readonly id: string;
   readonly vehicleId: number;
-  /** Nothing can be done with an archived vehicle. */
+  /** Whether the vehicle is archived. */
   readonly archived: boolean;
   readonly driverId: string;
   readonly level: Level;
@@ -45,22 +45,54 @@ async function selectOne(db: Database, caller: Caller, id: string, lock: RawBuil
   return toAuthorization(rows[0]);
 }
 
-/** @throws Failure UNKNOWN_AUTHORIZATION for one that is missing, deleted, replaced or not the caller's alike */
+/** Finds an authorization. @throws Failure UNKNOWN_AUTHORIZATION when missing, revoked, replaced or not visible alike */
 export async function findAuthorization(db: Database, caller: Caller, id: string): Promise<Authorization> {
   return selectOne(db, caller, id, sql``);
 }
 
-/** Like findAuthorization, and keeps others from changing it until the end of the transaction. */
+/** Finds an authorization and locks it until the end of the transaction. @throws Failure UNKNOWN_AUTHORIZATION */
 export async function lockAuthorization(db: Database, caller: Caller, id: string): Promise<Authorization> {
   return selectOne(db, caller, id, sql`for no key update of grant_`);
 }
 
-export interface NewAuthorization extends Period {
+async function findLatestId(db: Database, id: string): Promise<string> {
+  const { rows } = await sql<{ id: string }>`select latest_authorization(${id}) as id`.execute(db);
+  return rows[0]?.id ?? id;
+}
+
+async function lockIfPresent(db: Database, caller: Caller, id: string): Promise<Authorization | undefined> {
+  try {
+    return await lockAuthorization(db, caller, id);
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'UNKNOWN_AUTHORIZATION') return undefined;
+    throw error;
+  }
+}
+
+/** Locks an authorization, or its latest replacement. @returns undefined when it was revoked */
+export async function lockLatestAuthorization(
+  db: Database,
+  caller: Caller,
+  firstId: string,
+): Promise<Authorization | undefined> {
+  let id = await findLatestId(db, firstId);
+  for (;;) {
+    const authorization = await lockIfPresent(db, caller, id);
+    if (authorization) return authorization;
+    // A concurrent update may have replaced it while this transaction waited for the lock.
+    const replacement = await findLatestId(db, id);
+    if (replacement === id) return undefined;
+    id = replacement;
+  }
+}
+
+/** An authorization as it is issued. */
+export interface NewAuthorization extends Interval {
   readonly id: string;
   readonly vehicleId: number;
   readonly driverId: string;
   readonly level: Level;
-  readonly suspendedUntil?: Date;
+  readonly suspendedUntil?: Date | undefined;
 }
 
 export async function insertAuthorization(db: Database, authorization: NewAuthorization, now: Date): Promise<void> {
@@ -79,7 +111,7 @@ export async function insertAuthorization(db: Database, authorization: NewAuthor
     .execute();
 }
 
-/** Deletes one for everybody; `replacedBy` when an update made another of it. */
+/** Marks an authorization as revoked, or as replaced by another. */
 export async function markRevoked(db: Database, id: string, now: Date, replacedBy?: string): Promise<void> {
   await db
     .updateTable('bluetooth_authorization')
@@ -92,7 +124,7 @@ export async function setSuspension(db: Database, id: string, until: Date | null
   await db.updateTable('bluetooth_authorization').set({ suspended_until: until }).where('id', '=', id).execute();
 }
 
-/** How many authorizations of a vehicle have not reached their end, those that were revoked before it too. */
+/** Counts the unexpired authorizations of a vehicle, revoked ones included. */
 export async function countUnexpired(db: Database, vehicleId: number, now: Date): Promise<number> {
   const { count } = await db
     .selectFrom('bluetooth_authorization')
@@ -103,9 +135,9 @@ export async function countUnexpired(db: Database, vehicleId: number, now: Date)
   return count;
 }
 
-/** Makes it due that the boxes of these vehicles hear of a change; in the transaction of the change. */
+/** Makes the key lists of these vehicles' devices due, in the transaction of the change. */
 export async function raiseListVersions(db: Database, vehicleIds: readonly number[]): Promise<void> {
-  // Locked in one order, whoever else raises several at once.
+  // One lock order prevents deadlocks between transactions that raise several.
   await sql`with due as (
       select device_id from device_key where device_id in (
         select device_id from device_link where vehicle_id = any(${vehicleIds}::integer[]) and upper_inf(period))
@@ -122,14 +154,14 @@ const inCategory = (category: Category, now: Date): RawBuilder<boolean> =>
     expired: sql<boolean>`grant_.valid_until <= ${now}`,
   })[category];
 
-/** Which authorizations a list holds: of one vehicle, of one driver, or all that the caller may see. */
+/** Selects a list: of one vehicle, of one driver, or of all that the caller may see. */
 export interface ListFilter {
   readonly category: Category;
   readonly vehicleId?: number;
   readonly driverId?: string;
 }
 
-/** Authorizations by their start, one more than `limit` when there are more. */
+/** Lists authorizations by their start, one more than `limit` if there are more. */
 export async function listAuthorizations(
   db: Database,
   caller: Caller,

@@ -4,26 +4,23 @@ import type { Http } from '@odograph/http/http';
 import { type RequestContext, requestContext } from '@odograph/http/request-context';
 import { answers, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
-import type { Keyless } from '../device-keys/keyless.ts';
-import { currentCredentials } from './credentials.ts';
-import {
-  type AuthorizationRequest,
-  auditAuthorization,
-  type Issued,
-  issueAuthorization,
-  replaceAuthorization,
-  revokeAuthorization,
-} from './issue.ts';
-import { findAuthorization, lockAuthorization, type NewAuthorization } from './queries.ts';
-import { parseDate, requireLevel, requirePeriod } from './rules.ts';
-import { AuthorizationId, credentials, DriverId, dates, described, OfAuthorization, route } from './schemas.ts';
+import { type AccessOptions, changeAccess } from '../access-options.ts';
+import * as issue from './issue.ts';
+import { type Authorization, findAuthorization, lockAuthorization, type NewAuthorization } from './queries.ts';
+import { parseDate, requireInterval, requireLevel, requireSuspended, requireSuspension } from './rules.ts';
+import { AuthorizationId, AuthorizationPath, credentials, DriverId, dates, fields, route } from './schemas.ts';
 
-function describe({ vehicleId, driverId, from, until }: Omit<NewAuthorization, 'id' | 'suspendedUntil'>) {
+function describe({ vehicleId, driverId, from, until }: NewAuthorization) {
   return { vehicleId: String(vehicleId), userId: driverId, from: from.toISOString(), until: until.toISOString() };
 }
 
 function auditDetails({ vehicleId, driverId, level, from, until }: NewAuthorization) {
   return { vehicleId, driver: driverId, level, from: from.toISOString(), until: until.toISOString() };
+}
+
+/** @throws Failure VEHICLE_NOT_AVAILABLE */
+function refuseArchived({ archived }: { archived: boolean }): void {
+  if (archived) throw new Failure('VEHICLE_NOT_AVAILABLE', 'the vehicle is archived');
 }
 
 interface RequestBody {
@@ -34,53 +31,80 @@ interface RequestBody {
   readonly until?: string;
 }
 
-async function create({ db, sealer }: Keyless, asked: RequestContext, body: RequestBody): Promise<Issued> {
-  const vehicle = await findVehicle(db, asked.caller, body.vehicleId);
+async function create({ db, sealer }: AccessOptions, context: RequestContext, body: RequestBody) {
+  const vehicle = await findVehicle(db, context.caller, body.vehicleId);
   const level = requireLevel(body.level);
-  const period = { from: parseDate('from', body.from), until: parseDate('until', body.until) };
-  requirePeriod(period, asked.now);
-  if (vehicle.archived) throw new Failure('VEHICLE_NOT_AVAILABLE', 'the vehicle is archived');
-  const request: AuthorizationRequest = { vehicleId: vehicle.id, driverId: body.userId, level, ...period };
+  const interval = { from: parseDate('from', body.from), until: parseDate('until', body.until) };
+  requireInterval(interval, context.now);
+  refuseArchived(vehicle);
+  const request = { vehicleId: vehicle.id, driverId: body.userId, level, ...interval };
   return db.transaction().execute(async (trx) => {
-    const issued = await issueAuthorization(trx, sealer, request, asked.now);
+    const issued = await issue.issueAuthorization(trx, sealer, request, context.now);
     const { authorization } = issued;
-    await auditAuthorization(trx, asked, 'create', authorization.id, auditDetails(authorization));
+    await issue.auditAuthorization(trx, context, 'create', authorization.id, auditDetails(authorization));
     return issued;
   });
 }
 
 async function update(
-  { db, sealer }: Keyless,
-  asked: RequestContext,
+  options: AccessOptions,
+  context: RequestContext,
   id: string,
   body: Pick<RequestBody, 'from' | 'until'>,
-): Promise<Issued> {
-  return db.transaction().execute(async (trx) => {
-    const old = await lockAuthorization(trx, asked.caller, id);
-    const period = {
+): Promise<issue.Issued> {
+  return changeAccess(options, async (trx) => {
+    const old = await lockAuthorization(trx, context.caller, id);
+    const interval = {
       from: body.from === undefined ? old.from : parseDate('from', body.from),
       until: body.until === undefined ? old.until : parseDate('until', body.until),
     };
-    requirePeriod(period, asked.now);
-    if (old.archived) throw new Failure('VEHICLE_NOT_AVAILABLE', 'the vehicle is archived');
-    const issued = await replaceAuthorization(trx, sealer, old, period, asked.now);
+    requireInterval(interval, context.now);
+    refuseArchived(old);
+    const issued = await issue.replaceAuthorization(trx, options.sealer, old, interval, context.now);
     const { authorization } = issued;
-    await auditAuthorization(trx, asked, 'update', old.id, {
-      ...auditDetails(authorization),
-      replacedBy: authorization.id,
-    });
+    const details = { ...auditDetails(authorization), replacedBy: authorization.id };
+    await issue.auditAuthorization(trx, context, 'update', old.id, details);
     return issued;
   });
 }
 
-/** POST and GET /v1/bluetooth-token (interface specification, "Bluetooth authorizations"). */
-export function addAuthorizationRoutes(http: Http, keyless: Keyless): void {
+async function revoke(options: AccessOptions, context: RequestContext, id: string): Promise<void> {
+  await changeAccess(options, async (trx) => {
+    const authorization = await lockAuthorization(trx, context.caller, id);
+    await issue.revokeAuthorization(trx, authorization, context.now);
+    const { vehicleId } = authorization;
+    await issue.auditAuthorization(trx, context, 'delete', authorization.id, { vehicleId });
+  });
+}
+
+async function suspend(options: AccessOptions, context: RequestContext, id: string, until: string | undefined) {
+  await changeAccess(options, async (trx) => {
+    const authorization = await lockAuthorization(trx, context.caller, id);
+    const end = requireSuspension(authorization, until, context.now);
+    await issue.suspendAuthorization(trx, authorization, end);
+    const details = { vehicleId: authorization.vehicleId, until: end.toISOString() };
+    await issue.auditAuthorization(trx, context, 'suspend', authorization.id, details);
+  });
+}
+
+async function resume(options: AccessOptions, context: RequestContext, id: string): Promise<void> {
+  await changeAccess(options, async (trx) => {
+    const authorization: Authorization = await lockAuthorization(trx, context.caller, id);
+    requireSuspended(authorization, context.now);
+    refuseArchived(authorization);
+    await issue.suspendAuthorization(trx, authorization, null);
+    const { vehicleId } = authorization;
+    await issue.auditAuthorization(trx, context, 'resume', authorization.id, { vehicleId });
+  });
+}
+
+function addCreation(http: Http, options: AccessOptions): void {
   http.post(
     '/v1/bluetooth-token',
     {
       schema: {
         ...route,
-        summary: 'Authorize a driver to open a vehicle over Bluetooth',
+        summary: 'Authorize a driver to use a vehicle over Bluetooth',
         body: Type.Object({
           vehicleId: VehicleId,
           userId: DriverId,
@@ -95,74 +119,126 @@ export function addAuthorizationRoutes(http: Http, keyless: Keyless): void {
       },
     },
     async (request) => {
-      const { authorization, token, key } = await create(keyless, requestContext(request, keyless.clock), request.body);
+      const context = requestContext(request, options.clock);
+      const { authorization, token, key } = await create(options, context, request.body);
       return { authorizationId: authorization.id, token, key };
     },
   );
+}
 
+function addReading(http: Http, { db, sealer }: AccessOptions): void {
   http.get(
     '/v1/bluetooth-token/:authorizationId',
     {
       schema: {
         ...route,
-        summary: 'An authorization, with the token for the device that sits in the vehicle now',
-        params: OfAuthorization,
-        response: answers(Type.Object({ ...described, ...credentials }), 'UNKNOWN_AUTHORIZATION'),
+        summary: 'An authorization, with the token for the device that is linked to the vehicle now',
+        params: AuthorizationPath,
+        response: answers(Type.Object({ ...fields, ...credentials }), 'UNKNOWN_AUTHORIZATION'),
       },
     },
     async ({ caller, params }) => {
-      const authorization = await findAuthorization(keyless.db, caller, params.authorizationId);
-      const { token, key } = await currentCredentials(keyless.db, keyless.sealer, authorization);
+      const authorization = await findAuthorization(db, caller, params.authorizationId);
+      const { token, key } = await issue.findCredentials(db, sealer, authorization);
       return { ...describe(authorization), token, key };
     },
   );
 }
 
-/** POST /v1/bluetooth-token/{authorizationId} and DELETE /v1/bluetooth-token. */
-export function addAuthorizationChanges(http: Http, keyless: Keyless): void {
+function addUpdate(http: Http, options: AccessOptions): void {
   http.post(
     '/v1/bluetooth-token/:authorizationId',
     {
       schema: {
         ...route,
-        summary: 'Change when an authorization is; it gets a new identifier, token and key, and the old ones end',
-        params: OfAuthorization,
+        summary: 'Replace an authorization by one with another interval, identifier, token and key',
+        params: AuthorizationPath,
         body: Type.Object({ authorizationId: AuthorizationId, ...dates }),
         response: answers(
-          Type.Object({ authorizationId: Type.String(), ...described, ...credentials }),
+          Type.Object({ authorizationId: Type.String(), ...fields, ...credentials }),
           ...(['UNKNOWN_AUTHORIZATION', 'INVALID_INTERVAL', 'INVALID_DATE'] as const),
           ...(['VEHICLE_NOT_AVAILABLE', 'INVALID_DEVICE'] as const),
         ),
       },
     },
     async (request) => {
-      const { authorizationId } = request.params;
-      const issued = await update(keyless, requestContext(request, keyless.clock), authorizationId, request.body);
-      keyless.announce();
-      const { authorization, token, key } = issued;
+      const context = requestContext(request, options.clock);
+      const { authorization, token, key } = await update(
+        options,
+        context,
+        request.params.authorizationId,
+        request.body,
+      );
       return { authorizationId: authorization.id, ...describe(authorization), token, key };
     },
   );
+}
 
+function addRevocation(http: Http, options: AccessOptions): void {
   http.delete(
     '/v1/bluetooth-token',
     {
       schema: {
         ...route,
-        summary: 'Revoke an authorization; its box hears of it as soon as it can be reached',
-        body: OfAuthorization,
+        summary: 'Revoke an authorization; the device learns of it as soon as it is connected',
+        body: AuthorizationPath,
         response: answers(EmptyAnswer, 'UNKNOWN_AUTHORIZATION'),
       },
     },
     async (request) => {
-      const asked = requestContext(request, keyless.clock);
-      await keyless.db.transaction().execute(async (trx) => {
-        const authorization = await lockAuthorization(trx, asked.caller, request.body.authorizationId);
-        await revokeAuthorization(trx, authorization, asked.now);
-        await auditAuthorization(trx, asked, 'delete', authorization.id, { vehicleId: authorization.vehicleId });
-      });
-      keyless.announce();
+      await revoke(options, requestContext(request, options.clock), request.body.authorizationId);
       return {};
     },
   );
+}
+
+function addSuspension(http: Http, options: AccessOptions): void {
+  http.post(
+    '/v1/bluetooth-token/invalidate',
+    {
+      schema: {
+        ...route,
+        summary: 'Suspend an authorization until a time, at which it resumes',
+        body: Type.Object({ authorizationId: AuthorizationId, until: dates.until }),
+        response: answers(
+          EmptyAnswer,
+          ...(['UNKNOWN_AUTHORIZATION', 'INVALID_DATE', 'AUTHORIZATION_NOT_ACTIVE', 'AUTHORIZATION_EXPIRED'] as const),
+        ),
+      },
+    },
+    async (request) => {
+      const { authorizationId, until } = request.body;
+      await suspend(options, requestContext(request, options.clock), authorizationId, until);
+      return {};
+    },
+  );
+
+  http.post(
+    '/v1/bluetooth-token/validate',
+    {
+      schema: {
+        ...route,
+        summary: 'End the suspension of an authorization now',
+        body: AuthorizationPath,
+        response: answers(
+          EmptyAnswer,
+          ...(['UNKNOWN_AUTHORIZATION', 'NOT_SUSPENDED', 'AUTHORIZATION_NOT_ACTIVE', 'AUTHORIZATION_EXPIRED'] as const),
+          'VEHICLE_NOT_AVAILABLE',
+        ),
+      },
+    },
+    async (request) => {
+      await resume(options, requestContext(request, options.clock), request.body.authorizationId);
+      return {};
+    },
+  );
+}
+
+/** The routes of the interface specification, "Bluetooth authorizations", but those of device-commands.ts. */
+export async function authorizationRoutes(http: Http, options: AccessOptions): Promise<void> {
+  addCreation(http, options);
+  addReading(http, options);
+  addUpdate(http, options);
+  addRevocation(http, options);
+  addSuspension(http, options);
 }

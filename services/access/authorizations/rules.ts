@@ -2,31 +2,25 @@ import { Failure, type FailureCode } from '@odograph/contracts/failures';
 import { parseTimestamp } from '@odograph/contracts/timestamps';
 import type { Level } from '@odograph/keyless/token';
 
-/** From inclusive, until exclusive. */
-export interface Period {
+/** `from` inclusive, `until` exclusive. */
+export interface Interval {
   readonly from: Date;
   readonly until: Date;
 }
 
-/** What decides what can be done with an authorization. */
-export interface AuthorizationTimes extends Period {
+/** The times that decide what may be done with an authorization. */
+export interface AuthorizationTimes extends Interval {
   readonly suspendedUntil: Date | undefined;
 }
 
 export const categories = ['current', 'scheduled', 'expired'] as const;
 export type Category = (typeof categories)[number];
 
-/** The list that an authorization is in at a moment; a suspended one stays where it is. */
-export function categoryAt({ from, until }: Period, now: Date): Category {
-  if (now < from) return 'scheduled';
-  return now < until ? 'current' : 'expired';
-}
-
 function refusal(code: FailureCode, field: string, message: string): Failure {
   return new Failure(code, `${field} ${message}`, { field });
 }
 
-/** A moment that a client gave, to the millisecond. @throws Failure INVALID_DATE naming the parameter */
+/** Parses a timestamp of a request, to the millisecond. @throws Failure INVALID_DATE naming the parameter */
 export function parseDate(field: string, text: string | undefined): Date {
   if (text === undefined) throw refusal('INVALID_DATE', field, 'is missing');
   try {
@@ -44,25 +38,25 @@ export function requireLevel(level: string | undefined): Level {
 }
 
 /**
- * Checks the period of a new or changed authorization. It may have begun before: by the time a request for "from now on"
- * arrives, now is past.
- * @throws Failure INVALID_INTERVAL when it does not end after its start, INVALID_DATE when it is over already
+ * Checks the interval of a new or changed authorization. `from` may lie in the past, because a request for "from now on"
+ * takes time to arrive.
+ * @throws Failure INVALID_INTERVAL when it does not end after its start, INVALID_DATE when it has already ended
  */
-export function requirePeriod({ from, until }: Period, now: Date): void {
+export function requireInterval({ from, until }: Interval, now: Date): void {
   if (until <= from) throw refusal('INVALID_INTERVAL', 'until', 'must lie after from');
   if (until <= now) throw refusal('INVALID_DATE', 'until', 'lies in the past');
 }
 
-function requireCurrent(period: Period, now: Date): void {
-  const category = categoryAt(period, now);
-  if (category === 'expired') throw new Failure('AUTHORIZATION_EXPIRED');
-  if (category === 'scheduled') throw new Failure('AUTHORIZATION_NOT_ACTIVE');
+/** A suspended authorization is current until its end. @throws Failure AUTHORIZATION_EXPIRED, AUTHORIZATION_NOT_ACTIVE */
+function requireCurrent({ from, until }: Interval, now: Date): void {
+  if (now >= until) throw new Failure('AUTHORIZATION_EXPIRED');
+  if (now < from) throw new Failure('AUTHORIZATION_NOT_ACTIVE');
 }
 
 /**
- * The end of a suspension that may be. One that is suspended already gets the new end.
- * @throws Failure AUTHORIZATION_EXPIRED, AUTHORIZATION_NOT_ACTIVE; INVALID_DATE for an end that is past or lies beyond the
- *   end of the authorization
+ * Checks a suspension, which may also move the end of an earlier one. @returns its end
+ * @throws Failure AUTHORIZATION_EXPIRED, AUTHORIZATION_NOT_ACTIVE; INVALID_DATE for an end in the past or beyond the end
+ *   of the authorization
  */
 export function requireSuspension(authorization: AuthorizationTimes, until: string | undefined, now: Date): Date {
   requireCurrent(authorization, now);

@@ -5,10 +5,10 @@ import { originOf } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
 import type { RequestContext } from '@odograph/http/request-context';
 import type { Sealer } from '@odograph/runtime/sealing';
-import type { CommandsRecord } from '../authorizations/device-commands.ts';
-import type { Issued } from '../authorizations/issue.ts';
-import { type Driver, resolveDriver } from './drivers.ts';
-import { findCommands, issueKey, renewKey, revokeKey } from './keys.ts';
+import { type DeviceCommands, findBookingCommands } from '../authorizations/device-commands.ts';
+import { type Issued, issueAuthorization, replaceAuthorization, revokeAuthorization } from '../authorizations/issue.ts';
+import { lockLatestAuthorization } from '../authorizations/queries.ts';
+import { resolveDriver } from '../drivers/resolve-driver.ts';
 import * as queries from './queries.ts';
 import * as rules from './rules.ts';
 
@@ -16,19 +16,19 @@ export interface BookingRequest {
   readonly vehicleId: string;
   readonly type: string | undefined;
   readonly driver: string | undefined;
-  readonly interval: rules.Interval;
+  readonly interval: rules.BookingInterval;
 }
 
-/** A new booking with what its driver needs to get into the vehicle. */
+/** A new booking with the credentials and commands of its driver. */
 export interface Booked {
   readonly booking: queries.Booking;
-  readonly key: Issued;
-  readonly commands: CommandsRecord;
+  readonly issued: Issued;
+  readonly commands: DeviceCommands;
 }
 
 function requireBookable({ hasDevice, isInService }: queries.BookableVehicle): void {
   if (!hasDevice) throw new Failure('NO_DEVICE');
-  if (!isInService) throw new Failure('VEHICLE_NOT_AVAILABLE', 'the vehicle is archived or has a state raised');
+  if (!isInService) throw new Failure('VEHICLE_NOT_AVAILABLE', 'the vehicle is archived or has a state flag raised');
 }
 
 async function audit(
@@ -49,44 +49,64 @@ async function audit(
   });
 }
 
-async function insert(
+interface AuthorizedBooking {
+  readonly vehicleId: number;
+  readonly driverId: string;
+  readonly interval: rules.BookingInterval;
+}
+
+async function issue(db: Database, sealer: Sealer, { interval, ...booking }: AuthorizedBooking, now: Date) {
+  const { from, until } = rules.authorizationInterval(interval, now);
+  return issueAuthorization(db, sealer, { ...booking, level: 'DRIVE', from, until }, now);
+}
+
+/** Replaces the authorization of a changed booking; issues a new one if it was revoked meanwhile. */
+async function reissue(
   db: Database,
   sealer: Sealer,
-  asked: RequestContext,
-  { driver, ...times }: { vehicleId: number; driver: Driver; type: rules.BookingType; interval: rules.Interval },
-): Promise<Booked> {
-  const { vehicleId, type, interval } = times;
-  const { userId } = driver;
-  const { applicationId } = asked.caller;
-  const key = await issueKey(db, sealer, { vehicleId, driverId: userId, interval }, asked.now);
-  const id = randomUUID();
-  const authorizationId = key.authorization.id;
-  await queries.insertBooking(db, { ...times, id, applicationId, driver, authorizationId, now: asked.now });
-  const booking = { id, vehicleId, userId, authorizationId, type, ...interval, stoppedAt: undefined };
-  const commands = await findCommands(db, sealer, key);
-  await audit(db, asked, 'create', booking);
-  return { booking, key, commands };
+  authorizationId: string,
+  booking: AuthorizedBooking,
+  { caller, now }: RequestContext,
+): Promise<Issued> {
+  const current = await lockLatestAuthorization(db, caller, authorizationId);
+  if (!current) return issue(db, sealer, booking, now);
+  return replaceAuthorization(db, sealer, current, rules.authorizationInterval(booking.interval, now), now);
+}
+
+async function revoke(db: Database, authorizationId: string, { caller, now }: RequestContext): Promise<void> {
+  const current = await lockLatestAuthorization(db, caller, authorizationId);
+  if (current) await revokeAuthorization(db, current, now);
 }
 
 /**
- * Books a vehicle; run it in a transaction, as all of these.
- * @throws Failure as POST /v1/vehicle/{id}/booking names them
+ * Books a vehicle. Run it in a transaction, like all functions below.
+ * @throws Failure as listed for POST /v1/vehicle/{id}/booking
  */
 export async function createBooking(
   db: Database,
   sealer: Sealer,
-  asked: RequestContext,
+  context: RequestContext,
   request: BookingRequest,
 ): Promise<Booked> {
-  const vehicle = await queries.lockVehicle(db, asked.caller, request.vehicleId);
-  const driver = await resolveDriver(db, asked.caller, request.driver);
+  const { caller, now } = context;
+  const { interval } = request;
+  const vehicle = await queries.lockVehicle(db, caller, request.vehicleId);
+  const driver = await resolveDriver(db, caller, request.driver);
   const type = rules.requireType(request.type);
-  rules.requireInterval(type, request.interval, asked.now);
+  rules.requireInterval(type, interval, now);
   requireBookable(vehicle);
-  return insert(db, sealer, asked, { vehicleId: vehicle.id, driver, type, interval: request.interval });
+  const [id, vehicleId, { userId }] = [randomUUID(), vehicle.id, driver];
+  const issued = await issue(db, sealer, { vehicleId, driverId: userId, interval }, now);
+  const authorizationId = issued.authorization.id;
+  const { applicationId } = caller;
+  await queries.insertBooking(db, { id, applicationId, vehicleId, driver, type, interval, authorizationId, now });
+  const booking = { id, vehicleId, userId, authorizationId, type, ...interval, stoppedAt: undefined };
+  const commands = await findBookingCommands(db, sealer, issued.authorization);
+  await audit(db, context, 'create', booking);
+  return { booking, issued, commands };
 }
 
-/** What a client wants to change: undefined is left as it is, an end of null is taken away. */
+/** A requested change; undefined keeps the current value, an end of null makes the booking open-ended. */
 export interface BookingChange {
   readonly id: string;
   readonly from: Date | undefined;
@@ -94,40 +114,40 @@ export interface BookingChange {
 }
 
 /**
- * Changes when a booking is, which replaces its authorization.
+ * Changes the interval of a booking, which replaces its authorization.
  * @throws Failure NOT_FOUND, BOOKING_EXPIRED, INVALID_INTERVAL, NO_DEVICE, VEHICLE_NOT_AVAILABLE
  */
 export async function updateBooking(
   db: Database,
   sealer: Sealer,
-  asked: RequestContext,
+  context: RequestContext,
   { id, ...change }: BookingChange,
 ): Promise<Issued> {
-  const { booking, vehicle } = await queries.lockBooking(db, asked.caller, id);
-  rules.requireUnfinished(booking, asked.now);
+  const { booking, vehicle } = await queries.lockBooking(db, context.caller, id);
+  rules.requireUnfinished(booking, context.now);
   const until = change.until === undefined ? booking.until : (change.until ?? undefined);
   const interval = { from: change.from ?? booking.from, until };
-  rules.requireInterval(booking.type, interval, asked.now, booking.from);
+  rules.requireInterval(booking.type, interval, context.now, booking.from);
   requireBookable(vehicle);
-  const request = { vehicleId: vehicle.id, driverId: booking.userId, interval };
-  const key = await renewKey(db, sealer, booking.authorizationId, request, asked);
-  const authorizationId = key.authorization.id;
+  const authorized = { vehicleId: vehicle.id, driverId: booking.userId, interval };
+  const issued = await reissue(db, sealer, booking.authorizationId, authorized, context);
+  const authorizationId = issued.authorization.id;
   await queries.moveBooking(db, id, { interval, authorizationId });
-  await audit(db, asked, 'update', { ...booking, ...interval, authorizationId });
-  return key;
+  await audit(db, context, 'update', { ...booking, ...interval, authorizationId });
+  return issued;
 }
 
 /**
- * Ends a booking now. Stopping it again changes nothing, since the answer may have been lost.
- * @throws Failure NOT_FOUND; BOOKING_EXPIRED when it ended by itself
+ * Ends a booking now. Idempotent, because the first answer may have been lost.
+ * @throws Failure NOT_FOUND; BOOKING_EXPIRED when it has reached its end
  */
-export async function stopBooking(db: Database, asked: RequestContext, id: string): Promise<void> {
-  const { booking } = await queries.lockBooking(db, asked.caller, id);
-  if (rules.stateAt(booking, asked.now) === 'STOPPED') return;
-  rules.requireUnfinished(booking, asked.now);
-  await queries.endBooking(db, id, asked.now);
-  await revokeKey(db, booking.authorizationId, asked);
-  await audit(db, asked, 'stop', booking);
+export async function stopBooking(db: Database, context: RequestContext, id: string): Promise<void> {
+  const { booking } = await queries.lockBooking(db, context.caller, id);
+  if (rules.stateAt(booking, context.now) === 'STOPPED') return;
+  rules.requireUnfinished(booking, context.now);
+  await queries.endBooking(db, id, context.now);
+  await revoke(db, booking.authorizationId, context);
+  await audit(db, context, 'stop', booking);
 }
 
 async function isUnused(db: Database, booking: queries.Booking, now: Date): Promise<boolean> {
@@ -140,12 +160,12 @@ async function isUnused(db: Database, booking: queries.Booking, now: Date): Prom
  * Deletes a booking that has not started, or a free-floating one of the last 10 minutes whose vehicle was not moved.
  * @throws Failure NOT_FOUND, BOOKING_EXPIRED for any other
  */
-export async function deleteBooking(db: Database, asked: RequestContext, id: string): Promise<void> {
-  const { booking } = await queries.lockBooking(db, asked.caller, id);
-  const state = rules.stateAt(booking, asked.now);
-  const isDeletable = state === 'PLANNED' || (state === 'ACTIVE' && (await isUnused(db, booking, asked.now)));
+export async function deleteBooking(db: Database, context: RequestContext, id: string): Promise<void> {
+  const { booking } = await queries.lockBooking(db, context.caller, id);
+  const state = rules.stateAt(booking, context.now);
+  const isDeletable = state === 'PLANNED' || (state === 'ACTIVE' && (await isUnused(db, booking, context.now)));
   if (!isDeletable) throw new Failure('BOOKING_EXPIRED', 'the booking has started', { deleted: false });
-  await queries.markDeleted(db, id, asked.now);
-  await revokeKey(db, booking.authorizationId, asked);
-  await audit(db, asked, 'delete', booking);
+  await queries.markDeleted(db, id, context.now);
+  await revoke(db, booking.authorizationId, context);
+  await audit(db, context, 'delete', booking);
 }

@@ -6,8 +6,8 @@ import { failOnConstraint } from '@odograph/database/postgres-failure';
 import { isUuid } from '@odograph/database/uuid';
 import { accessibleTo, parseVehicleId } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
-import type { Driver } from './drivers.ts';
-import type { BookingTimes, BookingType, Interval, Observation } from './rules.ts';
+import type { Driver } from '../drivers/resolve-driver.ts';
+import type { BookingInterval, BookingTimes, BookingType, Observation } from './rules.ts';
 
 /** A booking that is not deleted. */
 export interface Booking extends BookingTimes {
@@ -17,11 +17,11 @@ export interface Booking extends BookingTimes {
   readonly authorizationId: string;
 }
 
-/** What decides whether a vehicle can be booked, apart from other bookings. */
+/** The properties that decide whether a vehicle can be booked, apart from other bookings. */
 export interface BookableVehicle {
   readonly id: number;
   readonly hasDevice: boolean;
-  /** Neither archived nor flagged. */
+  /** Neither archived nor with a state flag raised. */
   readonly isInService: boolean;
 }
 
@@ -48,15 +48,15 @@ function toBooking({ id, vehicleId, userId, authorizationId, type, from, until, 
   return { id, vehicleId, userId, authorizationId, ...times };
 }
 
-/** True for the bookings a caller may see: of vehicles it may see, and in user mode its own alone. */
+/** SQL that is true for the bookings a caller may see: of vehicles it may see, in user mode only its own. */
 function isVisibleTo(caller: Caller): RawBuilder<boolean> {
   const own = caller.userId === undefined ? sql`true` : sql`booking.account_id = ${caller.userId}`;
   return sql<boolean>`booking.deleted_at is null and ${own} and ${accessibleTo(caller)}`;
 }
 
 /**
- * A vehicle that is to be booked. Until the end of the transaction nobody else books it, archives it or raises a flag:
- * without this, two that overlap could each wait for the other in the constraint.
+ * Finds a vehicle and locks it until the end of the transaction, against bookings, archiving and state flags. Without the
+ * lock, two overlapping bookings could deadlock in the exclusion constraint.
  * @throws Failure UNKNOWN_VEHICLE
  */
 export async function lockVehicle(db: Database, caller: Caller, id: string): Promise<BookableVehicle> {
@@ -67,7 +67,7 @@ export async function lockVehicle(db: Database, caller: Caller, id: string): Pro
   return rows[0];
 }
 
-/** A booking that is to be changed, with its vehicle; both locked. @throws Failure NOT_FOUND */
+/** Finds a booking with its vehicle and locks both. @throws Failure NOT_FOUND */
 export async function lockBooking(
   db: Database,
   caller: Caller,
@@ -83,7 +83,7 @@ export async function lockBooking(
   return { booking: toBooking(row), vehicle: { id: vehicleId, isInService: inService, hasDevice: equipped } };
 }
 
-/** @throws Failure NOT_FOUND for a booking that is missing, deleted or not the caller's alike */
+/** Finds a booking. @throws Failure NOT_FOUND for one that is missing, deleted or not visible alike */
 export async function findBooking(db: Database, caller: Caller, id: string): Promise<Booking> {
   if (!isUuid(id)) throw new Failure('NOT_FOUND');
   const { rows } = await sql<BookingRow>`select ${bookingColumns}
@@ -93,7 +93,7 @@ export async function findBooking(db: Database, caller: Caller, id: string): Pro
   return toBooking(rows[0]);
 }
 
-/** The bookings of a vehicle that the caller may see, the latest start first. */
+/** Lists the bookings of a vehicle that the caller may see, the latest start first. */
 export async function listOfVehicle(
   db: Database,
   caller: Caller,
@@ -107,7 +107,7 @@ export async function listOfVehicle(
   return rows.map(toBooking);
 }
 
-/** The bookings that are active at a moment; of each vehicle at most one. */
+/** Lists the bookings that are active at a time, at most one for each vehicle. */
 export async function listActive(db: Database, caller: Caller, now: Date): Promise<Booking[]> {
   const { rows } = await sql<BookingRow>`select ${bookingColumns}
     from booking join vehicle on vehicle.id = booking.vehicle_id
@@ -125,12 +125,12 @@ export interface NewBooking {
   readonly vehicleId: number;
   readonly driver: Driver;
   readonly type: BookingType;
-  readonly interval: Interval;
+  readonly interval: BookingInterval;
   readonly authorizationId: string;
   readonly now: Date;
 }
 
-/** @throws Failure VEHICLE_NOT_AVAILABLE when another booking of the vehicle overlaps */
+/** Inserts a booking. @throws Failure VEHICLE_NOT_AVAILABLE when another booking of the vehicle overlaps */
 export async function insertBooking(db: Database, booking: NewBooking): Promise<void> {
   const { driver, interval } = booking;
   await failOnConstraint(overlap, () =>
@@ -152,11 +152,11 @@ export async function insertBooking(db: Database, booking: NewBooking): Promise<
   );
 }
 
-/** @throws Failure VEHICLE_NOT_AVAILABLE when another booking of the vehicle overlaps the new interval */
+/** Changes the interval of a booking. @throws Failure VEHICLE_NOT_AVAILABLE when another booking of the vehicle overlaps */
 export async function moveBooking(
   db: Database,
   id: string,
-  { interval, authorizationId }: { interval: Interval; authorizationId: string },
+  { interval, authorizationId }: { interval: BookingInterval; authorizationId: string },
 ): Promise<void> {
   await failOnConstraint(overlap, () =>
     db
@@ -167,13 +167,13 @@ export async function moveBooking(
   );
 }
 
-/** Ends a booking at a moment; one that has not started yet holds no time then. */
+/** Ends a booking; one that has not started becomes empty. */
 export async function endBooking(db: Database, id: string, now: Date): Promise<void> {
   await sql`update booking set stopped_at = ${now}, ends_at = greatest(starts_at, ${now}::timestamptz)
     where id = ${id}`.execute(db);
 }
 
-/** Deletes a booking, which frees its time; the row stays as a record. */
+/** Marks a booking as deleted, which frees its interval. */
 export async function markDeleted(db: Database, id: string, now: Date): Promise<void> {
   await db.updateTable('booking').set({ deleted_at: now }).where('id', '=', id).execute();
 }
@@ -186,7 +186,7 @@ interface ObservationRow {
   longitude: number | null;
 }
 
-/** What a vehicle reported from a moment on, and where it last was in the day before, if it said. */
+/** Reads what a vehicle reported since a time, and its last position in the 24 hours before. */
 export async function observe(
   db: Database,
   vehicleId: number,

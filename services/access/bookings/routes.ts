@@ -1,11 +1,10 @@
-import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { Http } from '@odograph/http/http';
 import { sendPage } from '@odograph/http/paging';
 import { requestContext } from '@odograph/http/request-context';
 import { answers } from '@odograph/http/schemas';
 import Type from 'typebox';
-import type { Keyless } from '../device-keys/keyless.ts';
+import { type AccessOptions, changeAccess } from '../access-options.ts';
 import { createBooking, deleteBooking, stopBooking, updateBooking } from './life-cycle.ts';
 import { type Booking, findBooking, listActive, listOfVehicle } from './queries.ts';
 import * as schemas from './schemas.ts';
@@ -14,23 +13,15 @@ const route = { tags: ['bookings'], security: [{ serviceToken: [] }] };
 const largestList = 10_000;
 const largestOffset = 1_000_000_000;
 
-/** Changes a booking in a transaction of its own; when that is committed, the box is due to hear of it. */
-async function change<T>({ db, announce }: Keyless, work: (trx: Database) => Promise<T>): Promise<T> {
-  const result = await db.transaction().execute(work);
-  announce();
-  return result;
-}
-
 const toRecord = (booking: Booking) => ({ id: booking.id, ...schemas.describeBooking(booking) });
 
-/** POST and GET /v1/vehicle/{id}/booking (interface specification, "Bookings and free-floating"). */
-function addVehicleBookings(http: Http, { db, sealer, clock }: Keyless): void {
+function addVehicleBookings(http: Http, { db, sealer, clock }: AccessOptions): void {
   http.post(
     '/v1/vehicle/:id/booking',
     {
       schema: {
         ...route,
-        summary: 'Book a vehicle for a driver, who gets an authorization for its time',
+        summary: 'Book a vehicle for a driver, with an authorization for the interval',
         params: schemas.VehiclePath,
         body: schemas.BookingRequest,
         response: answers(
@@ -44,14 +35,14 @@ function addVehicleBookings(http: Http, { db, sealer, clock }: Keyless): void {
       const { from, until = '', type, driver } = request.body;
       const interval = { from: schemas.parseMoment('from', from), until: schemas.parseEnd(until) ?? undefined };
       const wanted = { vehicleId: request.params.id, type, driver, interval };
-      const { booking, key, commands } = await db
+      const { booking, issued, commands } = await db
         .transaction()
         .execute((trx) => createBooking(trx, sealer, requestContext(request, clock), wanted));
       return {
         booked: true,
         bookingId: booking.id,
         ...schemas.describeBooking(booking),
-        authorization: { id: key.authorization.id, token: key.token, key: key.key },
+        authorization: { id: issued.authorization.id, token: issued.token, key: issued.key },
         commands,
       };
     },
@@ -82,8 +73,7 @@ function addVehicleBookings(http: Http, { db, sealer, clock }: Keyless): void {
   );
 }
 
-/** GET /v1/booking/{id} and GET /v1/bookings (interface specification, "Bookings and free-floating"). */
-function addBookingReading(http: Http, { db, clock }: Keyless): void {
+function addBookingReading(http: Http, { db, clock }: AccessOptions): void {
   http.get(
     '/v1/booking/:id',
     {
@@ -102,7 +92,7 @@ function addBookingReading(http: Http, { db, clock }: Keyless): void {
     {
       schema: {
         ...route,
-        summary: 'All bookings that have started and not ended',
+        summary: 'The bookings that have started and not ended',
         response: answers(schemas.BookingList),
       },
     },
@@ -110,15 +100,14 @@ function addBookingReading(http: Http, { db, clock }: Keyless): void {
   );
 }
 
-/** PUT /v1/booking/{id} and its stop (interface specification, "Bookings and free-floating"). */
-function addBookingChanges(http: Http, keyless: Keyless): void {
-  const { sealer, clock } = keyless;
+function addBookingChanges(http: Http, options: AccessOptions): void {
+  const { sealer, clock } = options;
   http.put(
     '/v1/booking/:id',
     {
       schema: {
         ...route,
-        summary: 'Change when a booking is; its authorization is replaced',
+        summary: 'Change the interval of a booking, which replaces its authorization',
         params: schemas.BookingPath,
         body: schemas.BookingChange,
         response: answers(
@@ -134,7 +123,7 @@ function addBookingChanges(http: Http, keyless: Keyless): void {
         from: from === undefined ? undefined : schemas.parseMoment('from', from),
         until: until === undefined ? undefined : schemas.parseEnd(until),
       };
-      const { authorization, token, key } = await change(keyless, (trx) =>
+      const { authorization, token, key } = await changeAccess(options, (trx) =>
         updateBooking(trx, sealer, requestContext(request, clock), wanted),
       );
       return { updated: true, authorizationId: authorization.id, token, key };
@@ -152,20 +141,19 @@ function addBookingChanges(http: Http, keyless: Keyless): void {
       },
     },
     async (request) => {
-      await change(keyless, (trx) => stopBooking(trx, requestContext(request, clock), request.params.id));
+      await changeAccess(options, (trx) => stopBooking(trx, requestContext(request, clock), request.params.id));
       return { stopped: true };
     },
   );
 }
 
-/** DELETE /v1/booking/{id} (interface specification, "Bookings and free-floating"). */
-function addBookingDeletion(http: Http, keyless: Keyless): void {
+function addBookingDeletion(http: Http, options: AccessOptions): void {
   http.delete(
     '/v1/booking/:id',
     {
       schema: {
         ...route,
-        summary: 'Delete a booking before its start, or a free-floating one whose vehicle could not be used',
+        summary: 'Delete a booking before its start, or a free-floating one whose driver could not use the vehicle',
         params: schemas.BookingPath,
         response: {
           ...answers(Type.Object({ deleted: Type.Boolean() }), 'NOT_FOUND'),
@@ -174,16 +162,18 @@ function addBookingDeletion(http: Http, keyless: Keyless): void {
       },
     },
     async (request) => {
-      await change(keyless, (trx) => deleteBooking(trx, requestContext(request, keyless.clock), request.params.id));
+      await changeAccess(options, (trx) =>
+        deleteBooking(trx, requestContext(request, options.clock), request.params.id),
+      );
       return { deleted: true };
     },
   );
 }
 
 /** The routes of the interface specification, "Bookings and free-floating". */
-export function addBookingRoutes(http: Http, keyless: Keyless): void {
-  addVehicleBookings(http, keyless);
-  addBookingReading(http, keyless);
-  addBookingChanges(http, keyless);
-  addBookingDeletion(http, keyless);
+export async function bookingRoutes(http: Http, options: AccessOptions): Promise<void> {
+  addVehicleBookings(http, options);
+  addBookingReading(http, options);
+  addBookingChanges(http, options);
+  addBookingDeletion(http, options);
 }

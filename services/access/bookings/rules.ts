@@ -3,27 +3,27 @@ import { greatCircleMetres } from '@odograph/contracts/great-circle';
 
 export type BookingType = 'BOOKING' | 'FREE_FLOATING';
 
-/** From inclusive, until exclusive; without until it is open. */
-export interface Interval {
+/** `from` inclusive, `until` exclusive; undefined means open-ended. */
+export interface BookingInterval {
   readonly from: Date;
   readonly until: Date | undefined;
 }
 
-/** What decides what can be done with a booking. */
-export interface BookingTimes extends Interval {
+/** The properties that decide what may be done with a booking. */
+export interface BookingTimes extends BookingInterval {
   readonly type: BookingType;
   readonly stoppedAt: Date | undefined;
 }
 
-/** Where a booking is in its life; one that is deleted is found no more. */
+/** State of a booking. Deleted ones are not found at all. */
 export type BookingState = 'PLANNED' | 'ACTIVE' | 'ENDED' | 'STOPPED';
 
 const earliestStartMs = 5 * 60_000;
 const deletableMs = 10 * 60_000;
-/** A vehicle that is as far from where it stood has been moved; less is what receivers are wrong by. */
+/** Shorter distances are within the error of GNSS receivers. */
 const movedMetres = 50;
 
-/** The state at a moment. */
+/** Computes the state at a time. */
 export function stateAt({ from, until, stoppedAt }: Omit<BookingTimes, 'type'>, now: Date): BookingState {
   if (stoppedAt !== undefined) return 'STOPPED';
   if (until !== undefined && until <= now) return 'ENDED';
@@ -37,31 +37,45 @@ export function requireType(type: string | undefined): BookingType {
 }
 
 /**
- * Checks the period of a new or changed booking (interface specification, "Limits").
- * @param current the start it has already, which may lie as far back as it does
- * @throws Failure INVALID_INTERVAL: it starts too early, does not end after its start, or a BOOKING has no end
+ * Checks the interval of a new or changed booking (interface specification, "Limits").
+ * @param currentFrom the current start, which may lie further in the past
+ * @throws Failure INVALID_INTERVAL when it starts too early, does not end after its start, or a BOOKING has no end
  */
-export function requireInterval(type: BookingType, { from, until }: Interval, now: Date, current?: Date): void {
+export function requireInterval(
+  type: BookingType,
+  { from, until }: BookingInterval,
+  now: Date,
+  currentFrom?: Date,
+): void {
   const refuse = (field: string, message: string) => new Failure('INVALID_INTERVAL', message, { field });
-  if (from.getTime() !== current?.getTime() && now.getTime() - from.getTime() > earliestStartMs) {
-    throw refuse('from', 'from lies more than 5 minutes back');
+  if (from.getTime() !== currentFrom?.getTime() && now.getTime() - from.getTime() > earliestStartMs) {
+    throw refuse('from', 'from lies more than 5 minutes in the past');
   }
   if (until === undefined && type === 'BOOKING') throw refuse('until', 'a BOOKING needs until');
   if (until !== undefined && until <= from) throw refuse('until', 'until must lie after from');
 }
 
-/** @throws Failure BOOKING_EXPIRED when the booking is over */
+const dayMs = 24 * 3_600_000;
+/** An offline device does not learn of an earlier end, so the authorization of an open-ended booking must expire. */
+const openAuthorizationMs = 30 * dayMs;
+
+/** Computes the interval of a booking's authorization. */
+export function authorizationInterval({ from, until }: BookingInterval, now: Date): { from: Date; until: Date } {
+  return { from, until: until ?? new Date(Math.max(from.getTime(), now.getTime()) + openAuthorizationMs) };
+}
+
+/** @throws Failure BOOKING_EXPIRED when the booking has ended */
 export function requireUnfinished(booking: BookingTimes, now: Date): void {
   const state = stateAt(booking, now);
   if (state === 'ENDED' || state === 'STOPPED') throw new Failure('BOOKING_EXPIRED');
 }
 
-/** A free-floating booking that can still be given up because its driver could not get into the vehicle. */
+/** Tells whether a free-floating booking may still be deleted because its driver could not use the vehicle. */
 export function isEarly({ type, from }: BookingTimes, now: Date): boolean {
   return type === 'FREE_FLOATING' && now.getTime() - from.getTime() <= deletableMs;
 }
 
-/** What readings say of a vehicle, in decimal degrees; undefined where they do not say. */
+/** The fields of a reading that show use of a vehicle; positions in decimal degrees. */
 export interface Observation {
   readonly ignition: boolean | undefined;
   readonly movement: boolean | undefined;
@@ -69,24 +83,25 @@ export interface Observation {
   readonly longitude: number | undefined;
 }
 
-interface Place {
-  latitude: number;
-  longitude: number;
+interface Position {
+  readonly latitude: number;
+  readonly longitude: number;
 }
 
-const metresBetween = (from: Place, to: Place) =>
-  greatCircleMetres(from.latitude, from.longitude, to.latitude, to.longitude);
-
 /**
- * Whether a vehicle was used.
- * @param since what it reported from the start of the booking on
- * @param before where it last stood before, if that is known
+ * Tells whether a vehicle was used.
+ * @param since readings from the start of the booking on
+ * @param before its last known position before the start
  */
-export function wasMoved(since: readonly Observation[], before: Place | undefined): boolean {
+export function wasMoved(since: readonly Observation[], before: Position | undefined): boolean {
   if (since.some(({ ignition, movement }) => ignition || movement)) return true;
-  const places = since.flatMap(({ latitude, longitude }) =>
+  const positions = since.flatMap(({ latitude, longitude }) =>
     latitude === undefined || longitude === undefined ? [] : [{ latitude, longitude }],
   );
-  const origin = before ?? places[0];
-  return origin !== undefined && places.some((place) => metresBetween(origin, place) >= movedMetres);
+  const origin = before ?? positions[0];
+  if (origin === undefined) return false;
+  return positions.some(
+    ({ latitude, longitude }) =>
+      greatCircleMetres(origin.latitude, origin.longitude, latitude, longitude) >= movedMetres,
+  );
 }

@@ -1,19 +1,19 @@
 import { parseTimestamp } from '@odograph/contracts/timestamps';
 import { text, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { CommandsRecord } from '../authorizations/device-commands.ts';
+import { DeviceCommands } from '../authorizations/device-commands.ts';
 import { credentials } from '../authorizations/schemas.ts';
 import type { Booking } from './queries.ts';
 
 const timestamp = (description: string) =>
   Type.String({ description: `${description}: ISO 8601, UNIX seconds or milliseconds` });
 
-/** The moment in a parameter, to the millisecond. @throws Failure INVALID_PARAMETER naming the field */
+/** Parses a timestamp of a request, to the millisecond. @throws Failure INVALID_PARAMETER naming the field */
 export function parseMoment(field: string, value: string): Date {
   return new Date(Number(parseTimestamp(field, value) / 1000n));
 }
 
-/** An end: one that is empty says that there is none. @throws Failure INVALID_PARAMETER naming the field */
+/** Parses an end; empty text means open-ended. @throws Failure INVALID_PARAMETER naming the field */
 export function parseEnd(value: string): Date | null {
   return value === '' ? null : parseMoment('until', value);
 }
@@ -25,17 +25,17 @@ export const BookingRequest = Type.Object({
   from: timestamp('start, not earlier than 5 minutes before the request'),
   until: Type.Optional(timestamp('end, exclusive; a BOOKING needs it')),
   type: Type.Optional(Type.String({ description: 'BOOKING or FREE_FLOATING' })),
-  driver: Type.Optional({ ...text(0, 256), description: 'who drives; the requesting user unless it is given' }),
+  driver: Type.Optional({ ...text(0, 256), description: 'default: the requesting user, or the application' }),
 });
 
 export const BookingChange = Type.Object({
   from: Type.Optional(timestamp('new start')),
-  until: Type.Optional(timestamp('new end, exclusive; empty opens a FREE_FLOATING one')),
+  until: Type.Optional(timestamp('new end, exclusive; empty makes a FREE_FLOATING one open-ended')),
 });
 
 const fields = {
   from: Type.String({ format: 'date-time' }),
-  until: Type.String({ description: 'empty while it is open' }),
+  until: Type.String({ description: 'empty while open-ended' }),
   vehicleId: Type.String(),
   authorizationId: Type.String(),
   userId: Type.String({ description: 'the driver' }),
@@ -50,7 +50,7 @@ export const BookedAnswer = Type.Object({
   bookingId: Type.String(),
   ...fields,
   authorization: Type.Object({ id: Type.String(), ...credentials }),
-  commands: CommandsRecord,
+  commands: DeviceCommands,
 });
 export const UpdatedAnswer = Type.Object({ updated: Type.Boolean(), authorizationId: Type.String(), ...credentials });
 export const DeletionRefused = Type.Object(
@@ -58,7 +58,7 @@ export const DeletionRefused = Type.Object(
   { description: 'BOOKING_EXPIRED' },
 );
 
-/** What every answer says of a booking. */
+/** Formats the fields that every answer with a booking contains. */
 export function describeBooking({ from, until, vehicleId, authorizationId, userId, type }: Booking) {
   return {
     from: from.toISOString(),

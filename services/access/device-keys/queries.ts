@@ -6,7 +6,7 @@ import { keyBytes } from '@odograph/keyless/key-hierarchy';
 import { deviceKeyContext, type Sealer } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
 
-/** The key that a device shares with the platform. */
+/** The key that a device shares with the platform, opened. */
 export interface DeviceKey {
   readonly deviceId: string;
   readonly key: Buffer;
@@ -22,23 +22,23 @@ interface KeyRow {
 }
 
 /**
- * One statement, so that what it finds was true at one moment: when the device leaves the vehicle or the vehicle is
- * archived a moment later, the epoch rises and ends every token that is made with this one.
+ * One statement, so that link and epoch are consistent: if the link ends or the vehicle is archived later, the epoch rises
+ * and invalidates every token of this one.
  */
 async function selectVehicleKey(db: Database, vehicleId: number): Promise<KeyRow | undefined> {
   const { rows } = await sql<KeyRow>`
-    select link.device_id as "deviceId", held.sealed_key as sealed, held.key_version as "keyVersion", held.epoch
+    select link.device_id as "deviceId", stored.sealed_key as sealed, stored.key_version as "keyVersion", stored.epoch
     from device_link link
     join vehicle on vehicle.id = link.vehicle_id and vehicle.archived_at is null and vehicle.deleted_at is null
-    left join device_key held on held.device_id = link.device_id
+    left join device_key stored on stored.device_id = link.device_id
     where link.vehicle_id = ${vehicleId} and upper_inf(link.period)`.execute(db);
   return rows[0];
 }
 
 /**
- * The key of the device that sits in a vehicle now; one is made when the device has none, which its box then gets by a
- * rotation.
- * @returns undefined when nobody gets into the vehicle by a key: it has no device, or is archived
+ * Finds the key of the device that is linked to a vehicle now. A device without a key gets one; a rotation shows the next
+ * one to its operator.
+ * @returns undefined when the vehicle has no device or is archived
  */
 export async function findVehicleKey(db: Database, sealer: Sealer, vehicleId: number): Promise<DeviceKey | undefined> {
   let row = await selectVehicleKey(db, vehicleId);
@@ -51,7 +51,7 @@ export async function findVehicleKey(db: Database, sealer: Sealer, vehicleId: nu
   return { deviceId, keyVersion, epoch, key: sealer.open(sealed, deviceKeyContext(deviceId, keyVersion)) };
 }
 
-/** @returns the key, or undefined when the device has one */
+/** Stores the first key of a device. @returns the key, or undefined when the device has one already */
 async function insertKey(db: Database, sealer: Sealer, deviceId: string): Promise<Buffer | undefined> {
   const key = randomBytes(keyBytes);
   const { numInsertedOrUpdatedRows } = await failOnConstraint({ device_key_device_id_fkey: 'UNKNOWN_DEVICE' }, () =>
@@ -65,8 +65,8 @@ async function insertKey(db: Database, sealer: Sealer, deviceId: string): Promis
 }
 
 /**
- * Gives a device its first key, or a new one in place of the last; run it in a transaction. Tokens of the last key are
- * worth nothing as soon as the box has the new one.
+ * Creates the first key of a device, or replaces its key by a new version; run it in a transaction. The device refuses
+ * tokens of the old version as soon as it has the new one.
  * @throws Failure UNKNOWN_DEVICE
  */
 export async function rotateDeviceKey(
@@ -97,7 +97,7 @@ export async function rotateDeviceKey(
 
 const keysAtOnce = 500;
 
-/** What a reseal came to; `unreadable` are sealed under a secret that is not in ENCRYPTION_KEYS, and stay as they are. */
+/** Counts of device keys; `unreadable` ones are sealed under a secret missing in ENCRYPTION_KEYS and stay unchanged. */
 export interface Resealed {
   resealed: number;
   unreadable: number;
@@ -136,13 +136,13 @@ async function resealKey(
     .updateTable('device_key')
     .set({ sealed_key: sealer.seal(sealer.open(row.sealed_key, context), context) })
     .where('device_id', '=', row.device_id)
-    // One that was rotated meanwhile is sealed under the newest key.
+    // A key rotated concurrently is sealed under the newest secret already.
     .where('sealed_key', '=', row.sealed_key)
     .executeTakeFirst();
   return Number(numUpdatedRows);
 }
 
-/** How far a device is with its keys; times in ISO 8601. */
+/** Key and key list versions of a device; times in ISO 8601. */
 export interface KeyState {
   deviceId: string;
   keyVersion: number;
@@ -154,10 +154,10 @@ export interface KeyState {
   refusedReason: string | null;
 }
 
-/** @throws Failure UNKNOWN_DEVICE for one that is unknown or has no key */
+/** Finds the key state of a device. @throws Failure UNKNOWN_DEVICE for a device that is unknown or has no key */
 export async function findKeyState(db: Database, deviceId: string): Promise<KeyState> {
   const row = await db.selectFrom('device_key').selectAll().where('device_id', '=', deviceId).executeTakeFirst();
-  if (!row) throw new Failure('UNKNOWN_DEVICE', 'no such device, or it has no key');
+  if (!row) throw new Failure('UNKNOWN_DEVICE', 'the device is unknown or has no key');
   return {
     deviceId,
     keyVersion: row.key_version,

@@ -4,7 +4,7 @@ import type { Http } from '@odograph/http/http';
 import { adminRoute } from '@odograph/http/operator-routes';
 import { answers, DeviceId } from '@odograph/http/schemas';
 import Type from 'typebox';
-import type { Keyless } from './keyless.ts';
+import { type AccessOptions, changeAccess } from '../access-options.ts';
 import { findKeyState, resealDeviceKeys, rotateDeviceKey } from './queries.ts';
 
 const DevicePath = Type.Object({ id: DeviceId });
@@ -25,22 +25,20 @@ const State = Type.Object({
   refusedReason: nullable,
 });
 
-/** The operator's routes for the keys of devices (docs/keyless.md). */
-export function addKeyRoutes(http: Http, keyless: Keyless): void {
-  const { db, sealer } = keyless;
+function addRotation(http: Http, options: AccessOptions): void {
   http.post(
     '/v1/x/admin/devices/:id/key',
     {
       schema: {
         ...adminRoute,
-        summary: 'Give a device a key for keyless access, or a new one; it is shown only now',
+        summary: 'Create or rotate the key of a device for keyless access; only this answer shows it',
         params: DevicePath,
         response: answers(NewKey, 'UNKNOWN_DEVICE'),
       },
     },
     async ({ params: { id }, ip }) => {
-      const { key, keyVersion } = await db.transaction().execute(async (trx) => {
-        const rotated = await rotateDeviceKey(trx, sealer, id);
+      const { key, keyVersion } = await changeAccess(options, async (trx) => {
+        const rotated = await rotateDeviceKey(trx, options.sealer, id);
         await appendAudit(trx, {
           ...operatorOrigin({ ip }),
           action: rotated.keyVersion === 1 ? 'device-key.create' : 'device-key.rotate',
@@ -50,34 +48,33 @@ export function addKeyRoutes(http: Http, keyless: Keyless): void {
         });
         return rotated;
       });
-      keyless.announce();
       return { deviceId: id, key: key.toString('base64url'), keyVersion };
     },
   );
+}
 
+function addKeyState(http: Http, { db }: AccessOptions): void {
   http.get(
     '/v1/x/admin/devices/:id/key',
     {
       schema: {
         ...adminRoute,
-        summary: 'Which key a device has, and which list of keys it was sent and confirmed',
+        summary: 'Key version of a device, and the versions of its key list that are due, published and confirmed',
         params: DevicePath,
         response: answers(State, 'UNKNOWN_DEVICE'),
       },
     },
     async ({ params }) => findKeyState(db, params.id),
   );
-
-  addResealRoute(http, keyless);
 }
 
-function addResealRoute(http: Http, { db, sealer }: Keyless): void {
+function addReseal(http: Http, { db, sealer }: AccessOptions): void {
   http.post(
     '/v1/x/admin/device-keys/reseal',
     {
       schema: {
         ...adminRoute,
-        summary: 'Seal every device key under the newest of ENCRYPTION_KEYS, so that the older ones can be dropped',
+        summary: 'Seal every device key under the first of ENCRYPTION_KEYS, so that the others can be removed',
         response: answers(Type.Object({ resealed: Type.Integer(), unreadable: Type.Integer(), total: Type.Integer() })),
       },
     },
@@ -93,4 +90,11 @@ function addResealRoute(http: Http, { db, sealer }: Keyless): void {
       return counted;
     },
   );
+}
+
+/** The operator routes for device keys (docs/keyless.md). */
+export async function deviceKeyRoutes(http: Http, options: AccessOptions): Promise<void> {
+  addRotation(http, options);
+  addKeyState(http, options);
+  addReseal(http, options);
 }

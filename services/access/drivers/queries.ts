@@ -22,7 +22,7 @@ type DriverVehicleRow = Omit<DriverVehicle, 'authorizations'> & {
 
 const milliseconds = (column: string) => sql`(extract(epoch from ${sql.ref(column)}) * 1000)::float8`;
 
-/** The vehicles that a driver is or will be authorized for, with the authorizations that are not over. */
+/** Lists the vehicles of a driver's current and scheduled authorizations, with these authorizations. */
 export async function listDriverVehicles(
   db: Database,
   caller: Caller,
@@ -53,8 +53,8 @@ export async function listDriverVehicles(
   }));
 }
 
-/** Revokes every authorization of a driver on vehicles that the caller may see; in a transaction. @returns how many */
-export async function revokeDriver(db: Database, caller: Caller, driverId: string, now: Date): Promise<number> {
+/** Revokes all authorizations of a driver that the caller may see, in a transaction. @returns how many */
+export async function revokeAuthorizations(db: Database, caller: Caller, driverId: string, now: Date): Promise<number> {
   const { rows } = await sql<{ id: string; vehicleId: number; unexpired: boolean }>`
     select grant_.id, grant_.vehicle_id as "vehicleId", grant_.valid_until > ${now} as unexpired
     from bluetooth_authorization grant_ join vehicle on vehicle.id = grant_.vehicle_id
@@ -68,20 +68,20 @@ export async function revokeDriver(db: Database, caller: Caller, driverId: strin
   return rows.length;
 }
 
-/** A box that does not know yet of all that was revoked. */
-export interface UnconfirmedBox {
+/** A device that has not confirmed a key list with revocations. */
+export interface UnconfirmedDevice {
   readonly deviceId: string;
   readonly listVersion: number;
 }
 
-/** The boxes that have not confirmed their lists of keys, of vehicles whose revoked keys of this driver are not over. */
+/** Finds the devices that have not confirmed their key lists, of vehicles with unexpired revocations of this driver. */
 export async function findUnconfirmed(
   db: Database,
   caller: Caller,
   driverId: string,
   now: Date,
-): Promise<UnconfirmedBox[]> {
-  const { rows } = await sql<UnconfirmedBox>`
+): Promise<UnconfirmedDevice[]> {
+  const { rows } = await sql<UnconfirmedDevice>`
     select distinct held.device_id as "deviceId", held.list_version as "listVersion"
     from bluetooth_authorization grant_
     join vehicle on vehicle.id = grant_.vehicle_id and ${accessibleTo(caller)}
@@ -91,17 +91,20 @@ export async function findUnconfirmed(
   return rows;
 }
 
-/** Those of these boxes that have not confirmed the list they were to hear of. */
-export async function stillUnconfirmed(db: Database, boxes: readonly UnconfirmedBox[]): Promise<UnconfirmedBox[]> {
+/** Filters the devices that still have not confirmed their key lists. */
+export async function filterUnconfirmed(
+  db: Database,
+  devices: readonly UnconfirmedDevice[],
+): Promise<UnconfirmedDevice[]> {
   const rows = await db
     .selectFrom('device_key')
     .select(['device_id', 'confirmed_version'])
     .where(
       'device_id',
       'in',
-      boxes.map(({ deviceId }) => deviceId),
+      devices.map(({ deviceId }) => deviceId),
     )
     .execute();
   const confirmed = new Map(rows.map((row) => [row.device_id, row.confirmed_version]));
-  return boxes.filter(({ deviceId, listVersion }) => (confirmed.get(deviceId) ?? listVersion) < listVersion);
+  return devices.filter(({ deviceId, listVersion }) => (confirmed.get(deviceId) ?? listVersion) < listVersion);
 }

@@ -1,39 +1,63 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Failure } from '@odograph/contracts/failures';
+import { appendAudit } from '@odograph/database/audit';
+import { originOf } from '@odograph/database/audit-origin';
 import type { Database } from '@odograph/database/database';
-import { stillUnconfirmed, type UnconfirmedBox } from './queries.ts';
+import type { RequestContext } from '@odograph/http/request-context';
+import { type AccessOptions, changeAccess } from '../access-options.ts';
+import * as queries from './queries.ts';
 
 const pollMs = 100;
 
-export interface BoxWaiting {
-  readonly db: Database;
+export interface RevocationOptions extends AccessOptions {
+  /** How long to wait for devices to confirm their key lists. */
   readonly ackTimeoutMs: number;
-  /** Whether the device has a live session; throws when that cannot be told. */
-  isPresent(deviceId: string): Promise<boolean>;
+  /** Whether the device has a live session; throws while that is unknown. */
+  isConnected(deviceId: string): Promise<boolean>;
 }
 
-function notAll(boxes: readonly UnconfirmedBox[], reason: string): Failure {
-  const message = `${boxes.length} of the boxes did not confirm; they hear of it as soon as they can be reached`;
+function notAll(devices: readonly queries.UnconfirmedDevice[], reason: string): Failure {
+  const message = `${devices.length} devices have not confirmed the revocation; they receive it once they are connected`;
   return new Failure('NOT_ALL_AUTHORIZATIONS_REVOKED', message, { reason });
 }
 
-/**
- * Waits until every box has confirmed what it was to hear of, at most `ackTimeoutMs`.
- * @throws Failure NOT_ALL_AUTHORIZATIONS_REVOKED; at once when one of them has no session
- */
-export async function awaitBoxes(
-  { db, ackTimeoutMs, isPresent }: BoxWaiting,
-  boxes: readonly UnconfirmedBox[],
+async function awaitConfirmations(
+  db: Database,
+  { ackTimeoutMs, isConnected }: RevocationOptions,
+  devices: readonly queries.UnconfirmedDevice[],
 ): Promise<void> {
   const endMs = performance.now() + ackTimeoutMs;
-  let waiting = boxes;
+  let waiting = devices;
   if (waiting.length === 0) return;
-  const present = await Promise.all(waiting.map(({ deviceId }) => isPresent(deviceId).catch(() => true)));
-  if (present.includes(false)) throw notAll(waiting, 'DEVICE_OFFLINE');
+  const connected = await Promise.all(waiting.map(({ deviceId }) => isConnected(deviceId).catch(() => true)));
+  if (connected.includes(false)) throw notAll(waiting, 'DEVICE_OFFLINE');
   for (;;) {
-    waiting = await stillUnconfirmed(db, waiting);
+    waiting = await queries.filterUnconfirmed(db, waiting);
     if (waiting.length === 0) return;
     if (performance.now() >= endMs) throw notAll(waiting, 'NO_ACKNOWLEDGEMENT');
     await delay(pollMs);
   }
+}
+
+/**
+ * Revokes all authorizations of a driver that the caller may see, and waits until their devices have confirmed it.
+ * @throws Failure NOT_ALL_AUTHORIZATIONS_REVOKED after `ackTimeoutMs`; at once when a device has no session
+ */
+export async function revokeDriver(
+  options: RevocationOptions,
+  { caller, address: ip, now }: RequestContext,
+  driverId: string,
+): Promise<void> {
+  const { db } = options;
+  await changeAccess(options, async (trx) => {
+    const authorizations = await queries.revokeAuthorizations(trx, caller, driverId, now);
+    await appendAudit(trx, {
+      ...originOf({ caller, ip }),
+      action: 'driver.delete',
+      subject: `driver:${driverId}`,
+      details: { authorizations },
+      outcome: 'done',
+    });
+  });
+  await awaitConfirmations(db, options, await queries.findUnconfirmed(db, caller, driverId, now));
 }

@@ -3,10 +3,11 @@ import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 
-/** Who drives: as the interface shows it, and the account of the application that this is, if any. */
 export interface Driver {
-  userId: string;
-  accountId: string | null;
+  /** As the interface shows it. */
+  readonly userId: string;
+  /** The account of the application that belongs to the driver, if there is one. */
+  readonly accountId: string | null;
 }
 
 async function findAccountId(db: Database, applicationId: number, driver: string): Promise<string | undefined> {
@@ -21,7 +22,7 @@ async function findAccountId(db: Database, applicationId: number, driver: string
   return row?.id;
 }
 
-async function driverOfUser(
+async function resolveUser(
   db: Database,
   applicationId: number,
   userId: string,
@@ -29,11 +30,11 @@ async function driverOfUser(
 ): Promise<Driver> {
   const accountId = driver === undefined ? userId : await findAccountId(db, applicationId, driver);
   if (accountId === undefined) throw new Failure('DRIVER_WITHOUT_ACCOUNT');
-  if (accountId !== userId) throw new Failure('UNAUTHORIZED', 'a user books for itself only');
+  if (accountId !== userId) throw new Failure('UNAUTHORIZED', 'a user can only be its own driver');
   return { userId, accountId };
 }
 
-async function requestingApplication(db: Database, applicationId: number): Promise<Driver> {
+async function findApplicationDriver(db: Database, applicationId: number): Promise<Driver> {
   const { app_id } = await db
     .selectFrom('application')
     .select('app_id')
@@ -43,9 +44,9 @@ async function requestingApplication(db: Database, applicationId: number): Promi
 }
 
 /**
- * The driver of a new booking. A user is its own driver. An application names whom it likes, since its own users are
- * unknown to the service; without a name the requesting party itself is the driver, which is the application.
- * @throws Failure UNAUTHORIZED when a user names another, DRIVER_WITHOUT_ACCOUNT when it names nobody that is known
+ * Resolves the driver of a new booking. A user is its own driver. An application may name anyone, since the service does
+ * not know the application's own users; without a name the application itself is the driver.
+ * @throws Failure UNAUTHORIZED when a user names another driver, DRIVER_WITHOUT_ACCOUNT when it names an unknown one
  */
 export async function resolveDriver(
   db: Database,
@@ -54,7 +55,7 @@ export async function resolveDriver(
 ): Promise<Driver> {
   const named = driver === '' ? undefined : driver;
   if (named?.trim() === '') throw invalidParameter('driver', 'is blank');
-  if (userId !== undefined) return driverOfUser(db, applicationId, userId, named);
-  if (named === undefined) return requestingApplication(db, applicationId);
+  if (userId !== undefined) return resolveUser(db, applicationId, userId, named);
+  if (named === undefined) return findApplicationDriver(db, applicationId);
   return { userId: named, accountId: (await findAccountId(db, applicationId, named)) ?? null };
 }
