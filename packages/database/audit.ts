@@ -1,30 +1,31 @@
 import { createHash } from 'node:crypto';
+import type { Caller } from '@odograph/contracts/caller';
 import { isExpression, type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** The chain of what the operator does to no application in particular. */
+/** Chain of operator actions that concern no single application. */
 export const operatorChain = 0;
 
-/** Who did what to what, from where, and how it went. `details` hold no position and no secret. */
+/** One action: actor, address, subject and outcome. `details` must hold neither positions nor secrets. */
 export interface AuditEntry {
-  /** The application whose chain it belongs to, or operatorChain. */
+  /** Id of the application whose chain the entry belongs to, or operatorChain. */
   chain: number;
   /** `application`, `user:{id}`, `operator`, `device:{id}` or `platform`. */
   actor: string;
-  /** The network address it came from; empty for the platform itself. */
+  /** Network address of the actor; empty for the platform itself. */
   address: string;
-  /** What was done, such as `privacy.on` or `command.unlock`. */
+  /** Such as `privacy.on` or `command.unlock`. */
   action: string;
-  /** What it was done to, such as `vehicle:1000000001`. */
+  /** Such as `vehicle:1000000001`. */
   subject: string;
   details?: Readonly<Record<string, string | number | boolean | null>>;
   outcome: string;
 }
 
-/** An entry of which parts are SQL, because only the statement knows them; `details` then is jsonb. */
+/** An entry whose parts may be SQL that only the statement can evaluate; `details` is then jsonb. */
 export type AuditExpressions = { readonly [Part in keyof AuditEntry]: AuditEntry[Part] | RawBuilder<unknown> };
 
-/** The row as SQL that adds it, to be part of a statement that changes what it tells of. */
+/** Builds the SQL call that appends an entry, for use within the statement that makes the change. */
 export function auditCall(entry: AuditExpressions): RawBuilder<unknown> {
   const { chain, actor, address, action, subject, details = {}, outcome } = entry;
   return sql`append_audit(${chain}::integer, ${actor}::text, ${address}::text, ${action}::text, ${subject}::text,
@@ -32,8 +33,8 @@ export function auditCall(entry: AuditExpressions): RawBuilder<unknown> {
 }
 
 /**
- * Adds a row to its chain; call it in the transaction of the change itself, last, because from here to the end of the
- * transaction others wait who add to the same chain.
+ * Appends an entry to its chain. Call it last in the transaction of the change: it locks the chain until that transaction
+ * ends.
  */
 export async function appendAudit(db: Database, entry: AuditEntry): Promise<void> {
   await sql`select ${auditCall(entry)}`.execute(db);
@@ -45,11 +46,11 @@ interface ChainRow {
   sha256: Buffer;
 }
 
-/** What verification found in one chain: `fault` names the first row that is not as it was written. */
+/** Result of verifying one chain; `fault` names the first row that differs from what was written. */
 export interface ChainVerdict {
   chain: number;
   length: number;
-  /** The hash of the newest row; kept elsewhere, it proves that nothing was cut off the end. */
+  /** Hash of the newest row, hexadecimal; a copy kept elsewhere detects rows removed from the end. */
   head: string;
   fault?: { position: number; reason: 'CHANGED' | 'MISSING' | 'NOT_IN_CHAIN' };
 }
@@ -62,20 +63,20 @@ async function readRows(db: Database, chain: number, after: number): Promise<Cha
   return rows;
 }
 
-/** Recomputed here and not by the database, which is what is being checked. */
+/** Computed here, because the database is what is being verified. */
 function chainHash(previous: Buffer, content: string): Buffer {
   return createHash('sha256').update(previous).update(content).digest();
 }
 
 type Fault = NonNullable<ChainVerdict['fault']>;
 
-/** Where the walk along a chain has come to. */
+/** The last verified row of a chain. */
 interface Walk {
   position: number;
   sha256: Buffer;
 }
 
-/** Goes on over rows that follow, up to the first that is not as it was written. */
+/** Verifies the rows that follow, up to the first fault. */
 function walkRows(from: Walk, rows: readonly ChainRow[], length: number): Walk & { fault?: Fault } {
   let { position, sha256 } = from;
   for (const row of rows) {
@@ -90,7 +91,7 @@ function walkRows(from: Walk, rows: readonly ChainRow[], length: number): Walk &
   return { position, sha256 };
 }
 
-/** Whether the walk ended where the chain says that it ends. */
+/** Checks that the last row is the one the chain records as its newest. */
 function faultAtEnd({ position, sha256 }: Walk, length: number, head: Buffer): Fault | undefined {
   if (position < length) return { position: position + 1, reason: 'MISSING' };
   return sha256.equals(head) ? undefined : { position, reason: 'CHANGED' };
@@ -108,7 +109,7 @@ async function verifyChain(db: Database, chain: number, length: number, head: Bu
   return fault ? { ...verdict, fault } : verdict;
 }
 
-/** Recomputes every chain from its first row; run it in a repeatable-read transaction beside writers. */
+/** Recomputes every chain from its first row. Use a repeatable-read transaction while others write. */
 export async function verifyAudit(db: Database): Promise<ChainVerdict[]> {
   const { rows } = await sql<{ chain: number; length: number; head: Buffer }>`
     select chain, length, head_sha256 as head from audit_chain
@@ -117,4 +118,22 @@ export async function verifyAudit(db: Database): Promise<ChainVerdict[]> {
   const verdicts: ChainVerdict[] = [];
   for (const { chain, length, head } of rows) verdicts.push(await verifyChain(db, chain, length, head));
   return verdicts;
+}
+
+/** Chain, actor and network address of an entry. */
+export type AuditOrigin = Pick<AuditEntry, 'chain' | 'actor' | 'address'>;
+
+/** Names the caller as the audit does: `application`, or `user:{id}` in user mode. */
+export function actorOf({ userId }: Caller): string {
+  return userId === undefined ? 'application' : `user:${userId}`;
+}
+
+/** Derives the origin of an entry from a request of an application or one of its users. */
+export function originOf({ caller, ip }: { caller: Caller; ip: string }): AuditOrigin {
+  return { chain: caller.applicationId, actor: actorOf(caller), address: ip };
+}
+
+/** Derives the origin of an entry from an operator request. @param chain id of the application acted on, if any */
+export function operatorOrigin({ ip }: { ip: string }, chain = operatorChain): AuditOrigin {
+  return { chain, actor: 'operator', address: ip };
 }

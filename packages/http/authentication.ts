@@ -2,27 +2,64 @@ import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import { networkOf, WindowCounter } from '@odograph/runtime/window-counter';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
+import type { Http } from './http.ts';
 import { tooManyRequests } from './too-many-requests.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who asks; set by requireToken. */
+    /** The application, and its user, that the access token of the request belongs to; only in token routes. */
     caller: Caller;
   }
 }
 
 type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 
+/** Adds the routes of one resource. */
+export type RoutePlugin = (http: Http) => void | Promise<void>;
+
+/** Resolves the SHA-256 of an access token to its application and user; throws INVALID_TOKEN or TOKEN_EXPIRED. */
+export type Authenticate = (tokenSha256: Buffer) => Promise<Caller>;
+
 /**
- * An onRequest hook that lets only holders of an access token pass (interface specification, "Authentication").
- * @param findCaller whom the hash of a token stands for; throws INVALID_TOKEN or TOKEN_EXPIRED
+ * Registers routes that need an access token (interface specification, "Authentication"): authenticates once for all of
+ * them and declares it in OpenAPI.
  */
-export function requireToken(findCaller: (tokenSha256: Buffer) => Promise<Caller>): Hook {
+export async function tokenRoutes(
+  http: Http,
+  authenticate: Authenticate,
+  plugins: readonly RoutePlugin[],
+): Promise<void> {
+  await registerScope(http, requireToken(authenticate), { security: [{ serviceToken: [] }] }, plugins);
+}
+
+/** Registers routes that need the admin token: authenticates once for all of them and declares it in OpenAPI. */
+export async function operatorRoutes(http: Http, adminToken: string, plugins: readonly RoutePlugin[]): Promise<void> {
+  const schema = { tags: ['operators'], security: [{ adminToken: [] }] };
+  await registerScope(http, requireAdmin(adminToken), schema, plugins);
+}
+
+async function registerScope(
+  http: Http,
+  authenticate: Hook,
+  common: FastifySchema,
+  plugins: readonly RoutePlugin[],
+): Promise<void> {
+  await http.register(async (scope: Http) => {
+    scope.addHook('onRequest', authenticate);
+    scope.addHook('onRoute', (route) => {
+      route.schema = { ...common, ...route.schema };
+    });
+    for (const plugin of plugins) await scope.register(async (inner: Http) => plugin(inner));
+  });
+}
+
+/** An onRequest hook that lets only holders of an access token pass. */
+export function requireToken(authenticate: Authenticate): Hook {
   return async (request) => {
     const token = request.headers['x-service-token'];
     if (typeof token !== 'string' || token === '') throw new Failure('MISSING_TOKEN');
-    request.caller = await findCaller(hashSecret(token));
+    request.caller = await authenticate(hashSecret(token));
   };
 }
 
@@ -37,15 +74,15 @@ function presentedSecret(header: string | undefined): string | undefined {
 }
 
 /**
- * A browser adds the password it remembers to whatever the page of another site makes it send (cross-site request
- * forgery), so with basic authentication a change must come from a page of ours.
+ * Refuses cross-site request forgery: a browser adds the remembered password to requests that a page of another site
+ * makes, so with basic authentication a change must come from our own origin.
  */
 function refuseForeignPage({ method, headers, host }: FastifyRequest): void {
   const { origin, authorization } = headers;
   if (origin === undefined || method === 'GET' || method === 'HEAD') return;
   if (!authorization?.toLowerCase().startsWith('basic ')) return;
   if (!URL.canParse(origin) || new URL(origin).host !== host) {
-    throw new Failure('UNAUTHORIZED', 'the request comes from a page of another site');
+    throw new Failure('UNAUTHORIZED', 'the request comes from another site');
   }
 }
 
@@ -53,10 +90,7 @@ const windowMs = 60_000;
 const guessesPerWindow = 60;
 const maximumAddresses = 10_000;
 
-/**
- * An onRequest hook that lets only the holder of the admin token pass; a browser is asked for it. An address that was
- * wrong 60 times in a minute is not listened to for the rest of it.
- */
+/** Asks browsers for the admin token. After 60 wrong ones in a minute an address is refused for the rest of it. */
 export function requireAdmin(adminToken: string): Hook {
   const expected = hashSecret(adminToken);
   const guesses = new WindowCounter(windowMs, maximumAddresses);

@@ -1,3 +1,4 @@
+import Type from 'typebox';
 import { text } from './schemas.ts';
 
 /** The part of a route's schema that every operator route shares. */
@@ -5,3 +6,6 @@ export const adminRoute = { tags: ['operators'], security: [{ adminToken: [] }] 
 
 /** An application as its operator names it. */
 export const AppId = text(1, 256);
+
+/** The most rows of a page; a list continues with the query parameter `after`, the last id of the page before. */
+export const pageLimit = Type.Integer({ minimum: 1, maximum: 10_000, default: 1000 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { keyListChannel } from '@odograph/contracts/key-lists';
+import { findCaller } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { findCaller } from '@odograph/database/tokens';
 import { requireAdmin, requireToken } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import type { Clock } from '@odograph/http/request-context';

@@ -1,14 +1,13 @@
 import { AcknowledgementMessage } from '@odograph/contracts/commands';
 import { parseKeyListAcknowledgementId } from '@odograph/contracts/key-lists';
 import type { QueuedAcknowledgement } from '@odograph/contracts/queues';
+import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
 import type { Logger } from '@odograph/runtime/logger';
 import Value from 'typebox/value';
 import type { CommandEvents } from './command-events.ts';
 import { confirmKeyList } from './keys/confirm.ts';
 import { acknowledgeCommand } from './queries.ts';
-
-const commandIdForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Text as PostgreSQL can store it: without NUL, and with U+FFFD for half a surrogate pair. */
 function storable(text: string): string {
@@ -24,7 +23,7 @@ export function parseAcknowledgement(text: string): AcknowledgementMessage | und
     return undefined;
   }
   if (!Value.Check(AcknowledgementMessage, value)) return undefined;
-  if (!commandIdForm.test(value.id) && parseKeyListAcknowledgementId(value.id) === undefined) return undefined;
+  if (!isUuid(value.id) && parseKeyListAcknowledgementId(value.id) === undefined) return undefined;
   return {
     id: value.id,
     ok: value.ok,

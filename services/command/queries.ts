@@ -1,7 +1,7 @@
 import type { Caller } from '@odograph/contracts/caller';
 import type { AcknowledgementMessage, CommandState, DeviceAction } from '@odograph/contracts/commands';
 import { Failure } from '@odograph/contracts/failures';
-import { actorOf } from '@odograph/database/audit-origin';
+import { actorOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { sqlState } from '@odograph/database/postgres-failure';
 import { accessibleTo, parseVehicleId } from '@odograph/database/vehicle-access';

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { findVehicle } from '@odograph/database/vehicle-access';
-import type { Http } from '@odograph/http/http';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import Type, { type TSchema } from 'typebox';
 import { availableActions, type RemoteAction, remoteActions, statusOf } from './actions.ts';
@@ -41,7 +41,6 @@ const ListedCommands = Type.Object({
 });
 
 const tags = ['remote actions'];
-const security = [{ serviceToken: [] }];
 
 function successSchema({ answer, statuses }: RemoteAction): TSchema {
   if (answer === 'nothing') return Type.Null({ description: 'an empty body' });
@@ -86,69 +85,71 @@ async function recorded(path: CommandPath, metrics: CommandMetrics, order: Order
 }
 
 /** POST /v1/vehicle/lock, unlock, … : interface specification, "Remote vehicle actions". */
-export function addActionRoutes(http: Http, path: CommandPath, metrics: CommandMetrics): void {
-  for (const remoteAction of remoteActions) {
-    const { summary, action } = remoteAction;
-    const response = answers(successSchema(remoteAction), 'UNKNOWN_VEHICLE', 'COMMUNICATION_FAILED');
-    http.post(
-      `/v1/vehicle/${remoteAction.path}`,
-      { schema: { tags, summary, security, headers: KeyHeader, body: OfVehicle, response } },
-      async (request, reply) => {
-        const outcome = await recorded(path, metrics, {
-          caller: request.caller,
-          address: request.ip,
-          vehicleId: request.body.vehicleId,
-          action,
-          idempotencyKey: idempotencyKey(request.headers['idempotency-key']),
-        });
-        return reply.send(successBody(remoteAction, outcome));
-      },
-    );
-  }
-}
+export const actionRoutes =
+  (path: CommandPath, metrics: CommandMetrics): RoutePlugin =>
+  (http) => {
+    for (const remoteAction of remoteActions) {
+      const { summary, action } = remoteAction;
+      const response = answers(successSchema(remoteAction), 'UNKNOWN_VEHICLE', 'COMMUNICATION_FAILED');
+      http.post(
+        `/v1/vehicle/${remoteAction.path}`,
+        { schema: { tags, summary, headers: KeyHeader, body: OfVehicle, response } },
+        async (request, reply) => {
+          const outcome = await recorded(path, metrics, {
+            caller: request.caller,
+            address: request.ip,
+            vehicleId: request.body.vehicleId,
+            action,
+            idempotencyKey: idempotencyKey(request.headers['idempotency-key']),
+          });
+          return reply.send(successBody(remoteAction, outcome));
+        },
+      );
+    }
+  };
 
 /** What a vehicle can be asked for, and what it was asked for. */
-export function addListRoutes(http: Http, { db }: CommandPath): void {
-  http.get(
-    '/v1/vehicle/actions',
-    {
-      schema: {
-        tags,
-        summary: 'The actions that the device of a vehicle supports',
-        security,
-        querystring: OfVehicle,
-        response: answers(
-          Type.Object({ actions: Type.Array(Type.String()) }),
-          'UNKNOWN_VEHICLE',
-          'COMMUNICATION_FAILED',
-        ),
+export const listRoutes =
+  ({ db }: CommandPath): RoutePlugin =>
+  (http) => {
+    http.get(
+      '/v1/vehicle/actions',
+      {
+        schema: {
+          tags,
+          summary: 'The actions that the device of a vehicle supports',
+          querystring: OfVehicle,
+          response: answers(
+            Type.Object({ actions: Type.Array(Type.String()) }),
+            'UNKNOWN_VEHICLE',
+            'COMMUNICATION_FAILED',
+          ),
+        },
       },
-    },
-    async ({ caller, query }) => {
-      const target = await findTarget(db, caller, query.vehicleId);
-      // An archived vehicle stays readable, and nothing can be done with it.
-      if (target.archived) return { actions: [] };
-      if (!target.device) throw unreachable('NO_DEVICE');
-      return { actions: availableActions(target.device.actions) };
-    },
-  );
-  http.get(
-    '/v1/x/commands',
-    {
-      schema: {
-        tags,
-        summary: 'The latest commands of a vehicle with their states, the newest first',
-        security,
-        querystring: Type.Object({
-          vehicleId: Type.String(),
-          limit: Type.Optional(Type.Integer({ minimum: 1, default: 100, description: `at most ${maximumListed}` })),
-        }),
-        response: answers(ListedCommands, 'UNKNOWN_VEHICLE'),
+      async ({ caller, query }) => {
+        const target = await findTarget(db, caller, query.vehicleId);
+        // An archived vehicle stays readable, and nothing can be done with it.
+        if (target.archived) return { actions: [] };
+        if (!target.device) throw unreachable('NO_DEVICE');
+        return { actions: availableActions(target.device.actions) };
       },
-    },
-    async ({ caller, query }) => {
-      const { id } = await findVehicle(db, caller, query.vehicleId);
-      return { commands: await listCommands(db, id, Math.min(query.limit ?? 100, maximumListed)) };
-    },
-  );
-}
+    );
+    http.get(
+      '/v1/x/commands',
+      {
+        schema: {
+          tags,
+          summary: 'The latest commands of a vehicle with their states, the newest first',
+          querystring: Type.Object({
+            vehicleId: Type.String(),
+            limit: Type.Optional(Type.Integer({ minimum: 1, default: 100, description: `at most ${maximumListed}` })),
+          }),
+          response: answers(ListedCommands, 'UNKNOWN_VEHICLE'),
+        },
+      },
+      async ({ caller, query }) => {
+        const { id } = await findVehicle(db, caller, query.vehicleId);
+        return { commands: await listCommands(db, id, Math.min(query.limit ?? 100, maximumListed)) };
+      },
+    );
+  };

@@ -1,6 +1,6 @@
+import { findCaller } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { findCaller } from '@odograph/database/tokens';
-import { requireToken } from '@odograph/http/authentication';
+import { tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { openWorker } from '@odograph/queue/queues';
 import { isPresent } from '@odograph/runtime/presence';
@@ -13,7 +13,7 @@ import { openCommandEvents } from './command-events.ts';
 import { createCommandPublisher } from './command-publisher.ts';
 import { startKeyDelivery } from './keys/deliver.ts';
 import { createCommandMetrics } from './metrics.ts';
-import { addActionRoutes, addListRoutes } from './routes.ts';
+import { actionRoutes, listRoutes } from './routes.ts';
 import { startSweep } from './sweep.ts';
 
 /** A statement of the command path takes a millisecond; one that hangs must not hold a request beyond its bound. */
@@ -73,14 +73,10 @@ export const commandService: Service<Http> = {
     const stopKeyDelivery = startKeyDelivery({ ...path, sealer: await openSealer(host.config) }, { redisUrl, prefix });
     host.onStop('delivery of keys', stopKeyDelivery);
     const metrics = createCommandMetrics(host.metrics, path.publisher.isConnected);
-    await host.http.register(async (http) => {
-      http.addHook(
-        'onRequest',
-        requireToken((hash) => findCaller(path.db, hash)),
-      );
-      addActionRoutes(http, path, metrics);
-      addListRoutes(http, path);
-    });
+    await tokenRoutes(host.http, (tokenSha256) => findCaller(path.db, tokenSha256), [
+      actionRoutes(path, metrics),
+      listRoutes(path),
+    ]);
     return {
       async health() {
         await pingDatabase(path.db);

@@ -3,7 +3,7 @@ import { createApplication, createVehicle, type TestVehicle } from '@odograph/te
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { storeReadings } from './readings.fixture.ts';
+import { storeReadings } from './query.fixture.ts';
 import { queryService } from './service.ts';
 
 let platform: TestPlatform;

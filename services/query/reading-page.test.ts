@@ -4,7 +4,7 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { createUser } from './readings.fixture.ts';
+import { createUser } from './query.fixture.ts';
 import { queryService } from './service.ts';
 
 vi.setConfig({ testTimeout: 120_000 });

@@ -1,5 +1,5 @@
+import { findCaller } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { findCaller } from '@odograph/database/tokens';
 import { requireToken } from '@odograph/http/authentication';
 import { answerFailure } from '@odograph/http/failure-answer';
 import type { Http } from '@odograph/http/http';

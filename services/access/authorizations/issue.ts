@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
-import { appendAudit } from '@odograph/database/audit';
-import { originOf } from '@odograph/database/audit-origin';
+import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { RequestContext } from '@odograph/http/request-context';
 import { encryptionKey, sessionKey } from '@odograph/keyless/key-hierarchy';

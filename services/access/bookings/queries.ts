@@ -1,10 +1,10 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
-import { hasDevice, isInService } from '@odograph/database/availability';
+import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
-import { isUuid } from '@odograph/database/uuid';
 import { accessibleTo, parseVehicleId } from '@odograph/database/vehicle-access';
+import { hasDevice, isInService } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
 import type { Driver } from '../drivers/resolve-driver.ts';
 import type { BookingInterval, BookingTimes, BookingType, Observation } from './rules.ts';

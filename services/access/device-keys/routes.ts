@@ -1,5 +1,4 @@
-import { appendAudit } from '@odograph/database/audit';
-import { operatorOrigin } from '@odograph/database/audit-origin';
+import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Http } from '@odograph/http/http';
 import { adminRoute } from '@odograph/http/operator-routes';
 import { answers, DeviceId } from '@odograph/http/schemas';

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Failure } from '@odograph/contracts/failures';
-import { appendAudit } from '@odograph/database/audit';
-import { originOf } from '@odograph/database/audit-origin';
+import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { RequestContext } from '@odograph/http/request-context';
 import { type AccessOptions, changeAccess } from '../access-options.ts';

@@ -1,6 +1,5 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { appendAudit } from '@odograph/database/audit';
-import { operatorOrigin } from '@odograph/database/audit-origin';
+import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';

@@ -5,16 +5,16 @@ import type { Redis } from '@odograph/runtime/redis';
 
 const windowMs = 60_000;
 
-/** Counts an attempt under a name. @throws Failure TOO_MANY_REQUESTS, or OVERLOADED when it cannot be counted */
+/** Counts an attempt under a name. @throws Failure TOO_MANY_REQUESTS; OVERLOADED while Redis is away */
 export type CountAttempt = (...name: readonly string[]) => Promise<void>;
 
 /**
- * Limits attempts at a secret to so many a minute, counted in Redis so that every replica sees the same number.
- * While Redis is away nothing can be counted, and an uncounted guess is not allowed.
+ * Limits attempts at a password or key per minute. The counts are in Redis, so all replicas share them; while Redis is
+ * away an attempt cannot be counted and fails.
  */
-export function limitAttempts(redis: Redis, prefix: string, attemptsPerMinute: number): CountAttempt {
+export function createLoginLimit(redis: Redis, prefix: string, attemptsPerMinute: number): CountAttempt {
   return async (...name) => {
-    // Names come from clients: the hash keeps keys short and their parts apart.
+    // Names come from clients: hashed, they have one length and their parts cannot run into each other.
     const key = `${prefix}:attempts:${createHash('sha256').update(JSON.stringify(name)).digest('base64url')}`;
     const [count, remainingMs] = await countInWindow(redis, key);
     if (count > attemptsPerMinute) throw tooManyRequests(remainingMs);
@@ -29,7 +29,7 @@ async function countInWindow(redis: Redis, key: string): Promise<[count: number,
     .pttl(key)
     .exec()
     .catch((cause: unknown) => {
-      throw new Failure('OVERLOADED', 'the attempt cannot be counted now', { retryAfterSeconds: 5 }, { cause });
+      throw new Failure('OVERLOADED', 'the login limit is not available', { retryAfterSeconds: 5 }, { cause });
     });
   return [Number(results?.[1]?.[1]), Number(results?.[2]?.[1])];
 }

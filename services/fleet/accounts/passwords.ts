@@ -2,21 +2,21 @@ import { hash, verify } from '@node-rs/argon2';
 import { Failure } from '@odograph/contracts/failures';
 import { createSecret } from '@odograph/runtime/secrets';
 
-/** argon2id as OWASP's password storage recommendations have it; argon2id is the library's standard algorithm. */
+/** argon2id with the parameters of the OWASP Password Storage Cheat Sheet; argon2id is the library's default. */
 const costs = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 const minimumCharacters = 8;
 
-/** The hash of a password nobody knows, for accounts that do not exist. */
-const hashOfNobody = await hash(createSecret(), costs);
+/** Verified against for an account that does not exist, so that both answers take the same time. */
+const hashOfRandomSecret = await hash(createSecret(), costs);
 
-/** The argon2id hash of a person's password, as it is stored. */
+/** Hashes a password with argon2id for storage. */
 export function hashPassword(password: string): Promise<string> {
   return hash(password, costs);
 }
 
-/** Whether a password belongs to a hash; without a hash it takes as long and is false. */
+/** Compares a password with its hash. Without a hash the result is false, after the same time. */
 export async function passwordMatches(password: string, passwordHash: string | undefined): Promise<boolean> {
-  const matches = await verify(passwordHash ?? hashOfNobody, password);
+  const matches = await verify(passwordHash ?? hashOfRandomSecret, password);
   return passwordHash !== undefined && matches;
 }
 

@@ -10,7 +10,7 @@ export interface TokenLifetimes {
   readonly refreshSeconds: number;
 }
 
-/** Tokens as the client gets them; the dates are ISO 8601 UTC. */
+/** The tokens of an answer; dates in ISO 8601 UTC. */
 export interface IssuedTokens {
   token: string;
   until: string;
@@ -18,12 +18,12 @@ export interface IssuedTokens {
   refresh_until: string;
 }
 
-/** A spent refresh token is taken once more for so long: its answer may have been lost. */
+/** How long a spent refresh token is still accepted: the answer with its successor may have been lost. */
 const graceSeconds = 60;
 
 const afterSeconds = (seconds: number) => sql<Date>`now() + make_interval(secs => ${seconds})`;
 
-/** The application with this appId, with what is stored of its key. */
+/** Finds the application with this appId and the hash of its appKey. */
 export async function findApplication(
   db: Database,
   appId: string,
@@ -41,7 +41,7 @@ export interface UserAccount {
   mustChangePassword: boolean;
 }
 
-/** The user of an application with this name, upper and lower case alike. */
+/** Finds a user of an application by name, ignoring case. */
 export async function findUser(
   db: Database,
   applicationId: number,
@@ -67,11 +67,11 @@ export async function openApplicationSession(db: Database, applicationId: number
 }
 
 /**
- * Opens a session of a user whose password was checked against `passwordHash`.
- * @throws Failure INVALID_CREDENTIALS when the password was changed or the user deleted meanwhile
+ * Opens a session of a user whose password matched `passwordHash`.
+ * @throws Failure INVALID_CREDENTIALS if the password has changed or the user has been deleted since
  */
 export async function openUserSession(db: Database, { id, passwordHash }: UserAccount): Promise<string> {
-  // The lock makes a change of the password wait, so that it finds this session and revokes it.
+  // The row lock makes a concurrent password change wait, so that it sees this session and revokes it.
   const { rows } = await sql<{ id: string }>`
     insert into session (application_id, user_id)
     select application_id, id from user_account
@@ -82,7 +82,7 @@ export async function openUserSession(db: Database, { id, passwordHash }: UserAc
   return session.id;
 }
 
-/** Gives a session a fresh pair of tokens; only their hashes are stored. */
+/** Issues an access token and a refresh token for a session; only their hashes are stored. */
 export async function issueTokens(db: Database, sessionId: string, lifetimes: TokenLifetimes): Promise<IssuedTokens> {
   const token = createSecret();
   const refreshToken = createSecret();
@@ -118,7 +118,7 @@ interface PresentedToken {
   expired: boolean;
 }
 
-/** Locks the row, so that of two refreshes with one token the second sees what the first did. */
+/** Locks the row, so that the second of two concurrent refreshes with one token sees the effect of the first. */
 async function lockRefreshToken(
   db: Database,
   applicationId: number,
@@ -150,8 +150,8 @@ async function revokeSession(db: Database, sessionId: string): Promise<void> {
 }
 
 /**
- * Exchanges a refresh token for fresh tokens of its session. One that was spent before the grace is a sign of theft:
- * the session with everything refreshed in it is revoked.
+ * Exchanges a refresh token for new tokens of its session. A token spent longer ago than the grace period may be stolen:
+ * its session is revoked with all its tokens.
  * @throws Failure INVALID_TOKEN for a token that is unknown, revoked, reused or another application's; TOKEN_EXPIRED
  */
 export async function refreshSession(
@@ -160,7 +160,7 @@ export async function refreshSession(
   tokenSha256: Buffer,
   lifetimes: TokenLifetimes,
 ): Promise<IssuedTokens> {
-  // A failure is returned and thrown outside, since a throw would undo the revocation.
+  // Failures are returned, not thrown: a throw would roll the revocation back.
   const result = await db.transaction().execute(async (trx) => {
     const presented = await lockRefreshToken(trx, applicationId, tokenSha256);
     if (!presented) return new Failure('INVALID_TOKEN');
@@ -174,4 +174,47 @@ export async function refreshSession(
   });
   if (result instanceof Failure) throw result;
   return result;
+}
+
+/** Finds the hash of a user's password. */
+export async function findPasswordHash(db: Database, userId: string): Promise<string | undefined> {
+  const row = await db
+    .selectFrom('user_account')
+    .select('password_hash')
+    .where('id', '=', userId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+  return row?.password_hash;
+}
+
+export interface PasswordChange {
+  userId: string;
+  oldHash: string;
+  newHash: string;
+  /** The hash of the access token whose session stays open. */
+  tokenSha256: Buffer;
+}
+
+/**
+ * Replaces a password and revokes the other sessions of the user; run it in a transaction.
+ * @returns false if the password has changed since it was checked
+ */
+export async function changePassword(db: Database, change: PasswordChange): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable('user_account')
+    .set({ password_hash: change.newHash, must_change_password: false })
+    .where('id', '=', change.userId)
+    .where('password_hash', '=', change.oldHash)
+    .executeTakeFirst();
+  if (numUpdatedRows === 0n) return false;
+  await db
+    .updateTable('session')
+    .set({ revoked_at: sql`now()` })
+    .where('user_id', '=', change.userId)
+    .where('revoked_at', 'is', null)
+    .where('id', 'not in', (own) =>
+      own.selectFrom('access_token').select('session_id').where('token_sha256', '=', change.tokenSha256),
+    )
+    .execute();
+  return true;
 }

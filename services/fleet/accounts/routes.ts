@@ -1,15 +1,18 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
-import { answers, Password, text } from '@odograph/http/schemas';
+import { answers, EmptyAnswer, Password, text } from '@odograph/http/schemas';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import type { CountAttempt } from './login-limit.ts';
-import { passwordMatches } from './passwords.ts';
+import { hashPassword, passwordMatches, requirePasswordLength } from './passwords.ts';
 import {
+  changePassword,
   findApplication,
+  findPasswordHash,
   findUser,
   issueTokens,
   openApplicationSession,
@@ -19,6 +22,8 @@ import {
   type UserAccount,
 } from './queries.ts';
 
+/** A password to be set. A short one has a failure code of its own, so the schema admits it. */
+export const NewPassword = Type.String({ maxLength: 1024, description: 'at least 8 characters' });
 const Credentials = Type.Object({ appId: text(1, 256), appKey: text(1, 256) });
 const Login = Type.Object({
   ...Credentials.properties,
@@ -38,7 +43,13 @@ const Tokens = Type.Object({
 });
 const LoginAnswer = Type.Object({ ...Tokens.properties, update_password: Type.Boolean() });
 
-/** The id of the application whose credentials these are. @throws Failure INVALID_CREDENTIALS */
+interface LoginOptions {
+  readonly db: Kysely<Tables>;
+  readonly lifetimes: TokenLifetimes;
+  readonly countAttempt: CountAttempt;
+}
+
+/** Authenticates an application. @returns its id. @throws Failure INVALID_CREDENTIALS */
 async function authenticateApplication(db: Database, appId: string, appKey: string): Promise<number> {
   const application = await findApplication(db, appId);
   const presented = hashSecret(appKey);
@@ -48,7 +59,7 @@ async function authenticateApplication(db: Database, appId: string, appKey: stri
   return application.id;
 }
 
-/** The user whose credentials these are, undefined in application mode. @throws Failure INVALID_CREDENTIALS */
+/** Authenticates a user; undefined in application mode. @throws Failure INVALID_CREDENTIALS */
 async function authenticateUser(
   db: Database,
   applicationId: number,
@@ -61,20 +72,14 @@ async function authenticateUser(
   return user;
 }
 
-/** POST /v1/login (interface specification, "Authentication"). */
-export function addLoginRoute(
-  http: Http,
-  db: Kysely<Tables>,
-  lifetimes: TokenLifetimes,
-  countAttempt: CountAttempt,
-): void {
+function addLoginRoute(http: Http, { db, lifetimes, countAttempt }: LoginOptions): void {
   http.post(
     '/v1/login',
     {
       schema: {
         tags: ['authentication'],
         security: [],
-        summary: 'Obtain an access token, of an application or of one of its users',
+        summary: 'Sign in as an application or as one of its users',
         body: Login,
         response: answers(LoginAnswer, 'INVALID_CREDENTIALS'),
       },
@@ -84,7 +89,7 @@ export function addLoginRoute(
       if (body.password !== undefined && body.username === undefined) throw invalidParameter('username', 'is missing');
       await countAttempt('login', body.appId, ip);
       const applicationId = await authenticateApplication(db, body.appId, body.appKey);
-      // People's passwords can be guessed at from many addresses by whoever has the key of the application.
+      // Whoever has the appKey can guess passwords from many addresses.
       if (body.username !== undefined) await countAttempt('user', String(applicationId), body.username.toLowerCase());
       const user = await authenticateUser(db, applicationId, body);
       const tokens = await db.transaction().execute(async (trx) => {
@@ -96,15 +101,14 @@ export function addLoginRoute(
   );
 }
 
-/** POST /v1/refreshToken (interface specification, "Authentication"). */
-export function addRefreshRoute(http: Http, db: Kysely<Tables>, lifetimes: TokenLifetimes): void {
+function addRefreshRoute(http: Http, { db, lifetimes }: LoginOptions): void {
   http.post(
     '/v1/refreshToken',
     {
       schema: {
         tags: ['authentication'],
         security: [],
-        summary: 'Exchange a refresh token for fresh tokens',
+        summary: 'Exchange a refresh token for new tokens',
         body: Refresh,
         response: answers(Tokens, 'INVALID_CREDENTIALS'),
       },
@@ -114,6 +118,49 @@ export function addRefreshRoute(http: Http, db: Kysely<Tables>, lifetimes: Token
       if (refreshToken === undefined) throw invalidParameter('refresh_token', 'is missing');
       const applicationId = await authenticateApplication(db, body.appId, body.appKey);
       return refreshSession(db, applicationId, hashSecret(refreshToken), lifetimes);
+    },
+  );
+}
+
+/** POST /v1/login and /v1/refreshToken (interface specification, "Authentication"), which need no token. */
+export async function loginRoutes(http: Http, options: LoginOptions): Promise<void> {
+  addLoginRoute(http, options);
+  addRefreshRoute(http, options);
+}
+
+/** POST /v1/user/updatePassword (interface specification, "Authentication"), in user mode only. */
+export async function passwordRoutes(http: Http, { db, countAttempt }: Omit<LoginOptions, 'lifetimes'>): Promise<void> {
+  http.post(
+    '/v1/user/updatePassword',
+    {
+      schema: {
+        tags: ['authentication'],
+        summary: 'Change the password; other sessions of the user end',
+        security: [{ serviceToken: [] }],
+        body: Type.Object({ oldPassword: Password, newPassword: NewPassword }),
+        response: answers(EmptyAnswer, 'INVALID_OLD_PASSWORD', 'INVALID_PASSWORD_LENGTH', 'UNAUTHORIZED'),
+      },
+    },
+    async (request) => {
+      const { body, headers } = request;
+      const { userId } = request.caller;
+      if (userId === undefined) throw new Failure('UNAUTHORIZED', 'an application has no password');
+      requirePasswordLength(body.newPassword);
+      await countAttempt('password', userId);
+      const oldHash = await findPasswordHash(db, userId);
+      if (!(await passwordMatches(body.oldPassword, oldHash)) || oldHash === undefined) {
+        throw new Failure('INVALID_OLD_PASSWORD');
+      }
+      const newHash = await hashPassword(body.newPassword);
+      const tokenSha256 = hashSecret(String(headers['x-service-token']));
+      const changed = await db.transaction().execute(async (trx) => {
+        if (!(await changePassword(trx, { userId, oldHash, newHash, tokenSha256 }))) return false;
+        const subject = `user:${userId}`;
+        await appendAudit(trx, { ...originOf(request), action: 'user.password', subject, outcome: 'done' });
+        return true;
+      });
+      if (!changed) throw new Failure('INVALID_OLD_PASSWORD');
+      return {};
     },
   );
 }

@@ -1,23 +1,30 @@
-import { originOf } from '@odograph/database/audit-origin';
+import type { Caller } from '@odograph/contracts/caller';
+import { originOf } from '@odograph/database/audit';
+import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers, DeviceId, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { changeLinks, linkDevice, moveDevice, unlinkDevice } from './links.ts';
-import { recordLink } from './record-link.ts';
+import { changeLinks, type LinkChange, linkDevice, moveDevice, recordLinkChange, unlinkDevice } from './queries.ts';
 
 const Link = Type.Object({ vehicleId: VehicleId, deviceId: DeviceId });
 const refusals = ['UNKNOWN_DEVICE', 'UNKNOWN_VEHICLE', 'VEHICLE_NOT_AVAILABLE', 'VEHICLE_ALREADY_LINKED'] as const;
-const common = { tags: ['vehicles and devices'], security: [{ serviceToken: [] }] };
+const route = { tags: ['vehicles and devices'], security: [{ serviceToken: [] }] };
 
 /** POST, PUT and DELETE /v1/device (interface specification, "Vehicles and devices"). */
-export function addDeviceRoutes(http: Http, db: Kysely<Tables>): void {
+export async function deviceRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
+  const changeLink = (
+    request: { caller: Caller; ip: string },
+    deviceId: string,
+    change: (trx: Database) => Promise<LinkChange>,
+  ) => changeLinks(db, async (trx) => recordLinkChange(trx, originOf(request), deviceId, await change(trx)));
+
   http.post(
     '/v1/device',
     {
       schema: {
-        ...common,
+        ...route,
         summary: 'Link a device to a vehicle',
         body: Link,
         response: answers(EmptyAnswer, ...refusals, 'DEVICE_ALREADY_LINKED'),
@@ -25,9 +32,7 @@ export function addDeviceRoutes(http: Http, db: Kysely<Tables>): void {
     },
     async (request) => {
       const { caller, body } = request;
-      await changeLinks(db, async (trx) => {
-        await recordLink(trx, originOf(request), body.deviceId, await linkDevice(trx, caller, body));
-      });
+      await changeLink(request, body.deviceId, (trx) => linkDevice(trx, caller, body));
       return {};
     },
   );
@@ -36,7 +41,7 @@ export function addDeviceRoutes(http: Http, db: Kysely<Tables>): void {
     '/v1/device',
     {
       schema: {
-        ...common,
+        ...route,
         summary: 'Move a device to another vehicle',
         body: Link,
         response: answers(EmptyAnswer, ...refusals),
@@ -44,9 +49,7 @@ export function addDeviceRoutes(http: Http, db: Kysely<Tables>): void {
     },
     async (request) => {
       const { caller, body } = request;
-      await changeLinks(db, async (trx) => {
-        await recordLink(trx, originOf(request), body.deviceId, await moveDevice(trx, caller, body));
-      });
+      await changeLink(request, body.deviceId, (trx) => moveDevice(trx, caller, body));
       return {};
     },
   );
@@ -55,7 +58,7 @@ export function addDeviceRoutes(http: Http, db: Kysely<Tables>): void {
     '/v1/device',
     {
       schema: {
-        ...common,
+        ...route,
         summary: 'Unlink a device from its vehicle',
         body: Type.Object({ deviceId: DeviceId }),
         response: answers(EmptyAnswer, 'UNKNOWN_DEVICE'),
@@ -63,9 +66,7 @@ export function addDeviceRoutes(http: Http, db: Kysely<Tables>): void {
     },
     async (request) => {
       const { caller, body } = request;
-      await changeLinks(db, async (trx) => {
-        await recordLink(trx, originOf(request), body.deviceId, await unlinkDevice(trx, caller, body.deviceId));
-      });
+      await changeLink(request, body.deviceId, (trx) => unlinkDevice(trx, caller, body.deviceId));
       return {};
     },
   );

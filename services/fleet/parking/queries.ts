@@ -1,20 +1,20 @@
 import { randomInt } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
-import { isUuid } from '@odograph/database/uuid';
 import type { SpotFields } from './rules.ts';
 
-/** A parking spot as the interface shows it (interface specification, "Fleet management records"). */
+/** A parking spot (interface specification, "Fleet management records"). */
 export interface ParkingSpot extends Required<SpotFields> {
   id: string;
   shortId: string;
 }
 
-/** Without characters that people take for one another. */
+/** Without characters that are easily confused. */
 const alphabet = 'ABCDEFGHJKMNPQRSTVWXYZ23456789';
 const shortIdLength = 6;
 
-/** Short enough to be read out; unique in the application by its constraint. */
+/** Short enough to be read out; the database keeps it unique in the application. */
 const createShortId = () => Array.from({ length: shortIdLength }, () => alphabet[randomInt(alphabet.length)]).join('');
 
 const columns = [
@@ -28,7 +28,7 @@ const columns = [
   'parking.country',
 ] as const;
 
-/** Enters a spot. @returns its id */
+/** Creates a spot. @returns its id */
 export async function createSpot(db: Database, applicationId: number, fields: Required<SpotFields>): Promise<string> {
   for (;;) {
     const row = await db
@@ -41,7 +41,7 @@ export async function createSpot(db: Database, applicationId: number, fields: Re
   }
 }
 
-/** The spots of an application by name. */
+/** Lists the spots of an application by name. */
 export async function listSpots(db: Database, applicationId: number): Promise<ParkingSpot[]> {
   return db
     .selectFrom('parking')
@@ -52,7 +52,7 @@ export async function listSpots(db: Database, applicationId: number): Promise<Pa
     .execute();
 }
 
-/** @throws Failure NOT_FOUND for a missing spot and another application's alike */
+/** Finds a spot. @throws Failure NOT_FOUND, also for a spot of another application */
 export async function findSpot(db: Database, applicationId: number, id: string): Promise<ParkingSpot> {
   const spot = isUuid(id)
     ? await db
@@ -66,7 +66,7 @@ export async function findSpot(db: Database, applicationId: number, id: string):
   return spot;
 }
 
-/** Changes the fields that are given. @throws Failure NOT_FOUND */
+/** Changes the given fields of a spot. @throws Failure NOT_FOUND */
 export async function updateSpot(
   db: Database,
   applicationId: number,
@@ -88,14 +88,14 @@ export async function updateSpot(
   return changed;
 }
 
-/** Removes a spot; vehicles that were assigned to it have none then. @throws Failure NOT_FOUND */
+/** Deletes a spot and the assignments of vehicles to it. @throws Failure NOT_FOUND */
 export async function deleteSpot(db: Database, applicationId: number, id: string): Promise<void> {
   const spot = await findSpot(db, applicationId, id);
   const deleted = await db.deleteFrom('parking').where('id', '=', spot.id).executeTakeFirst();
   if (deleted.numDeletedRows === 0n) throw new Failure('NOT_FOUND');
 }
 
-/** Assigns a vehicle to a spot of the application, instead of the one it had. @throws Failure NOT_FOUND */
+/** Assigns a vehicle to a spot of the application, replacing its previous spot. @throws Failure NOT_FOUND */
 export async function assignSpot(
   db: Database,
   applicationId: number,
@@ -111,7 +111,7 @@ export async function assignSpot(
         .select((parking) => [parking.val(vehicleId).as('vehicle_id'), 'parking.id'])
         .where('parking.id', '=', parkingId)
         .where('parking.application_id', '=', applicationId)
-        // So that nobody removes the spot between here and the foreign key's own look.
+        // Keeps the spot from being deleted before the foreign key is checked.
         .forKeyShare(),
     )
     .onConflict((conflict) =>
@@ -121,7 +121,7 @@ export async function assignSpot(
   if (numInsertedOrUpdatedRows === 0n) throw new Failure('NOT_FOUND');
 }
 
-/** The spot a vehicle is assigned to. @throws Failure NO_PARKING */
+/** Finds the spot of a vehicle. @throws Failure NO_PARKING */
 export async function findSpotOfVehicle(db: Database, vehicleId: number): Promise<ParkingSpot> {
   const spot = await db
     .selectFrom('vehicle_parking')
@@ -133,7 +133,7 @@ export async function findSpotOfVehicle(db: Database, vehicleId: number): Promis
   return spot;
 }
 
-/** @returns whether the vehicle had a spot */
+/** Removes a vehicle from its spot. @returns whether it had one */
 export async function unassignSpot(db: Database, vehicleId: number): Promise<boolean> {
   const { numDeletedRows } = await db
     .deleteFrom('vehicle_parking')

@@ -20,7 +20,7 @@ const SpotFields = Type.Object({
 });
 const ParkingSpot = Type.Object({
   id: Type.String(),
-  shortId: Type.String({ description: 'six letters and digits for people, unique in the application' }),
+  shortId: Type.String({ description: 'six letters and digits to be read out, unique in the application' }),
   name: Type.String(),
   address: Type.String(),
   address2: Type.String(),
@@ -32,19 +32,18 @@ const Deleted = Type.Object({ deleted: Type.Boolean() });
 const spotPath = Type.Object({ id: Type.String({ description: 'parking spot identifier' }) });
 const vehiclePath = Type.Object({ id: VehicleId });
 
-/** Spots belong to the application: its users read them and put their vehicles there, but do not change them. */
+/** Spots belong to the application: users assign their vehicles to spots but do not change the spots. */
 function requireApplicationMode({ userId }: Caller): void {
-  if (userId !== undefined) throw new Failure('UNAUTHORIZED', 'parking spots are changed in application mode');
+  if (userId !== undefined) throw new Failure('UNAUTHORIZED', 'users cannot change parking spots');
 }
 
-/** Reading spots (interface specification, "Parking spots"). */
 function addSpotReading(http: Http, db: Database): void {
   http.get(
     '/v1/parkings',
     {
       schema: {
         ...route,
-        summary: 'All parking spots of the application',
+        summary: 'List the parking spots of the application',
         response: answers(Type.Object({ parkings: Type.Array(ParkingSpot) })),
       },
     },
@@ -54,13 +53,17 @@ function addSpotReading(http: Http, db: Database): void {
   http.get(
     '/v1/parkings/:id',
     {
-      schema: { ...route, summary: 'One parking spot', params: spotPath, response: answers(ParkingSpot, 'NOT_FOUND') },
+      schema: {
+        ...route,
+        summary: 'Find a parking spot',
+        params: spotPath,
+        response: answers(ParkingSpot, 'NOT_FOUND'),
+      },
     },
     async ({ caller, params }) => queries.findSpot(db, caller.applicationId, params.id),
   );
 }
 
-/** Creating, changing and removing spots (interface specification, "Parking spots"). */
 function addSpotChanges(http: Http, db: Database): void {
   http.post(
     '/v1/parkings',
@@ -102,7 +105,7 @@ function addSpotChanges(http: Http, db: Database): void {
     {
       schema: {
         ...route,
-        summary: 'Delete a parking spot; its vehicles have none then',
+        summary: 'Delete a parking spot and the assignments of vehicles to it',
         params: spotPath,
         response: answers(Deleted, 'NOT_FOUND', 'UNAUTHORIZED'),
       },
@@ -115,7 +118,6 @@ function addSpotChanges(http: Http, db: Database): void {
   );
 }
 
-/** Where a vehicle is parked (interface specification, "Parking spots"). */
 function addVehicleParking(http: Http, db: Database): void {
   http.post(
     '/v1/vehicle/:id/parking',
@@ -145,7 +147,7 @@ function addVehicleParking(http: Http, db: Database): void {
     {
       schema: {
         ...route,
-        summary: 'The parking spot of a vehicle',
+        summary: 'Find the parking spot of a vehicle',
         params: vehiclePath,
         response: answers(ParkingSpot, 'NO_PARKING', 'UNKNOWN_VEHICLE'),
       },
@@ -158,7 +160,7 @@ function addVehicleParking(http: Http, db: Database): void {
     {
       schema: {
         ...route,
-        summary: 'Take a vehicle from its parking spot; deleted is false when it had none',
+        summary: 'Remove a vehicle from its parking spot; deleted is false if it had none',
         params: vehiclePath,
         response: answers(Deleted, 'UNKNOWN_VEHICLE'),
       },
@@ -169,8 +171,8 @@ function addVehicleParking(http: Http, db: Database): void {
   );
 }
 
-/** The routes of the interface specification, "Parking spots". */
-export function addParkingRoutes(http: Http, db: Database): void {
+/** The routes for parking spots (interface specification, "Parking spots"). */
+export async function parkingRoutes(http: Http, { db }: { db: Database }): Promise<void> {
   addSpotReading(http, db);
   addSpotChanges(http, db);
   addVehicleParking(http, db);

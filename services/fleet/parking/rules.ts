@@ -1,6 +1,6 @@
 import { Failure, type FailureCode } from '@odograph/contracts/failures';
 
-/** What a client says of a parking spot; a field that is left out is undefined. */
+/** The fields of a parking spot in a request; undefined if left out. */
 export interface SpotFields {
   name?: string;
   address?: string;
@@ -18,11 +18,11 @@ const required = [
   ['country', 'MISSING_COUNTRY'],
 ] as const satisfies readonly (readonly [keyof SpotFields, FailureCode])[];
 
-/** The codes of fields without which there is no spot. */
+/** The failure codes of the required fields. */
 export const missingCodes: readonly FailureCode[] = required.map(([, code]) => code);
 
 /**
- * A whole spot; only address2 may be empty.
+ * Completes a new spot; only address2 may be empty.
  * @throws Failure MISSING_… for the first field that is missing or blank
  */
 export function requireSpot(fields: SpotFields): Required<SpotFields> {
@@ -32,7 +32,7 @@ export function requireSpot(fields: SpotFields): Required<SpotFields> {
   return spot;
 }
 
-/** A change of a spot. @throws Failure MISSING_… for the first required field that is given and blank */
+/** Checks a change of a spot. @throws Failure MISSING_… for the first required field that is given and blank */
 export function requireFilled(fields: SpotFields): void {
   const blank = required.find(([field]) => fields[field]?.trim() === '');
   if (blank) throw new Failure(blank[1], undefined, { field: blank[0] });

@@ -1,15 +1,15 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
+import { positionKeyPattern } from '@odograph/contracts/positions';
 import type { Database } from '@odograph/database/database';
 import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import type { Tables } from '@odograph/database/tables';
 import { accessibleTo, parseVehicleId } from '@odograph/database/vehicle-access';
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type RawBuilder, sql } from 'kysely';
 
 /**
- * Runs a change of privacy in a transaction of its own. No reading is stored and no trip is told meanwhile, so a change
- * has one moment.
- * @param change is given the number of the vehicle
+ * Changes privacy in a transaction that excludes ingest, so that the change has one time.
+ * @param change takes the vehicle's number in the database
  * @throws Failure UNKNOWN_VEHICLE
  */
 export async function changePrivacy(
@@ -28,10 +28,10 @@ export async function changePrivacy(
 }
 
 /**
- * Opens a private period at this moment, or at the end of the last one when the clock was set back.
- * @returns its beginning, as text with microseconds; undefined when one is open already
+ * Opens a privacy interval now, or at the end of the previous one if the clock was set back.
+ * @returns its start as text with microseconds; undefined if an interval is already open
  */
-export async function openPeriod(db: Database, vehicleId: number): Promise<string | undefined> {
+export async function openInterval(db: Database, vehicleId: number): Promise<string | undefined> {
   const { rows } = await sql<{ from: string }>`
     insert into privacy_period (vehicle_id, period)
     select ${vehicleId}, tstzrange(greatest(clock_timestamp(), (
@@ -41,16 +41,83 @@ export async function openPeriod(db: Database, vehicleId: number): Promise<strin
   return rows[0]?.from;
 }
 
-/** Ends the open private period at this moment. @returns false when there is none */
-export async function closePeriod(db: Database, vehicleId: number): Promise<boolean> {
+/** Closes the open privacy interval now. @returns whether there was one */
+export async function closeInterval(db: Database, vehicleId: number): Promise<boolean> {
   const { rows } = await sql`
     with open as (
-      select ctid, lower(period) as lower, clock_timestamp() as moment from privacy_period
+      select ctid, lower(period) as lower, clock_timestamp() as now from privacy_period
       where vehicle_id = ${vehicleId} and upper_inf(period)),
-    -- A period that would hold no time, after the clock was set back, was never.
-    empty as (delete from privacy_period using open where privacy_period.ctid = open.ctid and open.lower >= open.moment),
-    closed as (update privacy_period set period = tstzrange(open.lower, open.moment) from open
-      where privacy_period.ctid = open.ctid and open.lower < open.moment)
+    -- Deletes an interval that has no length because the clock was set back.
+    empty as (delete from privacy_period using open where privacy_period.ctid = open.ctid and open.lower >= open.now),
+    closed as (update privacy_period set period = tstzrange(open.lower, open.now) from open
+      where privacy_period.ctid = open.ctid and open.lower < open.now)
     select from open`.execute(db);
   return rows.length > 0;
+}
+
+/** CAN data without the entries whose key names a position. */
+const withoutPositionData = (data: RawBuilder<unknown>) => sql`case when ${data} is not null then coalesce((
+  select jsonb_agg(datum order by place) from jsonb_array_elements(${data}) with ordinality as list (datum, place)
+  where datum->>'key' !~* ${positionKeyPattern}), '[]') end`;
+
+const withoutPositionSensors = (sensors: RawBuilder<unknown>) => sql`case when ${sensors} is not null then coalesce((
+  select jsonb_agg(jsonb_set(sensor, '{data}', ${withoutPositionData(sql`sensor->'data'`)}) order by rank)
+  from jsonb_array_elements(${sensors}) with ordinality as sensor_list (sensor, rank)), '[]') end`;
+
+/** Keeps the speed in the fleet group: together with the ignition it decides whether a vehicle may be immobilized. */
+const withSpeed = (fleet: RawBuilder<unknown>, speed: RawBuilder<unknown>) =>
+  sql`case when ${speed} is null then ${fleet} else jsonb_build_object('speed', ${speed}) || coalesce(${fleet}, '{}') end`;
+
+/** Removes the positions of readings from a time on, and adds them to the change feed. @returns their number */
+async function clearReadings(db: Database, vehicleId: number, from: string): Promise<number> {
+  const { rows } = await sql<{ cleared: number }>`
+    with cleared as (
+      update reading set latitude = null, longitude = null, angle = null, altitude = null, satellites = null,
+        can = ${withoutPositionData(sql`can`)}, sensors = ${withoutPositionSensors(sql`sensors`)},
+        fleet = ${withSpeed(sql`fleet`, sql`speed`)}
+      where vehicle_id = ${vehicleId} and time >= ${from}::timestamptz
+      returning application_id, vehicle_id, time),
+    changed as (
+      insert into reading_change (application_id, vehicle_ids, times)
+      select application_id, array_agg(vehicle_id), array_agg(time) from cleared group by application_id)
+    select count(*) as cleared from cleared`.execute(db);
+  return rows[0]?.cleared ?? 0;
+}
+
+async function clearLatestState(db: Database, vehicleId: number, from: string): Promise<void> {
+  const since = (time: string) => sql`${sql.ref(time)} >= ${from}::timestamptz`;
+  await sql`update vehicle_latest set
+      fleet = case when ${since('location_time')} then ${withSpeed(sql`fleet`, sql`location->'speed'`)} else fleet end,
+      fleet_time = case when ${since('location_time')} and location ? 'speed'
+        then greatest(fleet_time, location_time) else fleet_time end,
+      location = case when ${since('location_time')} then null else location end,
+      location_time = case when ${since('location_time')} then null else location_time end,
+      can = case when ${since('can_time')} then ${withoutPositionData(sql`can`)} else can end,
+      sensors = case when ${since('sensors_time')} then ${withoutPositionSensors(sql`sensors`)} else sensors end,
+      parked_location = case when ${since('parked_at')} then null else parked_location end,
+      parked_at = case when ${since('parked_at')} then null else parked_at end
+    where vehicle_id = ${vehicleId} and time >= ${from}::timestamptz`.execute(db);
+}
+
+/** Removes the end points of trips, which come from readings, and schedules the trips for recalculation. */
+async function clearTrips(db: Database, vehicleId: number, from: string): Promise<void> {
+  await sql`update trip set last_latitude = null, last_longitude = null,
+      first_latitude = case when started_at < ${from}::timestamptz then first_latitude end,
+      first_longitude = case when started_at < ${from}::timestamptz then first_longitude end
+    where vehicle_id = ${vehicleId} and ended_at >= ${from}::timestamptz`.execute(db);
+  await sql`delete from trip_checkpoint
+    where vehicle_id = ${vehicleId} and time >= ${from}::timestamptz`.execute(db);
+  await sql`insert into trip_touched (vehicle_ids, firsts, lasts)
+    select array[vehicle_id], array[${from}::timestamptz], array[max(time)] from reading
+    where vehicle_id = ${vehicleId} and time >= ${from}::timestamptz group by vehicle_id`.execute(db);
+}
+
+/**
+ * Removes every position with a device time from `from` on; run it in changePrivacy. A device clock may be up to 300 s
+ * ahead, so readings of a privacy interval can be stored before the interval begins.
+ * @param from as text with microseconds
+ */
+export async function removePositions(db: Database, vehicleId: number, from: string): Promise<void> {
+  await clearLatestState(db, vehicleId, from);
+  if ((await clearReadings(db, vehicleId, from)) > 0) await clearTrips(db, vehicleId, from);
 }

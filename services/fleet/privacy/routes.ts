@@ -1,14 +1,12 @@
 import type { Caller } from '@odograph/contracts/caller';
-import { appendAudit } from '@odograph/database/audit';
-import { originOf } from '@odograph/database/audit-origin';
+import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { changePrivacy, closePeriod, openPeriod } from './queries.ts';
-import { removePositions } from './remove-positions.ts';
+import { changePrivacy, closeInterval, openInterval, removePositions } from './queries.ts';
 
 const schema = {
   tags: ['privacy'],
@@ -28,13 +26,13 @@ async function record(
 }
 
 /** POST /v1/vehicle/privacy/on and /off (interface specification, "Vehicle data (fleet flavor)"). */
-export function addPrivacyRoutes(http: Http, db: Kysely<Tables>): void {
+export async function privacyRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
   http.post(
     '/v1/vehicle/privacy/on',
-    { schema: { ...schema, summary: 'Keep the positions of a vehicle private from now on' } },
+    { schema: { ...schema, summary: 'Start a privacy interval: positions of the vehicle are not stored' } },
     async (request) => {
       await changePrivacy(db, request.caller, request.body.vehicleId, async (trx, vehicleId) => {
-        const from = await openPeriod(trx, vehicleId);
+        const from = await openInterval(trx, vehicleId);
         if (from !== undefined) await removePositions(trx, vehicleId, from);
         await record(trx, request, 'privacy.on', from !== undefined);
       });
@@ -44,10 +42,10 @@ export function addPrivacyRoutes(http: Http, db: Kysely<Tables>): void {
 
   http.post(
     '/v1/vehicle/privacy/off',
-    { schema: { ...schema, summary: 'Let positions of a vehicle be stored and told again' } },
+    { schema: { ...schema, summary: 'End the privacy interval of a vehicle' } },
     async (request) => {
       await changePrivacy(db, request.caller, request.body.vehicleId, async (trx, vehicleId) => {
-        await record(trx, request, 'privacy.off', await closePeriod(trx, vehicleId));
+        await record(trx, request, 'privacy.off', await closeInterval(trx, vehicleId));
       });
       return { Privacy: false };
     },

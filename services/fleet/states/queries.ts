@@ -9,8 +9,9 @@ export const stateFlags = ['towing', 'accident', 'maintenance', 'breakdown', 'st
 export type StateFlag = (typeof stateFlags)[number];
 
 /**
- * Sets a flag of a vehicle. Lowering it also holds against what a device reports later of the time before.
- * @returns whether it was not so already
+ * Sets or clears a state of a vehicle. Clearing it keeps the time, so that older device events arriving later do not set
+ * it again.
+ * @returns whether it changed
  * @throws Failure UNKNOWN_VEHICLE
  */
 export async function setState(

@@ -1,5 +1,4 @@
-import { appendAudit } from '@odograph/database/audit';
-import { originOf } from '@odograph/database/audit-origin';
+import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { answers, Flag, isTrue, VehicleId } from '@odograph/http/schemas';
@@ -13,7 +12,7 @@ function addStateRoute(http: Http, db: Kysely<Tables>, flag: StateFlag): void {
     {
       schema: {
         tags: ['states'],
-        summary: `Say whether ${flag} holds for a vehicle`,
+        summary: `Set or clear the state ${flag} of a vehicle`,
         security: [{ serviceToken: [] }],
         params: Type.Object({ id: VehicleId }),
         body: Type.Object({ state: Flag }),
@@ -38,7 +37,7 @@ function addStateRoute(http: Http, db: Kysely<Tables>, flag: StateFlag): void {
   );
 }
 
-/** POST /v1/vehicle/{id}/towing and its five likes (interface specification, "Vehicle data (fleet flavor)"). */
-export function addStateRoutes(http: Http, db: Kysely<Tables>): void {
+/** POST /v1/vehicle/{id}/towing and the other five states (interface specification, "Vehicle data (fleet flavor)"). */
+export async function stateRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
   for (const flag of stateFlags) addStateRoute(http, db, flag);
 }

@@ -2,11 +2,11 @@ import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { accessibleTo, findVehicle, parseVehicleId } from '@odograph/database/vehicle-access';
-import { hasPlate } from '@odograph/database/vehicle-plate';
+import { hasPlate } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
-import { endLink } from '../devices/links.ts';
+import { endLink } from '../devices/queries.ts';
 
-/** Interface specification, "Fleet vehicle detail", with its names. */
+/** A vehicle with the field names of the interface specification, "Fleet vehicle detail". */
 export interface VehicleDetail {
   Id: string;
   builder: string;
@@ -19,7 +19,7 @@ export interface VehicleDetail {
   accessories: string[];
 }
 
-async function findDetail(db: Database, caller: Caller, which: RawBuilder<boolean>): Promise<VehicleDetail> {
+async function findDetail(db: Database, caller: Caller, condition: RawBuilder<boolean>): Promise<VehicleDetail> {
   const { rows } = await sql<VehicleDetail>`
     select vehicle.id::text as "Id", vehicle.brand as builder, vehicle.model, vehicle.plate, vehicle.energy,
       coalesce(device.bluetooth_name, '') as "bluetoothName", coalesce(device.id, '') as "deviceId",
@@ -27,24 +27,24 @@ async function findDetail(db: Database, caller: Caller, which: RawBuilder<boolea
     from vehicle
     left join device_link on device_link.vehicle_id = vehicle.id and device_link.period @> now()
     left join device on device.id = device_link.device_id
-    where ${accessibleTo(caller)} and ${which}`.execute(db);
+    where ${accessibleTo(caller)} and ${condition}`.execute(db);
   if (!rows[0]) throw new Failure('UNKNOWN_VEHICLE');
   return rows[0];
 }
 
-/** @throws Failure UNKNOWN_VEHICLE */
+/** Finds a vehicle by its id. @throws Failure UNKNOWN_VEHICLE */
 export async function findDetailById(db: Database, caller: Caller, id: string): Promise<VehicleDetail> {
   return findDetail(db, caller, sql<boolean>`vehicle.id = ${parseVehicleId(id) ?? null}`);
 }
 
-/** The vehicle with this plate, however it is written. @throws Failure UNKNOWN_VEHICLE */
+/** Finds a vehicle by the letters and digits of its plate. @throws Failure UNKNOWN_VEHICLE */
 export async function findDetailByPlate(db: Database, caller: Caller, plate: string): Promise<VehicleDetail> {
   return findDetail(db, caller, hasPlate(plate));
 }
 
 /**
- * Archives a vehicle, or makes it active again.
- * @returns whether it was not so already
+ * Archives or reactivates a vehicle.
+ * @returns whether it changed
  * @throws Failure UNKNOWN_VEHICLE
  */
 export async function setArchived(db: Database, caller: Caller, id: string, archived: boolean): Promise<boolean> {
@@ -61,8 +61,8 @@ export async function setArchived(db: Database, caller: Caller, id: string, arch
 }
 
 /**
- * Takes a vehicle out of every answer, frees its device and its plate, and leaves word that its data is to be purged; run
- * it in changeLinks, so that no reading is stored for it later.
+ * Deletes a vehicle: hides it, frees its device and plate, and schedules the purge of its data. Run it in changeLinks, so
+ * that no reading is stored for it afterwards.
  * @throws Failure UNKNOWN_VEHICLE
  */
 export async function deleteVehicle(db: Database, caller: Caller, id: string): Promise<void> {
@@ -87,7 +87,7 @@ export async function deleteVehicle(db: Database, caller: Caller, id: string): P
     .execute();
 }
 
-/** Keeps a request for a vehicle until the operator decides. @returns its id */
+/** Stores a request for a vehicle. @returns its id */
 export async function insertRequest(
   db: Database,
   { applicationId, userId }: Caller,

@@ -1,6 +1,5 @@
 import { invalidParameter } from '@odograph/contracts/failures';
-import { appendAudit } from '@odograph/database/audit';
-import { originOf } from '@odograph/database/audit-origin';
+import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
@@ -8,10 +7,10 @@ import { answers, EmptyAnswer, Flag, isTrue, text, VehicleId } from '@odograph/h
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { Plate } from '../admin/vehicles/schemas.ts';
-import { changeLinks } from '../devices/links.ts';
+import { changeLinks } from '../devices/queries.ts';
 import { deleteVehicle, findDetailById, findDetailByPlate, insertRequest, setArchived } from './queries.ts';
 
-const longestRequest = 10_000;
+const maximumRequestLength = 10_000;
 
 const VehicleDetail = Type.Object({
   Id: Type.String(),
@@ -24,21 +23,21 @@ const VehicleDetail = Type.Object({
   deviceModel: Type.String(),
   accessories: Type.Array(Type.String()),
 });
-const common = { tags: ['vehicles and devices'], security: [{ serviceToken: [] }] };
+const route = { tags: ['vehicles and devices'], security: [{ serviceToken: [] }] };
 
 function addRequestRoute(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/vehicle',
     {
       schema: {
-        ...common,
-        summary: 'Ask for a vehicle to be added; the operator decides',
+        ...route,
+        summary: 'Request a vehicle; the operator decides',
         body: Type.Object({
           plate: Plate,
           request: Type.Unsafe<string>({
-            ...text(0, longestRequest),
+            ...text(0, maximumRequestLength),
             default: '',
-            description: 'what is wanted, such as the type of device',
+            description: 'what is requested, such as the type of device',
           }),
         }),
         response: answers(Type.Object({ request_id: Type.String() })),
@@ -56,19 +55,19 @@ function addRequestRoute(http: Http, db: Kysely<Tables>): void {
   );
 }
 
-function addLookUpRoutes(http: Http, db: Database): void {
+function addSearchRoutes(http: Http, db: Database): void {
   http.get(
     '/v1/vehicle',
     {
       schema: {
-        ...common,
-        summary: 'One vehicle by its id or its plate',
+        ...route,
+        summary: 'Find a vehicle by its id or plate',
         querystring: Type.Object({ id: Type.Optional(VehicleId), plate: Type.Optional(text(1, 256)) }),
         response: answers(VehicleDetail, 'UNKNOWN_VEHICLE'),
       },
     },
     async ({ caller, query: { id, plate } }) => {
-      if (id !== undefined && plate !== undefined) throw invalidParameter('plate', 'and id cannot both be given');
+      if (id !== undefined && plate !== undefined) throw invalidParameter('plate', 'and id exclude each other');
       if (id !== undefined) return findDetailById(db, caller, id);
       if (plate !== undefined) return findDetailByPlate(db, caller, plate);
       throw invalidParameter('id', 'or plate is missing');
@@ -79,8 +78,8 @@ function addLookUpRoutes(http: Http, db: Database): void {
     '/v1/vehicle/:id',
     {
       schema: {
-        ...common,
-        summary: 'One vehicle',
+        ...route,
+        summary: 'Find a vehicle',
         params: Type.Object({ id: VehicleId }),
         response: answers(VehicleDetail, 'UNKNOWN_VEHICLE'),
       },
@@ -94,8 +93,8 @@ function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
     '/v1/vehicle',
     {
       schema: {
-        ...common,
-        summary: 'Archive a vehicle, or make it active again',
+        ...route,
+        summary: 'Archive or reactivate a vehicle',
         body: Type.Object({ id: VehicleId, archived: Flag }),
         response: answers(Type.Object({ id: Type.String(), archived: Type.String() }), 'UNKNOWN_VEHICLE'),
       },
@@ -120,7 +119,7 @@ function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
     '/v1/vehicle',
     {
       schema: {
-        ...common,
+        ...route,
         summary: 'Delete a vehicle; its data is purged in the background',
         body: Type.Object({ id: VehicleId }),
         response: answers(EmptyAnswer, 'UNKNOWN_VEHICLE'),
@@ -139,8 +138,8 @@ function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
 }
 
 /** POST, GET, PUT and DELETE /v1/vehicle (interface specification, "Vehicles and devices"). */
-export function addFleetVehicleRoutes(http: Http, db: Kysely<Tables>): void {
+export async function vehicleRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
   addRequestRoute(http, db);
-  addLookUpRoutes(http, db);
+  addSearchRoutes(http, db);
   addChangeRoutes(http, db);
 }

@@ -1,6 +1,6 @@
 import type { MaintenanceTask } from '@odograph/contracts/queues';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
-import { countReadings } from '@odograph/database/reading-counts';
+import { countReadings } from '@odograph/database/reading-counts/maintain';
 import type { Tables } from '@odograph/database/tables';
 import { keepSchedule } from '@odograph/queue/clock-steps';
 import { openQueue, openWorker } from '@odograph/queue/queues';

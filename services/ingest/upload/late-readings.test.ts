@@ -1,4 +1,4 @@
-import { countReadings } from '@odograph/database/reading-counts';
+import { countReadings } from '@odograph/database/reading-counts/maintain';
 import { openSealer } from '@odograph/runtime/sealing';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';

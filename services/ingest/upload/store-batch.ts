@@ -1,7 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isDataFault, sqlState } from '@odograph/database/postgres-failure';
-import { SettledHours } from '@odograph/database/reading-counts';
+import { SettledHours } from '@odograph/database/reading-counts/maintain';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { writeGaps } from '../gaps/write-gaps.ts';
 import { quarantineUploads, resolveQuarantined } from '../quarantine/quarantine-uploads.ts';

@@ -9,7 +9,7 @@ import {
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { createUser, turnPrivacyOn } from '../readings.fixture.ts';
+import { createUser, turnPrivacyOn } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 import { awaitHorizon, clientOf, keyOf, readAll, readPage, start, storeBatch } from './changes.fixture.ts';
 

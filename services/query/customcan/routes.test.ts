@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createFleet, createUser, storeLatest, storeReadings } from '../readings.fixture.ts';
+import { createFleet, createUser, storeLatest, storeReadings } from '../query.fixture.ts';
 import { CustomCanReading } from '../schemas.ts';
 import { queryService } from '../service.ts';
 

@@ -10,7 +10,7 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import { sql } from 'kysely';
 import Value from 'typebox/value';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createUser, storeLatest, turnPrivacyOn } from '../readings.fixture.ts';
+import { createUser, storeLatest, turnPrivacyOn } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 import { FleetStatus, PositionAnswer } from './schemas.ts';
 

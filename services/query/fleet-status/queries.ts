@@ -2,7 +2,7 @@ import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
-import { hasPlate } from '@odograph/database/vehicle-plate';
+import { hasPlate } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
 import { privacyIsOn } from '../privacy.ts';
 import { latestMembers } from '../reading-json.ts';

@@ -10,7 +10,7 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import { sql } from 'kysely';
 import Value from 'typebox/value';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { storeLatest, storeReadings } from '../readings.fixture.ts';
+import { storeLatest, storeReadings } from '../query.fixture.ts';
 import { VehicleStatus } from '../schemas.ts';
 import { queryService } from '../service.ts';
 import { CombinedStatus, FleetStatus } from './schemas.ts';

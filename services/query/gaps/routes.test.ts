@@ -9,7 +9,7 @@ import {
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createUser } from '../readings.fixture.ts';
+import { createUser } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 
 let platform: TestPlatform;

@@ -11,7 +11,7 @@ import { sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createUser, storeReadings, storeSeries } from '../readings.fixture.ts';
+import { createUser, storeReadings, storeSeries } from '../query.fixture.ts';
 import { HistoryReading } from '../schemas.ts';
 import { queryService } from '../service.ts';
 

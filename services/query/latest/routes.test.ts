@@ -11,7 +11,7 @@ import { sql } from 'kysely';
 import Type from 'typebox';
 import Value from 'typebox/value';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createUser, storeLatest, turnPrivacyOn } from '../readings.fixture.ts';
+import { createUser, storeLatest, turnPrivacyOn } from '../query.fixture.ts';
 import { CombinedVehicle, DynamicVehicle, FleetVehicle, VehicleStatus } from '../schemas.ts';
 import { queryService } from '../service.ts';
 

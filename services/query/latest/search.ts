@@ -1,6 +1,6 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { isoMicroseconds, parseTimestamp } from '@odograph/contracts/timestamps';
-import { isAvailable } from '@odograph/database/availability';
+import { isAvailable } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 

@@ -3,7 +3,7 @@ import { createApplication, createVehicle, type TestApplication, type TestVehicl
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { storeReadings } from '../readings.fixture.ts';
+import { storeReadings } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 import { storeTrip } from '../trips/trips.fixture.ts';
 

@@ -1,4 +1,5 @@
 import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
+import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import { type Trip, toTrip } from './rules.ts';
@@ -91,11 +92,9 @@ export interface TripStretch {
   inferred: boolean;
 }
 
-const idForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-
 /** A trip of a vehicle by its id; undefined when it has none of this id that is over. */
 export async function findTrip(db: Database, vehicleId: number, id: string): Promise<TripStretch | undefined> {
-  if (!idForm.test(id)) return undefined;
+  if (!isUuid(id)) return undefined;
   const { rows } = await sql<{ id: string; start_us: string; end_us: string; distance_km: number; inferred: boolean }>`
     select id, (extract(epoch from started_at) * 1000000)::bigint::text as start_us,
       (extract(epoch from ended_at) * 1000000)::bigint::text as end_us, distance_km, inferred

@@ -2,56 +2,57 @@ import { invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { type Kysely, sql } from 'kysely';
-import { storeRecords } from './record-queries.ts';
+import type { Scope } from '../lookup/rules.ts';
+import type { Fields, FieldValue } from '../record/fields.ts';
+import { identityOfFields, type VehicleIdentity } from '../record/vehicle-identity.ts';
 import { type ImportRow, type LineFault, readRows } from './rules.ts';
 
-/** A file is known by the SHA-256 of its bytes, and imported for one application or for all (null). */
+/** Identifies an import by the SHA-256 of the file and the application that sees its records (null for all). */
 export interface ImportIdentity {
   applicationId: number | null;
   fileSha256: string;
 }
 
-/** How far an import is; `faults` are the first of them, by the line of the file. */
-export interface ImportState {
+interface Progress {
+  /** Rows done. */
   position: number;
   changed: number;
   unchanged: number;
   bad: number;
   finished: boolean;
+}
+
+/** The progress of an import and its first faults, in file order. */
+export interface ImportState extends Progress {
   faults: LineFault[];
 }
 
-interface ImportRecord {
+interface ImportRecord extends Progress {
   id: number;
-  position: number;
-  changed: number;
-  unchanged: number;
-  bad: number;
-  finished: boolean;
 }
 
 const columns = sql`id, position, changed, unchanged, bad, finished_at is not null as finished`;
 
-function identified({ applicationId, fileSha256 }: ImportIdentity) {
+function isImport({ applicationId, fileSha256 }: ImportIdentity) {
   return sql`coalesce(application_id, 0) = ${applicationId ?? 0} and file_sha256 = ${fileSha256}`;
 }
 
-/** The state of an import; one that never began is at its beginning. */
+/** Reads the state of an import; an unknown import is at position 0. */
 export async function findImport(db: Database, identity: ImportIdentity, faultLimit: number): Promise<ImportState> {
   const { rows } = await sql<ImportRecord>`
-    select ${columns} from registration_import where ${identified(identity)}`.execute(db);
+    select ${columns} from registration_import where ${isImport(identity)}`.execute(db);
   const [record] = rows;
   if (!record) return { position: 0, changed: 0, unchanged: 0, bad: 0, finished: false, faults: [] };
-  const { id, ...state } = record;
+  const { id, ...progress } = record;
   const faults = await sql<LineFault>`
     select line, field, message from registration_import_fault
     where import_id = ${id} order by id limit ${faultLimit}`.execute(db);
-  return { ...state, faults: faults.rows };
+  return { ...progress, faults: faults.rows };
 }
 
-/** Forgets how far an import came, so that the file is read again from its beginning. Its records stay. */
-export async function forgetImport(db: Database, identity: ImportIdentity): Promise<void> {
-  await sql`delete from registration_import where ${identified(identity)}`.execute(db);
+/** Resets an import to the first row of its file. Records that it stored stay. */
+export async function resetImport(db: Database, identity: ImportIdentity): Promise<void> {
+  await sql`delete from registration_import where ${isImport(identity)}`.execute(db);
 }
 
 async function lockImport(db: Database, identity: ImportIdentity): Promise<ImportRecord> {
@@ -60,9 +61,9 @@ async function lockImport(db: Database, identity: ImportIdentity): Promise<Impor
     values (${identity.applicationId}, ${identity.fileSha256})
     on conflict (coalesce(application_id, 0), file_sha256) do nothing`.execute(db);
   const { rows } = await sql<ImportRecord>`
-    select ${columns} from registration_import where ${identified(identity)} for update`.execute(db);
+    select ${columns} from registration_import where ${isImport(identity)} for update`.execute(db);
   const [record] = rows;
-  if (!record) throw new Error('an import was forgotten while it went on');
+  if (!record) throw new Error('import was reset concurrently');
   return record;
 }
 
@@ -74,34 +75,85 @@ async function storeFaults(db: Database, importId: number, faults: readonly Line
                 ${faults.map(({ message }) => message)}::text[]) as fault (line, field, message)`.execute(db);
 }
 
-/** A part of a file: rows that follow each other, the first after `position` others; `isLast` when the file ends. */
-export interface ImportBatch {
+/** Consecutive rows of a file, the first at `position` (from 0); `isLast` when the file ends with them. */
+export interface ImportPart {
   position: number;
   rows: readonly ImportRow[];
   isLast: boolean;
 }
 
 /**
- * Imports a part of a file, whole or not at all, with the count of its rows. A part that was imported before, or is not
- * the next one, changes nothing.
- * @returns how many rows of the file are done now
- * @throws Failure INVALID_PARAMETER for a part beyond the next one
+ * Imports a part of a file in one transaction with its progress. A part that was imported before changes nothing.
+ * @returns how many rows of the file are done
+ * @throws Failure INVALID_PARAMETER for a part that would leave a gap
  */
-export async function importBatch(db: Kysely<Tables>, identity: ImportIdentity, batch: ImportBatch): Promise<number> {
+export async function importPart(db: Kysely<Tables>, identity: ImportIdentity, part: ImportPart): Promise<number> {
   return db.transaction().execute(async (trx) => {
     const { id, position } = await lockImport(trx, identity);
-    if (batch.position > position) throw invalidParameter('position', `is beyond row ${position}, where the import is`);
-    if (batch.position < position) return position;
-    const { records, faults, badRows } = readRows(batch.rows);
+    if (part.position > position) throw invalidParameter('position', `is beyond ${position}, the next row to import`);
+    if (part.position < position) return position;
+    const { records, faults, badRows } = readRows(part.rows);
     const changed = await storeRecords(trx, identity.applicationId, records);
     if (faults.length > 0) await storeFaults(trx, id, faults);
-    const done = position + batch.rows.length;
+    const done = position + part.rows.length;
     await sql`
       update registration_import set
         position = ${done}, changed = changed + ${changed}, bad = bad + ${badRows},
-        unchanged = unchanged + ${batch.rows.length - badRows - changed},
-        finished_at = case when ${batch.isLast} then now() end
+        unchanged = unchanged + ${part.rows.length - badRows - changed},
+        finished_at = case when ${part.isLast} then now() end
       where id = ${id}`.execute(trx);
     return done;
   });
+}
+
+/** Far more vehicles than one plate was ever issued to. */
+const maximumRecords = 10;
+
+/**
+ * Finds the imported records of a vehicle in descending priority: those of the caller's application before those for
+ * all, records with the VIN before records with the plate only, then the newest. Given a VIN, records of the same plate
+ * with another VIN are left out: they describe another vehicle.
+ */
+export async function findRecords(db: Database, { vin, plate }: VehicleIdentity, scope: Scope): Promise<Fields[]> {
+  const byVin = vin ?? null;
+  const { rows } = await sql<{ fields: Record<string, FieldValue> }>`
+    select fields from registration_record
+    where (application_id is null or application_id = ${scope.applicationId ?? null})
+      and (vin = ${byVin} or (plate = ${plate ?? null} and (vin is null or ${byVin}::text is null)))
+    order by application_id is null, vin is null, updated_at desc, id desc
+    limit ${maximumRecords}`.execute(db);
+  return rows.map(({ fields }) => new Map(Object.entries(fields)));
+}
+
+/**
+ * Stores records; a record replaces the stored one with the same VIN, else the same plate.
+ * @param records at most one for each vehicle
+ * @returns how many are new or differ from the stored one
+ */
+async function storeRecords(db: Database, applicationId: number | null, records: readonly Fields[]): Promise<number> {
+  if (records.length === 0) return 0;
+  const rows = records.map((fields) => ({ ...identityOfFields(fields), fields: Object.fromEntries(fields) }));
+  const { rows: changed } = await sql`
+    insert into registration_record (application_id, plate, vin, fields, updated_at)
+    select ${applicationId}::integer, row ->> 'plate', row ->> 'vin', row -> 'fields', clock_timestamp()
+    from jsonb_array_elements(${JSON.stringify(rows)}::jsonb) row
+    on conflict (coalesce(application_id, 0), coalesce('vin:' || vin, 'plate:' || plate)) do update
+      set plate = excluded.plate, fields = excluded.fields, updated_at = excluded.updated_at
+      where (registration_record.plate, registration_record.fields) is distinct from (excluded.plate, excluded.fields)
+    returning id`.execute(db);
+  return changed.length;
+}
+
+/** Deletes the imported records of a vehicle and returns how many there were. */
+export async function removeRecords(
+  db: Database,
+  { vin, plate }: VehicleIdentity,
+  applicationId: number | null,
+): Promise<number> {
+  const { rows } = await sql`
+    delete from registration_record
+    where application_id is not distinct from ${applicationId}::integer
+      and (vin = ${vin ?? null} or plate = ${plate ?? null})
+    returning id`.execute(db);
+  return rows.length;
 }

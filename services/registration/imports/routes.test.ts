@@ -1,20 +1,19 @@
-import { createHash, randomUUID } from 'node:crypto';
 import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRegistrationService } from '../service.ts';
+import { registrationService } from '../service.ts';
+import { newFileSha256 } from './import-records.fixture.ts';
 
 let platform: TestPlatform;
 let admin: ApiClient;
 
 beforeAll(async () => {
-  platform = await startTestPlatform([createRegistrationService(Date.now)]);
+  platform = await startTestPlatform([registrationService]);
   admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
 });
 afterAll(() => platform?.stop());
 
-const newFile = () => createHash('sha256').update(randomUUID()).digest('hex');
 const send = (body: object) => admin.post('/v1/x/admin/registrations', body);
 const stateOf = async (file: string) => (await admin.get(`/v1/x/admin/registration-imports/${file}`)).body;
 const row = (line: number, record: unknown) => ({ line, record });
@@ -22,8 +21,8 @@ const modelOf = async (plate: string) =>
   (await admin.get(`/v1/x/admin/registrations/${plate}`)).body.record.certificate.model;
 
 describe('POST /v1/x/admin/registrations', () => {
-  it('imports a part once, however often it is sent', async () => {
-    const fileSha256 = newFile();
+  it('imports a part once, however often it is sent, also concurrently', async () => {
+    const fileSha256 = newFileSha256();
     const plate = 'AM-001-PA';
     const first = { fileSha256, position: 0, rows: [row(2, { plate, model: 'A' })] };
     for (let attempt = 0; attempt < 3; attempt += 1) expect((await send(first)).body).toEqual({ position: 1 });
@@ -34,13 +33,17 @@ describe('POST /v1/x/admin/registrations', () => {
     expect(await modelOf(plate)).toBe('B');
   });
 
-  it('refuses a part beyond the next one', async () => {
-    const { status, body } = await send({ fileSha256: newFile(), position: 5, rows: [row(2, { plate: 'AB-123-CD' })] });
+  it('refuses a part that would leave a gap', async () => {
+    const { status, body } = await send({
+      fileSha256: newFileSha256(),
+      position: 5,
+      rows: [row(2, { plate: 'AB-123-CD' })],
+    });
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', 'position']);
   });
 
-  it('counts rows that change nothing, and lets the last row of a vehicle count', async () => {
-    const [file, again] = [newFile(), newFile()];
+  it('counts unchanged rows, and uses the last of several rows for a vehicle', async () => {
+    const [file, again] = [newFileSha256(), newFileSha256()];
     const rows = [row(2, { plate: 'AM-002-PA', model: 'A' }), row(3, { plate: 'am002pa', model: 'B' })];
     await send({ fileSha256: file, position: 0, rows, last: true });
     expect(await modelOf('AM-002-PA')).toBe('B');
@@ -49,17 +52,17 @@ describe('POST /v1/x/admin/registrations', () => {
     expect(await stateOf(again)).toMatchObject({ changed: 0, unchanged: 2, bad: 0 });
   });
 
-  it('replaces a record as a whole, and follows a vehicle to its new plate', async () => {
+  it('replaces a record as a whole and moves it to a new plate of the same VIN', async () => {
     const vin = 'XZZTESTA0A6000777';
-    await send({ fileSha256: newFile(), position: 0, rows: [row(2, { plate: 'AM-003-PA', vin, color: 'red' })] });
-    await send({ fileSha256: newFile(), position: 0, rows: [row(2, { plate: 'AM-004-PA', vin, model: 'B' })] });
+    await send({ fileSha256: newFileSha256(), position: 0, rows: [row(2, { plate: 'AM-003-PA', vin, color: 'red' })] });
+    await send({ fileSha256: newFileSha256(), position: 0, rows: [row(2, { plate: 'AM-004-PA', vin, model: 'B' })] });
     const { body } = await admin.get('/v1/x/admin/registrations/AM-004-PA');
     expect([body.record.certificate.model, body.record.additional_information.color]).toEqual(['B', '']);
     expect((await admin.get('/v1/x/admin/registrations/AM-003-PA')).body.known).toBe(false);
   });
 
-  it('reports bad rows by line and field, and imports none of their fields', async () => {
-    const fileSha256 = newFile();
+  it('reports bad rows by line and field and imports none of their fields', async () => {
+    const fileSha256 = newFileSha256();
     const bad: [number, unknown, string][] = [
       [2, { plate: 'XX', model: 'A' }, 'plate'],
       [3, { certificate: { plate: 'AM-005-PA', vin: 'VF1' } }, 'certificate.vin'],
@@ -91,7 +94,7 @@ describe('POST /v1/x/admin/registrations', () => {
     expect((await admin.get(`/v1/x/admin/registration-imports/${fileSha256}?faults=2`)).body.faults).toHaveLength(2);
   });
 
-  it('reads text as people and spreadsheets write it', async () => {
+  it('reads French dates, decimal commas and words for true and false', async () => {
     const record = {
       plate: 'AM-006-PA',
       first_registration: '15/03/2021',
@@ -103,7 +106,7 @@ describe('POST /v1/x/admin/registrations', () => {
       front_width: '205',
       color: '  gris  ',
     };
-    const fileSha256 = newFile();
+    const fileSha256 = newFileSha256();
     await send({ fileSha256, position: 0, rows: [row(2, record)], last: true });
     expect((await stateOf(fileSha256)).faults).toEqual([]);
     const { body } = await admin.get('/v1/x/admin/registrations/AM-006-PA');
@@ -118,9 +121,9 @@ describe('POST /v1/x/admin/registrations', () => {
     expect(body.record.tires[0].front_width).toBe(205);
   });
 
-  it('begins anew when the import is forgotten, keeps the records, and knows files by application', async () => {
+  it('restarts a reset import, keeps its records, and tracks a file separately for each application', async () => {
     const { appId } = await createApplication(platform.db);
-    const fileSha256 = newFile();
+    const fileSha256 = newFileSha256();
     const part = { fileSha256, position: 0, rows: [row(2, { plate: 'AM-007-PA', model: 'A' })], last: true };
     await send(part);
     expect((await admin.get(`/v1/x/admin/registration-imports/${fileSha256}?appId=${appId}`)).body.position).toBe(0);

@@ -1,32 +1,33 @@
-import { findApplicationId } from '@odograph/database/applications';
-import { appendAudit } from '@odograph/database/audit';
-import { operatorOrigin } from '@odograph/database/audit-origin';
+import { findApplicationId } from '@odograph/database/accounts';
+import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
 import { AppId, adminRoute } from '@odograph/http/operator-routes';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { findImport, forgetImport, type ImportIdentity, importBatch } from './queries.ts';
+import { findImport, type ImportIdentity, importPart, resetImport } from './queries.ts';
 
 const maximumRows = 1000;
 const largestInteger = 2_147_483_647;
 const FileSha256 = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the file' });
 const OptionalAppId = Type.Optional(
-  Type.Unsafe<string>({ ...AppId, description: 'the application that alone sees the records; all do without it' }),
+  Type.Unsafe<string>({ ...AppId, description: 'application that sees the records; without it, all do' }),
 );
 const Row = Type.Object({
   line: Type.Integer({ minimum: 1, maximum: largestInteger }),
-  record: Type.Optional(Type.Unknown({ description: 'a record, its values also as text' })),
-  fault: Type.Optional(Type.String({ minLength: 1, maxLength: 256, description: 'why the row could not be read' })),
+  record: Type.Optional(Type.Unknown({ description: 'record; its values may be text' })),
+  fault: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 256, description: 'reason why the row could not be parsed' }),
+  ),
 });
 const Fault = Type.Object({
   line: Type.Integer(),
-  field: Type.String({ description: 'empty for the whole row' }),
+  field: Type.String({ description: 'name of the field, empty for the whole row' }),
   message: Type.String(),
 });
 const State = Type.Object({
-  position: Type.Integer({ description: 'rows that are done' }),
+  position: Type.Integer({ description: 'rows done' }),
   changed: Type.Integer(),
   unchanged: Type.Integer(),
   bad: Type.Integer(),
@@ -36,10 +37,10 @@ const State = Type.Object({
 const FilePath = Type.Object({ file_sha256: FileSha256 });
 const ImportQuery = Type.Object({
   appId: OptionalAppId,
-  faults: Type.Integer({ minimum: 0, maximum: 10_000, default: 1000, description: 'so many faults at most' }),
+  faults: Type.Integer({ minimum: 0, maximum: 10_000, default: 1000, description: 'maximum number of faults' }),
 });
 
-/** The operator's routes for importing files of records in parts. */
+/** Adds the operator routes that import files of records in parts. */
 export function addImportRoutes(http: Http, db: Kysely<Tables>): void {
   const identify = async (fileSha256: string, appId: string | undefined): Promise<ImportIdentity> => ({
     fileSha256,
@@ -51,20 +52,24 @@ export function addImportRoutes(http: Http, db: Kysely<Tables>): void {
     {
       schema: {
         ...adminRoute,
-        summary: 'Import a part of a file of records; a part that was imported before changes nothing',
+        summary: 'Import a part of a file of records; repeating a part changes nothing',
         body: Type.Object({
           fileSha256: FileSha256,
           appId: OptionalAppId,
-          position: Type.Integer({ minimum: 0, maximum: largestInteger, description: 'rows before this part' }),
+          position: Type.Integer({
+            minimum: 0,
+            maximum: largestInteger,
+            description: 'number of rows before this part',
+          }),
           rows: Type.Array(Row, { maxItems: maximumRows }),
-          last: Type.Boolean({ default: false, description: 'the file ends with this part' }),
+          last: Type.Boolean({ default: false, description: 'true when the file ends with this part' }),
         }),
         response: answers(Type.Object({ position: Type.Integer() }), 'UNKNOWN_APPLICATION'),
       },
     },
     async ({ body: { fileSha256, appId, position, rows, last }, ip }) => {
       const identity = await identify(fileSha256, appId);
-      const done = await importBatch(db, identity, { position, rows, isLast: last });
+      const done = await importPart(db, identity, { position, rows, isLast: last });
       if (last) {
         await appendAudit(db, {
           ...operatorOrigin({ ip }, identity.applicationId ?? undefined),
@@ -91,7 +96,7 @@ function addProgressRoutes(
     {
       schema: {
         ...adminRoute,
-        summary: 'Show how far the import of a file is, and its bad rows',
+        summary: 'Show the progress of an import and its bad rows',
         params: FilePath,
         querystring: ImportQuery,
         response: answers(State, 'UNKNOWN_APPLICATION'),
@@ -105,7 +110,7 @@ function addProgressRoutes(
     {
       schema: {
         ...adminRoute,
-        summary: 'Forget how far the import of a file is, so that it begins anew; its records stay',
+        summary: 'Reset an import to the first row of its file; imported records stay',
         params: FilePath,
         querystring: Type.Object({ appId: OptionalAppId }),
         response: answers(EmptyAnswer, 'UNKNOWN_APPLICATION'),
@@ -113,7 +118,7 @@ function addProgressRoutes(
     },
     async ({ params, query, ip }) => {
       const identity = await identify(params.file_sha256, query.appId);
-      await forgetImport(db, identity);
+      await resetImport(db, identity);
       await appendAudit(db, {
         ...operatorOrigin({ ip }, identity.applicationId ?? undefined),
         action: 'registration.forget',

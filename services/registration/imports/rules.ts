@@ -2,7 +2,7 @@ import type { Fields } from '../record/fields.ts';
 import { type Fault, readFields } from '../record/read-fields.ts';
 import { identityOfFields } from '../record/vehicle-identity.ts';
 
-/** A row of a file: its record, or why whoever read the file could not read the row. */
+/** A row of a file: its record, or the reason why the client could not parse the row. */
 export interface ImportRow {
   line: number;
   record?: unknown;
@@ -13,7 +13,7 @@ export interface LineFault extends Fault {
   line: number;
 }
 
-/** One row can have a fault in each of its fields; more than this is no help. */
+/** Bounds the faults of one row: each of its 151 fields may be invalid. */
 const maximumFaultsPerRow = 20;
 const maximumNameLength = 128;
 
@@ -23,18 +23,18 @@ function readRow({ record, fault }: ImportRow): { fields: Fields; faults: Fault[
   if (read.faults.length > 0) return read;
   const { vin, plate } = identityOfFields(read.fields);
   if (vin !== undefined || plate !== undefined) return read;
-  return { ...read, faults: [{ field: 'certificate.plate', message: 'is missing, and there is no certificate.vin' }] };
+  return { ...read, faults: [{ field: 'certificate.plate', message: 'is missing, and certificate.vin too' }] };
 }
 
-/** What makes two records records of the same vehicle. */
+/** Records with the same key describe the same vehicle. */
 function keyOf(fields: Fields): string {
   const { vin, plate } = identityOfFields(fields);
   return vin ?? plate ?? '';
 }
 
 /**
- * Reads the rows of a part of a file. A row with a fault is not imported at all; of several rows for one vehicle the
- * last counts.
+ * Reads the rows of a part of a file. Rows with a fault are left out as a whole; of several rows for one vehicle the last
+ * one counts.
  */
 export function readRows(rows: readonly ImportRow[]): { records: Fields[]; faults: LineFault[]; badRows: number } {
   const records = new Map<string, Fields>();
@@ -50,7 +50,7 @@ export function readRows(rows: readonly ImportRow[]): { records: Fields[]; fault
       continue;
     }
     const key = keyOf(read.fields);
-    // Inserted anew, so that the order of the rows is the order of the records.
+    // Deleted first, so that records keep the order of their last rows.
     records.delete(key);
     records.set(key, read.fields);
   }

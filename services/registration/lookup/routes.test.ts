@@ -1,8 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createToken, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { importRecords } from '../imports/import-records.fixture.ts';
 import { fieldPaths, fieldType, toRecord } from '../record/fields.ts';
 import { registrationService } from '../service.ts';
 
@@ -21,21 +22,11 @@ beforeAll(async () => {
 });
 afterAll(() => platform?.stop());
 
-/** Imports records as one file. */
-async function importRecords(records: readonly object[], appId?: string): Promise<void> {
-  const fileSha256 = createHash('sha256').update(randomUUID()).digest('hex');
-  const rows = records.map((record, index) => ({ line: index + 1, record }));
-  const body = { fileSha256, position: 0, rows, last: true, ...(appId === undefined ? {} : { appId }) };
-  expect((await admin.post('/v1/x/admin/registrations', body)).status).toBe(200);
-  const query = appId === undefined ? '' : `?appId=${appId}`;
-  expect((await admin.get(`/v1/x/admin/registration-imports/${fileSha256}${query}`)).body.faults).toEqual([]);
-}
-
 const lookUp = (text: string, as = client) => as.get(`/v1/siv/fr/${encodeURIComponent(text)}`);
 const empty = toRecord(new Map());
 
-/** A plate that no other test uses. */
 let plates = 0;
+/** Returns a plate that no other test uses. */
 function newPlate(): string {
   plates += 1;
   return `TA-${String(plates).padStart(3, '0')}-ST`;
@@ -48,9 +39,9 @@ function newVin(wmi = 'VF1'): string {
 }
 
 describe('GET /v1/siv/fr/{plate_or_vin}', () => {
-  it('answers every field of the specification with its type, and what is missing empty', async () => {
+  it('answers every field of the specification with its type, missing values empty', async () => {
     const plate = newPlate();
-    await importRecords([{ certificate: { plate, brand: 'RENAULT' } }]);
+    await importRecords(admin, [{ certificate: { plate, brand: 'RENAULT' } }]);
     const { status, body } = await lookUp(plate);
     expect(status).toBe(200);
     expect(body).toEqual({ ...empty, certificate: { ...empty.certificate, plate, brand: 'RENAULT' } });
@@ -64,7 +55,7 @@ describe('GET /v1/siv/fr/{plate_or_vin}', () => {
     expect(body.additional_information.particulate_filter).toBe(false);
   });
 
-  it('gives back every field that was imported, as the type it has', async () => {
+  it('answers every imported field with its type and value', async () => {
     const [plate, vin] = [newPlate(), newVin()];
     const special = new Map<string, string>([
       ['certificate.plate', plate],
@@ -77,14 +68,14 @@ describe('GET /v1/siv/fr/{plate_or_vin}', () => {
       return byType[fieldType(path) ?? 'string'];
     };
     const given = new Map(fieldPaths.map((path, index) => [path, special.get(path) ?? ordinary(path, index)] as const));
-    await importRecords([toRecord(given)]);
+    await importRecords(admin, [toRecord(given)]);
     expect((await lookUp(vin)).body).toEqual(toRecord(given));
     expect(JSON.stringify((await lookUp(plate)).body)).not.toMatch(/:(""|0|false)[,}]/);
   });
 
-  it('finds a record by its plate and by its VIN however they are written', async () => {
+  it('finds a record by plate or VIN in any case and with any separators', async () => {
     const [plate, vin] = [newPlate(), newVin()];
-    await importRecords([{ certificate: { plate, vin, model: 'ZOE' } }, { plate: '123 ABC 2A', model: '4L' }]);
+    await importRecords(admin, [{ certificate: { plate, vin, model: 'ZOE' } }, { plate: '123 ABC 2A', model: '4L' }]);
     const written = [
       plate,
       plate.toLowerCase(),
@@ -107,7 +98,7 @@ describe('GET /v1/siv/fr/{plate_or_vin}', () => {
     }
   });
 
-  it('names plate_or_vin when it is malformed', async () => {
+  it('answers INVALID_PARAMETER with field plate_or_vin for malformed text', async () => {
     const texts = [
       'x',
       'AB-123',
@@ -125,12 +116,12 @@ describe('GET /v1/siv/fr/{plate_or_vin}', () => {
     }
   });
 
-  it('wants a token', async () => {
+  it('answers MISSING_TOKEN without a token', async () => {
     const { status, body } = await lookUp('AB-123-CD', createApiClient(platform.httpUrl));
     expect([status, body.error]).toEqual([401, 'MISSING_TOKEN']);
   });
 
-  it('names the make of a VIN that no register knows', async () => {
+  it('answers VIN and make for a VIN in no register', async () => {
     const vin = newVin('VF7');
     const { status, body, headers } = await lookUp(vin);
     expect(status).toBe(200);
@@ -138,9 +129,9 @@ describe('GET /v1/siv/fr/{plate_or_vin}', () => {
     expect(headers.get('x-registration-sources')).toBe('vin');
   });
 
-  it('fills from the VIN only what the imported record leaves open', async () => {
+  it('takes the make from the VIN only when the imported record has none', async () => {
     const [plate, vin, otherPlate, otherVin] = [newPlate(), newVin(), newPlate(), newVin()];
-    await importRecords([
+    await importRecords(admin, [
       { plate, vin, model: 'ZOE' },
       { plate: otherPlate, vin: otherVin, brand: 'DACIA' },
     ]);
@@ -150,21 +141,21 @@ describe('GET /v1/siv/fr/{plate_or_vin}', () => {
     expect((await lookUp(otherPlate)).body.certificate.brand).toBe('DACIA');
   });
 
-  it('lets the newest vehicle of a plate win, and never mixes two vehicles', async () => {
+  it('prefers the newest vehicle of a plate and never mixes two vehicles', async () => {
     const plate = newPlate();
     const [former, present] = [newVin(), newVin()];
-    await importRecords([{ plate, vin: former, model: 'CLIO', color: 'red' }]);
-    await importRecords([{ plate, vin: present, model: 'ZOE' }]);
+    await importRecords(admin, [{ plate, vin: former, model: 'CLIO', color: 'red' }]);
+    await importRecords(admin, [{ plate, vin: present, model: 'ZOE' }]);
     const { body } = await lookUp(plate);
     expect(body.certificate).toMatchObject({ vin: present, model: 'ZOE' });
     expect(body.additional_information.color).toBe('');
     expect((await lookUp(former)).body.certificate.model).toBe('CLIO');
   });
 
-  it('takes tires from one record as a whole', async () => {
+  it('takes all tires from one record', async () => {
     const [plate, vin] = [newPlate(), newVin()];
-    await importRecords([{ plate, vin, tires: [{ front_width: 195 }, { front_width: 205, rear_width: 225 }] }]);
-    await importRecords([
+    await importRecords(admin, [{ plate, vin, tires: [{ front_width: 195 }, { front_width: 205, rear_width: 225 }] }]);
+    await importRecords(admin, [
       { plate, tires: [{ front_width: 155, front_ratio: 80, rear_is_winter: true }], color: 'blue' },
     ]);
     const { body } = await lookUp(plate);
@@ -176,17 +167,17 @@ describe('GET /v1/siv/fr/{plate_or_vin}', () => {
 });
 
 describe('records of one application', () => {
-  it('are seen by that application alone, and weigh more there than those for everybody', async () => {
+  it('are visible to that application only and take priority over shared records', async () => {
     const plate = newPlate();
-    await importRecords([{ plate, model: 'SHARED', color: 'red' }]);
-    await importRecords([{ plate, model: 'OWN' }], application.appId);
+    await importRecords(admin, [{ plate, model: 'SHARED', color: 'red' }]);
+    await importRecords(admin, [{ plate, model: 'OWN' }], application.appId);
     const stranger = clientWithToken(platform.httpUrl, other.token);
     const [own, foreign] = [(await lookUp(plate)).body, (await lookUp(plate, stranger)).body];
     expect([own.certificate.model, own.additional_information.color]).toEqual(['OWN', 'red']);
     expect(foreign.certificate.model).toBe('SHARED');
 
     const hidden = newPlate();
-    await importRecords([{ plate: hidden, model: 'OWN' }], application.appId);
+    await importRecords(admin, [{ plate: hidden, model: 'OWN' }], application.appId);
     expect((await lookUp(hidden)).status).toBe(200);
     expect((await lookUp(hidden, stranger)).body.error).toBe('UNKNOWN_VEHICLE');
     expect((await admin.get(`/v1/x/admin/registrations/${hidden}`)).body.known).toBe(false);
@@ -202,9 +193,9 @@ describe('GET /v1/vehicle/{id}/siv', () => {
   };
   const ofVehicle = (id: string, as = client) => as.get(`/v1/vehicle/${id}/siv`);
 
-  it('finds the record of its VIN, and without one that of its plate', async () => {
+  it('finds the record of the VIN, or of the plate when the vehicle has no VIN', async () => {
     const [plate, vin] = [newPlate(), newVin()];
-    await importRecords([{ plate, vin, model: 'FOUND', seats: 4, co2: 120 }]);
+    await importRecords(admin, [{ plate, vin, model: 'FOUND', seats: 4, co2: 120 }]);
     const byVin = await describeVehicle({ plate: newPlate(), vin: vin.toLowerCase() });
     const byPlate = await describeVehicle({ plate: plate.replaceAll('-', ''), seats: 5 });
     for (const id of [byVin, byPlate]) {
@@ -215,15 +206,15 @@ describe('GET /v1/vehicle/{id}/siv', () => {
     expect((await ofVehicle(byPlate)).body).toEqual((await lookUp(plate)).body);
   });
 
-  it('leaves out a record of the same plate that is of another VIN', async () => {
+  it('leaves out a record with the same plate and another VIN', async () => {
     const [plate, vin] = [newPlate(), newVin()];
-    await importRecords([{ plate, vin: newVin(), model: 'OTHER', color: 'red' }]);
+    await importRecords(admin, [{ plate, vin: newVin(), model: 'OTHER', color: 'red' }]);
     const { body } = await ofVehicle(await describeVehicle({ plate, vin, model: 'MINE' }));
     expect(body.certificate).toMatchObject({ model: 'MINE', vin });
     expect(body.additional_information.color).toBe('');
   });
 
-  it('answers what the platform knows when no register knows the vehicle, the VIN filling the make', async () => {
+  it('answers the description of the vehicle, with the make from the VIN, when no register has a record', async () => {
     const [plate, vin] = [newPlate(), newVin()];
     const known = {
       plate,
@@ -254,12 +245,12 @@ describe('GET /v1/vehicle/{id}/siv', () => {
     expect(headers.get('x-registration-sources')).toBe('platform, vin');
   });
 
-  it('answers for a vehicle whose plate is not French and whose VIN is none', async () => {
+  it('answers for a vehicle with a foreign plate and an invalid VIN', async () => {
     const { status, body } = await ofVehicle(await describeVehicle({ plate: 'M-XY 1234', vin: 'chassis 7' }));
     expect([status, body.certificate.plate, body.certificate.vin]).toEqual([200, 'M-XY 1234', 'chassis 7']);
   });
 
-  it('answers UNKNOWN_VEHICLE for a foreign, an ungranted, a deleted and a malformed vehicle', async () => {
+  it('answers UNKNOWN_VEHICLE for a foreign, ungranted, deleted or malformed vehicle id', async () => {
     const id = await describeVehicle({ plate: newPlate() });
     const deleted = await describeVehicle({ plate: newPlate(), deleted_at: new Date() });
     const { id: userId } = await platform.db

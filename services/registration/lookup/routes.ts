@@ -3,13 +3,11 @@ import type { Database } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { answers, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { findKnownVehicle } from '../queries.ts';
 import { toRecord } from '../record/fields.ts';
 import { RegistrationRecord } from '../record/schemas.ts';
 import { identityOf, parsePlateOrVin } from '../record/vehicle-identity.ts';
-import { createPlatformSource } from '../sources/platform-source.ts';
-import type { Sources } from '../sources/sources.ts';
-import { type LookUp, lookUp } from './rules.ts';
+import { createPlatformSource, findDescription, type Sources } from '../sources/sources.ts';
+import { type Lookup, lookUp } from './rules.ts';
 
 const common = { tags: ['registration data'], security: [{ serviceToken: [] }] };
 
@@ -22,8 +20,11 @@ export const PlateOrVin = Type.Object({
   }),
 });
 
-/** @throws Failure UNKNOWN_VEHICLE when no source knows the vehicle */
-function answerWith(reply: { header(name: string, value: string): unknown }, found: LookUp): RegistrationRecord {
+/**
+ * Answers with the record and names its sources in the header `x-registration-sources`.
+ * @throws Failure UNKNOWN_VEHICLE when no source knows the vehicle
+ */
+function answerWith(reply: { header(name: string, value: string): unknown }, found: Lookup): RegistrationRecord {
   if (!found.isKnown) {
     const details = found.isIncomplete ? { reason: 'PROVIDER_UNAVAILABLE' } : {};
     throw new Failure('UNKNOWN_VEHICLE', 'no source of registration data knows the vehicle', details);
@@ -32,8 +33,8 @@ function answerWith(reply: { header(name: string, value: string): unknown }, fou
   return toRecord(found.fields);
 }
 
-/** GET /v1/siv/fr/{plate_or_vin} and GET /v1/vehicle/{id}/siv (interface specification, "Static registration data"). */
-export function addRegistrationRoutes(http: Http, db: Database, sources: Sources): void {
+/** Adds GET /v1/siv/fr/{plate_or_vin} and GET /v1/vehicle/{id}/siv (specification, "Static registration data"). */
+export function addLookupRoutes(http: Http, db: Database, sources: Sources): void {
   http.get(
     '/v1/siv/fr/:plate_or_vin',
     {
@@ -45,8 +46,8 @@ export function addRegistrationRoutes(http: Http, db: Database, sources: Sources
       },
     },
     async ({ caller, params }, reply) => {
-      const subject = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
-      return answerWith(reply, await lookUp([...sources.registers, sources.vin], subject, caller));
+      const identity = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
+      return answerWith(reply, await lookUp([...sources.registers, sources.vin], identity, caller));
     },
   );
 
@@ -61,9 +62,9 @@ export function addRegistrationRoutes(http: Http, db: Database, sources: Sources
       },
     },
     async ({ caller, params }, reply) => {
-      const vehicle = await findKnownVehicle(db, caller, params.id);
-      const asked = [...sources.registers, createPlatformSource(vehicle), sources.vin];
-      return answerWith(reply, await lookUp(asked, identityOf(vehicle), caller));
+      const vehicle = await findDescription(db, caller, params.id);
+      const all = [...sources.registers, createPlatformSource(vehicle), sources.vin];
+      return answerWith(reply, await lookUp(all, identityOf(vehicle), caller));
     },
   );
 }

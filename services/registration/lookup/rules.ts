@@ -1,36 +1,36 @@
 import type { Fields, FieldValue } from '../record/fields.ts';
 import { identityOfFields, type VehicleIdentity } from '../record/vehicle-identity.ts';
 
-/** Who looks up: records that belong to one application are seen by that application alone. */
+/** The view of a lookup: the records of an application are visible to that application only. */
 export interface Scope {
-  /** Absent for the operator's view of what every application sees. */
+  /** Undefined for the records that every application sees. */
   readonly applicationId?: number;
 }
 
-/** What a source says: the records it has, the more important first; none with the reason for people and programs. */
+/** The answer of a source: its records in descending priority, and the outcome for logs and the operator. */
 export interface Finding {
   readonly records: readonly Fields[];
-  /** `found`, `unknown`, `not-asked`, or why the source could not answer. */
+  /** `found`, `unknown`, `not-asked`, or the reason of a failure. */
   readonly outcome: string;
-  /** True when the source may know the vehicle and could not be asked now. */
-  readonly isAway?: boolean;
+  /** True when the source is unavailable and may know the vehicle. */
+  readonly isUnavailable?: boolean;
 }
 
-/** One place where registration data comes from. It never throws for a fault of its own. */
+/** A source of registration data. Its own failures become outcomes, never exceptions. */
 export interface Source {
   readonly name: string;
   find(subject: VehicleIdentity, scope: Scope): Promise<Finding>;
 }
 
-/** What all sources together say. */
-export interface LookUp {
+/** The merged answer of all sources. */
+export interface Lookup {
   readonly fields: Fields;
   /** The source of each field, by the field's path. */
   readonly sources: ReadonlyMap<string, string>;
   /** The outcome of each source by its name. */
   readonly outcomes: Readonly<Record<string, string>>;
   readonly isKnown: boolean;
-  /** True when a source could not be asked that may know more. */
+  /** True when an unavailable source may know more. */
   readonly isIncomplete: boolean;
 }
 
@@ -42,10 +42,10 @@ interface Merged {
 const tires = 'tires.';
 
 /**
- * Lays a record under what is known already: a field that is known stays. Tires are taken from one record as a whole,
- * for half of one set beside half of another would be no set.
+ * Merges a record of lower priority: fields that are known already stay. Tires come from one record as a whole, because
+ * a mix of two sets describes neither.
  */
-export function mergeUnder({ fields, sources }: Merged, record: Fields, source: string): void {
+function mergeUnder({ fields, sources }: Merged, record: Fields, source: string): void {
   const hasTires = [...fields.keys()].some((path) => path.startsWith(tires));
   for (const [path, value] of record) {
     if (fields.has(path) || (hasTires && path.startsWith(tires))) continue;
@@ -54,26 +54,26 @@ export function mergeUnder({ fields, sources }: Merged, record: Fields, source: 
   }
 }
 
-/** A record with another VIN is of another vehicle that bore the same plate. */
-function contradicts(subject: VehicleIdentity, record: Fields): boolean {
+/** A record with another VIN describes another vehicle that once had the same plate. */
+function contradicts(identity: VehicleIdentity, record: Fields): boolean {
   const { vin } = identityOfFields(record);
-  return subject.vin !== undefined && vin !== undefined && subject.vin !== vin;
+  return identity.vin !== undefined && vin !== undefined && identity.vin !== vin;
 }
 
 /**
- * Asks the sources in order and merges their answers field by field. What one source finds out about plate or VIN, the
- * next ones are asked with.
+ * Queries the sources in order and merges their records field by field. A plate or VIN found in one source is used to
+ * query the next ones.
  */
-export async function lookUp(sources: readonly Source[], subject: VehicleIdentity, scope: Scope): Promise<LookUp> {
+export async function lookUp(sources: readonly Source[], identity: VehicleIdentity, scope: Scope): Promise<Lookup> {
   const merged: Merged = { fields: new Map(), sources: new Map() };
   const outcomes: Record<string, string> = {};
-  let known = subject;
+  let known = identity;
   let isKnown = false;
   let isIncomplete = false;
   for (const source of sources) {
-    const { records, outcome, isAway = false } = await source.find(known, scope);
+    const { records, outcome, isUnavailable = false } = await source.find(known, scope);
     outcomes[source.name] = outcome;
-    isIncomplete ||= isAway;
+    isIncomplete ||= isUnavailable;
     for (const record of records) {
       if (contradicts(known, record)) {
         outcomes[source.name] = 'other-vehicle';

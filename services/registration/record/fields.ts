@@ -1,6 +1,6 @@
 import { RegistrationRecord } from './schemas.ts';
 
-/** What is known of a vehicle: values by the path of their field, such as `certificate.brand` or `tires.0.front_width`. */
+/** Known values by the path of their field, such as `certificate.brand` or `tires.0.front_width`. */
 export type Fields = ReadonlyMap<string, FieldValue>;
 export type FieldValue = string | number | boolean;
 export type FieldType = 'string' | 'number' | 'boolean';
@@ -22,7 +22,7 @@ const tireTypes: ReadonlyMap<string, FieldType> = new Map(
   Object.entries(tireProperties).map(([name, { type }]) => [name, type] as const),
 );
 
-/** The path of every field, in the order of the specification; of the tires those of the first element. */
+/** The path of every field in the order of the specification; tires are listed for the first element only. */
 export const fieldPaths: readonly string[] = [
   ...typesByPath.keys(),
   ...[...tireTypes.keys()].map((name) => `tires.0.${name}`),
@@ -32,18 +32,18 @@ const pathsByName: ReadonlyMap<string, string> = new Map(
   fieldPaths.toReversed().map((path) => [path.slice(path.lastIndexOf('.') + 1), path]),
 );
 
-/** The type of the field with this path, undefined when there is no such field. */
+/** Returns the type of the field with this path, undefined when there is no such field. */
 export function fieldType(path: string): FieldType | undefined {
   const [, , name] = tirePath.exec(path) ?? [];
   return name === undefined ? typesByPath.get(path) : tireTypes.get(name);
 }
 
-/** The full path of a field that may be named without its section: then the first section that has it counts. */
+/** Completes the name of a field with its section; a name without a section means the first section that has it. */
 export function fullPath(name: string): string | undefined {
   return fieldType(name) === undefined ? pathsByName.get(name) : name;
 }
 
-/** Whether the value is what stands for missing information (interface specification, general convention 4). */
+/** Returns true for the values that mean missing information (specification, general convention 4). */
 export function isMissing(value: FieldValue): boolean {
   return value === '' || value === 0 || value === false;
 }
@@ -52,7 +52,7 @@ function completed(types: ReadonlyMap<string, FieldType>, prefix: string, fields
   return Object.fromEntries([...types].map(([name, type]) => [name, fields.get(`${prefix}${name}`) ?? defaults[type]]));
 }
 
-/** The record as it is answered, with every field. */
+/** Builds the record of an answer, with every field present. */
 export function toRecord(fields: Fields): RegistrationRecord {
   const flat = completed(typesByPath, '', fields);
   const section = (name: string) =>

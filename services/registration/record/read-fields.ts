@@ -2,13 +2,13 @@ import { normalizePlate } from '../vin/plate.ts';
 import { normalizeVin } from '../vin/vin.ts';
 import { type Fields, type FieldValue, fieldType, fullPath, isMissing, maximumTires } from './fields.ts';
 
-/** Why a field of a row cannot be used; `field` is as the row names it, empty for the whole row. */
+/** The reason why a field is invalid; `field` is its name in the row, empty for the whole row. */
 export interface Fault {
   field: string;
   message: string;
 }
 
-/** A value that is read, or why it cannot be. */
+/** A parsed value, or the reason why it is invalid. */
 type Read = { value: FieldValue } | { fault: string };
 
 const maximumTextLength = 256;
@@ -23,13 +23,13 @@ function readNumber(value: unknown): Read {
   if (typeof value === 'number') return checkNumber(value);
   if (typeof value !== 'string') return { fault: 'must be a number' };
   const text = value.trim();
-  // A comma is the decimal separator in French files, and groups thousands in English ones.
-  if (/^[1-9]\d{0,2},\d{3}$/.test(text)) return { fault: 'can be read in two ways: write no separator of thousands' };
+  // A comma is the decimal separator in French files and the thousands separator in English ones.
+  if (/^[1-9]\d{0,2},\d{3}$/.test(text)) return { fault: 'is ambiguous: remove the thousands separator' };
   return /^\d+([.,]\d+)?$/.test(text) ? checkNumber(Number(text.replace(',', '.'))) : { fault: 'must be a number' };
 }
 
 function checkNumber(value: number): Read {
-  return value >= 0 && value <= maximumNumber ? { value } : { fault: `must lie between 0 and ${maximumNumber}` };
+  return value >= 0 && value <= maximumNumber ? { value } : { fault: `must be between 0 and ${maximumNumber}` };
 }
 
 function readBoolean(value: unknown): Read {
@@ -41,11 +41,11 @@ function readText(value: unknown): Read {
   if (typeof value !== 'string' && typeof value !== 'number') return { fault: 'must be text' };
   const text = String(value).trim();
   if (text.length > maximumTextLength) return { fault: `is longer than ${maximumTextLength} characters` };
-  // PostgreSQL stores neither NUL nor half a surrogate pair.
-  return /[\0\p{Surrogate}]/u.test(text) ? { fault: 'holds characters that cannot be stored' } : { value: text };
+  // PostgreSQL rejects NUL and unpaired surrogates.
+  return /[\0\p{Surrogate}]/u.test(text) ? { fault: 'contains characters that cannot be stored' } : { value: text };
 }
 
-/** A date in ISO 8601, also from the French way of writing it. */
+/** Reads a date in ISO 8601 or in the French format into ISO 8601. */
 function readDate(text: string): Read {
   const french = /^(\d\d)[/.](\d\d)[/.](\d{4})$/.exec(text);
   const iso = french ? `${french[3]}-${french[2]}-${french[1]}` : text.slice(0, 10);
@@ -60,11 +60,11 @@ function readSpecialText(path: string, text: string): Read {
   if (dateFields.has(path)) return readDate(text);
   if (path === 'certificate.plate') {
     const plate = normalizePlate(text);
-    return plate ? { value: plate.display } : { fault: 'is no French plate, such as AB-123-CD or 1234 AB 75' };
+    return plate ? { value: plate.display } : { fault: 'is not a French plate such as AB-123-CD or 1234 AB 75' };
   }
   if (path === 'certificate.vin') {
     const vin = normalizeVin(text);
-    return vin === undefined ? { fault: 'is no VIN: 17 digits and letters without I, O and Q' } : { value: vin };
+    return vin === undefined ? { fault: 'is not a VIN: 17 digits and letters without I, O and Q' } : { value: vin };
   }
   return { value: text };
 }
@@ -77,7 +77,7 @@ function readValue(path: string, value: unknown): Read {
   return 'value' in text ? readSpecialText(path, String(text.value)) : text;
 }
 
-/** The leaves of nested objects and arrays by their path, at most as deep as a record is. */
+/** Yields the leaves of nested objects and arrays by their path, down to the depth of a record. */
 function* leaves(value: unknown, path = '', depth = 0): Generator<[path: string, value: unknown]> {
   if (typeof value !== 'object' || value === null || depth > 3) {
     yield [path, value];
@@ -95,22 +95,24 @@ function readGiven(path: string, value: unknown): Read {
 
 function unknownField(name: string): Read {
   return {
-    fault: name.startsWith('tires.') ? `is no field of at most ${maximumTires} tires` : 'is no field of a record',
+    fault: name.startsWith('tires.')
+      ? `is not a field of the first ${maximumTires} tires`
+      : 'is not a field of a record',
   };
 }
 
 /**
- * Reads a record as somebody else wrote it: sections and fields as in the specification, values also as text, a field
- * also without its section (`vin`, `front_width`). What is missing or empty is left out.
+ * Reads a record from an external source. Sections and fields are named as in the specification, fields also without
+ * their section (`vin`, `front_width`); values may be text. Missing and empty values are left out.
  */
 export function readFields(record: unknown): { fields: Fields; faults: Fault[] } {
   const fields = new Map<string, FieldValue>();
   const faults: Fault[] = [];
   if (typeof record !== 'object' || record === null || Array.isArray(record)) {
-    return { fields, faults: [{ field: '', message: 'is no record' }] };
+    return { fields, faults: [{ field: '', message: 'is not a record' }] };
   }
   for (const [name, value] of leaves(record)) {
-    // An answer of the interface can be imported as it is.
+    // Answers of the interface can be imported unchanged.
     if (name === 'error') continue;
     const path = fullPath(name);
     const read = path === undefined ? unknownField(name) : readGiven(path, value);

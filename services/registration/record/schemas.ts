@@ -171,8 +171,8 @@ const Tires = Type.Object({
 });
 
 /**
- * Interface specification, "Static registration data": the one list of its fields. What is unknown is an empty String,
- * 0 or false; `tires` has at least one element.
+ * The fields of a registration record (interface specification, "Static registration data"). Unknown values are an empty
+ * String, 0 or false; `tires` has at least one element.
  */
 export const RegistrationRecord = Type.Object({
   certificate: Certificate,

@@ -12,7 +12,7 @@ function openCircuit() {
 }
 
 describe('CircuitBreaker', () => {
-  it('opens after failures in a row, and not after failures with a success between', () => {
+  it('opens after consecutive failures only', () => {
     expect(openCircuit().circuit.allows()).toBe(false);
     const circuit = new CircuitBreaker({ failures: 2, pauseMs: 1000, now: () => 0 });
     circuit.failed();
@@ -21,7 +21,7 @@ describe('CircuitBreaker', () => {
     expect(circuit.allows()).toBe(true);
   });
 
-  it('lets one call try after the pause, and no second one beside it', () => {
+  it('allows a single trial call after the pause', () => {
     const { circuit, clock } = openCircuit();
     clock.nowMs = 999;
     expect(circuit.allows()).toBe(false);
@@ -35,7 +35,7 @@ describe('CircuitBreaker', () => {
     expect([circuit.allows(), circuit.allows()]).toEqual([true, true]);
   });
 
-  it('lets another call try when the one that might is not made', () => {
+  it('allows another trial call when the first one was not made', () => {
     const { circuit, clock } = openCircuit();
     clock.nowMs = 1000;
     expect(circuit.allows()).toBe(true);

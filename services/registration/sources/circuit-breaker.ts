@@ -1,13 +1,13 @@
-/** When somebody is no longer asked who does not answer. */
-export interface CircuitOptions {
-  /** So many failures in a row open the circuit. */
+/** When the circuit opens and for how long. */
+interface CircuitOptions {
+  /** Consecutive failures that open the circuit. */
   failures: number;
-  /** How long it stays open before one call may try again. */
+  /** How long the circuit stays open before a trial call. */
   pauseMs: number;
   now: () => number;
 }
 
-/** Lets calls pass until too many failed in a row; then none for a while, then one, whose end decides. */
+/** Opens after consecutive failures; after a pause one trial call (half-open) decides whether it closes again. */
 export class CircuitBreaker {
   readonly #options: CircuitOptions;
   #failuresInARow = 0;
@@ -18,17 +18,17 @@ export class CircuitBreaker {
     this.#options = options;
   }
 
-  /** Whether a call may be made now; a caller that gets true reports its end. */
+  /** Returns true when a call may be made now; its outcome must then be reported. */
   allows(): boolean {
     if (this.#openUntilMs === undefined) return true;
     const leftMs = this.#openUntilMs - this.#options.now();
-    // More is left than a pause lasts when the clock was set back.
+    // More than a whole pause left means that the clock was set back.
     if (this.#isTrying || (leftMs > 0 && leftMs <= this.#options.pauseMs)) return false;
     this.#isTrying = true;
     return true;
   }
 
-  /** A call that was allowed is not made after all. */
+  /** Reports that an allowed call was not made. */
   abandoned(): void {
     this.#isTrying = false;
   }

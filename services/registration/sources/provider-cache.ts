@@ -3,17 +3,18 @@ import { sql } from 'kysely';
 import type { Fields, FieldValue } from '../record/fields.ts';
 import type { VehicleIdentity } from '../record/vehicle-identity.ts';
 
-/** An answer of the provider as it was kept; `fields` are absent when the provider did not know the vehicle. */
-export interface KeptAnswer {
+/** A cached answer of the provider; `fields` is undefined when the provider did not know the vehicle. */
+export interface CachedAnswer {
   fields?: Fields;
   fetchedAtMs: number;
 }
 
-export async function findKeptAnswer(
+/** Reads the cached answer of a provider (by the SHA-256 of its settings) about a vehicle. */
+export async function findCachedAnswer(
   db: Database,
   provider: string,
   { plate = '', vin = '' }: VehicleIdentity,
-): Promise<KeptAnswer | undefined> {
+): Promise<CachedAnswer | undefined> {
   const { rows } = await sql<{ fields: Record<string, FieldValue> | null; fetched_at: Date }>`
     select fields, fetched_at from registration_provider_answer
     where provider_sha256 = ${provider} and plate = ${plate} and vin = ${vin}`.execute(db);
@@ -23,11 +24,12 @@ export async function findKeptAnswer(
   return row.fields === null ? { fetchedAtMs } : { fields: new Map(Object.entries(row.fields)), fetchedAtMs };
 }
 
-export async function keepAnswer(
+/** Stores an answer, replacing the cached one. */
+export async function cacheAnswer(
   db: Database,
   provider: string,
   { plate = '', vin = '' }: VehicleIdentity,
-  answer: KeptAnswer,
+  answer: CachedAnswer,
 ): Promise<void> {
   const fields = answer.fields ? JSON.stringify(Object.fromEntries(answer.fields)) : null;
   await sql`
@@ -38,8 +40,8 @@ export async function keepAnswer(
   );
 }
 
-/** Forgets what was kept about a vehicle, whichever way it was asked for. @returns how many answers went */
-export async function forgetKeptAnswers(db: Database, { plate, vin }: VehicleIdentity): Promise<number> {
+/** Deletes the cached answers about a vehicle, looked up by plate or by VIN, and returns how many there were. */
+export async function deleteCachedAnswers(db: Database, { plate, vin }: VehicleIdentity): Promise<number> {
   const { numAffectedRows = 0n } = await sql`
     delete from registration_provider_answer
     where plate = ${plate ?? null} or vin = ${vin ?? null}

@@ -3,7 +3,7 @@ import { readFields } from '../record/read-fields.ts';
 import type { VehicleIdentity } from '../record/vehicle-identity.ts';
 import type { ProviderSettings } from './provider-settings.ts';
 
-/** The end of one call: what the provider knows, that it does not know the vehicle, or why there is no answer. */
+/** The result of one call: the fields found, vehicle unknown, or the reason of the failure. */
 export type ProviderAnswer =
   | { kind: 'found'; fields: Fields }
   | { kind: 'unknown' }
@@ -13,33 +13,33 @@ const maximumAnswerBytes = 1024 * 1024;
 const notFound: ReadonlySet<number> = new Set([204, 404, 410]);
 
 /**
- * What of a vehicle the template asks for; undefined when nothing of that is known. A template with both {plate} and
- * {vin} needs one of them, the other is left empty.
+ * Reduces an identity to the placeholders of the template; returns undefined when none can be filled. With both {plate}
+ * and {vin} in the template one is enough, the other stays empty.
  */
-export function askedFor(template: string, { plate, vin }: VehicleIdentity): VehicleIdentity | undefined {
-  const asked = {
+export function identityFor(template: string, { plate, vin }: VehicleIdentity): VehicleIdentity | undefined {
+  const identity = {
     ...(plate !== undefined && template.includes('{plate}') ? { plate } : {}),
     ...(vin !== undefined && template.includes('{vin}') ? { vin } : {}),
   };
-  return Object.keys(asked).length === 0 ? undefined : asked;
+  return Object.keys(identity).length === 0 ? undefined : identity;
 }
 
-/** The address of a vehicle; plates are written as letters and digits alone. */
-export function addressFor(template: string, subject: VehicleIdentity): URL {
+/** Fills the template; plates are written without separators. */
+export function urlFor(template: string, identity: VehicleIdentity): URL {
   const filled = template.replace(/\{(plate|vin)\}/g, (_, name: 'plate' | 'vin') =>
-    encodeURIComponent(subject[name] ?? ''),
+    encodeURIComponent(identity[name] ?? ''),
   );
   return new URL(filled);
 }
 
-/** Reads an answer as it comes. @returns undefined when it is larger than any record can be */
+/** Reads a body of at most 1 MiB; returns undefined for a larger one. */
 async function readText(response: Response): Promise<string | undefined> {
   const decoder = new TextDecoder();
   let text = '';
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += (chunk as Uint8Array).byteLength;
-    // Leaving the loop cancels the body, and with it the connection.
+    // Leaving the loop cancels the body and closes the connection.
     if (bytes > maximumAnswerBytes) return undefined;
     text += decoder.decode(chunk as Uint8Array, { stream: true });
   }
@@ -55,8 +55,8 @@ function valueAt(answer: unknown, path: readonly string[]): unknown {
   return value;
 }
 
-/** What the provider's answer says in our words; values that do not fit their field are left out. */
-export function mapAnswer(mapping: ProviderSettings['mapping'], answer: unknown): Fields {
+/** Maps the provider's answer to our fields; invalid values are left out. */
+function mapAnswer(mapping: ProviderSettings['mapping'], answer: unknown): Fields {
   const fields = new Map<string, FieldValue>();
   for (const [path, place] of mapping) {
     const value = valueAt(answer, place);
@@ -93,12 +93,12 @@ async function readAnswer(response: Response, { mapping }: ProviderSettings): Pr
 }
 
 /**
- * Asks the provider once. Only the host of the settings is ever spoken to: a redirect is a failure.
- * @returns `failed` with a word for the reason; what was sent and received is in no message, for it holds the key
+ * Calls the provider once. Redirects count as failures, so the key never reaches another host.
+ * @returns `failed` with a one-word reason; requests and answers are not quoted because they may contain the key
  */
-export async function askProvider(settings: ProviderSettings, address: URL): Promise<ProviderAnswer> {
+export async function callProvider(settings: ProviderSettings, url: URL): Promise<ProviderAnswer> {
   try {
-    const response = await fetch(address, {
+    const response = await fetch(url, {
       headers: settings.headers,
       redirect: 'manual',
       signal: AbortSignal.timeout(settings.timeoutMs),

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig, resolveConfig } from '@odograph/runtime/config';
 import { afterAll, describe, expect, it } from 'vitest';
-import { addressFor, askedFor } from './provider-client.ts';
+import { identityFor, urlFor } from './provider-client.ts';
 import { readProviderSettings } from './provider-settings.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'odograph-mapping-'));
@@ -17,7 +17,7 @@ function read(template: string, mapping?: unknown, more: Record<string, string> 
 }
 
 describe('readProviderSettings', () => {
-  it('refuses an address whose host a vehicle could choose, or that asks for nothing', () => {
+  it('refuses a URL whose host depends on the vehicle, with credentials, or without a placeholder', () => {
     for (const template of [
       'https://{plate}.example.org/{vin}',
       'https://example.org:{plate}/',
@@ -34,21 +34,21 @@ describe('readProviderSettings', () => {
 
   it('names every fault of the mapping', () => {
     const fault = 'REGISTRATION_PROVIDER_MAPPING: ';
-    expect(() => read('https://example.org/{vin}', '{')).toThrow(`${fault}cannot be read as JSON`);
-    expect(() => read('https://example.org/{vin}', [])).toThrow(`${fault}must hold an object`);
+    expect(() => read('https://example.org/{vin}', '{')).toThrow(`${fault}is not readable as JSON`);
+    expect(() => read('https://example.org/{vin}', [])).toThrow(`${fault}must contain an object`);
     expect(() => read('https://example.org/{vin}', {})).toThrow(`${fault}maps no field`);
     expect(() => read('https://example.org/{vin}', { wheels: 'w', brand: 4 })).toThrow(
-      /wheels is no field of a record\n.*brand needs a path/,
+      /wheels is not a field of a record\n.*brand needs a path/,
     );
   });
 
-  it('refuses a key that is no header value without repeating it', () => {
+  it('refuses a key that is not a valid header value, without quoting it', () => {
     const attempt = () => read('https://example.org/{vin}', undefined, { REGISTRATION_PROVIDER_KEY: 'secret\nkey' });
     expect(attempt).toThrow('REGISTRATION_PROVIDER_KEY: ');
     expect(attempt).not.toThrow('secret');
   });
 
-  it('is another provider when address or mapping differ', () => {
+  it('has another hash when URL or mapping differ', () => {
     const hashes = [
       read('https://example.org/{vin}')?.sha256,
       read('https://example.org/{plate}')?.sha256,
@@ -59,16 +59,16 @@ describe('readProviderSettings', () => {
   });
 });
 
-describe('addressFor', () => {
-  it('fills in what is known, and stays on its host', () => {
+describe('urlFor', () => {
+  it('fills the placeholders and never changes the host', () => {
     const template = 'https://example.org/lookup?plate={plate}&vin={vin}';
-    expect(addressFor(template, { plate: 'AB123CD' }).href).toBe('https://example.org/lookup?plate=AB123CD&vin=');
-    expect(addressFor('https://example.org/{plate}', { plate: '@evil/../x?' }).host).toBe('example.org');
+    expect(urlFor(template, { plate: 'AB123CD' }).href).toBe('https://example.org/lookup?plate=AB123CD&vin=');
+    expect(urlFor('https://example.org/{plate}', { plate: '@evil/../x?' }).host).toBe('example.org');
   });
 
-  it('asks only for what is known of the vehicle', () => {
-    expect(askedFor('https://example.org/{plate}', { vin: 'VF1TESTA0A6900001' })).toBeUndefined();
-    expect(askedFor('https://example.org/{vin}', { vin: 'VF1TESTA0A6900001', plate: 'AB123CD' })).toEqual({
+  it('leaves out identifiers that the template has no placeholder for', () => {
+    expect(identityFor('https://example.org/{plate}', { vin: 'VF1TESTA0A6900001' })).toBeUndefined();
+    expect(identityFor('https://example.org/{vin}', { vin: 'VF1TESTA0A6900001', plate: 'AB123CD' })).toEqual({
       vin: 'VF1TESTA0A6900001',
     });
   });

@@ -3,14 +3,14 @@ import { readFileSync } from 'node:fs';
 import { InvalidSettings, type ResolvedConfig } from '@odograph/runtime/config';
 import { fullPath } from '../record/fields.ts';
 
-/** How a provider of registration data is asked and understood. */
+/** How to query a provider of registration data and to map its answers. */
 export interface ProviderSettings {
-  /** An address with {plate} and {vin} in its path or its parameters. */
+  /** A URL with {plate} and {vin} in its path or query. */
   readonly template: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Path of our field -> path in the provider's answer. */
+  /** Path of our field to path in the provider's answer. */
   readonly mapping: ReadonlyMap<string, readonly string[]>;
-  /** Differs when address or mapping do, so that kept answers of other settings are not mistaken for these. */
+  /** Hash of template and mapping: answers cached under other settings are not used. */
   readonly sha256: string;
   readonly timeoutMs: number;
   readonly cacheMs: number;
@@ -23,14 +23,16 @@ export interface ProviderSettings {
 const placeholders = /\{(plate|vin)\}/g;
 
 function templateFault(template: string): string | undefined {
-  if (!URL.canParse(template)) return 'is no address';
+  if (!URL.canParse(template)) return 'is not a URL';
   const { protocol, host, username, password, pathname, search } = new URL(template);
-  if (protocol !== 'http:' && protocol !== 'https:') return 'must begin with http:// or https://';
-  if (/[{}]|%7B|%7D/i.test(host + username + password)) return 'may have {plate} and {vin} only behind the host';
-  if (username !== '' || password !== '') return 'must hold no password: set REGISTRATION_PROVIDER_KEY';
+  if (protocol !== 'http:' && protocol !== 'https:') return 'must start with http:// or https://';
+  if (/[{}]|%7B|%7D/i.test(host + username + password)) return 'may contain {plate} and {vin} only in path and query';
+  if (username !== '' || password !== '') return 'must not contain credentials: set REGISTRATION_PROVIDER_KEY';
   const rest = decodeURIComponent(pathname + search);
-  if (!/\{(plate|vin)\}/.test(rest)) return 'must hold {plate} or {vin}';
-  return /[{}]/.test(rest.replace(placeholders, '')) ? 'may hold {plate} and {vin} alone in braces' : undefined;
+  if (!/\{(plate|vin)\}/.test(rest)) return 'must contain {plate} or {vin}';
+  return /[{}]/.test(rest.replace(placeholders, ''))
+    ? 'may contain no placeholders other than {plate} and {vin}'
+    : undefined;
 }
 
 function parseMapping(path: string): { mapping: Map<string, string[]>; faults: string[] } {
@@ -40,14 +42,14 @@ function parseMapping(path: string): { mapping: Map<string, string[]>; faults: s
   try {
     content = JSON.parse(readFileSync(path, 'utf8'));
   } catch {
-    return { mapping, faults: ['cannot be read as JSON'] };
+    return { mapping, faults: ['is not readable as JSON'] };
   }
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
-    return { mapping, faults: ['must hold an object: our field -> path in the answer'] };
+    return { mapping, faults: ['must contain an object of our field to path in the answer'] };
   }
   for (const [name, place] of Object.entries(content)) {
     const field = fullPath(name);
-    if (field === undefined) faults.push(`${name} is no field of a record`);
+    if (field === undefined) faults.push(`${name} is not a field of a record`);
     else if (typeof place !== 'string' || place === '') faults.push(`${name} needs a path such as "data.make"`);
     else mapping.set(field, place.split('.'));
   }
@@ -55,8 +57,8 @@ function parseMapping(path: string): { mapping: Map<string, string[]>; faults: s
 }
 
 /**
- * The provider of the settings, undefined when there is none. Its mapping is read from its file.
- * @throws InvalidSettings naming what is at fault; never with a value of the settings
+ * Reads the settings of the provider and its mapping file; returns undefined without REGISTRATION_PROVIDER_URL.
+ * @throws InvalidSettings listing all faults by setting, without values
  */
 export function readProviderSettings(config: ResolvedConfig): ProviderSettings | undefined {
   const template = config.REGISTRATION_PROVIDER_URL;
@@ -66,7 +68,7 @@ export function readProviderSettings(config: ResolvedConfig): ProviderSettings |
   if (fault !== undefined) faults.push(`REGISTRATION_PROVIDER_URL: ${fault}`);
   const mappingPath = config.REGISTRATION_PROVIDER_MAPPING;
   if (mappingPath === undefined)
-    faults.push('REGISTRATION_PROVIDER_MAPPING: is needed beside REGISTRATION_PROVIDER_URL');
+    faults.push('REGISTRATION_PROVIDER_MAPPING: is required with REGISTRATION_PROVIDER_URL');
   const read =
     mappingPath === undefined ? { mapping: new Map<string, string[]>(), faults: [] } : parseMapping(mappingPath);
   faults.push(...read.faults.map((one) => `REGISTRATION_PROVIDER_MAPPING: ${one}`));

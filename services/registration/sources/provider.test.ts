@@ -1,4 +1,3 @@
-import { createHash, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -7,10 +6,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
-import { type ApiAnswer, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { type ApiAnswer, type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { importRecords } from '../imports/import-records.fixture.ts';
 import { createRegistrationService } from '../service.ts';
 import { createProviderSource } from './provider.ts';
 import { readProviderSettings } from './provider-settings.ts';
@@ -20,8 +20,9 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 const key = 'the key of the provider';
 let provider: Server;
 let handler: Handler;
-let asked: string[];
+let requests: string[];
 let platform: TestPlatform;
+let admin: ApiClient;
 let directory: string;
 let nowMs: number;
 let lookUp: (text: string) => Promise<ApiAnswer>;
@@ -45,9 +46,9 @@ const mapping = {
 };
 
 async function startProvider(): Promise<string> {
-  asked = [];
+  requests = [];
   provider = createServer((request, response) => {
-    asked.push(request.url ?? '');
+    requests.push(request.url ?? '');
     handler(request, response);
   }).listen(0, '127.0.0.1');
   await once(provider, 'listening');
@@ -69,16 +70,9 @@ async function startPlatform(path: string, settings: Record<string, string> = {}
     ...settings,
   });
   const client = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
-  const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
   lookUp = (text) => client.get(`/v1/siv/fr/${text}`);
   explain = (text) => admin.get(`/v1/x/admin/registrations/${text}`);
-}
-
-async function importRecord(record: object): Promise<void> {
-  const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-  const fileSha256 = createHash('sha256').update(randomUUID()).digest('hex');
-  const body = { fileSha256, position: 0, rows: [{ line: 1, record }], last: true };
-  expect((await admin.post('/v1/x/admin/registrations', body)).status).toBe(200);
 }
 
 beforeEach(async () => {
@@ -96,28 +90,28 @@ const renault = {
   data: { marque: 'RENAULT', modele: 'ZOE', places: '5', date: '15/03/2021', mesures: [{ co2: 12 }], fap: 'non' },
 };
 
-describe('a provider that answers', () => {
-  it('is asked with plate, key and no token of the caller, and fills the fields of the mapping', async () => {
+describe('an available provider', () => {
+  it('receives plate and key but not the access token, and fills the mapped fields', async () => {
     await startPlatform('/v2/vehicles/{plate}?country=FR');
     let headers: IncomingMessage['headers'] = {};
     handler = (request, response) => {
       headers = request.headers;
       answerWith(renault)(request, response);
     };
-    const { status, body, headers: answered } = await lookUp('pa-001-pa');
+    const { status, body, headers: answerHeaders } = await lookUp('pa-001-pa');
     expect(status).toBe(200);
     expect(body.certificate).toMatchObject({ brand: 'RENAULT', model: 'ZOE', seats: 5, co2: 12, plate: '' });
     expect(body.certificate.first_registration).toBe('2021-03-15');
-    expect(answered.get('x-registration-sources')).toBe('provider');
-    expect(asked).toEqual(['/v2/vehicles/PA001PA?country=FR']);
+    expect(answerHeaders.get('x-registration-sources')).toBe('provider');
+    expect(requests).toEqual(['/v2/vehicles/PA001PA?country=FR']);
     expect(headers['x-api-key']).toBe(key);
     expect(headers['x-service-token']).toBeUndefined();
   });
 
-  it('weighs less than imported records and more than the VIN, field by field', async () => {
+  it('ranks between imported records and the VIN, field by field', async () => {
     await startPlatform('/{plate}');
     const vin = 'VF1TESTA0A6900001';
-    await importRecord({ plate: 'PA-002-PA', model: 'IMPORTED', seats: 4 });
+    await importRecords(admin, [{ plate: 'PA-002-PA', model: 'IMPORTED', seats: 4 }]);
     handler = answerWith({ data: { ...renault.data, marque: undefined, vin } });
     const { body } = await explain('PA-002-PA');
     expect(body.record.certificate).toMatchObject({ model: 'IMPORTED', seats: 4, co2: 12, vin, brand: 'Renault' });
@@ -133,18 +127,18 @@ describe('a provider that answers', () => {
     expect((await lookUp('PA-002-PA')).headers.get('x-registration-sources')).toBe('imported, provider, vin');
   });
 
-  it('is asked by the VIN that the imported record tells, and left out when it tells of another vehicle', async () => {
+  it('receives the VIN of the imported record, and is left out when it answers for another vehicle', async () => {
     await startPlatform('/?p={plate}&v={vin}');
     const vin = 'VF1TESTA0A6900002';
-    await importRecord({ plate: 'PA-003-PA', vin });
+    await importRecords(admin, [{ plate: 'PA-003-PA', vin }]);
     handler = answerWith({ data: { ...renault.data, vin: 'VF1TESTA0A6900003' } });
     const { body } = await explain('PA-003-PA');
-    expect(asked).toEqual([`/?p=PA003PA&v=${vin}`]);
+    expect(requests).toEqual([`/?p=PA003PA&v=${vin}`]);
     expect(body.outcomes).toMatchObject({ imported: 'found', provider: 'other-vehicle' });
     expect(body.record.certificate.model).toBe('');
   });
 
-  it('is not asked for a VIN when it takes plates alone', async () => {
+  it('is not called for a VIN when its URL takes plates only', async () => {
     await startPlatform('/{plate}');
     handler = answerWith(renault);
     expect((await explain('VF1TESTA0A6900004')).body.outcomes).toEqual({
@@ -152,10 +146,10 @@ describe('a provider that answers', () => {
       imported: 'unknown',
       vin: 'found',
     });
-    expect(asked).toEqual([]);
+    expect(requests).toEqual([]);
   });
 
-  it('has values that fit no field left out', async () => {
+  it('has invalid values left out', async () => {
     await startPlatform('/{plate}');
     handler = answerWith({
       data: { marque: 'X'.repeat(1000), modele: { a: 1 }, places: 'many', vin: 'none', date: '2021', fap: 7 },
@@ -168,22 +162,22 @@ describe('a provider that answers', () => {
   });
 });
 
-describe('answers that are kept', () => {
-  it('serve until they are old, then the provider is asked again', async () => {
+describe('cached answers', () => {
+  it('are used until they expire', async () => {
     await startPlatform('/{plate}');
     handler = answerWith(renault);
     for (const elapsed of [0, 1, 999_998]) {
       nowMs += elapsed;
       expect((await lookUp('PB-001-PA')).body.certificate.model).toBe('ZOE');
     }
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     nowMs += 2;
     handler = answerWith({ data: { modele: 'TWINGO' } });
     expect((await lookUp('PB-001-PA')).body.certificate.model).toBe('TWINGO');
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
-  it('serve a shorter time when the provider did not know the vehicle', async () => {
+  it('expire earlier when the provider did not know the vehicle', async () => {
     await startPlatform('/{plate}');
     handler = answerWith({ error: 'not found' }, 404);
     for (const elapsed of [0, 99_999]) {
@@ -191,13 +185,13 @@ describe('answers that are kept', () => {
       const { status, body } = await lookUp('PB-002-PA');
       expect([status, body.error, body.reason]).toEqual([404, 'UNKNOWN_VEHICLE', undefined]);
     }
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     nowMs += 1;
     handler = answerWith(renault);
     expect((await lookUp('PB-002-PA')).status).toBe(200);
   });
 
-  it('serve on when they are old and the provider fails', async () => {
+  it('are used after they expired when the provider fails', async () => {
     await startPlatform('/{plate}');
     handler = answerWith(renault);
     await lookUp('PB-003-PA');
@@ -207,17 +201,16 @@ describe('answers that are kept', () => {
     expect((await explain('PB-003-PA')).body.outcomes.provider).toBe('kept, status-500');
   });
 
-  it('are forgotten with the vehicle', async () => {
+  it('are deleted with the records of the vehicle', async () => {
     await startPlatform('/{plate}');
     handler = answerWith(renault);
     await lookUp('PB-004-PA');
-    const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
     expect((await admin.delete('/v1/x/admin/registrations/PB-004-PA')).status).toBe(200);
     await lookUp('PB-004-PA');
-    expect(asked).toHaveLength(2);
+    expect(requests).toHaveLength(2);
   });
 
-  it('are fetched once for two who ask at the same time', async () => {
+  it('are fetched once for concurrent lookups', async () => {
     await startPlatform('/{plate}');
     handler = answerWith(renault);
     const settings = readProviderSettings(platform.config);
@@ -226,12 +219,12 @@ describe('answers that are kept', () => {
     const source = createProviderSource(settings, { db: platform.db, logger, metrics, now: () => nowMs });
     const both = [source.find({ plate: 'PB005PA' }, {}), source.find({ plate: 'PB005PA' }, {})];
     expect((await Promise.all(both)).map(({ outcome }) => outcome)).toEqual(['found', 'found']);
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
     expect((await source.find({ plate: 'PB005PA' }, {})).outcome).toBe('kept');
   });
 });
 
-describe('a provider that fails', () => {
+describe('a failing provider', () => {
   const failing: [string, Handler, string][] = [
     ['status 500', answerWith('{}', 500), 'status-500'],
     ['status 401', answerWith('{}', 401), 'status-401'],
@@ -258,9 +251,9 @@ describe('a provider that fails', () => {
     ],
   ];
 
-  it.each(failing)('does not break the answer: %s', async (_name, handle, outcome) => {
+  it.each(failing)('leaves the answer to the other sources: %s', async (_name, handle, outcome) => {
     await startPlatform('/{plate}', outcome === 'timeout' ? { REGISTRATION_PROVIDER_TIMEOUT_MS: '300' } : {});
-    await importRecord({ plate: 'PC-001-PA', model: 'IMPORTED' });
+    await importRecords(admin, [{ plate: 'PC-001-PA', model: 'IMPORTED' }]);
     handler = handle;
     const { status, body } = await lookUp('PC-001-PA');
     expect([status, body.certificate.model]).toEqual([200, 'IMPORTED']);
@@ -274,26 +267,26 @@ describe('a provider that fails', () => {
     expect(JSON.stringify(unknown.body)).not.toContain(key);
   });
 
-  it('does not break the answer: it is away', async () => {
+  it('leaves the answer to the other sources: connection refused', async () => {
     await startPlatform('/{plate}');
     provider.close();
-    await importRecord({ plate: 'PC-003-PA', model: 'IMPORTED' });
+    await importRecords(admin, [{ plate: 'PC-003-PA', model: 'IMPORTED' }]);
     expect((await lookUp('PC-003-PA')).body.certificate.model).toBe('IMPORTED');
     expect((await explain('PC-003-PA')).body.outcomes.provider).toBe('unreachable');
   });
 
-  it('is left alone after some failures, tried once after a while, and asked again when it answers', async () => {
+  it('is not called while the circuit is open, then tried once, then called again', async () => {
     await startPlatform('/{plate}');
     handler = answerWith('no', 503);
     const outcomes = async (plate: string) => (await explain(plate)).body.outcomes.provider;
     for (let call = 0; call < 3; call += 1) expect(await outcomes('PD-001-PA')).toBe('status-503');
     for (let call = 0; call < 3; call += 1) expect(await outcomes('PD-001-PA')).toBe('circuit-open');
-    expect(asked).toHaveLength(3);
+    expect(requests).toHaveLength(3);
 
     nowMs += 60_000;
     expect(await outcomes('PD-001-PA')).toBe('status-503');
     expect(await outcomes('PD-001-PA')).toBe('circuit-open');
-    expect(asked).toHaveLength(4);
+    expect(requests).toHaveLength(4);
 
     nowMs += 60_000;
     handler = answerWith(renault);
@@ -304,7 +297,7 @@ describe('a provider that fails', () => {
     expect(await outcomes('PD-003-PA')).toBe('status-503');
   });
 
-  it('is asked so often a minute and not more', async () => {
+  it('is called at most so many times a minute', async () => {
     await startPlatform('/{plate}', { REGISTRATION_PROVIDER_CALLS_PER_MINUTE: '2' });
     handler = answerWith(renault);
     const outcome = async (plate: string) => (await explain(plate)).body.outcomes.provider;

@@ -4,11 +4,11 @@ import { Counter, type Registry } from '@odograph/runtime/metrics';
 import type { Finding, Source } from '../lookup/rules.ts';
 import type { VehicleIdentity } from '../record/vehicle-identity.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
-import { findKeptAnswer, type KeptAnswer, keepAnswer } from './provider-cache.ts';
-import { addressFor, askedFor, askProvider, type ProviderAnswer } from './provider-client.ts';
+import { type CachedAnswer, cacheAnswer, findCachedAnswer } from './provider-cache.ts';
+import { callProvider, identityFor, type ProviderAnswer, urlFor } from './provider-client.ts';
 import type { ProviderSettings } from './provider-settings.ts';
 
-/** What the provider stands on. */
+/** What the provider source depends on; `now` is the clock in milliseconds. */
 export interface ProviderHost {
   readonly db: Database;
   readonly logger: Logger;
@@ -18,13 +18,13 @@ export interface ProviderHost {
 
 const windowMs = 60_000;
 
-/** Lets so many calls a minute pass, for a provider may ask money for each. */
+/** Limits calls per minute, because providers may charge for each. Returns a function that takes one call. */
 function limitCalls(callsPerMinute: number, now: () => number): () => boolean {
   let windowEndMs = 0;
   let calls = 0;
   return () => {
     const leftMs = windowEndMs - now();
-    // More is left than a window lasts when the clock was set back.
+    // More than a whole window left means that the clock was set back.
     if (leftMs <= 0 || leftMs > windowMs) {
       windowEndMs = now() + windowMs;
       calls = 0;
@@ -34,68 +34,68 @@ function limitCalls(callsPerMinute: number, now: () => number): () => boolean {
   };
 }
 
-function toFinding({ fields }: KeptAnswer, outcome: string): Finding {
+function toFinding({ fields }: CachedAnswer, outcome: string): Finding {
   return fields ? { records: [fields], outcome } : { records: [], outcome: 'unknown' };
 }
 
 /**
- * The provider of the settings, asked over HTTP. Its answers are kept in the database; it is not asked while its circuit
- * is open or its calls of the minute are used up. Then, and when it fails, an older answer serves.
+ * Creates the source that queries the configured provider over HTTP. Answers are cached in the database. While the
+ * circuit is open, the calls of the minute are used up or a call fails, a stale cached answer is used.
  */
 export function createProviderSource(settings: ProviderSettings, { db, logger, metrics, now }: ProviderHost): Source {
   const circuit = new CircuitBreaker({ failures: settings.failures, pauseMs: settings.pauseMs, now });
-  const mayCall = limitCalls(settings.callsPerMinute, now);
-  const underWay = new Map<string, Promise<Finding>>();
+  const takeCall = limitCalls(settings.callsPerMinute, now);
+  const inFlight = new Map<string, Promise<Finding>>();
   const calls = new Counter({
     name: 'odograph_registration_provider_calls_total',
-    help: 'Lookups at the provider of registration data by their end',
+    help: 'Calls to the provider of registration data by outcome',
     labelNames: ['end'],
     registers: [metrics],
   });
 
-  async function call(subject: VehicleIdentity): Promise<ProviderAnswer> {
+  async function call(identity: VehicleIdentity): Promise<ProviderAnswer> {
     if (!circuit.allows()) return { kind: 'failed', reason: 'circuit-open' };
-    if (!mayCall()) {
+    if (!takeCall()) {
       circuit.abandoned();
       return { kind: 'failed', reason: 'calls-used-up' };
     }
-    const answer = await askProvider(settings, addressFor(settings.template, subject));
+    const answer = await callProvider(settings, urlFor(settings.template, identity));
     if (answer.kind === 'failed') {
       circuit.failed();
-      logger.warn({ reason: answer.reason }, 'the provider of registration data did not answer');
+      logger.warn({ reason: answer.reason }, 'call to the registration data provider failed');
       return answer;
     }
     circuit.succeeded();
-    const kept = { fetchedAtMs: now(), ...(answer.kind === 'found' ? { fields: answer.fields } : {}) };
-    await keepAnswer(db, settings.sha256, subject, kept);
+    const fields = answer.kind === 'found' ? { fields: answer.fields } : {};
+    await cacheAnswer(db, settings.sha256, identity, { fetchedAtMs: now(), ...fields });
     return answer;
   }
 
-  function isFresh({ fields, fetchedAtMs }: KeptAnswer): boolean {
+  function isFresh({ fields, fetchedAtMs }: CachedAnswer): boolean {
     return now() - fetchedAtMs < (fields ? settings.cacheMs : settings.negativeCacheMs);
   }
 
-  async function find(subject: VehicleIdentity): Promise<Finding> {
-    const kept = await findKeptAnswer(db, settings.sha256, subject);
-    if (kept && isFresh(kept)) return toFinding(kept, 'kept');
-    const answer = await call(subject);
+  async function find(identity: VehicleIdentity): Promise<Finding> {
+    const cached = await findCachedAnswer(db, settings.sha256, identity);
+    if (cached && isFresh(cached)) return toFinding(cached, 'kept');
+    const answer = await call(identity);
     calls.inc({ end: answer.kind === 'failed' ? answer.reason : answer.kind });
     if (answer.kind === 'found') return { records: [answer.fields], outcome: 'found' };
     if (answer.kind === 'unknown') return { records: [], outcome: 'unknown' };
-    if (kept?.fields) return { ...toFinding(kept, 'kept'), outcome: `kept, ${answer.reason}` };
-    return { records: [], outcome: answer.reason, isAway: true };
+    if (cached?.fields) return { ...toFinding(cached, 'kept'), outcome: `kept, ${answer.reason}` };
+    return { records: [], outcome: answer.reason, isUnavailable: true };
   }
 
   return {
     name: 'provider',
     async find(known): Promise<Finding> {
-      const subject = askedFor(settings.template, known);
-      if (!subject) return { records: [], outcome: 'not-asked' };
-      // Two who look up the same vehicle at the same time wait for one call.
-      const name = JSON.stringify([subject.plate, subject.vin]);
-      const running = underWay.get(name) ?? find(subject).finally(() => underWay.delete(name));
-      underWay.set(name, running);
-      return running;
+      const identity = identityFor(settings.template, known);
+      if (!identity) return { records: [], outcome: 'not-asked' };
+      // Concurrent lookups of a vehicle share one call.
+      const key = JSON.stringify([identity.plate, identity.vin]);
+      const lookup = inFlight.get(key) ?? find(identity).finally(() => inFlight.delete(key));
+      inFlight.set(key, lookup);
+      return lookup;
     },
   };
 }

@@ -1,19 +1,23 @@
+import type { Caller } from '@odograph/contracts/caller';
+import type { Database } from '@odograph/database/database';
+import { findVehicle } from '@odograph/database/vehicle-access';
 import type { ResolvedConfig } from '@odograph/runtime/config';
-import type { Source } from '../lookup/rules.ts';
-import { createImportedSource } from './imported-source.ts';
+import { findRecords } from '../imports/queries.ts';
+import type { Finding, Source } from '../lookup/rules.ts';
+import { normalizePlate } from '../vin/plate.ts';
+import { decodeVin, normalizeVin } from '../vin/vin.ts';
 import { createProviderSource, type ProviderHost } from './provider.ts';
 import { readProviderSettings } from './provider-settings.ts';
-import { createVinSource } from './vin-source.ts';
 
-/** Where registration data comes from: registers of vehicles in the order of their weight, and the VIN by itself. */
+/** The sources of registration data: registers in descending priority, and the decoder of VINs. */
 export interface Sources {
   readonly registers: readonly Source[];
   readonly vin: Source;
 }
 
 /**
- * The sources of the settings.
- * @throws InvalidSettings when the provider's settings cannot be used
+ * Creates the sources that the settings name.
+ * @throws InvalidSettings when the settings of the provider are invalid
  */
 export function createSources(config: ResolvedConfig, host: ProviderHost): Sources {
   const provider = readProviderSettings(config);
@@ -24,4 +28,78 @@ export function createSources(config: ResolvedConfig, host: ProviderHost): Sourc
     ],
     vin: createVinSource(host.now),
   };
+}
+
+/** Creates the source of the records that the operator imported. */
+function createImportedSource(db: Database): Source {
+  return {
+    name: 'imported',
+    async find(identity, scope) {
+      const records = await findRecords(db, identity, scope);
+      return { records, outcome: records.length > 0 ? 'found' : 'unknown' };
+    },
+  };
+}
+
+/** Returns the newest model year that can be on the road: manufacturers are at most a year ahead of the calendar. */
+export function latestModelYear(nowMs: number): number {
+  return new Date(nowMs).getUTCFullYear() + 1;
+}
+
+/** Creates the source that derives the make from the VIN. A VIN of an unlisted manufacturer counts as unknown. */
+function createVinSource(now: () => number): Source {
+  return {
+    name: 'vin',
+    async find({ vin }): Promise<Finding> {
+      if (vin === undefined) return { records: [], outcome: 'not-asked' };
+      const { make } = decodeVin(vin, latestModelYear(now()));
+      if (make === '') return { records: [], outcome: 'unknown' };
+      const fields = new Map([
+        ['certificate.vin', vin],
+        ['certificate.brand', make],
+      ]);
+      return { records: [fields], outcome: 'found' };
+    },
+  };
+}
+
+/** A vehicle as the platform's own tables describe it. */
+interface VehicleDescription {
+  plate: string;
+  vin: string;
+  brand: string;
+  model: string;
+  energy: string;
+  seats: number;
+  gearbox: string;
+  kind: string;
+}
+
+/**
+ * Reads the platform's own description of a vehicle.
+ * @throws Failure UNKNOWN_VEHICLE for a missing, deleted or foreign vehicle alike
+ */
+export async function findDescription(db: Database, caller: Caller, vehicleId: string): Promise<VehicleDescription> {
+  const { id } = await findVehicle(db, caller, vehicleId);
+  return db
+    .selectFrom('vehicle')
+    .select(['plate', 'vin', 'brand', 'model', 'energy', 'seats', 'gearbox', 'kind'])
+    .where('id', '=', id)
+    .executeTakeFirstOrThrow();
+}
+
+/** Creates the source that answers with the platform's own description of one vehicle. */
+export function createPlatformSource(vehicle: VehicleDescription): Source {
+  const values = {
+    'certificate.plate': normalizePlate(vehicle.plate)?.display ?? vehicle.plate,
+    'certificate.vin': normalizeVin(vehicle.vin) ?? vehicle.vin,
+    'certificate.brand': vehicle.brand,
+    'certificate.model': vehicle.model,
+    'certificate.energy': vehicle.energy,
+    'certificate.seats': vehicle.seats,
+    'certificate.national_type': vehicle.kind,
+    'additional_information.gearbox_type': vehicle.gearbox,
+  };
+  const record = new Map(Object.entries(values).filter(([, value]) => value !== '' && value !== 0));
+  return { name: 'platform', find: async () => ({ records: [record], outcome: 'found' }) };
 }

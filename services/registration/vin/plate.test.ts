@@ -21,7 +21,7 @@ const former = fc
 const separators = fc.tuple(fc.constantFrom('', ' ', '-', '.', ' - ', '\u00a0'), fc.constantFrom('', ' ', '-', '·'));
 
 describe('normalizePlate', () => {
-  it('finds the same plate however it is separated and in whatever case', () => {
+  it('parses a plate with any separators and in any case', () => {
     const plates = fc.oneof(
       present.map((groups) => ({ groups, display: groups.join('-') })),
       former.map((groups) => ({ groups, display: groups.join(' ') })),
@@ -37,7 +37,7 @@ describe('normalizePlate', () => {
     );
   });
 
-  it('reads the forms that people write', () => {
+  it('parses common spellings', () => {
     for (const text of ['AB-123-CD', 'ab123cd', 'AB 123 CD', ' Ab-123 cd ']) {
       expect(normalizePlate(text)).toEqual({ key: 'AB123CD', display: 'AB-123-CD' });
     }
@@ -46,7 +46,7 @@ describe('normalizePlate', () => {
     expect(normalizePlate('0123-AB-75')).toEqual(normalizePlate('123 AB 75'));
   });
 
-  it('refuses what is no plate', () => {
+  it('rejects text that is not a French plate', () => {
     const letters = ['AI-123-CD', 'AO-123-CD', 'AB-123-CU', 'SS-123-AB', 'AB-123-SS', '12 AI 75', '12 AO 75'];
     const numbers = [
       'AB-000-CD',
@@ -74,7 +74,7 @@ describe('normalizePlate', () => {
       expect([text, normalizePlate(text)]).toEqual([text, undefined]);
   });
 
-  it('never fails, and finds itself again', () => {
+  it('never throws, and parses what it displays', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (text) => {
         const plate = normalizePlate(text);

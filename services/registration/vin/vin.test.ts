@@ -8,7 +8,7 @@ const vins = fc
   .map((letters) => letters.join(''));
 
 describe('normalizeVin', () => {
-  it('finds the same VIN whatever its case, spaces and hyphens', () => {
+  it('parses a VIN in any case and with any separators', () => {
     fc.assert(
       fc.property(vins, fc.infiniteStream(fc.constantFrom('', '', '', ' ', '-', '.')), (vin, separators) => {
         const written = vin.replace(/./g, (letter) => letter.toLowerCase() + String(separators.next().value));
@@ -17,7 +17,7 @@ describe('normalizeVin', () => {
     );
   });
 
-  it('refuses I, O, Q, letters that only capitalize to ASCII, and any other length', () => {
+  it('rejects I, O, Q, non-ASCII letters and any other length', () => {
     const vin = '1M8GDM9AXKP042788';
     expect(normalizeVin(vin)).toBe(vin);
     for (const letter of ['I', 'O', 'Q', 'i', 'ı', 'ſ', '!', '\0', 'é', '０']) {
@@ -28,7 +28,7 @@ describe('normalizeVin', () => {
 });
 
 describe('the check digit', () => {
-  it('is the one of published examples', () => {
+  it('matches published examples', () => {
     for (const vin of ['1M8GDM9AXKP042788', '11111111111111111', '5GZCZ43D13S812715', 'JH4TB2H26CC000000']) {
       expect(decodeVin(vin, 2026).checkDigit).toBe('valid');
     }
@@ -36,7 +36,7 @@ describe('the check digit', () => {
     expect(decodeVin('VF1AG000A64123456', 2026).checkDigit).toBe('absent');
   });
 
-  it('finds every wrong digit, position 9 aside', () => {
+  it('changes with every single digit outside position 9', () => {
     fc.assert(
       fc.property(vins, fc.nat(16), fc.integer({ min: 1, max: 9 }), (vin, position, shift) => {
         fc.pre(position !== 8 && /\d/.test(vin.charAt(position)));
@@ -49,7 +49,7 @@ describe('the check digit', () => {
 });
 
 describe('decodeVin', () => {
-  it('names the make and reports the check digit of a European VIN without asking for one', () => {
+  it('reports make and check digit of a European VIN without requiring a check digit', () => {
     expect(decodeVin('VF1AG000A64123456', 2026)).toMatchObject({
       wmi: 'VF1',
       make: 'Renault',
@@ -60,7 +60,7 @@ describe('decodeVin', () => {
     expect(decodeVin('VF7SXHMZ6JT512345', 2026)).toMatchObject({ make: 'Citroën', checkDigitRequired: false });
   });
 
-  it('tells the model year of North American cars by positions 7 and 10', () => {
+  it('derives the model year of North American cars from positions 7 and 10', () => {
     expect(decodeVin('1HGCM82633A004352', 2026)).toMatchObject({ make: 'Honda', modelYear: 2003 });
     expect(decodeVin('5YJ3E1EA7KF317000', 2026)).toMatchObject({ make: 'Tesla', modelYear: 2019 });
     // A letter in position 7 would make it 2033.
@@ -69,13 +69,13 @@ describe('decodeVin', () => {
     expect(decodeVin('1HGCM82630A004352', 2026).modelYearCandidates).toEqual([]);
   });
 
-  it('finds makers of few vehicles by positions 12 to 14, and leaves the make empty where several share a WMI', () => {
+  it('identifies low-volume manufacturers by positions 12 to 14, and leaves the make empty where several share a WMI', () => {
     expect(decodeVin('109AAAAAAAA024111', 2026)).toMatchObject({ wmi: '109024', make: 'Ottawa Brimont Corporation' });
     expect(decodeVin('109AAAAAAAAZZZ111', 2026)).toMatchObject({ wmi: '109', make: '' });
     expect(decodeVin('1C4AAAAAAAAAAAAAA', 2026)).toMatchObject({ wmi: '1C4', make: '' });
   });
 
-  it('reads every VIN of the form', () => {
+  it('decodes every well-formed VIN', () => {
     fc.assert(
       fc.property(vins, (vin) => {
         const { modelYear, modelYearCandidates, wmi } = decodeVin(vin, 2026);

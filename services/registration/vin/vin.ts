@@ -1,44 +1,73 @@
-import { type Manufacturer, manufacturerOf } from './manufacturers.ts';
+import { readFileSync } from 'node:fs';
+
+interface Manufacturer {
+  wmi: string;
+  make: string;
+  /** True when the identifier stands for cars, vans or light trucks. */
+  isLight: boolean;
+}
+
+const lightKinds: ReadonlySet<string> = new Set(['car', 'mpv', 'truck']);
+
+function readManufacturers(): ReadonlyMap<string, Manufacturer> {
+  const lines = readFileSync(new URL('manufacturers.tsv', import.meta.url), 'utf8').split('\n');
+  return new Map(
+    lines
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => {
+        const [wmi = '', make = '', kind = ''] = line.split('\t');
+        return [wmi, { wmi, make, isLight: lightKinds.has(kind) }] as const;
+      }),
+  );
+}
+
+const manufacturers = readManufacturers();
+
+/** A 9 in position 3 marks a low-volume manufacturer, identified by positions 12 to 14 as well (ISO 3780). */
+function manufacturerOf(vin: string): Manufacturer | undefined {
+  const wmi = vin.slice(0, 3);
+  return (wmi.endsWith('9') ? manufacturers.get(wmi + vin.slice(11, 14)) : undefined) ?? manufacturers.get(wmi);
+}
 
 /** ISO 3779: 17 characters, digits and capital letters without I, O and Q. */
 const vinForm = /^[A-HJ-NPR-Z0-9]{17}$/;
 const weights = [8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2];
-/** 49 CFR 565.15, table III: letters by value, I, O and Q having none. */
+/** Values of letters by 49 CFR 565.15, table III; I, O and Q have none. */
 const letterValues: Readonly<Record<string, number>> = Object.fromEntries(
   ['AJ', 'BKS', 'CLT', 'DMU', 'ENV', 'FW', 'GPX', 'HY', 'RZ'].flatMap((letters, index) =>
     letters.split('').map((letter) => [letter, index + 1]),
   ),
 );
-/** 49 CFR 565.15, table VII: the codes of 30 model years, from 1980 and again from 2010. */
+/** Model year codes by 49 CFR 565.15, table VII: a cycle of 30 years, from 1980 and again from 2010. */
 const yearCodes = 'ABCDEFGHJKLMNPRSTVWXY123456789';
 
-/** What a VIN says by itself. */
+/** The information that a VIN carries. */
 export interface VinReport {
   vin: string;
-  /** World manufacturer identifier (ISO 3780): three characters, six for makers of few vehicles. */
+  /** World manufacturer identifier (ISO 3780): three characters, six for low-volume manufacturers. */
   wmi: string;
-  /** Empty when the manufacturer is not listed, or builds several makes under one identifier. */
+  /** Empty when the manufacturer is not listed or builds several makes under one identifier. */
   make: string;
-  /** Whether position 9 holds the North American check digit; `absent` when it holds no check digit at all. */
+  /** Validity of the North American check digit in position 9; `absent` when that position holds something else. */
   checkDigit: 'valid' | 'invalid' | 'absent';
-  /** Only North American VINs must have a check digit; elsewhere an invalid one is no fault. */
+  /** True for North American VINs; elsewhere a check digit is optional and an invalid one is not an error. */
   checkDigitRequired: boolean;
-  /** The model year, null when the VIN does not tell it for certain. */
+  /** Null when the VIN leaves the model year ambiguous. */
   modelYear: number | null;
-  /** The model years that position 10 can stand for, if the manufacturer writes the model year there. */
+  /** The model years that position 10 can encode, provided that the manufacturer encodes the model year there. */
   modelYearCandidates: number[];
 }
 
-/** The VIN in capitals without separators; undefined for text that is not of the form of ISO 3779. */
+/** Normalizes a VIN to capitals without separators; returns undefined for text that is not a VIN by ISO 3779. */
 export function normalizeVin(text: string): string | undefined {
   const compact = text.replace(/[\s._-]/g, '');
-  // Upper-casing makes capitals of letters that are no ASCII, too.
+  // Upper-casing would turn some non-ASCII letters into ASCII capitals.
   if (!/^[A-Za-z0-9]*$/.test(compact)) return undefined;
   const vin = compact.toUpperCase();
   return vinForm.test(vin) ? vin : undefined;
 }
 
-/** The check digit that a VIN has in North America (49 CFR 565.15 (c)); position 9 itself does not count. */
+/** Computes the North American check digit of a VIN (49 CFR 565.15 (c)); position 9 itself has weight 0. */
 export function computeCheckDigit(vin: string): string {
   const sum = weights.reduce((total, weight, index) => {
     const character = vin.charAt(index);
@@ -54,9 +83,9 @@ function checkDigitOf(vin: string): VinReport['checkDigit'] {
   return given === computeCheckDigit(vin) ? 'valid' : 'invalid';
 }
 
-/** Position 7 tells the two cycles apart for light vehicles (49 CFR 565.15 (d) (1)): a digit for the first one. */
-function modelYearOf(vin: string, first: number | undefined, maker: Manufacturer | undefined): number | null {
-  if (first === undefined || !isNorthAmerican(vin) || !maker?.isLight) return null;
+/** For light vehicles, position 7 distinguishes the two cycles: a digit means the first (49 CFR 565.15 (d) (1)). */
+function modelYearOf(vin: string, first: number | undefined, manufacturer: Manufacturer | undefined): number | null {
+  if (first === undefined || !isNorthAmerican(vin) || !manufacturer?.isLight) return null;
   return /\d/.test(vin.charAt(6)) ? first : first + 30;
 }
 
@@ -65,22 +94,21 @@ function isNorthAmerican(vin: string): boolean {
 }
 
 /**
- * Reads what a VIN says without any register. European VINs need neither check digit nor model year: both are reported,
- * neither is a reason to refuse.
- * @param vin of the form of ISO 3779, as normalizeVin gives it
- * @param latestYear the last model year that can be on the road
+ * Decodes a VIN. European VINs need neither a check digit nor a model year: both are reported, neither makes a VIN invalid.
+ * @param vin as returned by normalizeVin
+ * @param latestYear the newest model year that can be on the road
  */
 export function decodeVin(vin: string, latestYear: number): VinReport {
-  const maker = manufacturerOf(vin);
+  const manufacturer = manufacturerOf(vin);
   const code = yearCodes.indexOf(vin.charAt(9));
   const first = code < 0 ? undefined : 1980 + code;
   const possible = (year: number) => year <= latestYear;
   const candidates = first === undefined ? [] : [first, first + 30].filter(possible);
-  const year = modelYearOf(vin, first, maker);
+  const year = modelYearOf(vin, first, manufacturer);
   return {
     vin,
-    wmi: maker?.wmi ?? vin.slice(0, 3),
-    make: maker?.make ?? '',
+    wmi: manufacturer?.wmi ?? vin.slice(0, 3),
+    make: manufacturer?.make ?? '',
     checkDigit: checkDigitOf(vin),
     checkDigitRequired: isNorthAmerican(vin),
     modelYear: year !== null && possible(year) ? year : null,

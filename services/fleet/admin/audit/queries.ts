@@ -15,7 +15,7 @@ export interface AuditRow {
   outcome: string;
 }
 
-/** The rows of a chain in their order, at most `limit` of them after the position `after`. */
+/** Lists the rows of a chain by position, at most `limit` after the position `after`. */
 export async function listAudit(
   db: Database,
   chain: number,
@@ -28,12 +28,12 @@ export async function listAudit(
   return rows;
 }
 
-/** What verification found in a chain; `appId` is null in the operator's own. */
+/** The result of verifying a chain; `appId` is null for the operator's own chain. */
 export interface NamedVerdict extends Omit<ChainVerdict, 'chain'> {
   appId: string | null;
 }
 
-/** Verifies every chain as of one moment, beside writers. */
+/** Verifies all chains in one snapshot, without blocking writers. */
 export async function verifyChains(db: Kysely<Tables>): Promise<NamedVerdict[]> {
   return db
     .transaction()

@@ -1,12 +1,11 @@
-import { findApplicationId } from '@odograph/database/applications';
+import { findApplicationId } from '@odograph/database/accounts';
 import { operatorChain } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
-import { AppId, adminRoute } from '@odograph/http/operator-routes';
+import { AppId, adminRoute, pageLimit } from '@odograph/http/operator-routes';
 import { answers, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { pageLimit } from '../schemas.ts';
 import { listAudit, verifyChains } from './queries.ts';
 
 const AuditRow = Type.Object({
@@ -20,22 +19,24 @@ const AuditRow = Type.Object({
   outcome: Type.String(),
 });
 const Verdict = Type.Object({
-  appId: Type.Union([Type.String(), Type.Null()], { description: 'null for what concerns no application' }),
+  appId: Type.Union([Type.String(), Type.Null()], { description: 'null for actions outside of any application' }),
   length: Type.Integer(),
-  head: Type.String({ description: 'the hash of the newest row; kept elsewhere it proves that none was cut off' }),
+  head: Type.String({
+    description: 'the hash of the newest row; a copy kept elsewhere reveals rows removed from the end',
+  }),
   fault: Type.Optional(
     Type.Object({ position: Type.Integer(), reason: word(['CHANGED', 'MISSING', 'NOT_IN_CHAIN'] as const) }),
   ),
 });
 
-/** The operator's routes for the audit: who did what, and whether it was tampered with. */
-export function addAuditRoutes(http: Http, db: Kysely<Tables>): void {
+/** The operator's routes that list and verify the audit. */
+export async function operatorAuditRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
   http.get(
     '/v1/x/admin/audit',
     {
       schema: {
         ...adminRoute,
-        summary: 'List the audit of an application, or of what concerns none',
+        summary: 'List the audit of an application, or of the actions outside of any',
         querystring: Type.Object({
           appId: Type.Optional(AppId),
           limit: pageLimit,
@@ -55,7 +56,7 @@ export function addAuditRoutes(http: Http, db: Kysely<Tables>): void {
     {
       schema: {
         ...adminRoute,
-        summary: 'Recompute the hashes of the audit; names the first row of each chain that is not as it was written',
+        summary: 'Recompute the hashes of the audit; answers the first altered row of each chain',
         response: answers(Type.Object({ ok: Type.Boolean(), chains: Type.Array(Verdict) })),
       },
     },

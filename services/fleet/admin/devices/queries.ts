@@ -22,12 +22,12 @@ export interface ListedDevice {
 }
 
 /**
- * Enters a device. @returns its secret, which is not stored and cannot be shown again
+ * Creates a device. @returns its secret; only a hash of it is stored
  * @throws Failure ALREADY_EXISTS; INVALID_PARAMETER for a model that does not exist
  */
 export async function createDevice(db: Database, device: NewDevice): Promise<string> {
   const model = await db.selectFrom('device_model').select('id').where('id', '=', device.model).executeTakeFirst();
-  if (!model) throw invalidParameter('model', 'is no device model');
+  if (!model) throw invalidParameter('model', 'must be the id of a device model');
   const secret = createSecret();
   await failOnConstraint({ device_pkey: 'ALREADY_EXISTS' }, () =>
     db
@@ -46,8 +46,9 @@ export async function createDevice(db: Database, device: NewDevice): Promise<str
 }
 
 /**
- * Gives a device a new secret and returns it. The old one holds for `overlapSeconds` more, at the longest until the new
- * one is used for the first time; with 0 it is worth nothing any more. @throws Failure UNKNOWN_DEVICE
+ * Replaces the secret of a device. @returns the new secret
+ * @param overlapSeconds how long the old secret stays valid, at most until the first use of the new one; 0 ends it at once
+ * @throws Failure UNKNOWN_DEVICE
  */
 export async function replaceSecret(db: Database, deviceId: string, overlapSeconds: number): Promise<string> {
   const secret = createSecret();
@@ -67,7 +68,7 @@ export async function replaceSecret(db: Database, deviceId: string, overlapSecon
   return secret;
 }
 
-/** Lets no certificate in any more that was issued to a device before now. @throws Failure UNKNOWN_DEVICE */
+/** Revokes the certificates issued to a device before now. @throws Failure UNKNOWN_DEVICE */
 export async function revokeCertificates(db: Database, deviceId: string): Promise<void> {
   const { numUpdatedRows } = await db
     .updateTable('device')
@@ -77,7 +78,7 @@ export async function revokeCertificates(db: Database, deviceId: string): Promis
   if (numUpdatedRows === 0n) throw new Failure('UNKNOWN_DEVICE');
 }
 
-/** The application that owns a device, null for one in stock. @throws Failure UNKNOWN_DEVICE */
+/** The application that owns a device; null without an owner. @throws Failure UNKNOWN_DEVICE */
 export async function findOwner(db: Database, deviceId: string): Promise<number | null> {
   const row = await db.selectFrom('device').select('application_id').where('id', '=', deviceId).executeTakeFirst();
   if (!row) throw new Failure('UNKNOWN_DEVICE');
@@ -100,7 +101,7 @@ export async function applicationOfVehicle(db: Database, vehicleId: string): Pro
   return row.application_id;
 }
 
-/** Devices by id, at most `limit` of them after the id `after`; of every application without one. */
+/** Lists devices by id, at most `limit` after the id `after`; without an application, those of all. */
 export async function listDevices(
   db: Database,
   { applicationId, after, limit }: { applicationId: number | undefined; after: string; limit: number },

@@ -1,22 +1,44 @@
 import { invalidParameter } from '@odograph/contracts/failures';
 import { serviceAccountPrefix } from '@odograph/contracts/service-accounts';
 import { deviceIdPattern } from '@odograph/contracts/topics';
-import { findApplicationId } from '@odograph/database/applications';
-import { appendAudit } from '@odograph/database/audit';
-import { type AuditOrigin, operatorOrigin } from '@odograph/database/audit-origin';
+import { findApplicationId } from '@odograph/database/accounts';
+import { type AuditOrigin, appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
-import { AppId, adminRoute } from '@odograph/http/operator-routes';
-import { answers, text, VehicleId } from '@odograph/http/schemas';
+import { AppId, adminRoute, pageLimit } from '@odograph/http/operator-routes';
+import { answers, DeviceId, EmptyAnswer, text, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { changeLinks, linkDevice } from '../../devices/links.ts';
-import { recordLink } from '../../devices/record-link.ts';
-import { DeviceSecret, pageLimit } from '../schemas.ts';
-import { applicationOfVehicle, createDevice, listDevices, type NewDevice } from './queries.ts';
+import {
+  changeLinks,
+  type LinkChange,
+  linkDevice,
+  moveDevice,
+  recordLinkChange,
+  unlinkDevice,
+} from '../../devices/queries.ts';
+import {
+  applicationOfVehicle,
+  createDevice,
+  findOwner,
+  listDevices,
+  type NewDevice,
+  replaceSecret,
+  revokeCertificates,
+} from './queries.ts';
 
+interface DeviceOptions {
+  readonly db: Kysely<Tables>;
+  /** Has the brokers check the MQTT session of a device again; it ends if its credentials are no longer valid. */
+  readonly recheckSession: (deviceId: string) => Promise<void>;
+}
+
+const maximumOverlapSeconds = 30 * 86_400;
 const nullable = Type.Union([Type.String(), Type.Null()]);
+const optionalText = Type.Unsafe<string>({ ...text(0, 64), default: '' });
+const DevicePath = Type.Object({ id: DeviceId });
+const DeviceSecret = Type.Object({ deviceId: Type.String(), secret: Type.String() });
 const ListedDevice = Type.Object({
   deviceId: Type.String(),
   model: Type.String(),
@@ -24,7 +46,6 @@ const ListedDevice = Type.Object({
   vehicleId: nullable,
   createdAt: Type.String(),
 });
-const optionalText = Type.Unsafe<string>({ ...text(0, 64), default: '' });
 const NewDeviceBody = Type.Object({
   id: Type.String({ pattern: deviceIdPattern, description: '1 to 64 of A-Z a-z 0-9 . _ : -' }),
   model: text(1, 64),
@@ -33,28 +54,39 @@ const NewDeviceBody = Type.Object({
   bluetoothName: optionalText,
   bluetoothPin: optionalText,
 });
+const Rotation = Type.Object({
+  overlapSeconds: Type.Integer({
+    minimum: 0,
+    maximum: maximumOverlapSeconds,
+    default: 0,
+    description: 'how long the old secret stays valid, at most until the new one is used; 0 ends it at once',
+  }),
+});
+const linkRefusals = ['UNKNOWN_DEVICE', 'UNKNOWN_VEHICLE', 'VEHICLE_NOT_AVAILABLE', 'VEHICLE_ALREADY_LINKED'] as const;
 
-async function enter(trx: Database, origin: AuditOrigin, device: NewDevice) {
+/** The operator's routes for devices, their links and their credentials. */
+export async function operatorDeviceRoutes(http: Http, { db, recheckSession }: DeviceOptions): Promise<void> {
+  addCreation(http, db);
+  addList(http, db);
+  addLinkRoutes(http, db);
+  addCredentialRoutes(http, db, recheckSession);
+}
+
+async function enterDevice(trx: Database, origin: AuditOrigin, device: NewDevice) {
   const secret = await createDevice(trx, device);
   const { id, model } = device;
-  await appendAudit(trx, {
-    ...origin,
-    action: 'device.create',
-    subject: `device:${id}`,
-    details: { model },
-    outcome: 'done',
-  });
+  const subject = `device:${id}`;
+  await appendAudit(trx, { ...origin, action: 'device.create', subject, details: { model }, outcome: 'done' });
   return { deviceId: id, secret };
 }
 
-/** Enters devices; the secret is in the answer and nowhere else. */
-export function addDeviceCreation(http: Http, db: Kysely<Tables>): void {
+function addCreation(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/x/admin/devices',
     {
       schema: {
         ...adminRoute,
-        summary: 'Enter a device, and link it to a vehicle when one is given; its secret is shown only now',
+        summary: 'Create a device and link it to a vehicle if one is given; its secret is shown only once',
         body: NewDeviceBody,
         response: answers(
           DeviceSecret,
@@ -74,7 +106,7 @@ export function addDeviceCreation(http: Http, db: Kysely<Tables>): void {
       const device = { ...rest, id, applicationId };
       if (vehicleId === undefined) {
         const origin = operatorOrigin({ ip }, applicationId ?? undefined);
-        return db.transaction().execute((trx) => enter(trx, origin, device));
+        return db.transaction().execute((trx) => enterDevice(trx, origin, device));
       }
       const caller = { applicationId: await applicationOfVehicle(db, vehicleId) };
       if (applicationId !== null && applicationId !== caller.applicationId) {
@@ -82,33 +114,139 @@ export function addDeviceCreation(http: Http, db: Kysely<Tables>): void {
       }
       return changeLinks(db, async (trx) => {
         const origin = operatorOrigin({ ip }, caller.applicationId);
-        const entered = await enter(trx, origin, device);
-        await recordLink(trx, origin, id, await linkDevice(trx, caller, { deviceId: id, vehicleId }));
+        const entered = await enterDevice(trx, origin, device);
+        await recordLinkChange(trx, origin, id, await linkDevice(trx, caller, { deviceId: id, vehicleId }));
         return entered;
       });
     },
   );
 }
 
-/** Lists devices. */
-export function addDeviceList(http: Http, db: Kysely<Tables>): void {
+function addList(http: Http, db: Kysely<Tables>): void {
   http.get(
     '/v1/x/admin/devices',
     {
       schema: {
         ...adminRoute,
-        summary: 'List the devices, of one application or of all',
-        querystring: Type.Object({
-          appId: Type.Optional(AppId),
-          limit: pageLimit,
-          after: Type.Unsafe<string>({ ...text(0, 64), default: '' }),
-        }),
+        summary: 'List the devices of one application or of all',
+        querystring: Type.Object({ appId: Type.Optional(AppId), limit: pageLimit, after: optionalText }),
         response: answers(Type.Object({ devices: Type.Array(ListedDevice) }), 'UNKNOWN_APPLICATION'),
       },
     },
     async ({ query: { appId, after, limit } }) => {
       const applicationId = appId === undefined ? undefined : await findApplicationId(db, appId);
       return { devices: await listDevices(db, { applicationId, after, limit }) };
+    },
+  );
+}
+
+/** The rules are those of /v1/device, for the application of the vehicle. */
+function addLinkRoutes(http: Http, db: Kysely<Tables>): void {
+  const body = Type.Object({ vehicleId: VehicleId });
+  const schema = { ...adminRoute, params: DevicePath };
+  const linkTo = async (
+    { params, body, ip }: { params: { id: string }; body: { vehicleId: string }; ip: string },
+    change: typeof linkDevice,
+  ): Promise<Record<string, never>> => {
+    const target = { deviceId: params.id, vehicleId: body.vehicleId };
+    await changeLinks(db, async (trx) => {
+      const applicationId = await applicationOfVehicle(trx, body.vehicleId);
+      const made = await change(trx, { applicationId }, target);
+      await recordLinkChange(trx, operatorOrigin({ ip }, applicationId), params.id, made);
+    });
+    return {};
+  };
+
+  http.post(
+    '/v1/x/admin/devices/:id/link',
+    {
+      schema: {
+        ...schema,
+        summary: 'Link a device to a vehicle',
+        body,
+        response: answers(EmptyAnswer, ...linkRefusals, 'DEVICE_ALREADY_LINKED'),
+      },
+    },
+    (request) => linkTo(request, linkDevice),
+  );
+  http.put(
+    '/v1/x/admin/devices/:id/link',
+    {
+      schema: {
+        ...schema,
+        summary: 'Move a device to another vehicle',
+        body,
+        response: answers(EmptyAnswer, ...linkRefusals),
+      },
+    },
+    (request) => linkTo(request, moveDevice),
+  );
+  http.delete(
+    '/v1/x/admin/devices/:id/link',
+    {
+      schema: {
+        ...schema,
+        summary: 'Unlink a device from its vehicle',
+        response: answers(EmptyAnswer, 'UNKNOWN_DEVICE'),
+      },
+    },
+    async ({ params, ip }) => {
+      await changeLinks(db, async (trx) => {
+        const applicationId = await findOwner(trx, params.id);
+        // A device without an owner has no link.
+        if (applicationId === null) return;
+        const change: LinkChange = await unlinkDevice(trx, { applicationId }, params.id);
+        await recordLinkChange(trx, operatorOrigin({ ip }, applicationId), params.id, change);
+      });
+      return {};
+    },
+  );
+}
+
+function addCredentialRoutes(http: Http, db: Kysely<Tables>, recheckSession: DeviceOptions['recheckSession']): void {
+  const changeCredentials = async <T>(
+    { id, ip, action }: { id: string; ip: string; action: string },
+    change: (trx: Database) => Promise<T>,
+  ): Promise<T> => {
+    const changed = await db.transaction().execute(async (trx) => {
+      const result = await change(trx);
+      const chain = (await findOwner(trx, id)) ?? undefined;
+      await appendAudit(trx, { ...operatorOrigin({ ip }, chain), action, subject: `device:${id}`, outcome: 'done' });
+      return result;
+    });
+    await recheckSession(id);
+    return changed;
+  };
+
+  http.post(
+    '/v1/x/admin/devices/:id/secret',
+    {
+      schema: {
+        ...adminRoute,
+        summary: 'Replace the secret of a device, shown only once; sessions with an invalid secret end',
+        params: DevicePath,
+        body: Rotation,
+        response: answers(DeviceSecret, 'UNKNOWN_DEVICE'),
+      },
+    },
+    async ({ params: { id }, body: { overlapSeconds }, ip }) => {
+      const replace = (trx: Database) => replaceSecret(trx, id, overlapSeconds);
+      return { deviceId: id, secret: await changeCredentials({ id, ip, action: 'device.secret' }, replace) };
+    },
+  );
+  http.delete(
+    '/v1/x/admin/devices/:id/certificates',
+    {
+      schema: {
+        ...adminRoute,
+        summary: 'Revoke all client certificates issued to a device before now; sessions opened with one end',
+        params: DevicePath,
+        response: answers(EmptyAnswer, 'UNKNOWN_DEVICE'),
+      },
+    },
+    async ({ params: { id }, ip }) => {
+      await changeCredentials({ id, ip, action: 'device.certificates.revoke' }, (trx) => revokeCertificates(trx, id));
+      return {};
     },
   );
 }

@@ -1,9 +1,9 @@
 import { Failure } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
-import { isUuid } from '@odograph/database/uuid';
 import { sql } from 'kysely';
 
-/** What an application asked for, as the operator sees it. */
+/** A request for a vehicle as the operator sees it. */
 export interface VehicleRequest {
   requestId: string;
   appId: string;
@@ -17,7 +17,7 @@ export interface VehicleRequest {
   decidedAt: string | null;
 }
 
-/** Requests in the order in which they were made, at most `limit` of them after the one with the id `after`. */
+/** Lists requests by age, oldest first, at most `limit` after the one with the id `after`. */
 export async function listRequests(
   db: Database,
   {
@@ -57,7 +57,7 @@ export async function listRequests(
   }));
 }
 
-/** A request that nobody has decided. */
+/** A request without a decision. */
 export interface PendingRequest {
   id: string;
   applicationId: number;
@@ -66,7 +66,7 @@ export interface PendingRequest {
 }
 
 /**
- * A request that is to be decided; until the end of the transaction nobody else decides it.
+ * Locks a request for a decision in this transaction.
  * @throws Failure NOT_FOUND, ALREADY_DECIDED
  */
 export async function lockPending(db: Database, id: string): Promise<PendingRequest> {
@@ -78,13 +78,13 @@ export async function lockPending(db: Database, id: string): Promise<PendingRequ
         .forUpdate()
         .executeTakeFirst()
     : undefined;
-  if (!row) throw new Failure('NOT_FOUND', 'there is no request with this id');
+  if (!row) throw new Failure('NOT_FOUND', 'no request has this id');
   const { state, ...request } = row;
-  if (state !== 'pending') throw new Failure('ALREADY_DECIDED', `the request was ${state} already`);
+  if (state !== 'pending') throw new Failure('ALREADY_DECIDED', `the request is already ${state}`);
   return request;
 }
 
-/** Notes that a request led to a vehicle, which the user who asked for it may see. */
+/** Marks a request as approved and grants the vehicle to the user who made it. */
 export async function markApproved(db: Database, { id, userId }: PendingRequest, vehicleId: number): Promise<void> {
   await db
     .updateTable('vehicle_request')
@@ -95,6 +95,7 @@ export async function markApproved(db: Database, { id, userId }: PendingRequest,
   await db.insertInto('vehicle_grant').values({ user_id: userId, vehicle_id: vehicleId }).execute();
 }
 
+/** Marks a request as declined, with the reason. */
 export async function markDeclined(db: Database, { id }: PendingRequest, reason: string): Promise<void> {
   await db
     .updateTable('vehicle_request')

@@ -1,13 +1,11 @@
-import { findApplicationId } from '@odograph/database/applications';
-import { appendAudit } from '@odograph/database/audit';
-import { operatorOrigin } from '@odograph/database/audit-origin';
+import { findApplicationId } from '@odograph/database/accounts';
+import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
-import { AppId, adminRoute } from '@odograph/http/operator-routes';
+import { AppId, adminRoute, pageLimit } from '@odograph/http/operator-routes';
 import { answers, EmptyAnswer, text, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { pageLimit } from '../schemas.ts';
 import { createVehicle } from '../vehicles/queries.ts';
 import { DescriptionFields, Plate } from '../vehicles/schemas.ts';
 import { listRequests, lockPending, markApproved, markDeclined } from './queries.ts';
@@ -35,7 +33,7 @@ function addRequestList(http: Http, db: Kysely<Tables>): void {
     {
       schema: {
         ...adminRoute,
-        summary: 'List the requests for vehicles in the order in which they were made',
+        summary: 'List the requests for vehicles by age, oldest first',
         querystring: Type.Object({
           appId: Type.Optional(AppId),
           state: Type.Optional(word(states)),
@@ -58,10 +56,10 @@ function addApproval(http: Http, db: Kysely<Tables>): void {
     {
       schema: {
         ...adminRoute,
-        summary: 'Approve a request: enters the vehicle, and grants it to the user who asked for it',
+        summary: 'Approve a request: creates the vehicle and grants it to the user who made the request',
         params: RequestPath,
         body: Type.Object({
-          plate: Type.Optional(Type.Unsafe<string>({ ...Plate, description: 'where it differs from the request' })),
+          plate: Type.Optional(Type.Unsafe<string>({ ...Plate, description: 'if it differs from the request' })),
           ...DescriptionFields,
         }),
         response: answers(
@@ -91,10 +89,14 @@ function addApproval(http: Http, db: Kysely<Tables>): void {
   );
 }
 
-/** The operator's routes for what applications ask for with POST /v1/vehicle. */
-export function addVehicleRequestRoutes(http: Http, db: Kysely<Tables>): void {
+/** The operator's routes for requests made with POST /v1/vehicle. */
+export async function operatorRequestRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
   addRequestList(http, db);
   addApproval(http, db);
+  addDecline(http, db);
+}
+
+function addDecline(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/x/admin/requests/:id/decline',
     {

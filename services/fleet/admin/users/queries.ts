@@ -1,9 +1,8 @@
 import { Failure } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
 import { findVehicle } from '@odograph/database/vehicle-access';
-
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 export interface NewUser {
   applicationId: number;
@@ -12,7 +11,7 @@ export interface NewUser {
   mustChangePassword: boolean;
 }
 
-/** Creates a user of an application. @throws Failure ALREADY_EXISTS for a name that is taken, whatever its case */
+/** Creates a user of an application. @throws Failure ALREADY_EXISTS if the name is taken, ignoring case */
 export async function createUser(db: Database, user: NewUser): Promise<string> {
   const { id } = await failOnConstraint({ user_account_username: 'ALREADY_EXISTS' }, () =>
     db
@@ -29,6 +28,7 @@ export async function createUser(db: Database, user: NewUser): Promise<string> {
   return id;
 }
 
+/** Lists the users of an application by name, with the vehicles granted to them. */
 export async function listUsers(
   db: Database,
   applicationId: number,
@@ -57,7 +57,7 @@ export async function listUsers(
 
 /** The application of a user. @throws Failure UNKNOWN_USER */
 async function applicationOf(db: Database, userId: string): Promise<number> {
-  const row = uuid.test(userId)
+  const row = isUuid(userId)
     ? await db
         .selectFrom('user_account')
         .select('application_id')
@@ -70,7 +70,7 @@ async function applicationOf(db: Database, userId: string): Promise<number> {
 }
 
 /**
- * Lets a user see a vehicle of its application; granting twice is granting once.
+ * Grants a user access to a vehicle of its application; idempotent.
  * @returns the application of both
  * @throws Failure UNKNOWN_USER, UNKNOWN_VEHICLE
  */
@@ -86,9 +86,9 @@ export async function grantVehicle(db: Database, userId: string, vehicleId: stri
 }
 
 /**
- * Takes a grant back.
+ * Revokes a grant.
  * @returns the application of user and vehicle
- * @throws Failure UNKNOWN_USER, UNKNOWN_VEHICLE; NOT_FOUND when there was none
+ * @throws Failure UNKNOWN_USER, UNKNOWN_VEHICLE; NOT_FOUND without a grant
  */
 export async function revokeVehicle(db: Database, userId: string, vehicleId: string): Promise<number> {
   const applicationId = await applicationOf(db, userId);
@@ -98,6 +98,6 @@ export async function revokeVehicle(db: Database, userId: string, vehicleId: str
     .where('user_id', '=', userId)
     .where('vehicle_id', '=', vehicle.id)
     .executeTakeFirst();
-  if (numDeletedRows === 0n) throw new Failure('NOT_FOUND', 'the user was not granted this vehicle');
+  if (numDeletedRows === 0n) throw new Failure('NOT_FOUND', 'the user has no grant for this vehicle');
   return applicationId;
 }

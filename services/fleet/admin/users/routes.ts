@@ -1,6 +1,5 @@
-import { findApplicationId } from '@odograph/database/applications';
-import { appendAudit } from '@odograph/database/audit';
-import { type AuditOrigin, operatorOrigin } from '@odograph/database/audit-origin';
+import { findApplicationId } from '@odograph/database/accounts';
+import { type AuditOrigin, appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
@@ -9,13 +8,13 @@ import { answers, EmptyAnswer, text, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { hashPassword, requirePasswordLength } from '../../accounts/passwords.ts';
+import { NewPassword } from '../../accounts/routes.ts';
 import { createUser, grantVehicle, listUsers, revokeVehicle } from './queries.ts';
 
 const NewUser = Type.Object({
   appId: AppId,
   username: text(1, 256),
-  // Too short is a failure of its own, so the schema lets it pass.
-  password: Type.String({ maxLength: 1024, description: 'at least 8 characters' }),
+  password: NewPassword,
   mustChangePassword: Type.Boolean({ default: false }),
 });
 const User = Type.Object({
@@ -26,8 +25,13 @@ const User = Type.Object({
 });
 const UserPath = Type.Object({ userId: Type.String() });
 
-/** The operator's routes for the users of an application. */
-export function addUserRoutes(http: Http, db: Kysely<Tables>): void {
+/** The operator's routes for the users of an application and their vehicles. */
+export async function operatorUserRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
+  addUserRoutes(http, db);
+  addGrantRoutes(http, db);
+}
+
+function addUserRoutes(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/x/admin/users',
     {
@@ -80,14 +84,13 @@ async function recordGrant(
   await appendAudit(trx, { ...origin, action, subject, details: { userId }, outcome: 'done' });
 }
 
-/** The operator's routes for the vehicles a user may see. */
-export function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
+function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/x/admin/users/:userId/vehicles',
     {
       schema: {
         ...adminRoute,
-        summary: 'Let a user see a vehicle',
+        summary: 'Grant a user access to a vehicle',
         params: UserPath,
         body: Type.Object({ vehicleId: VehicleId }),
         response: answers(EmptyAnswer, 'UNKNOWN_USER', 'UNKNOWN_VEHICLE'),
@@ -107,7 +110,7 @@ export function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
     {
       schema: {
         ...adminRoute,
-        summary: 'Hide a vehicle from a user again',
+        summary: 'Revoke the access of a user to a vehicle',
         params: Type.Object({ userId: Type.String(), vehicleId: VehicleId }),
         response: answers(EmptyAnswer, 'UNKNOWN_USER', 'UNKNOWN_VEHICLE', 'NOT_FOUND'),
       },

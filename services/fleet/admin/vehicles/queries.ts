@@ -4,7 +4,7 @@ import { failOnConstraint } from '@odograph/database/postgres-failure';
 import { parseVehicleId } from '@odograph/database/vehicle-access';
 import { sql } from 'kysely';
 
-/** A vehicle as the operator enters it. */
+/** The description of a vehicle. */
 export interface VehicleDescription {
   plate: string;
   vin: string;
@@ -24,8 +24,8 @@ export interface ListedVehicle extends VehicleDescription {
 }
 
 /**
- * Enters a vehicle. @returns its id, ten digits
- * @throws Failure ALREADY_EXISTS when the application has a vehicle with this plate, however it is written
+ * Creates a vehicle. @returns its id, ten digits
+ * @throws Failure ALREADY_EXISTS if the application has a vehicle with the same letters and digits in its plate
  */
 export async function createVehicle(
   db: Database,
@@ -43,7 +43,7 @@ export async function createVehicle(
 }
 
 /**
- * Sets the size of a vehicle's fuel tank. @returns the application it belongs to
+ * Sets the fuel tank capacity of a vehicle. @returns its application
  * @throws Failure UNKNOWN_VEHICLE
  */
 export async function setTankLitres(db: Database, id: string, tankLitres: number): Promise<number> {
@@ -53,7 +53,7 @@ export async function setTankLitres(db: Database, id: string, tankLitres: number
   return rows[0].application_id;
 }
 
-/** The vehicles of an application by id, at most `limit` of them after the id `after`. */
+/** Lists the vehicles of an application by id, at most `limit` after the id `after`. */
 export async function listVehicles(
   db: Database,
   applicationId: number,

@@ -1,17 +1,16 @@
-import { findApplicationId } from '@odograph/database/applications';
-import { appendAudit } from '@odograph/database/audit';
-import { operatorOrigin } from '@odograph/database/audit-origin';
+import { findApplicationId } from '@odograph/database/accounts';
+import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { Http } from '@odograph/http/http';
-import { AppId, adminRoute } from '@odograph/http/operator-routes';
+import { AppId, adminRoute, pageLimit } from '@odograph/http/operator-routes';
 import { answers } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { pageLimit } from '../schemas.ts';
 import { createVehicle, listVehicles, setTankLitres } from './queries.ts';
 import { DescriptionFields, Plate } from './schemas.ts';
 
-const largestId = 2_147_483_647;
+const maximumId = 2_147_483_647;
+const TankLitres = Type.Number({ minimum: 0, maximum: 1_000_000, description: '0 if unknown' });
 const ListedVehicle = Type.Object({
   id: Type.String(),
   plate: Type.String(),
@@ -28,13 +27,13 @@ const ListedVehicle = Type.Object({
 });
 
 /** The operator's routes for vehicles. */
-export function addVehicleRoutes(http: Http, db: Kysely<Tables>): void {
+export async function operatorVehicleRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
   http.post(
     '/v1/x/admin/vehicles',
     {
       schema: {
         ...adminRoute,
-        summary: 'Enter a vehicle of an application',
+        summary: 'Create a vehicle of an application',
         body: Type.Object({ appId: AppId, plate: Plate, ...DescriptionFields }),
         response: answers(Type.Object({ id: Type.String() }), 'UNKNOWN_APPLICATION', 'ALREADY_EXISTS'),
       },
@@ -56,11 +55,11 @@ export function addVehicleRoutes(http: Http, db: Kysely<Tables>): void {
     {
       schema: {
         ...adminRoute,
-        summary: 'List the vehicles of an application with the devices that sit in them',
+        summary: 'List the vehicles of an application with their devices',
         querystring: Type.Object({
           appId: AppId,
           limit: pageLimit,
-          after: Type.Integer({ minimum: 0, maximum: largestId, default: 0 }),
+          after: Type.Integer({ minimum: 0, maximum: maximumId, default: 0 }),
         }),
         response: answers(Type.Object({ vehicles: Type.Array(ListedVehicle) }), 'UNKNOWN_APPLICATION'),
       },
@@ -70,17 +69,17 @@ export function addVehicleRoutes(http: Http, db: Kysely<Tables>): void {
       return { vehicles: await listVehicles(db, applicationId, query) };
     },
   );
+
+  addTankCapacityRoute(http, db);
 }
 
-/** The operator's route for what trips need to know of a vehicle. */
-export function addVehicleSettingsRoutes(http: Http, db: Kysely<Tables>): void {
-  const TankLitres = Type.Number({ minimum: 0, maximum: 1_000_000, description: '0 is unknown' });
+function addTankCapacityRoute(http: Http, db: Kysely<Tables>): void {
   http.put(
     '/v1/x/admin/vehicles/:id',
     {
       schema: {
         ...adminRoute,
-        summary: 'Set the size of the fuel tank of a vehicle in litres',
+        summary: 'Set the fuel tank capacity of a vehicle in litres',
         params: Type.Object({ id: Type.String() }),
         body: Type.Object({ tankLitres: TankLitres }),
         response: answers(Type.Object({ id: Type.String(), tankLitres: TankLitres }), 'UNKNOWN_VEHICLE'),

@@ -4,14 +4,14 @@ import Type from 'typebox';
 const accessories = ['TEMPERATURE-SENSOR', 'CARDHOLDER', 'KEY-DETECTOR'] as const;
 const optionalText = Type.Unsafe<string>({ ...text(0, 64), default: '' });
 
-/** Plates are told apart by their letters and digits, so one needs at least one of them. */
+/** A plate with at least one letter or digit: only those distinguish plates. */
 export const Plate = Type.String({
   minLength: 1,
   maxLength: 32,
   pattern: '^[^\\u0000-\\u001f\\ud800-\\udfff]*[A-Za-z0-9][^\\u0000-\\u001f\\ud800-\\udfff]*$',
 });
 
-/** What the operator knows of a vehicle beside its plate. */
+/** The description of a vehicle without its plate. */
 export const DescriptionFields = {
   vin: optionalText,
   brand: optionalText,

@@ -1,26 +1,28 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
+import type { AuditOrigin } from '@odograph/database/audit';
+import { appendAudit } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import type { Tables } from '@odograph/database/tables';
 import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
 import { type Kysely, sql } from 'kysely';
 
-/** A device and the vehicle it is to sit in. */
+/** A device and the vehicle it is to be linked to. */
 export interface LinkTarget {
   deviceId: string;
   vehicleId: string;
 }
 
-/** The vehicle that a device sat in before a change, and the one that it sits in now, by number. */
+/** The vehicle that a device was linked to before a change, and after it. */
 export interface LinkChange {
   readonly from?: number | undefined;
   readonly to?: number | undefined;
 }
 
 /**
- * Runs changes of links in a transaction of their own. No reading is placed meanwhile, so a change has one moment:
- * readings of before it belong to the old vehicle, readings of then and later to the new one.
+ * Runs link changes in a transaction that excludes ingest. So a change has one time: earlier readings belong to the old
+ * vehicle, later ones to the new vehicle.
  */
 export async function changeLinks<T>(db: Kysely<Tables>, change: (trx: Database) => Promise<T>): Promise<T> {
   return db.transaction().execute(async (trx) => {
@@ -30,8 +32,8 @@ export async function changeLinks<T>(db: Kysely<Tables>, change: (trx: Database)
 }
 
 /**
- * Links a device that has no vehicle to a vehicle that has no device; run it in changeLinks. A device without owner
- * becomes the application's.
+ * Links a device to a vehicle, neither of them linked; run it in changeLinks. A device without an owner becomes the
+ * application's.
  * @throws Failure UNKNOWN_DEVICE, UNKNOWN_VEHICLE, VEHICLE_NOT_AVAILABLE when archived, DEVICE_ALREADY_LINKED,
  * VEHICLE_ALREADY_LINKED (interface specification, "Vehicles and devices")
  */
@@ -41,16 +43,15 @@ export async function linkDevice(
   { deviceId, vehicleId }: LinkTarget,
 ): Promise<LinkChange> {
   const device = await lockDevice(db, caller, deviceId);
-  const vehicle = await findOpenVehicle(db, caller, vehicleId);
+  const vehicle = await findActiveVehicle(db, caller, vehicleId);
   if (device.vehicleId !== undefined) throw new Failure('DEVICE_ALREADY_LINKED');
   await requireFree(db, vehicle);
-  await open(db, caller, device, vehicle, await momentOfChange(db, deviceId, vehicle));
+  await open(db, caller, device, vehicle, await timeOfChange(db, deviceId, vehicle));
   return { to: vehicle };
 }
 
 /**
- * Moves a device from its vehicle, if it has one, to a vehicle that has no device; run it in changeLinks. Moving it to
- * the vehicle it sits in changes nothing.
+ * Moves a device to a vehicle without a device; run it in changeLinks. Moving it to its own vehicle changes nothing.
  * @throws Failure UNKNOWN_DEVICE, UNKNOWN_VEHICLE, VEHICLE_NOT_AVAILABLE when archived, VEHICLE_ALREADY_LINKED
  */
 export async function moveDevice(
@@ -59,19 +60,19 @@ export async function moveDevice(
   { deviceId, vehicleId }: LinkTarget,
 ): Promise<LinkChange> {
   const device = await lockDevice(db, caller, deviceId);
-  const vehicle = await findOpenVehicle(db, caller, vehicleId);
+  const vehicle = await findActiveVehicle(db, caller, vehicleId);
   const change = { from: device.vehicleId, to: vehicle };
   if (device.vehicleId === vehicle) return change;
   await requireFree(db, vehicle);
-  const moment = await momentOfChange(db, deviceId, vehicle);
-  await close(db, deviceId, moment);
-  await open(db, caller, device, vehicle, moment);
+  const time = await timeOfChange(db, deviceId, vehicle);
+  await close(db, deviceId, time);
+  await open(db, caller, device, vehicle, time);
   return change;
 }
 
 /**
  * Ends the link of a device, if it has one; run it in changeLinks.
- * @throws Failure UNKNOWN_DEVICE, also for one that belongs to nobody
+ * @throws Failure UNKNOWN_DEVICE, also for a device without an owner
  */
 export async function unlinkDevice(db: Database, caller: Caller, deviceId: string): Promise<LinkChange> {
   const device = await lockDevice(db, caller, deviceId);
@@ -81,34 +82,33 @@ export async function unlinkDevice(db: Database, caller: Caller, deviceId: strin
   return { from: device.vehicleId };
 }
 
-/** Ends the link that a device has to a vehicle now; run it in changeLinks. */
+/** Ends the open link of a device to a vehicle; run it in changeLinks. */
 export async function endLink(db: Database, deviceId: string, vehicleId: number): Promise<void> {
-  await close(db, deviceId, await momentOfChange(db, deviceId, vehicleId));
+  await close(db, deviceId, await timeOfChange(db, deviceId, vehicleId));
 }
 
 interface Device {
   id: string;
   owned: boolean;
-  /** The vehicle it sits in now. */
+  /** The vehicle it is linked to. */
   vehicleId: number | undefined;
-  /** Whether it never sat in a vehicle. */
-  fresh: boolean;
+  neverLinked: boolean;
 }
 
 interface DeviceRow {
   owned: boolean;
   vehicleId: number | null;
   accessible: boolean;
-  fresh: boolean;
+  neverLinked: boolean;
 }
 
-/** A device the caller may touch: of its application or of nobody, and not in a vehicle that is hidden from it. */
+/** Locks a device of the caller's application, or without an owner, that is not linked to a vehicle hidden from the caller. */
 async function lockDevice(db: Database, caller: Caller, id: string): Promise<Device> {
   const { rows } = await sql<DeviceRow>`
     select device.application_id is not null as owned, device_link.vehicle_id as "vehicleId",
       coalesce(${accessibleTo(caller)}, false) as accessible,
       device.left_deleted_vehicle_at is null
-        and not exists (select from device_link past where past.device_id = device.id) as fresh
+        and not exists (select from device_link past where past.device_id = device.id) as "neverLinked"
     from device
     left join device_link on device_link.device_id = device.id and upper_inf(device_link.period)
     left join vehicle on vehicle.id = device_link.vehicle_id
@@ -116,10 +116,10 @@ async function lockDevice(db: Database, caller: Caller, id: string): Promise<Dev
     for update of device`.execute(db);
   const [row] = rows;
   if (!row || (row.vehicleId !== null && !row.accessible)) throw new Failure('UNKNOWN_DEVICE');
-  return { id, owned: row.owned, vehicleId: row.vehicleId ?? undefined, fresh: row.fresh };
+  return { id, owned: row.owned, vehicleId: row.vehicleId ?? undefined, neverLinked: row.neverLinked };
 }
 
-async function findOpenVehicle(db: Database, caller: Caller, id: string): Promise<number> {
+async function findActiveVehicle(db: Database, caller: Caller, id: string): Promise<number> {
   const vehicle = await findVehicle(db, caller, id);
   if (vehicle.archived) throw new Failure('VEHICLE_NOT_AVAILABLE', 'the vehicle is archived');
   return vehicle.id;
@@ -136,41 +136,63 @@ async function requireFree(db: Database, vehicleId: number): Promise<void> {
 }
 
 /**
- * Now, as text with microseconds; never before an earlier change of the device or of one of the vehicles concerned,
- * also when the clock was set back.
+ * The current time as text with microseconds. Never before an earlier change of the device or of the vehicles, even if
+ * the clock was set back.
  */
-async function momentOfChange(db: Database, deviceId: string, vehicleId: number): Promise<string> {
-  const { rows } = await sql<{ moment: string }>`
-    select greatest(clock_timestamp(), max(lower(period)), max(upper(period)))::text as moment
+async function timeOfChange(db: Database, deviceId: string, vehicleId: number): Promise<string> {
+  const { rows } = await sql<{ time: string }>`
+    select greatest(clock_timestamp(), max(lower(period)), max(upper(period)))::text as time
     from device_link
     where device_id = ${deviceId} or vehicle_id = ${vehicleId} or vehicle_id in (
       select vehicle_id from device_link where device_id = ${deviceId} and upper_inf(period))`.execute(db);
   const [row] = rows;
   if (!row) throw new Error('an aggregate has one row');
-  return row.moment;
+  return row.time;
 }
 
-async function close(db: Database, deviceId: string, moment: string): Promise<void> {
-  // A period that would hold no time was never.
+async function close(db: Database, deviceId: string, time: string): Promise<void> {
+  // Deletes a zero-length interval.
   await sql`delete from device_link
-    where device_id = ${deviceId} and upper_inf(period) and lower(period) >= ${moment}::timestamptz`.execute(db);
-  await sql`update device_link set period = tstzrange(lower(period), ${moment}::timestamptz)
+    where device_id = ${deviceId} and upper_inf(period) and lower(period) >= ${time}::timestamptz`.execute(db);
+  await sql`update device_link set period = tstzrange(lower(period), ${time}::timestamptz)
     where device_id = ${deviceId} and upper_inf(period)`.execute(db);
 }
 
 /**
- * The first link of a device reaches back to the end of the vehicle's previous one, without bound when there was none:
- * a box may have recorded before the operator entered it. Every later link begins at its moment.
+ * Opens a link. The first link of a device starts where the previous link of the vehicle ended, or is unbounded without
+ * one, because the device may have recorded before it was registered. Every later link starts at the time of the change.
  */
-async function open(db: Database, caller: Caller, device: Device, vehicleId: number, moment: string): Promise<void> {
+async function open(db: Database, caller: Caller, device: Device, vehicleId: number, time: string): Promise<void> {
   await sql`insert into device_link (device_id, vehicle_id, period)
     select ${device.id}, ${vehicleId}, tstzrange(
-      case when ${device.fresh} then (select max(upper(period)) from device_link where vehicle_id = ${vehicleId})
-      else ${moment}::timestamptz end, null)`.execute(db);
+      case when ${device.neverLinked} then (select max(upper(period)) from device_link where vehicle_id = ${vehicleId})
+      else ${time}::timestamptz end, null)`.execute(db);
   await db
     .updateTable('device')
     .set({ application_id: caller.applicationId })
     .where('id', '=', device.id)
     .where('application_id', 'is', null)
     .execute();
+}
+
+function actionOf({ from, to }: LinkChange): string {
+  if (to === undefined) return 'device.unlink';
+  return from === undefined ? 'device.link' : 'device.move';
+}
+
+/** Records a link change in the audit; run it in the transaction of the change. */
+export async function recordLinkChange(
+  db: Database,
+  origin: AuditOrigin,
+  deviceId: string,
+  change: LinkChange,
+): Promise<void> {
+  const { from, to } = change;
+  await appendAudit(db, {
+    ...origin,
+    action: actionOf(change),
+    subject: `device:${deviceId}`,
+    details: { from: from === undefined ? null : String(from), to: to === undefined ? null : String(to) },
+    outcome: from === to ? 'unchanged' : 'done',
+  });
 }

@@ -1,6 +1,6 @@
 import { type Database, openDatabase } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
-import { countReadings, SettledHours } from '@odograph/database/reading-counts';
+import { countReadings, SettledHours } from '@odograph/database/reading-counts/maintain';
 import type { Tables } from '@odograph/database/tables';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testConfig } from '@odograph/testkit/test-platform';

@@ -1,33 +1,25 @@
-import { createHash, randomUUID } from 'node:crypto';
 import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createRegistrationService } from '../service.ts';
+import { importRecords } from '../imports/import-records.fixture.ts';
+import { registrationService } from '../service.ts';
 
 let platform: TestPlatform;
 let client: ApiClient;
 let admin: ApiClient;
 
 beforeAll(async () => {
-  platform = await startTestPlatform([createRegistrationService(Date.now)]);
+  platform = await startTestPlatform([registrationService]);
   client = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
   admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
 });
 afterAll(() => platform?.stop());
 
-async function importRecord(record: object): Promise<void> {
-  const fileSha256 = createHash('sha256').update(randomUUID()).digest('hex');
-  const rows = [{ line: 1, record }];
-  expect((await admin.post('/v1/x/admin/registrations', { fileSha256, position: 0, rows, last: true })).status).toBe(
-    200,
-  );
-}
-
 describe('GET and DELETE /v1/x/admin/registrations/{plate_or_vin}', () => {
-  it('show the source of each field, and what the VIN says', async () => {
+  it('answers with the source of each field and the decoded VIN', async () => {
     const [plate, vin] = ['AD-001-AD', 'WBATESTA0A6000001'];
-    await importRecord({ plate, vin, model: 'i3' });
+    await importRecords(admin, [{ plate, vin, model: 'i3' }]);
     const { body } = await admin.get(`/v1/x/admin/registrations/${plate}`);
     expect(body.sources).toEqual({
       'certificate.plate': 'imported',
@@ -39,15 +31,15 @@ describe('GET and DELETE /v1/x/admin/registrations/{plate_or_vin}', () => {
     expect(body.vin).toMatchObject({ vin, wmi: 'WBA', make: 'BMW', checkDigitRequired: false });
   });
 
-  it('remove the records of a vehicle, once', async () => {
+  it('removes the records of a vehicle once', async () => {
     const [plate, vin] = ['AD-002-AD', 'XZZTESTA0A6000002'];
-    await importRecord({ plate, vin, model: 'i3' });
+    await importRecords(admin, [{ plate, vin, model: 'i3' }]);
     expect((await admin.delete(`/v1/x/admin/registrations/${vin}`)).body).toEqual({ removed: 1 });
     expect((await client.get(`/v1/siv/fr/${plate}`)).body.error).toBe('UNKNOWN_VEHICLE');
     expect((await admin.delete(`/v1/x/admin/registrations/${vin}`)).status).toBe(404);
   });
 
-  it('are the operator’s alone', async () => {
+  it('answers 401 to an access token of an application', async () => {
     for (const path of ['registrations/AB-123-CD', 'registration-fields', `registration-imports/${'0'.repeat(64)}`]) {
       expect((await client.get(`/v1/x/admin/${path}`)).status).toBe(401);
     }
@@ -56,7 +48,7 @@ describe('GET and DELETE /v1/x/admin/registrations/{plate_or_vin}', () => {
 });
 
 describe('the OpenAPI document', () => {
-  it('describes both routes with their record and their failures', async () => {
+  it('describes both lookup routes with record and failures', async () => {
     const { body } = await client.get('/docs/json');
     for (const path of ['/v1/siv/fr/{plate_or_vin}', '/v1/vehicle/{id}/siv']) {
       const { get } = body.paths[path];

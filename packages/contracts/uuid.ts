@@ -1,6 +1,6 @@
 const form = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** Whether text is the id of a row whose key is a uuid, as PostgreSQL writes it; other text is no such row's id. */
+/** Tells whether a text is a UUID (RFC 9562). PostgreSQL rejects any other text where a column is a uuid. */
 export function isUuid(text: string): boolean {
   return form.test(text);
 }

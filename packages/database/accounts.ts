@@ -4,9 +4,9 @@ import { sql } from 'kysely';
 import type { Database } from './database.ts';
 
 /**
- * Whom an access token stands for.
- * @param tokenSha256 the hash of the token, as it is stored
- * @throws Failure INVALID_TOKEN for one that is unknown, revoked or of a deleted user; TOKEN_EXPIRED
+ * Finds the caller that an access token was issued to.
+ * @param tokenSha256 hash of the token, as stored
+ * @throws Failure INVALID_TOKEN for an unknown or revoked token or one of a deleted user; TOKEN_EXPIRED
  */
 export async function findCaller(db: Database, tokenSha256: Buffer): Promise<Caller> {
   const row = await db
@@ -21,4 +21,11 @@ export async function findCaller(db: Database, tokenSha256: Buffer): Promise<Cal
   if (!row) throw new Failure('INVALID_TOKEN');
   if (row.expired) throw new Failure('TOKEN_EXPIRED');
   return { applicationId: row.application_id, ...(row.user_id === null ? {} : { userId: row.user_id }) };
+}
+
+/** Finds the database id of an application. @throws Failure UNKNOWN_APPLICATION */
+export async function findApplicationId(db: Database, appId: string): Promise<number> {
+  const row = await db.selectFrom('application').select('id').where('app_id', '=', appId).executeTakeFirst();
+  if (!row) throw new Failure('UNKNOWN_APPLICATION');
+  return row.id;
 }

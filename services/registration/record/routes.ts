@@ -1,22 +1,20 @@
 import { Failure } from '@odograph/contracts/failures';
-import { findApplicationId } from '@odograph/database/applications';
-import { appendAudit } from '@odograph/database/audit';
-import { operatorOrigin } from '@odograph/database/audit-origin';
+import { findApplicationId } from '@odograph/database/accounts';
+import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { AppId, adminRoute } from '@odograph/http/operator-routes';
 import { answers } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { removeRecords } from '../imports/record-queries.ts';
-import { fieldPaths, fieldType, toRecord } from '../record/fields.ts';
-import { RegistrationRecord } from '../record/schemas.ts';
-import { identityOfFields, parsePlateOrVin } from '../record/vehicle-identity.ts';
-import { forgetKeptAnswers } from '../sources/provider-cache.ts';
-import type { Sources } from '../sources/sources.ts';
-import { latestModelYear } from '../sources/vin-source.ts';
+import { removeRecords } from '../imports/queries.ts';
+import { PlateOrVin } from '../lookup/routes.ts';
+import { lookUp } from '../lookup/rules.ts';
+import { deleteCachedAnswers } from '../sources/provider-cache.ts';
+import { latestModelYear, type Sources } from '../sources/sources.ts';
 import { decodeVin } from '../vin/vin.ts';
-import { PlateOrVin } from './routes.ts';
-import { lookUp } from './rules.ts';
+import { fieldPaths, fieldType, toRecord } from './fields.ts';
+import { RegistrationRecord } from './schemas.ts';
+import { identityOfFields, parsePlateOrVin } from './vehicle-identity.ts';
 
 const VinReport = Type.Object({
   vin: Type.String(),
@@ -31,22 +29,22 @@ const strings = (description: string) => Type.Record(Type.String(), Type.String(
 const Explained = Type.Object({
   known: Type.Boolean(),
   record: RegistrationRecord,
-  sources: strings('the source of each field that is known'),
-  outcomes: strings('what each source said'),
+  sources: strings('source of each known field'),
+  outcomes: strings('outcome of each source'),
   vin: Type.Union([VinReport, Type.Null()]),
 });
 const ApplicationQuery = Type.Object({
-  appId: Type.Optional(Type.Unsafe<string>({ ...AppId, description: 'as this application sees it' })),
+  appId: Type.Optional(Type.Unsafe<string>({ ...AppId, description: 'application whose view to take' })),
 });
 
-/** The operator's routes for single vehicles: why a lookup answers what it answers, and removal. */
-export function addAdminRoutes(http: Http, db: Database, sources: Sources, now: () => number): void {
+/** Adds the operator routes for the records of one vehicle: an explained lookup, removal, and the list of fields. */
+export function addRecordRoutes(http: Http, db: Database, sources: Sources, now: () => number): void {
   http.get(
     '/v1/x/admin/registrations/:plate_or_vin',
     {
       schema: {
         ...adminRoute,
-        summary: 'Look up registration data with the source of each field and what the VIN says by itself',
+        summary: 'Look up registration data with the source of each field and the decoded VIN',
         params: PlateOrVin,
         querystring: ApplicationQuery,
         response: answers(Explained, 'UNKNOWN_APPLICATION'),
@@ -54,9 +52,9 @@ export function addAdminRoutes(http: Http, db: Database, sources: Sources, now: 
     },
     async ({ params, query: { appId } }) => {
       const scope = appId === undefined ? {} : { applicationId: await findApplicationId(db, appId) };
-      const subject = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
-      const found = await lookUp([...sources.registers, sources.vin], subject, scope);
-      const vin = identityOfFields(found.fields).vin ?? subject.vin;
+      const identity = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
+      const found = await lookUp([...sources.registers, sources.vin], identity, scope);
+      const vin = identityOfFields(found.fields).vin ?? identity.vin;
       return {
         known: found.isKnown,
         record: toRecord(found.fields),
@@ -77,24 +75,24 @@ function addRemoval(http: Http, db: Database): void {
     {
       schema: {
         ...adminRoute,
-        summary: 'Remove the imported records of a vehicle and the kept answers of the provider',
+        summary: 'Remove the imported records of a vehicle and the cached answers of the provider',
         params: PlateOrVin,
         querystring: ApplicationQuery,
         response: answers(Type.Object({ removed: Type.Integer() }), 'UNKNOWN_APPLICATION', 'UNKNOWN_VEHICLE'),
       },
     },
     async ({ params, query: { appId }, ip }) => {
-      const subject = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
+      const identity = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
       const applicationId = appId === undefined ? null : await findApplicationId(db, appId);
-      const kept = await forgetKeptAnswers(db, subject);
-      const removed = await removeRecords(db, subject, applicationId);
-      if (removed + kept === 0) throw new Failure('UNKNOWN_VEHICLE');
+      const cachedAnswers = await deleteCachedAnswers(db, identity);
+      const removed = await removeRecords(db, identity, applicationId);
+      if (removed + cachedAnswers === 0) throw new Failure('UNKNOWN_VEHICLE');
       await appendAudit(db, {
         ...operatorOrigin({ ip }, applicationId ?? undefined),
         action: 'registration.remove',
-        // Not whose data it was: the audit is kept, and what is removed is to be gone.
+        // No plate or VIN: the audit is append-only and would keep personal data that was removed on purpose.
         subject: 'registration',
-        details: { records: removed, keptAnswers: kept },
+        details: { records: removed, keptAnswers: cachedAnswers },
         outcome: 'done',
       });
       return { removed };
@@ -108,7 +106,7 @@ function addFieldList(http: Http): void {
     {
       schema: {
         ...adminRoute,
-        summary: 'List the fields that a record can have, with their types',
+        summary: 'List the fields of a record with their types',
         response: answers(Type.Object({ fields: strings('type by path') })),
       },
     },

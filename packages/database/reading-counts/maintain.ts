@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
-import type { Database } from './database.ts';
-import type { Tables } from './tables.ts';
+import type { Database } from '../database.ts';
+import type { Tables } from '../tables.ts';
 
 /** Where a reading is stored; its own time in microseconds since the epoch. */
 interface StoredReading {

@@ -1,0 +1,24 @@
+import { type RawBuilder, sql } from 'kysely';
+
+// SQL conditions on the table `vehicle`, which the statement must name by that alias.
+
+/** True for a vehicle that may be booked: neither archived nor under any state flag. */
+export const isInService: RawBuilder<boolean> = sql<boolean>`(vehicle.archived_at is null and not (vehicle.towing
+  or vehicle.accident or vehicle.maintenance or vehicle.breakdown or vehicle.stolen or vehicle.unavailable))`;
+
+/** True for a vehicle that is linked to a device now. */
+export const hasDevice: RawBuilder<boolean> = sql<boolean>`exists (select from device_link
+  where device_link.vehicle_id = vehicle.id and device_link.period @> now())`;
+
+/** True for a vehicle that can be booked for an interval. @param interval SQL of the type tstzrange */
+export function isAvailable(interval: RawBuilder<unknown>): RawBuilder<boolean> {
+  return sql<boolean>`(${isInService} and ${hasDevice} and not exists (select from booking
+    where booking.vehicle_id = vehicle.id and booking.deleted_at is null
+      and tstzrange(booking.starts_at, booking.ends_at) && ${interval}))`;
+}
+
+/** True for a vehicle with this plate: only letters and digits count, in any case, as in the index vehicle_plate. */
+export function hasPlate(plate: string): RawBuilder<boolean> {
+  return sql<boolean>`regexp_replace(upper(vehicle.plate), '[^A-Z0-9]', '', 'g')
+    = regexp_replace(upper(${plate}::text), '[^A-Z0-9]', '', 'g')`;
+}

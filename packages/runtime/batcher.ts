@@ -1,0 +1,154 @@
+import { performance } from 'node:perf_hooks';
+
+export interface BatcherOptions<Item, Result> {
+  /** Handles one batch; its result, or its failure, is that of each of its items. */
+  handle(items: readonly Item[]): Promise<Result>;
+  readonly maximumItems: number;
+  /** Bytes of a batch; a single item may be larger. Unlimited when left out. */
+  readonly maximumBytes?: number;
+  bytesOf?(item: Item): number;
+  /** From the start of one batch to the start of the next, unless that one is full. 0 when left out. */
+  readonly intervalMs?: number;
+  /** Batches handled at the same time, 1 when left out. */
+  readonly maximumInFlight?: number;
+  /** Shares a limit of batches in flight with other batchers. */
+  readonly slots?: BatchSlots;
+}
+
+interface Waiting<Item, Result> {
+  readonly item: Item;
+  readonly bytes: number;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Handles items in micro-batches (group commit): the first item after a pause leaves with whatever the same turn of the
+ * event loop brings; after it a batch leaves when it is full, or `intervalMs` after the one before, but never more than
+ * `maximumInFlight` at the same time. Under load, what a batch costs is paid once for many items.
+ */
+export class Batcher<Item, Result = void> {
+  readonly #options: BatcherOptions<Item, Result>;
+  readonly #slots: BatchSlots;
+  readonly #inFlight = new Set<readonly Waiting<Item, Result>[]>();
+  #waiting: Waiting<Item, Result>[] = [];
+  #waitingBytes = 0;
+  #lastStartMs = Number.NEGATIVE_INFINITY;
+  #isScheduled = false;
+  #isDraining = false;
+  #onIdle: (() => void)[] = [];
+
+  constructor(options: BatcherOptions<Item, Result>) {
+    this.#options = options;
+    this.#slots = options.slots ?? new BatchSlots(Number.POSITIVE_INFINITY);
+    this.#slots.register(() => this.#schedule());
+  }
+
+  /** Every item that is not handled yet, the oldest first. */
+  get pending(): Item[] {
+    return [...this.#inFlight, this.#waiting].flat().map(({ item }) => item);
+  }
+
+  /** Resolves with the result of the item's batch; rejects when handling the batch failed. */
+  add(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      const bytes = this.#options.bytesOf?.(item) ?? 0;
+      this.#waiting.push({ item, bytes, resolve, reject });
+      this.#waitingBytes += bytes;
+      this.#schedule();
+    });
+  }
+
+  /** Handles what waits without further delay; resolves when nothing waits or is in flight. */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    this.#startDue();
+    if (this.#waiting.length === 0 && this.#inFlight.size === 0) return;
+    await new Promise<void>((resolve) => this.#onIdle.push(resolve));
+  }
+
+  get #isFull(): boolean {
+    const { maximumItems, maximumBytes = Number.POSITIVE_INFINITY } = this.#options;
+    return this.#waiting.length >= maximumItems || this.#waitingBytes >= maximumBytes;
+  }
+
+  get #hasSlot(): boolean {
+    return this.#inFlight.size < (this.#options.maximumInFlight ?? 1) && this.#slots.free > 0;
+  }
+
+  #schedule(): void {
+    while (this.#isFull && this.#hasSlot) void this.#run(this.#take());
+    if (this.#isScheduled || this.#waiting.length === 0 || !this.#hasSlot) return;
+    this.#isScheduled = true;
+    const waitMs = this.#lastStartMs + (this.#options.intervalMs ?? 0) - performance.now();
+    if (waitMs > 0 && !this.#isDraining) setTimeout(() => this.#startDue(), waitMs);
+    else setImmediate(() => this.#startDue());
+  }
+
+  #startDue(): void {
+    this.#isScheduled = false;
+    if (this.#waiting.length > 0 && this.#hasSlot) void this.#run(this.#take());
+    this.#schedule();
+  }
+
+  #take(): Waiting<Item, Result>[] {
+    const { maximumItems, maximumBytes = Number.POSITIVE_INFINITY } = this.#options;
+    let bytes = 0;
+    let count = 0;
+    for (const next of this.#waiting) {
+      if (count === maximumItems || (count > 0 && bytes + next.bytes > maximumBytes)) break;
+      count += 1;
+      bytes += next.bytes;
+    }
+    this.#waitingBytes -= bytes;
+    if (count < this.#waiting.length) return this.#waiting.splice(0, count);
+    const all = this.#waiting;
+    this.#waiting = [];
+    return all;
+  }
+
+  async #run(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    this.#lastStartMs = performance.now();
+    this.#inFlight.add(batch);
+    this.#slots.take();
+    try {
+      const result = await this.#options.handle(batch.map(({ item }) => item));
+      for (const { resolve } of batch) resolve(result);
+    } catch (error) {
+      for (const { reject } of batch) reject(error);
+    } finally {
+      this.#inFlight.delete(batch);
+      this.#slots.release();
+      if (this.#waiting.length === 0 && this.#inFlight.size === 0) {
+        for (const resolve of this.#onIdle.splice(0)) resolve();
+      }
+    }
+  }
+}
+
+/** Batches in flight of several batchers together; a free slot goes to the batcher that was created first. */
+export class BatchSlots {
+  readonly #schedules: (() => void)[] = [];
+  #free: number;
+
+  constructor(maximumInFlight: number) {
+    this.#free = maximumInFlight;
+  }
+
+  get free(): number {
+    return this.#free;
+  }
+
+  register(schedule: () => void): void {
+    this.#schedules.push(schedule);
+  }
+
+  take(): void {
+    this.#free -= 1;
+  }
+
+  release(): void {
+    this.#free += 1;
+    for (const schedule of this.#schedules) schedule();
+  }
+}
