@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openDatabase } from '@odograph/database/database';
-import { workOffTrips } from '@odograph/ingest/trips/schedule';
+import { segmentDueVehicles } from '@odograph/ingest/trips/schedule';
 import { segmentTrips } from '@odograph/ingest/trips/segmentation/segment-trips';
 import type { TripReading } from '@odograph/ingest/trips/segmentation/trip-reading';
 import { openQueue } from '@odograph/queue/queues';
@@ -104,7 +104,7 @@ async function measureAll(engines: Engines, vehicleId: number, days: number): Pr
   );
   const start = performance.now();
   const limits = { readings: 50_000, horizonMicroseconds: null };
-  await workOffTrips(db, { pauseMs: 0, limits, logger: createLogger('error'), isOver: () => false });
+  await segmentDueVehicles(db, { pauseMs: 0, limits, logger: createLogger('error'), isOver: () => false });
   const seconds = (performance.now() - start) / 1000;
   const trips = await countTrips(pool);
   const { rows } = await pool.query<{ checkpoints: number; bytes: number }>(`select count(*) as checkpoints,

@@ -6,7 +6,7 @@ export interface IngestMetrics {
   lagSeconds: Histogram;
 }
 
-/** The metrics of ingest. @param waitingJobs counts the jobs that wait, asked when metrics are read */
+/** Registers the metrics of ingest. @param waitingJobs counts unfinished jobs; called once a scrape */
 export function createIngestMetrics(registry: Registry, waitingJobs: () => Promise<number>): IngestMetrics {
   new Gauge({
     name: 'odograph_ingest_queue_depth_jobs',

@@ -11,10 +11,10 @@ import { jobsPerTransaction } from './upload/batch-uploads.ts';
 import { createUploadProcessor } from './upload/ingest-upload.ts';
 
 const silentDatabaseMs = 30_000;
-/** More than a transaction of uploads has, whatever becomes of them. */
+/** More than the distinct statements of an upload transaction. */
 const uploadStatements = 50;
 
-/** Takes uploads from the queue into the database, and keeps the database's policies. */
+/** Stores uploads from the queue, segments trips and maintains the database. */
 export const ingestService: Service<Http> = {
   name: 'ingest',
   givesWay: true,
@@ -23,7 +23,7 @@ export const ingestService: Service<Http> = {
     const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
     const db = openDatabase({ url: config.DATABASE_URL, name: 'ingest', size: 3 });
     host.onStop('ingest database', () => db.destroy());
-    // Transactions of uploads are short, unlike maintenance: a connection that says nothing for long is broken.
+    // Upload transactions are short, unlike maintenance, so a silent connection is broken.
     const uploads = openDatabase({
       url: config.DATABASE_URL,
       name: 'ingest-uploads',
@@ -57,7 +57,7 @@ export const ingestService: Service<Http> = {
       async health() {
         await pingDatabase(db);
         const ok = worker.isRunning();
-        return { ok, state: ok ? 'taking uploads' : 'not taking uploads' };
+        return { ok, state: ok ? 'processing uploads' : 'not processing uploads' };
       },
     };
   },

@@ -1,7 +1,8 @@
+import { groupBy } from '../group-by.ts';
 import { type UploadInProgress, uploadBytes } from '../upload/decode-uploads.ts';
 import type { Arrival } from './ledger.ts';
 
-/** The sequence of a reading that did not decode, when that field at least is what it should be. */
+/** Returns the sequence of a reading that failed to decode, if that field is valid. */
 function sequenceOf(value: unknown): number | undefined {
   if (typeof value !== 'object' || value === null || !('sequence' in value)) return undefined;
   const { sequence } = value;
@@ -18,8 +19,8 @@ function elementsOf({ upload }: UploadInProgress): unknown[] {
 }
 
 /**
- * Readings that are in quarantine arrived: they are not lost. Their time is not used, since it may be what is wrong with
- * them. Of an upload that is refused as a whole nothing is known.
+ * Quarantined readings arrived; they are not missing. Their time is ignored, since it may be the fault. An upload in
+ * quarantine as a whole yields nothing.
  */
 function quarantinedArrivals(inProgress: UploadInProgress): Arrival[] {
   const indexes = inProgress.faults.map(({ index }) => index).filter((index) => index !== null);
@@ -37,21 +38,20 @@ function storedArrivals({ readings }: UploadInProgress): Arrival[] {
   );
 }
 
-/** The numbered readings of a batch by device. */
+/** Groups the numbered readings of a batch by device. */
 export function arrivalsByDevice(uploads: readonly UploadInProgress[]): Map<string, Arrival[]> {
   const byDevice = new Map<string, Arrival[]>();
-  for (const inProgress of uploads) {
-    const arrivals = [...storedArrivals(inProgress), ...quarantinedArrivals(inProgress)];
-    if (arrivals.length === 0) continue;
-    const { deviceId } = inProgress.upload;
-    const known = byDevice.get(deviceId);
-    if (known) known.push(...arrivals);
-    else byDevice.set(deviceId, arrivals);
+  for (const [deviceId, ofDevice] of groupBy(uploads, ({ upload }) => upload.deviceId)) {
+    const arrivals = ofDevice.flatMap((inProgress) => [
+      ...storedArrivals(inProgress),
+      ...quarantinedArrivals(inProgress),
+    ]);
+    if (arrivals.length > 0) byDevice.set(deviceId, arrivals);
   }
   return byDevice;
 }
 
-/** Readings that a device counted and recorded one after the other. */
+/** Readings with consecutive sequences in time order. */
 export interface Run {
   readonly from: number;
   readonly until: number;
@@ -59,7 +59,7 @@ export interface Run {
   readonly newestMicroseconds: number;
 }
 
-/** What arrived as one run; undefined when a number is missing, repeated or out of order, or a time is unknown or older. */
+/** Returns arrivals as one run; undefined unless their sequences are consecutive and their times known and in order. */
 export function runOf(arrivals: readonly Arrival[]): Run | undefined {
   let run: Run | undefined;
   for (const { sequence, timeMicroseconds: time } of arrivals) {

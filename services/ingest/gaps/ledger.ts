@@ -1,24 +1,24 @@
-/** Whole numbers from the first to the second, both included. */
+/** Integers from the first to the second, both included. */
 export type Range = readonly [from: number, until: number];
 
-/** Sorted ranges that neither overlap nor touch, of ranges in any order. */
-export function normalize(ranges: readonly Range[]): Range[] {
+/** Sorts ranges and merges those that overlap or adjoin. */
+export function mergeRanges(ranges: readonly Range[]): Range[] {
   const sorted = [...ranges].sort((a, b) => a[0] - b[0]);
-  const normal: Range[] = [];
+  const merged: Range[] = [];
   for (const [from, until] of sorted) {
-    const last = normal.at(-1);
-    if (last && from <= last[1] + 1) normal[normal.length - 1] = [last[0], Math.max(last[1], until)];
-    else normal.push([from, until]);
+    const last = merged.at(-1);
+    if (last && from <= last[1] + 1) merged[merged.length - 1] = [last[0], Math.max(last[1], until)];
+    else merged.push([from, until]);
   }
-  return normal;
+  return merged;
 }
 
-/** What lies between the ranges. @param ranges normal */
+/** Returns the numbers between ranges. @param ranges as from mergeRanges */
 export function between(ranges: readonly Range[]): Range[] {
   return ranges.slice(1).map(([from], index) => [(ranges[index]?.[1] ?? from) + 1, from - 1]);
 }
 
-/** The parts of a range that none of the others covers. @param others normal */
+/** Subtracts ranges from a range. @param others as from mergeRanges */
 export function without([from, until]: Range, others: readonly Range[]): Range[] {
   const left: Range[] = [];
   let next = from;
@@ -33,40 +33,40 @@ export function without([from, until]: Range, others: readonly Range[]): Range[]
 }
 
 /**
- * More numbers than this between two readings are no gap but another count: no device loses so many and goes on, while one
- * that is reset or replaced begins anywhere.
+ * A larger jump between two readings is not a gap but another count: no device loses that many readings, while a reset or
+ * replaced one starts anywhere.
  */
 export const largestGap = 100_000;
-/** Ranges kept of one device; beyond them its oldest gaps are given up. */
-export const mostRanges = 500;
-/** A later reading this far below the highest sequence is of a new count; clocks that step back explain smaller steps. */
+/** Ranges stored for one device; beyond it the oldest gaps are given up. */
+export const maximumRanges = 500;
+/** A newer reading this far below the highest sequence starts a new count; a smaller step can be a clock set back. */
 const restartDistance = 1000;
 
-/** One reading that arrived, stored or in quarantine. */
+/** A reading that arrived, stored or in quarantine. */
 export interface Arrival {
   readonly sequence: number;
   /** Device time; absent where it cannot be trusted. */
   readonly timeMicroseconds?: number;
 }
 
-/** Readings that are missing, both ends included. */
+/** Missing readings, both ends included. */
 export interface Gap {
   readonly from: number;
   readonly until: number;
   readonly sinceMs: number;
 }
 
-/** A gap, or a part of one, that is no longer open: it arrived, the device began to count anew, or it is too old to keep. */
+/** A gap, or part of one, that closed: it arrived, the device restarted its count, or the ledger gave it up. */
 export interface ClosedGap extends Gap {
   readonly outcome: 'ARRIVED' | 'RESTARTED' | 'GIVEN_UP';
 }
 
-/** What is known of the count that is under way at one device. */
+/** The current count of one device. */
 export interface Ledger {
-  /** Device time of the first reading of the count; absent for the first count of all. */
+  /** Device time of the first reading of the count; absent for a device's first count. */
   readonly startedMicroseconds?: number;
   readonly newestMicroseconds?: number;
-  /** Sequences that arrived, normal. */
+  /** Sequences that arrived, as from mergeRanges. */
   readonly received: readonly Range[];
   readonly gaps: readonly Gap[];
 }
@@ -78,7 +78,7 @@ export interface Recorded {
   readonly closed: readonly ClosedGap[];
 }
 
-/** Replaces what was received by more, and tells which gaps that closes; those that it opens are open since `nowMs`. */
+/** Replaces the received ranges and closes the gaps they cover; new gaps are open since `nowMs`. */
 function receive(ledger: Ledger, received: Range[], outcome: ClosedGap['outcome'], nowMs: number): Recorded {
   const missing = between(received).filter(([from, until]) => until - from < largestGap);
   const gaps = missing.map(([from, until]) => {
@@ -91,13 +91,13 @@ function receive(ledger: Ledger, received: Range[], outcome: ClosedGap['outcome'
   return { ledger: { ...ledger, received, gaps }, closed };
 }
 
-/** Adds sequences of the count under way. */
+/** Adds sequences of the current count. */
 function extend(ledger: Ledger, sequences: readonly number[], nowMs: number): Recorded {
-  const received = normalize([...ledger.received, ...sequences.map((sequence): Range => [sequence, sequence])]);
+  const received = mergeRanges([...ledger.received, ...sequences.map((sequence): Range => [sequence, sequence])]);
   const arrived = receive(ledger, received, 'ARRIVED', nowMs);
-  const [oldest, lastGivenUp] = [received[0], received[received.length - mostRanges]];
-  if (received.length <= mostRanges || !oldest || !lastGivenUp) return arrived;
-  const bounded: Range[] = [[oldest[0], lastGivenUp[1]], ...received.slice(received.length - mostRanges + 1)];
+  const [oldest, lastGivenUp] = [received[0], received[received.length - maximumRanges]];
+  if (received.length <= maximumRanges || !oldest || !lastGivenUp) return arrived;
+  const bounded: Range[] = [[oldest[0], lastGivenUp[1]], ...received.slice(received.length - maximumRanges + 1)];
   const given = receive(arrived.ledger, bounded, 'GIVEN_UP', nowMs);
   return { ledger: given.ledger, closed: [...arrived.closed, ...given.closed] };
 }
@@ -108,7 +108,7 @@ function isRestart(highest: number | undefined, newest: number | undefined, { se
   return sequence <= 1 || sequence < highest - restartDistance;
 }
 
-/** Arrivals in runs, at the first reading of each of which but the first the device began to count anew. */
+/** Splits arrivals into runs; each run after the first begins with a restart of the count. */
 function splitAtRestarts(ledger: Ledger, arrivals: readonly Arrival[]): Arrival[][] {
   const sorted = [...arrivals].sort((a, b) => (a.timeMicroseconds ?? Infinity) - (b.timeMicroseconds ?? Infinity) || 0);
   let highest = ledger.received.at(-1)?.[1];
@@ -135,11 +135,11 @@ function latest(a: number | undefined, b: number | undefined): number | undefine
 
 function recordRun(ledger: Ledger, run: readonly Arrival[], nowMs: number): Recorded {
   const started = ledger.startedMicroseconds ?? Number.NEGATIVE_INFINITY;
-  const ofThisCount = run.filter(({ timeMicroseconds = Infinity }) => timeMicroseconds >= started);
-  const newest = ofThisCount.map(({ timeMicroseconds }) => timeMicroseconds).reduce(latest, ledger.newestMicroseconds);
+  const ofCount = run.filter(({ timeMicroseconds = Infinity }) => timeMicroseconds >= started);
+  const newest = ofCount.map(({ timeMicroseconds }) => timeMicroseconds).reduce(latest, ledger.newestMicroseconds);
   const recorded = extend(
     ledger,
-    ofThisCount.map(({ sequence }) => sequence),
+    ofCount.map(({ sequence }) => sequence),
     nowMs,
   );
   return {
@@ -149,10 +149,9 @@ function recordRun(ledger: Ledger, run: readonly Arrival[], nowMs: number): Reco
 }
 
 /**
- * What is known of a device after these arrivals. While a device counts on, the open gaps depend only on which readings
- * arrived: neither on their order nor on repetitions. A reading that is newer than all before it and whose sequence is 0,
- * 1 or far below the highest begins a new count: what was missing of the old one can no longer be told from it.
- * (docs/device-protocol.md, "Missing readings")
+ * Adds arrivals to a ledger (docs/device-protocol.md, "Missing readings"). Within a count, open gaps depend only on the set
+ * of readings that arrived, not on their order or repetition. A reading newer than all others whose sequence is 0, 1 or far
+ * below the highest starts a new count; missing readings of the previous count can then no longer be identified.
  */
 export function recordArrivals(ledger: Ledger, arrivals: readonly Arrival[], nowMs: number): Recorded {
   const [first = [], ...restarts] = splitAtRestarts(ledger, arrivals);

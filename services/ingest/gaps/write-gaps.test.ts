@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { decodeUploads } from '../upload/decode-uploads.ts';
 import { BatchStore } from '../upload/store-batch.ts';
 import { emptyLedger, recordArrivals } from './ledger.ts';
-import { countGaps } from './write-gaps.ts';
+import { countGaps } from './metrics.ts';
 
 let platform: TestPlatform;
 let application: TestApplication;
@@ -105,11 +105,11 @@ describe('the gap ledger', () => {
         fc.shuffledSubarray(numbers, { minLength: 6 }),
         fc.integer({ min: 1, max: 6 }),
         async (order, size) => {
-          const boxes = await Promise.all([1, 2].map(() => createVehicle(platform.db, application)));
+          const vehicles = await Promise.all([1, 2].map(() => createVehicle(platform.db, application)));
           const batches: QueuedUpload[][] = [];
           for (let at = 0; at < order.length; at += size) {
             const part = order.slice(at, at + size).map(reading);
-            batches.push(boxes.map(({ deviceId }) => upload(deviceId, part)));
+            batches.push(vehicles.map(({ deviceId }) => upload(deviceId, part)));
           }
           // One batch in three is delivered twice, and half of the batches list the devices in reverse order.
           const jobs = [...batches, ...batches.filter((_one, index) => index % 3 === 0)];
@@ -118,7 +118,7 @@ describe('the gap ledger', () => {
           const missing = numbers.filter(
             (one) => one > (sorted[0] ?? 0) && one < (sorted.at(-1) ?? 0) && !order.includes(one),
           );
-          for (const { deviceId } of boxes) {
+          for (const { deviceId } of vehicles) {
             const found = (await openGaps(deviceId)).flatMap(([from = 0, until = 0]) =>
               numbers.filter((one) => one >= from && one <= until),
             );

@@ -6,8 +6,8 @@ import { arrivalsByDevice, type Run, runOf } from './arrivals.ts';
 import type { Range } from './ledger.ts';
 import { type Arrival, type ClosedGap, type Gap, type Ledger, recordArrivals } from './ledger.ts';
 
-/** Readings that overtake each other on their way leave gaps that close by themselves at once; those are not noted. */
-const notedAfterMs = 10_000;
+/** Readings that overtake each other open gaps that close at once; gaps closed sooner than this are not recorded. */
+const recordedAfterMs = 10_000;
 
 interface LedgerRow {
   device_id: string;
@@ -17,7 +17,7 @@ interface LedgerRow {
   gaps: Gap[];
 }
 
-/** A multirange as PostgreSQL writes it, lower bounds included and upper ones not. */
+/** Parses a multirange in PostgreSQL's canonical form `{[from,until)}`. */
 function parseRanges(text: string): Range[] {
   return [...text.matchAll(/\[(\d+),(\d+)\)/g)].map(([, from, end]) => [Number(from), Number(end) - 1]);
 }
@@ -31,7 +31,7 @@ function toLedger({ started_us: started, newest_us: newest, received, gaps }: Le
   };
 }
 
-/** Locks the ledgers in one order in every job, so that jobs of the same devices wait for each other and never in a ring. */
+/** Locks ledgers in the order of device ids, which rules out deadlocks between batches of the same devices. */
 async function lockLedgers(db: Database, deviceIds: readonly string[]): Promise<Map<string, Ledger>> {
   const { rows } = await sql<LedgerRow>`
     select device_id, started_us, newest_us, received::text as received, gaps from device_sequence
@@ -69,17 +69,17 @@ async function updateLedgers(db: Database, changed: ReadonlyMap<string, Ledger>)
     where device_sequence.device_id = new.device_id`.execute(db);
 }
 
-async function noteClosed(db: Database, closed: readonly (ClosedGap & { deviceId: string })[], nowMs: number) {
-  const noted = closed.filter(({ sinceMs }) => nowMs - sinceMs >= notedAfterMs);
-  if (noted.length === 0) return;
+async function recordClosed(db: Database, closed: readonly (ClosedGap & { deviceId: string })[], nowMs: number) {
+  const recorded = closed.filter(({ sinceMs }) => nowMs - sinceMs >= recordedAfterMs);
+  if (recorded.length === 0) return;
   await sql`insert into closed_gap (device_id, from_sequence, until_sequence, since, closed_at, outcome)
     select device_id, "from", until, to_timestamp(since_ms / 1000.0), to_timestamp(${nowMs} / 1000.0), outcome
-    from unnest(${arrayLiteral(noted.map(({ deviceId }) => deviceId))}::text[],
-      ${arrayLiteral(noted.map(({ from }) => from))}::bigint[],
-      ${arrayLiteral(noted.map(({ until }) => until))}::bigint[],
-      ${arrayLiteral(noted.map(({ sinceMs }) => sinceMs))}::bigint[],
-      ${arrayLiteral(noted.map(({ outcome }) => outcome))}::text[])
-      as noted (device_id, "from", until, since_ms, outcome)`.execute(db);
+    from unnest(${arrayLiteral(recorded.map(({ deviceId }) => deviceId))}::text[],
+      ${arrayLiteral(recorded.map(({ from }) => from))}::bigint[],
+      ${arrayLiteral(recorded.map(({ until }) => until))}::bigint[],
+      ${arrayLiteral(recorded.map(({ sinceMs }) => sinceMs))}::bigint[],
+      ${arrayLiteral(recorded.map(({ outcome }) => outcome))}::text[])
+      as recorded (device_id, "from", until, since_ms, outcome)`.execute(db);
 }
 
 function sameLedger(a: Ledger, b: Ledger): boolean {
@@ -87,9 +87,8 @@ function sameLedger(a: Ledger, b: Ledger): boolean {
 }
 
 /**
- * Goes on with counts at which nothing new is missing: the next numbers of devices, recorded after all before them. That is
- * what nearly every batch brings, and it leaves the gaps as they are.
- * @returns the devices whose count that was
+ * Extends counts whose next sequences arrive in time order, as in nearly every batch. Gaps stay as they are.
+ * @returns the devices whose count was extended
  */
 async function continueCounts(db: Database, runs: ReadonlyMap<string, Run>): Promise<Set<string>> {
   if (runs.size === 0) return new Set();
@@ -111,25 +110,25 @@ async function continueCounts(db: Database, runs: ReadonlyMap<string, Run>): Pro
   return new Set(rows.map(({ device_id: deviceId }) => deviceId));
 }
 
-async function recordAll(db: Database, arrivals: ReadonlyMap<string, Arrival[]>, nowMs: number): Promise<void> {
+async function updateGaps(db: Database, arrivals: ReadonlyMap<string, Arrival[]>, nowMs: number): Promise<void> {
   if (arrivals.size === 0) return;
   const ledgers = await lockOrCreate(db, [...arrivals.keys()]);
   const changed = new Map<string, Ledger>();
   const closed: (ClosedGap & { deviceId: string })[] = [];
-  // A device that was deleted since has no ledger.
+  // A deleted device has no ledger.
   for (const [deviceId, before] of ledgers) {
     const recorded = recordArrivals(before, arrivals.get(deviceId) ?? [], nowMs);
     if (!sameLedger(before, recorded.ledger)) changed.set(deviceId, recorded.ledger);
     for (const gap of recorded.closed) closed.push({ ...gap, deviceId });
   }
   await updateLedgers(db, changed);
-  await noteClosed(db, closed, nowMs);
+  await recordClosed(db, closed, nowMs);
 }
 
 /**
- * Notes, in the transaction that stores readings, which of their devices' readings are missing now: one statement for the
- * devices that count on, two for the others, and one more for gaps that close.
- * @param uploads with the faults of those that go to quarantine
+ * Updates the gap ledgers of a batch's devices. Call it in the transaction that stores the readings. One statement extends
+ * uninterrupted counts, two update the others, and one records closed gaps.
+ * @param uploads with the faults of quarantined readings
  */
 export async function writeGaps(db: Database, uploads: readonly UploadInProgress[], nowMs: number): Promise<void> {
   const arrivals = arrivalsByDevice(uploads);
@@ -139,13 +138,5 @@ export async function writeGaps(db: Database, uploads: readonly UploadInProgress
     if (run) runs.set(deviceId, run);
   }
   for (const deviceId of await continueCounts(db, runs)) arrivals.delete(deviceId);
-  await recordAll(db, arrivals, nowMs);
-}
-
-/** How many gaps are open, of how many readings. */
-export async function countGaps(db: Database): Promise<{ gaps: number; missing: number }> {
-  const { rows } = await sql<{ gaps: number; missing: number }>`
-    select coalesce(sum(open_gaps), 0)::bigint as gaps, coalesce(sum(missing_readings), 0)::bigint as missing
-    from device_sequence where open_gaps > 0`.execute(db);
-  return rows[0] ?? { gaps: 0, missing: 0 };
+  await updateGaps(db, arrivals, nowMs);
 }

@@ -4,7 +4,7 @@ import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { analyzeReadings, dropOldReadings, forgetExpired } from './policies.ts';
+import { analyzeReadings, deleteExpired, dropOldReadings } from './policies.ts';
 
 let db: Kysely<Tables>;
 
@@ -35,12 +35,12 @@ describe('changes older than 30 days', () => {
     const last = await storeChange(db, followed.id, 31);
     const kept = await storeChange(db, followed.id, 29);
     await storeChange(db, quiet.id, 29);
-    await forgetExpired(db);
+    await deleteExpired(db);
     expect([await forgottenUntil(followed.id), await forgottenUntil(quiet.id)]).toEqual([last, '0']);
     const { rows } = await sql`select transaction_id::text as id from reading_change
       where application_id = ${followed.id}`.execute(db);
     expect(rows).toEqual([{ id: kept }]);
-    await forgetExpired(db);
+    await deleteExpired(db);
     expect(await forgottenUntil(followed.id)).toBe(last);
   });
 });

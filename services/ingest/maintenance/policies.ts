@@ -1,4 +1,7 @@
+import { once } from 'node:events';
 import type { Database } from '@odograph/database/database';
+import type { Logger } from '@odograph/runtime/logger';
+import { connectRedis } from '@odograph/runtime/redis';
 import { sql } from 'kysely';
 
 async function chunksOlderThan(db: Database, days: number): Promise<string[]> {
@@ -9,9 +12,9 @@ async function chunksOlderThan(db: Database, days: number): Promise<string[]> {
 }
 
 /**
- * Compresses the chunks of readings that are older than so many days, each by itself, so that nobody waits for long;
- * a chunk that late data came to is compressed anew.
- * @returns how many chunks there were
+ * Compresses chunks of readings older than `afterDays`, one per transaction to keep locks short. A chunk with late readings
+ * is compressed again.
+ * @returns the number of chunks
  */
 export async function compressReadings(db: Database, afterDays: number): Promise<number> {
   const chunks = await chunksOlderThan(db, afterDays);
@@ -21,32 +24,32 @@ export async function compressReadings(db: Database, afterDays: number): Promise
   return chunks.length;
 }
 
-/** Drops the chunks of readings that are older than so many days. @returns how many there were */
+/** Drops chunks of readings older than `retentionDays`. @returns the number of chunks */
 export async function dropOldReadings(db: Database, retentionDays: number): Promise<number> {
   const { rows } = await sql<{ count: number }>`
     select drop_readings_older_than(make_interval(days => ${retentionDays})) as count`.execute(db);
   return rows[0]?.count ?? 0;
 }
 
-/** Days for which the feed of changes can be followed. */
+/** Retention of the change feed. */
 const changeDays = 30;
 
-/** Forgets old changes, and remembers how far, so that nobody who comes back after long takes the rest for everything. */
-async function forgetChanges(db: Database): Promise<void> {
-  await sql`with forgotten as (
+/** Deletes old changes and records the position, so that a client with an older cursor gets an error instead of an incomplete feed. */
+async function deleteOldChanges(db: Database): Promise<void> {
+  await sql`with deleted as (
       delete from reading_change where stored_at < now() - make_interval(days => ${changeDays})
       returning application_id, transaction_id),
-    newest as (select application_id, max(transaction_id) as transaction_id from forgotten group by application_id)
+    newest as (select application_id, max(transaction_id) as transaction_id from deleted group by application_id)
     update application set changes_forgotten_until = greatest(changes_forgotten_until, newest.transaction_id)
     from newest where newest.application_id = application.id`.execute(db);
 }
 
-/** Days for which it is told how gaps closed. */
+/** Retention of closed gaps. */
 const closedGapDays = 30;
 
-/** Forgets tokens that ran out more than a day ago, and changes and closed gaps that nobody asks for any more. */
-export async function forgetExpired(db: Database): Promise<void> {
-  await forgetChanges(db);
+/** Deletes old changes and closed gaps, and tokens and sessions a day after they expire. */
+export async function deleteExpired(db: Database): Promise<void> {
+  await deleteOldChanges(db);
   await sql`delete from closed_gap where closed_at < now() - make_interval(days => ${closedGapDays})`.execute(db);
   await sql`delete from access_token where expires_at < now() - interval '1 day'`.execute(db);
   await sql`delete from refresh_token where expires_at < now() - interval '1 day'`.execute(db);
@@ -56,9 +59,9 @@ export async function forgetExpired(db: Database): Promise<void> {
 }
 
 /**
- * Tells the planner what is in the chunks that are filled now, and in those of which it knows nothing: without that it takes
- * them for nearly empty, and sorts what an index gives in order.
- * @returns how many chunks there were
+ * Analyzes the chunks that are being filled and those without statistics. Without statistics the planner assumes nearly
+ * empty chunks and sorts rows that an index returns in order.
+ * @returns the number of chunks
  */
 export async function analyzeReadings(db: Database): Promise<number> {
   const { rows } = await sql<{ chunk: string }>`
@@ -70,9 +73,30 @@ export async function analyzeReadings(db: Database): Promise<number> {
   return rows.length;
 }
 
-/** Cleans the tables whose rows change most and counts readings, for databases that do not do so by themselves. */
+/** Vacuums and analyzes busy tables, for engines without autovacuum. */
 export async function vacuumBusyTables(db: Database): Promise<void> {
   await analyzeReadings(db);
   await sql`vacuum (analyze) vehicle_latest, reading_count, command, reading_change, quarantine, audit_chain,
     trip, trip_checkpoint, trip_touched, trip_work, trip_turn`.execute(db);
+}
+
+/**
+ * Asks Redis to rewrite its append-only file, so that stored uploads leave the disk. On its own, Redis rewrites only when
+ * the file has doubled.
+ * @returns false without such a file or while a rewrite is in progress
+ */
+export async function rewriteRedisLog(redisUrl: string, logger: Logger): Promise<boolean> {
+  const redis = connectRedis(redisUrl, logger);
+  try {
+    await once(redis, 'ready');
+    const state = await redis.info('persistence');
+    if (!/^aof_enabled:1\r?$/m.test(state) || /^aof_rewrite_(in_progress|scheduled):1\r?$/m.test(state)) return false;
+    await redis.bgrewriteaof();
+    return true;
+  } catch (err) {
+    logger.warn({ err }, 'rewrite of the append-only file of Redis failed; see docs/security.md');
+    return false;
+  } finally {
+    redis.disconnect();
+  }
 }

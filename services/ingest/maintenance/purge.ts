@@ -5,35 +5,32 @@ import type { Tables } from '@odograph/database/tables';
 import type { Logger } from '@odograph/runtime/logger';
 import { type Kysely, sql } from 'kysely';
 
-/** A table whose rows belong to one vehicle each, and the conditions that it is purged by: one for each chunk. */
+/** A table whose rows belong to one vehicle each, with the conditions of its chunks. */
 export interface VehicleTable {
   name: string;
   slices: string[];
 }
 
-/** A table whose rows list several vehicles in `vehicle_ids`, and facts of each in other arrays of the same length. */
+/** A table whose rows list several vehicles in `vehicle_ids`, with parallel arrays. */
 export interface ListTable {
   name: string;
   arrays: string[];
   hasStoredAt: boolean;
 }
 
-/** It says which vehicles are purged, and stays. */
-const proofTable = 'vehicle_purge';
+/** Records which vehicles are purged, so its rows stay. */
+const purgeTable = 'vehicle_purge';
 
 /**
- * Ordinary tables with their columns. From the catalog and not from information_schema, which leaves out what the caller
- * has no right to: such a table must make the purge fail, and not be forgotten.
+ * Ordinary tables with their columns, from the catalog: information_schema omits tables without rights, and such a table
+ * must make the purge fail rather than be skipped.
  */
 const columns = sql`(select relname, attname, attnum, typcategory = 'A' as is_array
   from pg_class join pg_attribute on attrelid = pg_class.oid join pg_type on pg_type.oid = atttypid
   where relnamespace = current_schema()::regnamespace and relkind in ('r', 'p') and not relispartition
     and attnum > 0 and not attisdropped)`;
 
-/**
- * Every table that tells of single vehicles, from the database's own description: one that a later migration adds is
- * never forgotten.
- */
+/** Finds the tables with a `vehicle_id` in the catalog, so that a table of a later migration is not missed. */
 export async function findVehicleTables(db: Database): Promise<VehicleTable[]> {
   const { rows } = await sql<VehicleTable>`
     select quote_ident(relname) as name, case
@@ -44,12 +41,12 @@ export async function findVehicleTables(db: Database): Promise<VehicleTable[]> {
     from ${columns} as owned
     left join timescaledb_information.dimensions as time on time.hypertable_schema = current_schema()
       and time.hypertable_name = relname and time.dimension_number = 1
-    where attname = 'vehicle_id' and relname <> ${proofTable}
+    where attname = 'vehicle_id' and relname <> ${purgeTable}
     order by relname`.execute(db);
   return rows;
 }
 
-/** Every table that tells of several vehicles in one row. */
+/** Finds the tables with `vehicle_ids`. */
 export async function findListTables(db: Database): Promise<ListTable[]> {
   const { rows } = await sql<ListTable>`
     select quote_ident(relname) as name, array_agg(quote_ident(attname) order by attnum) filter (where is_array) as arrays,
@@ -59,10 +56,10 @@ export async function findListTables(db: Database): Promise<ListTable[]> {
 }
 
 /**
- * What a device uploaded while it sat in the vehicle is also what it said of the vehicle, and that it sat in one stays
- * known when the link is gone.
+ * Deletes the quarantined uploads of devices while they were linked to the vehicle, and records on each device when its
+ * link to a deleted vehicle ended.
  */
-async function forgetUploads(db: Database, vehicleId: number): Promise<void> {
+async function deleteUploads(db: Database, vehicleId: number): Promise<void> {
   await sql`
     with link as (select device_id, period from device_link where vehicle_id = ${vehicleId}),
     marked as (
@@ -74,29 +71,28 @@ async function forgetUploads(db: Database, vehicleId: number): Promise<void> {
 }
 
 /**
- * Empties the places of a vehicle in lists of several. The places stay, since others may be counting them; a row that is
- * about no other vehicle goes.
+ * Nulls the elements of a vehicle in lists. The elements stay, because cursors of the change feed count them; a row with no
+ * other vehicle is deleted.
  */
-async function emptyPlaces(db: Database, vehicleId: number, { name, arrays }: ListTable, slice: string): Promise<void> {
-  const emptied = arrays.map(
-    (column) => `${column} = array(select case when place.vehicle_id = $1 then null else place.fact end
-      from unnest(vehicle_ids, ${column}) with ordinality as place (vehicle_id, fact, rank) order by rank)`,
+async function clearListElements(
+  db: Database,
+  vehicleId: number,
+  { name, arrays }: ListTable,
+  slice: string,
+): Promise<void> {
+  const cleared = arrays.map(
+    (column) => sql`${sql.raw(column)} = array(
+      select case when element.vehicle_id = ${vehicleId} then null else element.value end
+      from unnest(vehicle_ids, ${sql.raw(column)}) with ordinality as element (vehicle_id, value, rank) order by rank)`,
   );
-  const run = (statement: string) =>
-    sql(
-      parts(statement),
-      ...statement
-        .split('$1')
-        .slice(1)
-        .map(() => vehicleId),
-    );
-  await run(`delete from ${name} where ${slice} and $1 = all(vehicle_ids)`).execute(db);
-  await run(`update ${name} set ${emptied.join(', ')} where ${slice} and $1 = any(vehicle_ids)`).execute(db);
+  const [table, condition] = [sql.raw(name), sql.raw(slice)];
+  await sql`delete from ${table} where ${condition} and ${vehicleId} = all(vehicle_ids)`.execute(db);
+  await sql`update ${table} set ${sql.join(cleared)} where ${condition} and ${vehicleId} = any(vehicle_ids)`.execute(
+    db,
+  );
 }
 
-const parts = (statement: string) => statement.split('$1') as unknown as TemplateStringsArray;
-
-/** The days that a table of changes goes back, as conditions, so that no statement runs for long. */
+/** Returns one condition for each day of a table of changes, so that no statement runs for long. */
 async function slicesOf(db: Database, { name, hasStoredAt }: ListTable): Promise<string[]> {
   if (!hasStoredAt) return ['true'];
   const { rows } = await sql<{ day: string }>`select day::text from generate_series(
@@ -104,20 +100,20 @@ async function slicesOf(db: Database, { name, hasStoredAt }: ListTable): Promise
   return rows.map(({ day }) => `stored_at >= '${day}' and stored_at < timestamptz '${day}' + interval '1 day'`);
 }
 
-/** Rows of a table that are deleted in one transaction. */
+/** Rows of a table deleted in one transaction. */
 interface Part {
   name: string;
   slice: string;
 }
 
 /**
- * Deletes through the table and not from its chunks: TimescaleDB may overlook compressed rows in a chunk that is named.
- * @returns false while rows of another table point to these
+ * Deletes a vehicle's rows. The statement names the hypertable: TimescaleDB may miss compressed rows of a named chunk.
+ * @returns false while other tables reference the rows
  */
 async function deleteRows(db: Kysely<Tables>, vehicleId: number, { name, slice }: Part): Promise<boolean> {
   try {
     await db.transaction().execute(async (transaction) => {
-      // However many rows of the vehicle a chunk holds: without a limit on what may be decompressed for that.
+      // A chunk may hold any number of the vehicle's rows, so no limit on decompression applies.
       await sql`set local timescaledb.max_tuples_decompressed_per_dml_transaction = 0`.execute(transaction);
       await sql`delete from ${sql.raw(name)} where vehicle_id = ${vehicleId} and ${sql.raw(slice)}`.execute(
         transaction,
@@ -131,7 +127,7 @@ async function deleteRows(db: Kysely<Tables>, vehicleId: number, { name, slice }
   return true;
 }
 
-/** Removes a vehicle's rows from every table, those that others point to after the others. Yields each part. */
+/** Deletes a vehicle's rows from every table, referenced ones last. Yields the table name of each step. */
 async function* deleteEverywhere(db: Kysely<Tables>, vehicleId: number): AsyncGenerator<string> {
   const tables = await findVehicleTables(db);
   let left: Part[] = tables.flatMap(({ name, slices }) => slices.map((slice) => ({ name, slice })));
@@ -147,15 +143,15 @@ async function* deleteEverywhere(db: Kysely<Tables>, vehicleId: number): AsyncGe
 }
 
 /**
- * Removes everything of a deleted vehicle. Each step is a transaction of its own and can be repeated, so a purge that was
- * broken off anywhere is simply begun anew. Yields the name of each step that is done.
+ * Purges a deleted vehicle. Each step is a transaction of its own and idempotent, so an interrupted purge starts over.
+ * Yields the name of each completed step.
  */
 export async function* purgeSteps(db: Kysely<Tables>, vehicleId: number): AsyncGenerator<string> {
-  await forgetUploads(db, vehicleId);
+  await deleteUploads(db, vehicleId);
   yield 'quarantine';
   for (const table of await findListTables(db)) {
     for (const slice of await slicesOf(db, table)) {
-      await emptyPlaces(db, vehicleId, table, slice);
+      await clearListElements(db, vehicleId, table, slice);
       yield table.name;
     }
   }
@@ -164,7 +160,7 @@ export async function* purgeSteps(db: Kysely<Tables>, vehicleId: number): AsyncG
   yield 'vehicle';
 }
 
-/** Counts what is left of a vehicle. @returns the tables that still know it, with their counts */
+/** Counts the remaining rows of a vehicle by table; tables without any are left out. */
 export async function findRemains(db: Database, vehicleId: number): Promise<Record<string, number>> {
   const conditions = [
     { name: 'vehicle', holds: sql`id = ${vehicleId}` },
@@ -222,21 +218,20 @@ async function purge(db: Kysely<Tables>, open: OpenPurge, logger: Logger): Promi
     for await (const step of purgeSteps(db, vehicleId)) logger.debug({ vehicleId, step }, 'purge');
     const remains = await findRemains(db, vehicleId);
     if (Object.keys(remains).length > 0) {
-      logger.warn({ vehicleId, remains }, 'something is left of a deleted vehicle; it is purged again');
+      logger.warn({ vehicleId, remains }, 'purge incomplete, repeating');
       return false;
     }
     await markVerified(db, open);
     return true;
   } catch (error) {
-    logger.error({ vehicleId, ...describeDatabaseError(error) }, 'a deleted vehicle could not be purged yet');
+    logger.error({ vehicleId, ...describeDatabaseError(error) }, 'purge failed, repeating');
     return false;
   }
 }
 
 /**
- * Removes everything of the vehicles that were deleted, looks whether anything is left anywhere, and notes when nothing is.
- * What could not be done is done the next time.
- * @returns how many are verified now
+ * Purges deleted vehicles and verifies that no row of them remains. A failed purge is repeated by the next call.
+ * @returns the number of verified vehicles
  */
 export async function purgeDeletedVehicles(db: Kysely<Tables>, logger: Logger): Promise<number> {
   let verified = 0;

@@ -6,16 +6,15 @@ import { keepSchedule } from '@odograph/queue/clock-steps';
 import { openQueue, openWorker } from '@odograph/queue/queues';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
-import { compressReadings, dropOldReadings, forgetExpired, vacuumBusyTables } from './policies.ts';
+import { compressReadings, deleteExpired, dropOldReadings, rewriteRedisLog, vacuumBusyTables } from './policies.ts';
 import { purgeDeletedVehicles } from './purge.ts';
-import { rewriteRedisLog } from './rewrite-log.ts';
 
 const hourMs = 3_600_000;
 const purgeMs = 10_000;
 
 /**
- * Runs the policies of the database from the queue: once for the whole platform however many workers there are, and on
- * every kind of TimescaleDB alike.
+ * Schedules maintenance in the queue: each task runs once for the whole platform, whatever the number of workers, and
+ * without the background jobs that an embedded TimescaleDB lacks.
  */
 export async function scheduleMaintenance(db: Kysely<Tables>, host: ServiceHost): Promise<void> {
   const { config, logger } = host;
@@ -29,7 +28,7 @@ export async function scheduleMaintenance(db: Kysely<Tables>, host: ServiceHost)
       run: async () => (config.RETENTION_DAYS === 0 ? 0 : dropOldReadings(db, config.RETENTION_DAYS)),
     },
     count: { every: hourMs, run: () => countReadings(db) },
-    forget: { every: hourMs, run: () => forgetExpired(db) },
+    forget: { every: hourMs, run: () => deleteExpired(db) },
     vacuum: { every: hourMs, run: () => vacuumBusyTables(db) },
     rewrite: { every: hourMs, run: () => rewriteRedisLog(config.REDIS_URL, logger) },
     purge: { every: purgeMs, run: () => purgeDeletedVehicles(db, logger) },

@@ -24,13 +24,13 @@ function sealUpload({ upload, faults }: UploadInProgress, sealer: Sealer): Seale
   };
 }
 
-/** The same bytes of the same device are one row, so that a device that repeats itself fills nothing. */
+/** Removes repetitions of the same bytes by the same device, so that a device that repeats itself adds one row. */
 function distinctUploads(uploads: readonly SealedUpload[]): SealedUpload[] {
   const distinct = new Map(uploads.map((one) => [`${one.deviceId} ${one.fingerprint.toString('hex')}`, one]));
   return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
 
-/** Keeps uploads with faults, byte for byte under seal with every reason; bytes that are there already are counted. */
+/** Stores sealed uploads with their faults. Repeated bytes increase a count instead. */
 export async function quarantineUploads(
   db: Database,
   sealer: Sealer,
@@ -48,7 +48,7 @@ export async function quarantineUploads(
       faults = excluded.faults, times_seen = quarantine.times_seen + 1, resolved_at = null`.execute(db);
 }
 
-/** Marks replayed uploads that are now stored without a fault. */
+/** Marks replayed uploads as resolved that were stored without a fault. */
 export async function resolveQuarantined(db: Database, uploads: readonly UploadInProgress[]): Promise<void> {
   const ids = uploads
     .filter(({ upload, faults }) => upload.quarantineId !== undefined && faults.length === 0)

@@ -2,17 +2,17 @@ import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import type { SegmentState } from './segmentation/segment-trips.ts';
 
-/** What segmentation knew after the reading of a time. */
+/** The state of segmentation after the reading at a time. */
 export interface Checkpoint {
   timeMicroseconds: number;
   state: SegmentState;
-  /** How many readings there were since the checkpoint before. */
+  /** Readings since the previous checkpoint. */
   readings: number;
-  /** Whether none follows. */
+  /** Whether no checkpoint follows. */
   isNewest: boolean;
 }
 
-/** A checkpoint that is to be stored, with its state as JSON text: the state itself goes on changing. */
+/** A checkpoint to store. Its state is serialized, because segmentation modifies the object. */
 export interface NewCheckpoint extends Pick<Checkpoint, 'timeMicroseconds' | 'readings'> {
   json: string;
 }
@@ -22,15 +22,15 @@ const columns = sql`(extract(epoch from time) * 1000000)::bigint as "timeMicrose
     where later.vehicle_id = trip_checkpoint.vehicle_id and later.time > trip_checkpoint.time) as "isNewest"`;
 const instant = (microseconds: number) => sql`timestamptz 'epoch' + ${microseconds}::bigint * interval '1 microsecond'`;
 
-const leastReadings = 1000;
-const mostReadings = 5000;
+const minimumReadings = 1000;
+const maximumReadings = 5000;
 
-/** Whether a checkpoint is worth keeping when segmentation goes on: the next one in a quiet moment, or one too far off. */
+/** Whether to keep a checkpoint: between journeys after 1,000 readings, and always after 5,000. */
 export function isWorthKeeping({ journey, gap }: SegmentState, readings: number): boolean {
-  return readings >= mostReadings || (readings >= leastReadings && journey === null && gap === null);
+  return readings >= maximumReadings || (readings >= minimumReadings && journey === null && gap === null);
 }
 
-/** The last checkpoint before a moment. */
+/** Finds the last checkpoint before a time. */
 export async function findCheckpointBefore(
   db: Database,
   vehicleId: number,
@@ -41,7 +41,7 @@ export async function findCheckpointBefore(
   return rows[0];
 }
 
-/** The first checkpoint after a moment. */
+/** Finds the first checkpoint after a time. */
 export async function findCheckpointAfter(
   db: Database,
   vehicleId: number,
@@ -52,15 +52,15 @@ export async function findCheckpointAfter(
   return rows[0];
 }
 
-/** Replaces the checkpoints after one moment, up to another one included. */
+/** Replaces the checkpoints of an interval, its end included. */
 export async function replaceCheckpoints(
   db: Database,
   vehicleId: number,
-  stretch: { afterMicroseconds: number; untilMicroseconds: number },
+  interval: { afterMicroseconds: number; untilMicroseconds: number },
   checkpoints: readonly NewCheckpoint[],
 ): Promise<void> {
   await sql`delete from trip_checkpoint where vehicle_id = ${vehicleId}
-    and time > ${instant(stretch.afterMicroseconds)} and time <= ${instant(stretch.untilMicroseconds)}`.execute(db);
+    and time > ${instant(interval.afterMicroseconds)} and time <= ${instant(interval.untilMicroseconds)}`.execute(db);
   if (checkpoints.length === 0) return;
   await sql`insert into trip_checkpoint (vehicle_id, time, state, readings)
     select ${vehicleId}::integer, timestamptz 'epoch' + time_us * interval '1 microsecond', state, readings
@@ -69,8 +69,8 @@ export async function replaceCheckpoints(
       ${checkpoints.map(({ readings }) => readings)}::integer[]) as given (time_us, state, readings)`.execute(db);
 }
 
-/** Forgets checkpoints from which segmentation never begins again, because the readings that follow are dropped. */
-export async function forgetCheckpoints(db: Database, vehicleId: number, beforeMicroseconds: number): Promise<void> {
+/** Deletes checkpoints whose following readings were dropped, except the newest. */
+export async function deleteOldCheckpoints(db: Database, vehicleId: number, beforeMicroseconds: number): Promise<void> {
   await sql`delete from trip_checkpoint where vehicle_id = ${vehicleId} and time < ${instant(beforeMicroseconds)}
     and time < (select max(time) from trip_checkpoint where vehicle_id = ${vehicleId})`.execute(db);
 }

@@ -2,7 +2,7 @@ import type { Database } from '@odograph/database/database';
 import { type RawBuilder, sql } from 'kysely';
 import type { TripReading } from './segmentation/trip-reading.ts';
 
-/** CAN data that count the litres an engine has used in its life (docs/trips.md). */
+/** Keys of CAN data that count the litres used in an engine's life (docs/trips.md). */
 const fuelCounterKeys = ['total_fuel_used', 'engine_total_fuel_used', 'fuel_used'];
 
 const fuelCounter = sql`case when can is not null then (
@@ -19,13 +19,13 @@ const columns = sql`(extract(epoch from time) * 1000000)::bigint as "timeMicrose
 
 const instant = (microseconds: number) => sql`timestamptz 'epoch' + ${microseconds}::bigint * interval '1 microsecond'`;
 
-/** How many readings are read at once. */
+/** Rows per query. */
 const pageSize = 10_000;
 
 /**
- * Readings of a vehicle in the order of time, page by page.
- * @param after null for all from the first one on
- * @param until inclusive; null for all to the last one
+ * Loads readings of a vehicle in time order, page by page.
+ * @param after exclusive; null for no lower bound
+ * @param until inclusive; null for no upper bound
  */
 export async function* loadReadings(
   db: Database,

@@ -12,7 +12,7 @@ import { ingestService } from '../service.ts';
 import { Drive } from './drive.fixture.ts';
 import { randomReadings } from './random-drive.fixture.ts';
 import { resegment } from './resegment.ts';
-import { workOffTrips } from './schedule.ts';
+import { segmentDueVehicles } from './schedule.ts';
 import { segmentTrips } from './segmentation/segment-trips.ts';
 import type { TripReading } from './segmentation/trip-reading.ts';
 import { distributeTouched, touchTrips } from './trip-work.ts';
@@ -70,7 +70,7 @@ async function workOff({ id }: TestVehicle, readings = 200_000): Promise<void> {
   await eventually(async () => {
     await distributeTouched(db, 0);
     await sql`update trip_work set due_at = now() where vehicle_id = ${id}::integer`.execute(db);
-    await workOffTrips(db, { pauseMs: 0, limits, logger: noLog, isOver: () => false });
+    await segmentDueVehicles(db, { pauseMs: 0, limits, logger: noLog, isOver: () => false });
     const { rows } = await sql`select 1 from trip_touched where ${id}::integer = any(vehicle_ids)
       union all select 1 from trip_work where vehicle_id = ${id}::integer`.execute(db);
     expect(rows).toEqual([]);
@@ -189,7 +189,7 @@ describe('stored trips', () => {
       isFirst = false;
       return false;
     };
-    await workOffTrips(db, { pauseMs: 0, limits, logger, isOver });
+    await segmentDueVehicles(db, { pauseMs: 0, limits, logger, isOver });
     await eventually(async () => {
       await workOff(vehicle);
       expect((await stored(vehicle)).map(withoutId)).toEqual(segmentTrips(readings));

@@ -2,9 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Database } from '@odograph/database/database';
 import {
   type Checkpoint,
+  deleteOldCheckpoints,
   findCheckpointAfter,
   findCheckpointBefore,
-  forgetCheckpoints,
   isWorthKeeping,
   type NewCheckpoint,
   replaceCheckpoints,
@@ -16,16 +16,16 @@ import { type FoundTrip, replaceTrips } from './store-trips.ts';
 import type { TouchedInterval } from './trip-work.ts';
 
 export interface SegmentLimits {
-  /** After so many readings the rest is left for another turn. */
+  /** Readings segmented in one turn; the rest waits for the next. */
   readings: number;
-  /** Readings from before may have been dropped, so nothing is segmented anew there; null keeps all. */
+  /** Earlier readings may have been dropped, so trips before it are not recomputed; null without retention. */
   horizonMicroseconds: number | null;
 }
 
-/** Segmentation under way, from a checkpoint on. */
+/** Segmentation in progress, from a checkpoint on. */
 interface Run {
   state: SegmentState;
-  /** Up to here everything is taken in. */
+  /** The time of the last reading segmented. */
   cursor: number;
   readings: number;
   sinceCheckpoint: number;
@@ -33,11 +33,11 @@ interface Run {
   found: FoundTrip[];
 }
 
-/** How a run ended: nothing follows, it met what is stored already, or its time was over. */
+/** Why a run ended: no more readings, the state met a stored checkpoint, or the budget was used up. */
 type RunEnd = { kind: 'end' } | { kind: 'met' } | { kind: 'paused'; atHead: boolean };
 
 const beforeAll = -1;
-/** Beyond every reading, and still exact as a number. */
+/** Later than every reading, and exact as a number. */
 const afterAll = 7_258_118_400_000_000;
 
 function saveCheckpoint(run: Run): void {
@@ -62,7 +62,7 @@ function takePage(run: Run, page: readonly TripReading[]): void {
   run.readings += page.length;
 }
 
-/** Where to begin so that what is touched from a moment on is taken in. */
+/** Finds the checkpoint from which to segment readings from a time on. */
 async function findStart(
   db: Database,
   vehicleId: number,
@@ -74,12 +74,12 @@ async function findStart(
   return (await findCheckpointAfter(db, vehicleId, horizon)) ?? (await findCheckpointBefore(db, vehicleId, afterAll));
 }
 
-/** Whether segmentation knows what it knew when the checkpoint was stored, so that everything after it stays as it is. */
+/** Whether the state equals that of a stored checkpoint, so that all later trips are unchanged. */
 function meets(run: Run, stored: Checkpoint): boolean {
   return isDeepStrictEqual(JSON.parse(JSON.stringify(run.state)), stored.state);
 }
 
-async function goOn(
+async function continueRun(
   db: Database,
   vehicleId: number,
   run: Run,
@@ -98,8 +98,8 @@ async function goOn(
   }
 }
 
-/** The trip under way, where everything is taken in; where readings are left its end is not known at all. */
-function underWay(run: Run, end: RunEnd): FoundTrip[] {
+/** Returns the open trip at the end of all readings; while readings are left, its end is unknown. */
+function openTripOf(run: Run, end: RunEnd): FoundTrip[] {
   const open = openTrip(run.state);
   if (!open || end.kind === 'met' || (end.kind === 'paused' && !end.atHead)) return [];
   const endsKnownAtMicroseconds = end.kind === 'end' ? open.endsKnownAtMicroseconds : afterAll;
@@ -116,12 +116,12 @@ async function storeRun(
   const until = end.kind === 'end' ? afterAll : run.cursor;
   const open = end.kind === 'end' || (end.kind === 'paused' && end.atHead);
   const replaced = { afterMicroseconds: after, untilMicroseconds: until, open };
-  await replaceTrips(db, vehicleId, replaced, [...run.found, ...underWay(run, end)]);
+  await replaceTrips(db, vehicleId, replaced, [...run.found, ...openTripOf(run, end)]);
   if (end.kind !== 'met') saveCheckpoint(run);
   const last = end.kind === 'met' ? until - 1 : until;
-  const stretch = { afterMicroseconds: firstCheckpoint - 1, untilMicroseconds: last };
+  const interval = { afterMicroseconds: firstCheckpoint - 1, untilMicroseconds: last };
   const checkpoints = run.checkpoints.filter(({ timeMicroseconds }) => timeMicroseconds <= last);
-  await replaceCheckpoints(db, vehicleId, stretch, checkpoints);
+  await replaceCheckpoints(db, vehicleId, interval, checkpoints);
 }
 
 const reachingBeyond = (touched: readonly TouchedInterval[], time: number): TouchedInterval[] =>
@@ -137,10 +137,11 @@ function restAfter(run: Run, end: RunEnd, touched: readonly TouchedInterval[]): 
   return [{ fromMicroseconds: next, untilMicroseconds: next }, ...rest];
 }
 
-/** The newest checkpoint only marks where segmentation stands, unless it has come far since the one before. */
-const isToBeKept = ({ state, readings, isNewest }: Checkpoint): boolean => !isNewest || isWorthKeeping(state, readings);
+/** The newest checkpoint is a marker of progress and is replaced, unless enough readings precede it. */
+const isPermanent = ({ state, readings, isNewest }: Checkpoint): boolean =>
+  !isNewest || isWorthKeeping(state, readings);
 
-/** Segments from a checkpoint on and stores it. @returns what is left, and how many readings it took */
+/** Segments from a checkpoint on and stores the result. @returns the remaining intervals and the readings used */
 async function runFrom(
   db: Database,
   vehicleId: number,
@@ -149,7 +150,7 @@ async function runFrom(
   budget: number,
 ): Promise<{ rest: TouchedInterval[]; readings: number }> {
   const after = start?.timeMicroseconds ?? beforeAll;
-  const isKept = start !== undefined && isToBeKept(start);
+  const isKept = start !== undefined && isPermanent(start);
   const run: Run = {
     state: start?.state ?? noReadings(),
     cursor: after,
@@ -158,17 +159,17 @@ async function runFrom(
     checkpoints: [],
     found: [],
   };
-  const end = await goOn(db, vehicleId, run, { budget, isAtHead: start?.isNewest ?? false });
+  const end = await continueRun(db, vehicleId, run, { budget, isAtHead: start?.isNewest ?? false });
   await storeRun(db, vehicleId, run, end, [after, isKept ? after + 1 : after]);
   return { rest: restAfter(run, end, touched), readings: run.readings };
 }
 
 /**
- * Brings the trips of a vehicle up to date with the readings of some stretches: from the last checkpoint before each, until
- * what segmentation knows is again what it knew. Everything else stays as it is, so a late reading costs little.
- * @param db a transaction to which the vehicle's trips belong
- * @param touched in the order of time
- * @returns what is left for another turn
+ * Segments the touched intervals of a vehicle again: from the last checkpoint before each until the state equals a stored
+ * one. Other trips are untouched, so a late reading costs little.
+ * @param db a transaction that holds the lock of the vehicle's trips
+ * @param touched in time order
+ * @returns the intervals left for another turn
  */
 export async function resegment(
   db: Database,
@@ -186,6 +187,6 @@ export async function resegment(
     rest = run.rest;
     budget -= Math.max(1, run.readings);
   }
-  if (horizonMicroseconds !== null) await forgetCheckpoints(db, vehicleId, horizonMicroseconds);
+  if (horizonMicroseconds !== null) await deleteOldCheckpoints(db, vehicleId, horizonMicroseconds);
   return rest;
 }

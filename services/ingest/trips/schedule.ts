@@ -12,17 +12,17 @@ import { deleteWorkOfDeleted, distributeTouched, findDue, finishWork, postponeWo
 const tickMs = 1000;
 const vehiclesAtOnce = 50;
 const longestJobMs = 1000;
-/** After a job the worker rests for so many times as long, so that uploads have the larger part of the database. */
-const restFactor = 1.5;
-/** A turn is one transaction, and on the embedded database nobody else has one meanwhile. */
+/** The worker pauses for this multiple of a job's duration, which leaves most of the database to uploads. */
+const pauseFactor = 1.5;
+/** A turn is one transaction, and the embedded database runs only one at a time. */
 const readingsPerTurn = 50_000;
 const postponedSeconds = 60;
 const dayMicroseconds = 86_400_000_000;
 
-/** Whether a job has to make way: for the next one, or because the platform stops. */
+/** Whether a job has to end: its time is up or the platform is stopping. */
 type IsOver = () => boolean;
 
-/** One turn of a vehicle, whole or not at all. @returns false when another worker has it */
+/** Runs one turn of a vehicle in a transaction. @returns false without work or when another worker has the lock */
 async function segmentVehicle(db: Kysely<Tables>, vehicleId: number, limits: SegmentLimits): Promise<boolean> {
   return db.transaction().execute(async (transaction) => {
     const work = await takeWork(transaction, vehicleId);
@@ -33,8 +33,8 @@ async function segmentVehicle(db: Kysely<Tables>, vehicleId: number, limits: Seg
   });
 }
 
-/** Works off what is due until nothing is left or it is over; a vehicle that fails is tried again later. */
-export async function workOffTrips(
+/** Segments vehicles that are due, until none is left or `isOver`. A vehicle that fails is postponed. */
+export async function segmentDueVehicles(
   db: Kysely<Tables>,
   options: { pauseMs: number; limits: SegmentLimits; logger: Logger; isOver: IsOver },
 ): Promise<void> {
@@ -48,7 +48,7 @@ export async function workOffTrips(
       try {
         isBusy = (await segmentVehicle(db, vehicleId, limits)) || isBusy;
       } catch (error) {
-        logger.error({ vehicleId, ...describeDatabaseError(error) }, 'trips could not be segmented yet');
+        logger.error({ vehicleId, ...describeDatabaseError(error) }, 'segmentation of trips failed, retrying');
         await postponeWork(db, vehicleId, postponedSeconds);
       }
     }
@@ -60,7 +60,7 @@ function limitsAt(nowMs: number, retentionDays: number): SegmentLimits {
   return { readings: readingsPerTurn, horizonMicroseconds };
 }
 
-/** Keeps the trips up to date from the queue: one job a second for the whole platform however many workers there are. */
+/** Segments trips from the queue: one job per second for the whole platform, whatever the number of workers. */
 export async function scheduleTrips(db: Kysely<Tables>, host: ServiceHost): Promise<void> {
   const { config, logger } = host;
   const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
@@ -81,11 +81,11 @@ export async function scheduleTrips(db: Kysely<Tables>, host: ServiceHost): Prom
         logger,
         isOver: () => stopping.signal.aborted || performance.now() - start > longestJobMs,
       };
-      // The next job is never far; one that fails would be tried again beside it.
-      await workOffTrips(db, options).catch((error: unknown) =>
-        logger.warn(describeDatabaseError(error), 'trips could not be worked off'),
+      // A failed job would be retried concurrently with the next one, which is due in a second anyway.
+      await segmentDueVehicles(db, options).catch((error: unknown) =>
+        logger.warn(describeDatabaseError(error), 'trips job failed'),
       );
-      await delay((performance.now() - start) * restFactor, undefined, { signal: stopping.signal }).catch(
+      await delay((performance.now() - start) * pauseFactor, undefined, { signal: stopping.signal }).catch(
         () => undefined,
       );
     },

@@ -4,7 +4,7 @@ import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import type { Trip } from './segmentation/journey.ts';
 
-interface Stretch {
+interface TimeRange {
   readonly startMicroseconds: number;
   readonly endMicroseconds: number;
 }
@@ -15,8 +15,8 @@ interface Pair<Old, New> {
   overlap: number;
 }
 
-/** Every pair that overlaps; both lists are in the order of time and overlap nothing of themselves. */
-function overlapping<Old extends Stretch, New extends Stretch>(olds: readonly Old[], news: readonly New[]) {
+/** Returns every overlapping pair. Both lists are in time order and free of overlaps within themselves. */
+function overlapping<Old extends TimeRange, New extends TimeRange>(olds: readonly Old[], news: readonly New[]) {
   const pairs: Pair<Old, New>[] = [];
   let first = 0;
   for (const trip of news) {
@@ -33,10 +33,10 @@ function overlapping<Old extends Stretch, New extends Stretch>(olds: readonly Ol
 }
 
 /**
- * Which trip of before a new one is: the one it overlaps most, each at most once, so that a trip that grows or shifts
- * keeps its id. Both lists are in the order of time.
+ * Matches new trips to stored ones by greatest overlap, each at most once, so that a trip that grows or shifts keeps its
+ * id. Both lists are in time order.
  */
-export function matchTrips<Old extends Stretch, New extends Stretch>(
+export function matchTrips<Old extends TimeRange, New extends TimeRange>(
   olds: readonly Old[],
   news: readonly New[],
 ): Map<New, Old> {
@@ -50,22 +50,22 @@ export function matchTrips<Old extends Stretch, New extends Stretch>(
   return matches;
 }
 
-/** A trip as segmentation gave it. */
+/** A trip from segmentation. */
 export interface FoundTrip {
   trip: Trip;
-  /** When it counts as over: the time of the reading that ended it, or when silence will. */
+  /** The time of the reading that ended it, or when it ends without further readings. */
   endsKnownAtMicroseconds: number;
   /** Whether a reading ended it. */
   settled: boolean;
 }
 
-/** Which stored trips are replaced. */
+/** The stored trips to replace. */
 export interface ReplacedTrips {
-  /** Those that were ended by a reading after this moment … */
+  /** Trips ended by a reading after this time … */
   afterMicroseconds: number;
-  /** … up to this one. */
+  /** … up to this time. */
   untilMicroseconds: number;
-  /** And the one that is under way. */
+  /** Whether to replace the open trip, too. */
   open: boolean;
 }
 
@@ -134,10 +134,7 @@ async function writeRows(db: Database, vehicleId: number, rows: readonly TripRow
       last_latitude float8, last_longitude float8)`.execute(db);
 }
 
-/**
- * Puts trips in the place of stored ones. A trip that overlaps one of before keeps its id; one that is the same is not
- * touched.
- */
+/** Replaces stored trips. A trip that overlaps a stored one takes its id; an equal one is not rewritten. */
 export async function replaceTrips(
   db: Database,
   vehicleId: number,
@@ -145,12 +142,12 @@ export async function replaceTrips(
   found: readonly FoundTrip[],
 ): Promise<void> {
   const olds = await findReplaced(db, vehicleId, replaced);
-  const spans = found.map((one) => ({ ...one.trip, found: one }));
-  const matches = matchTrips(olds, spans);
+  const ranges = found.map((one) => ({ ...one.trip, found: one }));
+  const matches = matchTrips(olds, ranges);
   const kept = new Set<string>();
-  const rows = spans.flatMap((span) => {
-    const old = matches.get(span);
-    const row = toRow(old?.id ?? randomUUID(), span.found);
+  const rows = ranges.flatMap((range) => {
+    const old = matches.get(range);
+    const row = toRow(old?.id ?? randomUUID(), range.found);
     if (!isDeepStrictEqual(row, { ...old })) return [row];
     kept.add(row.id);
     return [];

@@ -15,7 +15,7 @@ beforeAll(async () => {
 afterAll(() => db.destroy());
 
 const hours = (count: number) => 1_760_000_000_000_000 + count * 3_600_000_000;
-const stretch = (from: number, until: number) => ({ fromMicroseconds: from, untilMicroseconds: until });
+const interval = (from: number, until: number) => ({ fromMicroseconds: from, untilMicroseconds: until });
 
 async function touch(on: Database, ...times: number[]): Promise<void> {
   await touchTrips(
@@ -41,7 +41,7 @@ describe('trip work', () => {
       await touch(transaction, hours(0), hours(1), hours(10));
       await touch(transaction, hours(1) - 5, hours(2));
       const work = await takeWork(transaction, vehicleId);
-      expect(work?.touched).toEqual([stretch(hours(0), hours(2)), stretch(hours(10), hours(10))]);
+      expect(work?.touched).toEqual([interval(hours(0), hours(2)), interval(hours(10), hours(10))]);
     }));
 
   it('remains when more was added during the turn', () =>
@@ -51,13 +51,13 @@ describe('trip work', () => {
       await touch(transaction, hours(20));
       if (seen) await finishWork(transaction, vehicleId, seen, []);
       const work = await takeWork(transaction, vehicleId);
-      expect(work?.touched).toEqual([stretch(hours(0), hours(0)), stretch(hours(20), hours(20))]);
+      expect(work?.touched).toEqual([interval(hours(0), hours(0)), interval(hours(20), hours(20))]);
     }));
 
   it('is the rest after a partial turn, and nothing after a complete one', () =>
     alone(async (transaction) => {
       await touch(transaction, hours(0), hours(4));
-      for (const left of [[stretch(hours(3), hours(4))], []]) {
+      for (const left of [[interval(hours(3), hours(4))], []]) {
         const work = await takeWork(transaction, vehicleId);
         if (work) await finishWork(transaction, vehicleId, work, left);
         expect((await takeWork(transaction, vehicleId))?.touched ?? []).toEqual(left);

@@ -1,6 +1,6 @@
 import type { TripReading } from './trip-reading.ts';
 
-/** A counter that only grows, but may begin anew. */
+/** A monotonic counter that may be reset. */
 interface Counter {
   first: number;
   last: number;
@@ -18,7 +18,7 @@ interface Level {
   samples: number;
 }
 
-/** What a journey has used so far, by each thing that tells of it. */
+/** Consumption of a journey so far, by source. */
 export interface Consumption {
   fuelUsed: Counter | null;
   fuelLitres: Level | null;
@@ -27,18 +27,18 @@ export interface Consumption {
   soc: Level | null;
 }
 
-/** What was used; null where nothing tells. `fuelPercent` only where litres are not known. */
+/** Consumption of a trip; null where unknown. `fuelPercent` only where litres are unknown. */
 export interface Used {
   fuelLitres: number | null;
   fuelPercent: number | null;
   electricKwh: number | null;
 }
 
-/** The last value of each thing that tells of consumption. */
+/** The last value of each source. */
 export type Values = Pick<TripReading, (typeof valueNames)[number]>;
 const valueNames = ['fuelUsedLitres', 'fuelLitres', 'fuelPercent', 'lifetimePowerKwh', 'socPercent'] as const;
 
-/** A rise from the lowest by so much is a filling; less is noise, slosh or recuperation. */
+/** A rise from the lowest level by this much is a refill; less is noise, slosh or recuperation. */
 const fillingLitres = 5;
 const fillingPercent = 8;
 
@@ -58,12 +58,12 @@ export const noValues = (): Values => ({
   socPercent: null,
 });
 
-/** Remembers the values that a reading tells. */
+/** Stores the values of a reading. */
 export function keepValues(values: Values, reading: TripReading): void {
   for (const name of valueNames) values[name] = reading[name] ?? values[name];
 }
 
-/** Consumption that is counted from these values on. */
+/** Starts consumption at these values. */
 export function begun(values: Values): Consumption {
   const consumption = noConsumption();
   consume(consumption, values);
@@ -98,7 +98,7 @@ function follow(level: Level | null, value: number, filledBy: number): Level {
   return level;
 }
 
-/** Adds what a reading tells of fuel and energy. */
+/** Adds the fuel and energy values of a reading. */
 export function consume(consumption: Consumption, reading: Values): void {
   const { fuelUsedLitres, fuelLitres, fuelPercent, lifetimePowerKwh, socPercent } = reading;
   if (fuelUsedLitres !== null) consumption.fuelUsed = count(consumption.fuelUsed, fuelUsedLitres);
@@ -108,7 +108,7 @@ export function consume(consumption: Consumption, reading: Values): void {
   if (socPercent !== null) consumption.soc = follow(consumption.soc, socPercent, fillingPercent);
 }
 
-/** One value alone tells no difference. */
+/** A single value yields no difference. */
 function counted(counter: Counter | null): number | null {
   if (counter === null || counter.samples < 2) return null;
   return counter.beforeReset + counter.last - counter.first;
@@ -119,7 +119,7 @@ function fallen(level: Level | null): number | null {
   return level.beforeFilling + Math.max(0, level.from - level.last);
 }
 
-/** What was used (decisions: a counter, else drops of the level; never negative). */
+/** Returns the consumption (decisions: a counter, else drops of the level; never negative). */
 export function used({ fuelUsed, ...levels }: Consumption, maxEnergyKwh: number | null): Used {
   const fuelLitres = counted(fuelUsed) ?? fallen(levels.fuelLitres);
   const soc = maxEnergyKwh === null ? null : fallen(levels.soc);

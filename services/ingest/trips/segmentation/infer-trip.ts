@@ -3,7 +3,7 @@ import { positionOf, type Trip } from './journey.ts';
 import { isReachable, joinPlaces, type Place, sameMoment, separationMetres, wasDriven } from './place.ts';
 import type { TripReading } from './trip-reading.ts';
 
-/** A gap whose far side is not known yet: its first readings may tell no place. */
+/** A time gap whose end is not known yet, because the first readings after it may lack a place. */
 export interface Gap {
   fromMicroseconds: number;
   untilMicroseconds: number;
@@ -37,15 +37,15 @@ function acrossGap(gap: Gap, maxEnergyKwh: number | null): Trip | undefined {
   };
 }
 
-/** Whether the far side may still tell what there is to compare with. */
+/** Whether later readings may still supply a comparable place. */
 function isWaiting({ before, after }: Gap): boolean {
   if (!before) return false;
   return after === null || (before.latitude !== null && after.latitude === null);
 }
 
 /**
- * Decides about the gap of a state as soon as its far side tells a position, or with what it told in 10 s. A gap with the
- * ignition off on both sides says nothing of a drive: a tow or a ferry moves a vehicle as well.
+ * Decides whether the vehicle was driven across the gap, as soon as there is a position after it, at the latest after 10 s.
+ * A gap with the ignition off on both sides is no drive; it may be a tow or a ferry.
  */
 export function inferTrip(
   state: { gap: Gap | null; maxEnergyKwh: number | null },
@@ -56,13 +56,13 @@ export function inferTrip(
   const { gap } = state;
   if (!gap) return;
   const isLate = reading.timeMicroseconds - gap.untilMicroseconds > sameMoment;
-  const isOffAcross = gap.wasOff && reading.ignition === false;
+  const isOffOnBothSides = gap.wasOff && reading.ignition === false;
   if (!isLate) {
     if (place) gap.after = joinPlaces(gap.after, place);
     consume(gap.consumption, reading);
-    if (isWaiting(gap) && !isOffAcross) return;
+    if (isWaiting(gap) && !isOffOnBothSides) return;
   }
   state.gap = null;
-  const trip = isOffAcross ? undefined : acrossGap(gap, state.maxEnergyKwh);
+  const trip = isOffOnBothSides ? undefined : acrossGap(gap, state.maxEnergyKwh);
   if (trip) trips.push(trip);
 }

@@ -8,44 +8,44 @@ interface Position {
   longitude: number;
 }
 
-/** A stretch that was driven, as it is stored. */
+/** A trip as it is stored. */
 export interface Trip extends Used {
   startMicroseconds: number;
   endMicroseconds: number;
   distanceKm: number;
-  /** Null for private time, and where it is not known within 10 s. */
+  /** Null in a privacy interval and when unknown within 10 s. */
   firstPosition: Position | null;
   lastPosition: Position | null;
-  /** Driven across a gap of the readings. */
+  /** Driven across a time gap between readings. */
   inferred: boolean;
 }
 
-/** How a journey ends if it ends at this moment; frozen, since it may yet go on. */
+/** The end of a journey if it ends at this time; a snapshot, because it may continue. */
 interface Ending extends Used {
   timeMicroseconds: number;
   distanceKm: number;
   position: Position | null;
 }
 
-/** What may become a trip: since the ignition came on, or since the first moving reading. */
+/** A candidate for a trip: since the ignition came on, or since the first moving reading. */
 export interface Journey {
   startMicroseconds: number;
   firstPosition: Position | null;
   lastFix: Place | null;
-  /** The first place known, from which the start is measured. */
+  /** The first known place, from which the start is measured. */
   from: Place | null;
   /** The first moving reading; null while the vehicle has not moved. */
   movingSinceMicroseconds: number | null;
   lastMovingMicroseconds: number | null;
-  /** How long it moved, stops left out. */
+  /** Time in motion, without stops. */
   movingMicroseconds: number;
-  /** It has come far enough to be a trip. */
+  /** Whether it has gone far enough to be a trip. */
   started: boolean;
   travel: Travel;
   consumption: Consumption;
-  /** How it ends if it does not move again: at the first reading that does not move. */
+  /** Its end if the vehicle does not move again: at the first still reading. */
   still: Ending | null;
-  /** The same for a reading that is not judged yet. */
+  /** The same for a reading whose verdict is pending. */
   pending: Ending | null;
   offSinceMicroseconds: number | null;
 }
@@ -61,7 +61,7 @@ export function positionOf(place: Place | null | undefined): Position | null {
   return { latitude: place.latitude, longitude: place.longitude };
 }
 
-/** @param odometer the last odometer value by then */
+/** Starts a journey at a reading. @param odometer the last odometer value known by then */
 export function beginJourney(
   reading: TripReading,
   place: Place | undefined,
@@ -84,8 +84,8 @@ export function beginJourney(
   };
 }
 
-/** Takes in what a reading tells whether it moves or not. */
-export function accompany(journey: Journey, reading: TripReading, place: Place | undefined): void {
+/** Adds a reading, moving or still, to a journey. */
+export function addReading(journey: Journey, reading: TripReading, place: Place | undefined): void {
   consume(journey.consumption, reading);
   readOdometer(journey.travel, reading);
   if (!place) return;
@@ -97,7 +97,7 @@ export function accompany(journey: Journey, reading: TripReading, place: Place |
   }
 }
 
-/** How the journey ends if it ends at this reading, after `accompany`. */
+/** Returns the end of the journey if it ends at this reading. Call it after `addReading`. */
 export function endingAt(journey: Journey, timeMicroseconds: number, maxEnergyKwh: number | null): Ending {
   const fix = journey.lastFix;
   const end = fix && timeMicroseconds - fix.timeMicroseconds <= sameMoment ? fix : null;
@@ -109,7 +109,7 @@ export function endingAt(journey: Journey, timeMicroseconds: number, maxEnergyKw
   };
 }
 
-/** The trip that the journey was; undefined when it never started or came less than 200 m. */
+/** Converts a journey to a trip; undefined when it did not start or covered less than 200 m. */
 export function tripOf(journey: Journey, ending: Ending): Trip | undefined {
   const { timeMicroseconds, position, ...rest } = ending;
   if (!journey.started || ending.distanceKm < keptFromKm || timeMicroseconds <= journey.startMicroseconds) {
@@ -133,8 +133,9 @@ function metresFromStart(journey: Journey, place: Place | undefined): number {
 }
 
 /**
- * Goes on by a moving reading, after `accompany`. A journey starts 200 m from where it began, or 100 m after 60 s of
- * moving. @returns false when it has not come so far in 300 s, so that it must begin anew
+ * Continues a journey with a moving reading. Call it after `addReading`. A journey starts 200 m from its first place, or
+ * 100 m from it after 60 s in motion.
+ * @returns false when it did not start within 300 s, so that a new one begins
  */
 export function drive(journey: Journey, reading: TripReading, place: Place | undefined, lastTime: number): boolean {
   const { timeMicroseconds } = reading;

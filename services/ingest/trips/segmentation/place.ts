@@ -1,7 +1,7 @@
 import { greatCircleMetres } from '@odograph/contracts/great-circle';
 import { seconds, type TripReading } from './trip-reading.ts';
 
-/** Where a vehicle was, by position, by odometer, or both. */
+/** A place by position, by odometer, or both. */
 export interface Place {
   timeMicroseconds: number;
   latitude: number | null;
@@ -14,10 +14,10 @@ export const fastestMetresPerSecond = 100;
 /** Slower than this is not driving: a walk of 4 km/h. */
 const slowestMetresPerSecond = 1.11;
 const leastMetres = 50;
-/** After this long without it, 50 m cannot be reached at the slowest speed any more. */
+/** The time that 50 m take at the lowest driving speed. */
 export const judgedAfterMicroseconds = seconds(leastMetres / slowestMetresPerSecond);
 
-/** The place that a reading tells of; undefined when it tells of none. */
+/** Returns the place of a reading; undefined without position and odometer. */
 export function placeOf({ timeMicroseconds, latitude, longitude, mileageKm }: TripReading): Place | undefined {
   const hasPosition = latitude !== null && longitude !== null;
   if (!hasPosition && mileageKm === null) return undefined;
@@ -26,10 +26,10 @@ export function placeOf({ timeMicroseconds, latitude, longitude, mileageKm }: Tr
     : { timeMicroseconds, latitude: null, longitude: null, mileageKm };
 }
 
-/** How far apart in time a position or an odometer value may be from the moment that it stands for. */
+/** How old a position or odometer value may be to count as current. */
 export const sameMoment = seconds(10);
 
-/** The later of two places, completed by what only the other one knows of the same moment. */
+/** Returns the later of two places, completed by values of the earlier one if that is current. */
 export function joinPlaces(earlier: Place | null, later: Place): Place {
   if (!earlier || later.timeMicroseconds - earlier.timeMicroseconds > sameMoment) return later;
   const positioned = later.latitude === null ? earlier : later;
@@ -41,7 +41,7 @@ export function joinPlaces(earlier: Place | null, later: Place): Place {
   };
 }
 
-/** Metres between two places as the crow flies, else by odometer; null when neither is known of both. */
+/** Returns the great-circle distance, else the odometer difference; null when neither is known. */
 export function separationMetres(from: Place, to: Place): number | null {
   if (from.latitude !== null && from.longitude !== null && to.latitude !== null && to.longitude !== null) {
     return greatCircleMetres(from.latitude, from.longitude, to.latitude, to.longitude);
@@ -52,12 +52,12 @@ export function separationMetres(from: Place, to: Place): number | null {
 
 const secondsBetween = (from: Place, to: Place) => (to.timeMicroseconds - from.timeMicroseconds) / seconds(1);
 
-/** Whether a vehicle can have got so far in that time. */
+/** Whether the distance is possible in the time between two places. */
 export function isReachable(from: Place, to: Place, metres: number): boolean {
   return metres <= secondsBetween(from, to) * fastestMetresPerSecond;
 }
 
-/** Whether the vehicle must have been driven from one place to the other, `atLeastMetres` away (decisions: 1.11 m/s). */
+/** Whether the distance between two places implies a drive of `atLeastMetres` (decisions: 1.11 m/s). */
 export function wasDriven(from: Place, to: Place, atLeastMetres = leastMetres): boolean {
   const metres = separationMetres(from, to);
   if (metres === null || metres < atLeastMetres || !isReachable(from, to, metres)) return false;
@@ -66,16 +66,16 @@ export function wasDriven(from: Place, to: Place, atLeastMetres = leastMetres): 
 
 const leastMovingKmh = 5;
 
-/** `pending`: a later reading will tell; `unknown`: nothing tells. */
+/** `pending`: decided by a later reading; `unknown`: undecidable. */
 export type Verdict = 'moving' | 'still' | 'pending' | 'unknown';
 
-/** A verdict, and the place from which the next reading is judged. */
+/** A verdict with the place from which the next reading is judged. */
 interface Judgement {
   verdict: Verdict;
   anchor: Place | null;
 }
 
-/** What the reading says itself: `movement`, else its speed. */
+/** The verdict of the reading alone: `movement`, else its speed. */
 function ownVerdict({ movement, speedKmh }: TripReading): Verdict | undefined {
   if (movement !== null) return movement ? 'moving' : 'still';
   if (speedKmh !== null) return speedKmh >= leastMovingKmh ? 'moving' : 'still';
@@ -90,8 +90,8 @@ function verdictOfPlaces(anchor: Place, place: Place): Verdict {
 }
 
 /**
- * Whether the vehicle moves: `movement` if present, else speed from 5 km/h on, else 50 m at 1.11 m/s. The last of these
- * takes a stretch of readings from the anchor on, at most 45 s or one leg, in which the verdict is pending.
+ * Decides whether the vehicle moves: by `movement`, else by a speed of at least 5 km/h, else by 50 m at 1.11 m/s. The last
+ * of these needs several readings after the anchor, at most 45 s, during which the verdict is pending.
  */
 export function judge(anchor: Place | null, reading: TripReading, place: Place | undefined): Judgement {
   const own = ownVerdict(reading);

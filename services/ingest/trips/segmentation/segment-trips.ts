@@ -1,13 +1,13 @@
 import { begun, keepValues, noValues, type Values } from './consumption.ts';
 import { type Gap, inferTrip } from './infer-trip.ts';
-import { accompany, beginJourney, drive, endingAt, type Journey, type Trip, tripOf } from './journey.ts';
+import { addReading, beginJourney, drive, endingAt, type Journey, type Trip, tripOf } from './journey.ts';
 import { joinPlaces, judge, type Place, placeOf, sameMoment, type Verdict, wasDriven } from './place.ts';
 import type { Travel } from './travel.ts';
 import { seconds, type TripReading } from './trip-reading.ts';
 
 /**
- * All that segmentation knows after a reading; plain data, so that it can be stored and gone on from. Two states that
- * are equal lead to the same trips from then on.
+ * The complete state of segmentation after a reading, as plain data that can be stored and resumed from. Equal states lead
+ * to equal trips.
  */
 export interface SegmentState {
   lastMicroseconds: number | null;
@@ -16,7 +16,7 @@ export interface SegmentState {
   odometer: Travel['odometerLast'];
   maxEnergyKwh: number | null;
   values: Values;
-  /** From where a vehicle that tells only places is judged. */
+  /** The place from which motion is judged by places alone. */
   anchor: Place | null;
   journey: Journey | null;
   gap: Gap | null;
@@ -26,7 +26,7 @@ export const longestGap = seconds(3600);
 const stillFor = seconds(300);
 export const offFor = seconds(60);
 const ignitionBefore = seconds(120);
-/** Between readings further apart than this a vehicle may have driven, whatever the two of them say. */
+/** Between readings further apart than this the vehicle may have been driven, whatever they report. */
 const unseen = seconds(120);
 
 export const noReadings = (): SegmentState => ({
@@ -47,13 +47,13 @@ function endJourney(state: SegmentState, ending: Journey['still'], trips: Trip[]
   state.journey = null;
 }
 
-/** How the journey of a state ends when nothing follows: at its first still reading, else at its last. */
+/** Returns the end of the journey if no reading follows: its first still reading, else its last reading. */
 export function endingOf({ journey, lastMicroseconds, maxEnergyKwh }: SegmentState): Journey['still'] {
   if (!journey || lastMicroseconds === null) return null;
   return journey.still ?? endingAt(journey, lastMicroseconds, maxEnergyKwh);
 }
 
-/** A gap ends the journey, and nothing that was known of the motion or the ignition holds beyond it. */
+/** Ends the journey at a time gap and discards the state of motion and ignition. */
 function crossGap(state: SegmentState, reading: TripReading, lastMicroseconds: number, trips: Trip[]): void {
   endJourney(state, endingOf(state), trips);
   state.gap = {
@@ -70,25 +70,25 @@ function crossGap(state: SegmentState, reading: TripReading, lastMicroseconds: n
   state.odometer = null;
 }
 
-/** Ends a journey that stood for 300 s, or for 60 s with the ignition off, before this reading or by it. */
-function endIfStopped(state: SegmentState, reading: TripReading, wentOn: boolean, trips: Trip[]): void {
+/** Ends a journey whose vehicle was still for 300 s, or for 60 s with the ignition off. */
+function endIfStopped(state: SegmentState, reading: TripReading, continued: boolean, trips: Trip[]): void {
   const { journey, lastMicroseconds } = state;
   if (!journey?.still) return;
-  const until = wentOn && lastMicroseconds !== null ? lastMicroseconds : reading.timeMicroseconds;
+  const until = continued && lastMicroseconds !== null ? lastMicroseconds : reading.timeMicroseconds;
   const off = journey.offSinceMicroseconds;
   if (until - journey.still.timeMicroseconds >= stillFor || (off !== null && until - off >= offFor)) {
     endJourney(state, journey.still, trips);
   }
 }
 
-function wentOnUnseen({ place: from, lastMicroseconds }: SegmentState, place: Place): boolean {
+function continuedUnseen({ place: from, lastMicroseconds }: SegmentState, place: Place): boolean {
   if (!from || lastMicroseconds === null || place.timeMicroseconds - lastMicroseconds < unseen) return false;
   return wasDriven(from, place);
 }
 
 function begin(state: SegmentState, reading: TripReading, place: Place | undefined): Journey {
   const journey = beginJourney(reading, place, state.odometer);
-  accompany(journey, reading, place);
+  addReading(journey, reading, place);
   return journey;
 }
 
@@ -142,8 +142,8 @@ function remember(state: SegmentState, reading: TripReading, place: Place | unde
 }
 
 /**
- * Takes the next reading of a vehicle, in the order of time, into the state.
- * @returns the trips that are over by it, in the order of their start
+ * Adds the next reading of a vehicle, in time order, to the state.
+ * @returns the trips that it ends, in time order
  */
 export function takeReading(state: SegmentState, reading: TripReading): Trip[] {
   const trips: Trip[] = [];
@@ -152,16 +152,16 @@ export function takeReading(state: SegmentState, reading: TripReading): Trip[] {
   if (last !== null && reading.timeMicroseconds - last > longestGap) crossGap(state, reading, last, trips);
   if (state.gap) inferTrip(state, reading, place, trips);
 
-  const comesOn = reading.ignition === true && state.ignition !== true;
+  const turnsOn = reading.ignition === true && state.ignition !== true;
   learn(state, reading);
   const isOff = state.ignition === false;
-  const wentOn = !isOff && place !== undefined && wentOnUnseen(state, place);
-  endIfStopped(state, reading, wentOn, trips);
+  const continued = !isOff && place !== undefined && continuedUnseen(state, place);
+  endIfStopped(state, reading, continued, trips);
   if (state.journey) {
-    accompany(state.journey, reading, place);
-    if (wentOn) state.journey.still = null;
+    addReading(state.journey, reading, place);
+    if (continued) state.journey.still = null;
     if (!isOff) state.journey.offSinceMicroseconds = null;
-  } else if (comesOn) state.journey = begin(state, reading, place);
+  } else if (turnsOn) state.journey = begin(state, reading, place);
 
   const { verdict, anchor } = judge(state.anchor, reading, place);
   state.anchor = anchor;
@@ -170,16 +170,16 @@ export function takeReading(state: SegmentState, reading: TripReading): Trip[] {
   return trips;
 }
 
-/** A trip that no later reading has ended yet. */
+/** A trip that no reading has ended yet. */
 export interface OpenTrip {
   trip: Trip;
-  /** When it counts as over if the vehicle says nothing more. */
+  /** When it ends without further readings. */
   endsKnownAtMicroseconds: number;
 }
 
 /**
- * The trip that is under way after the last reading, as silence would end it: after 3,600 s, or as soon as the ignition
- * has been off for 60 s.
+ * Returns the open trip after the last reading. Without further readings it ends after 3,600 s, or once the ignition has
+ * been off for 60 s.
  */
 export function openTrip(state: SegmentState): OpenTrip | undefined {
   const { journey, lastMicroseconds } = state;
@@ -192,8 +192,8 @@ export function openTrip(state: SegmentState): OpenTrip | undefined {
 }
 
 /**
- * The trips of a vehicle, in the order of their start, with one that is under way at the end.
- * @param readings all readings of the vehicle, in the order of time, each time once
+ * Segments all readings of a vehicle into trips, in time order, the open one included.
+ * @param readings in time order with distinct times
  */
 export function segmentTrips(readings: Iterable<TripReading>): Trip[] {
   const state = noReadings();

@@ -6,18 +6,18 @@ interface OdometerValue {
   km: number;
 }
 
-/** How far a journey has come. */
+/** The distance of a journey so far. */
 export interface Travel {
   pathMetres: number;
-  /** By speed, since the last position: of readings that have none. */
+  /** Distance by speed since the last position, of readings without one. */
   blindMetres: number;
   /** The position up to which the path is measured. */
   point: Place | null;
-  /** Whether the path leaves out something: there were moving readings without a position, or long legs. */
-  hasHoles: boolean;
+  /** Whether the path is incomplete: moving readings without a position, or long legs. */
+  hasGaps: boolean;
   odometerStart: OdometerValue | null;
   odometerLast: OdometerValue | null;
-  /** It ran backwards or jumped. */
+  /** The odometer ran backwards or jumped. */
   odometerBroken: boolean;
 }
 
@@ -27,7 +27,7 @@ const odometerNoiseKm = 1;
 
 const hasPosition = (place: Place | undefined): place is Place => place !== undefined && place.latitude !== null;
 
-/** A journey that begins at a reading; `odometer` is the last value known by then. */
+/** Starts measuring at a reading. @param odometer the last value known by then */
 export function beginTravel(reading: TripReading, place: Place | undefined, odometer: OdometerValue | null): Travel {
   const isFresh = odometer !== null && reading.timeMicroseconds - odometer.timeMicroseconds <= odometerAgeMicroseconds;
   const start = isFresh ? odometer : null;
@@ -35,14 +35,14 @@ export function beginTravel(reading: TripReading, place: Place | undefined, odom
     pathMetres: 0,
     blindMetres: 0,
     point: hasPosition(place) ? place : null,
-    hasHoles: false,
+    hasGaps: false,
     odometerStart: start,
     odometerLast: start,
     odometerBroken: false,
   };
 }
 
-/** Follows the odometer, which a journey does whether the vehicle moves or not. */
+/** Adds the odometer value of a reading, moving or still. */
 export function readOdometer(travel: Travel, { timeMicroseconds, mileageKm }: TripReading): void {
   if (mileageKm === null) return;
   const last = travel.odometerLast;
@@ -54,29 +54,29 @@ export function readOdometer(travel: Travel, { timeMicroseconds, mileageKm }: Tr
   travel.odometerLast = { timeMicroseconds, km: mileageKm };
 }
 
-/** Metres from where the path stands to a position; a jump of the receiver counts nothing. */
+/** Metres from the end of the path to a position; a jump of the receiver counts as 0. */
 function legMetres({ point, blindMetres }: Travel, place: Place): number {
   if (!point) return blindMetres;
   const metres = separationMetres(point, place) ?? 0;
   return Math.max(isReachable(point, place, metres) ? metres : 0, blindMetres);
 }
 
-/** Goes on to a moving reading. @param lastTime when the reading before it was */
+/** Extends the path to a moving reading. @param lastTime of the previous reading */
 export function advance(travel: Travel, reading: TripReading, place: Place | undefined, lastTime: number): void {
   if (!hasPosition(place)) {
     const legSeconds = Math.min(reading.timeMicroseconds - lastTime, longestLegMicroseconds) / seconds(1);
     travel.blindMetres += (Math.max(0, reading.speedKmh ?? 0) / 3.6) * legSeconds;
-    travel.hasHoles = true;
+    travel.hasGaps = true;
     return;
   }
   const since = travel.point?.timeMicroseconds;
-  if (since === undefined || place.timeMicroseconds - since > longestLegMicroseconds) travel.hasHoles = true;
+  if (since === undefined || place.timeMicroseconds - since > longestLegMicroseconds) travel.hasGaps = true;
   travel.pathMetres += legMetres(travel, place);
   travel.point = place;
   travel.blindMetres = 0;
 }
 
-/** The difference of the odometer if both ends have a value and it never ran backwards or jumped, else null. */
+/** Returns the odometer difference; null unless both ends have a value and the odometer is consistent. */
 function odometerKm({ odometerStart, odometerLast, odometerBroken }: Travel, endMicroseconds: number): number | null {
   if (!odometerStart || !odometerLast || odometerBroken) return null;
   if (endMicroseconds - odometerLast.timeMicroseconds > odometerAgeMicroseconds) return null;
@@ -84,16 +84,16 @@ function odometerKm({ odometerStart, odometerLast, odometerBroken }: Travel, end
   return km >= 0 ? km : null;
 }
 
-/** Whether an odometer's distance goes with the path: never much shorter, nor a multiple of one that has no holes. */
-function isPlausible(odometer: number, pathKm: number, hasHoles: boolean): boolean {
+/** Whether the odometer distance fits the path: not much shorter, and no multiple of a complete path. */
+function isPlausible(odometer: number, pathKm: number, hasGaps: boolean): boolean {
   if (odometer < 0.8 * pathKm - 0.1) return false;
-  return hasHoles || pathKm < 1 || odometer <= 3 * pathKm;
+  return hasGaps || pathKm < 1 || odometer <= 3 * pathKm;
 }
 
-/** How far from the start to the end, km (decisions: odometer if plausible, else the sum of great-circle legs). */
+/** Returns the distance in km (decisions: odometer if plausible, else the sum of great-circle legs). */
 export function distanceKm(travel: Travel, endMicroseconds: number, end: Place | undefined): number {
   const last = hasPosition(end) ? legMetres(travel, end) : travel.blindMetres;
   const pathKm = (travel.pathMetres + last) / 1000;
   const odometer = odometerKm(travel, endMicroseconds);
-  return odometer !== null && isPlausible(odometer, pathKm, travel.hasHoles) ? odometer : pathKm;
+  return odometer !== null && isPlausible(odometer, pathKm, travel.hasGaps) ? odometer : pathKm;
 }

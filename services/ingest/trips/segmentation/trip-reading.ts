@@ -1,4 +1,4 @@
-/** What of a reading counts for trips; null is what it does not tell. */
+/** The fields of a reading that trips are made from; null where absent. */
 export interface TripReading {
   timeMicroseconds: number;
   latitude: number | null;
@@ -7,11 +7,11 @@ export interface TripReading {
   movement: boolean | null;
   speedKmh: number | null;
   mileageKm: number | null;
-  /** A counter of litres that only grows. */
+  /** A monotonic counter. */
   fuelUsedLitres: number | null;
   fuelLitres: number | null;
   fuelPercent: number | null;
-  /** A counter of kWh that only grows. */
+  /** A monotonic counter. */
   lifetimePowerKwh: number | null;
   socPercent: number | null;
   maxEnergyKwh: number | null;
@@ -19,5 +19,5 @@ export interface TripReading {
 
 const microsecondsPerSecond = 1_000_000;
 
-/** Seconds as microseconds, the unit of all times here. */
+/** Converts seconds to microseconds, the unit of all times in segmentation. */
 export const seconds = (count: number): number => count * microsecondsPerSecond;
