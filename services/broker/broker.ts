@@ -10,32 +10,31 @@ import { CredentialStore } from './connect/credentials.ts';
 import { type Listeners, listen } from './connect/listen.ts';
 import { limitPackets } from './connect/packet-limit.ts';
 import type { BrokerEngines } from './engines.ts';
+import { createThrottledLog, type ThrottledLog } from './failures.ts';
 import type { BrokerMetrics } from './metrics.ts';
-import { createAuthorizePublish } from './publish/accept-publish.ts';
+import { createAcceptPublish } from './publish/accept-publish.ts';
 import { AcknowledgementIntake } from './publish/acknowledgements.ts';
 import { createAuthorizeForward, createAuthorizeSubscribe } from './publish/authorize.ts';
-import { createHeldBytes } from './publish/held-bytes.ts';
-import { resumeReadingWhileHeld } from './publish/resume-reading.ts';
-import { createUploadIntakes, type UploadIntakes } from './publish/upload-acceptors.ts';
+import { HeldPublications } from './publish/held-publications.ts';
+import { UploadIntake } from './publish/uploads.ts';
 import { DeviceBroker } from './sessions/device-broker.ts';
 import { disconnectRevokedDevices } from './sessions/disconnect-revoked.ts';
 import type { Sessions } from './sessions/session.ts';
 import { SessionRegistry } from './sessions/session-registry.ts';
-import { createThrottledLog, type ThrottledLog } from './throttled-log.ts';
 
-/** How long a connection may take to say who it is. */
+/** From the connection to its CONNECT. */
 const connectTimeoutMs = 10_000;
-/** Packets a client may send behind its CONNECT without waiting for CONNACK [MQTT-3.1.4-5]. */
-const packetsBehindConnect = 1000;
+/** Packets that a client may send after its CONNECT without waiting for CONNACK [MQTT-3.1.4-5]. */
+const packetsBeforeConnack = 1000;
 const longestClientId = 128;
 const drainTimeoutMs = 20_000;
 
-/** The parts that end in an order of their own. */
+/** The parts that stop in an order of their own. */
 interface Parts {
   readonly aedes: DeviceBroker;
-  readonly uploads: UploadIntakes;
+  readonly uploads: UploadIntake;
   readonly acknowledgements: AcknowledgementIntake;
-  readonly presence: SessionRegistry;
+  readonly registry: SessionRegistry;
 }
 
 /** Starts the MQTT broker on its listeners and registers its graceful stop. */
@@ -45,36 +44,37 @@ export async function startBroker(
   commandSecret: string,
 ): Promise<Listeners> {
   const { config, logger } = host;
-  const { metrics } = engines;
+  const { redis, subscriber, backlog, metrics, failures } = engines;
+  const prefix = config.QUEUE_PREFIX;
   const log = createThrottledLog(logger);
   const sessions: Sessions = new WeakMap();
   const brokerId = randomUUID();
-  const held = createHeldBytes(config.UPLOAD_HELD_BYTES, host.metrics);
+  const held = new HeldPublications(config.UPLOAD_HELD_BYTES, host.metrics);
   const credentials = new CredentialStore(engines.db);
   const attempts = new ConnectAttempts({
     failuresPerDevice: config.MQTT_FAILURES_PER_DEVICE,
     failuresPerAddress: config.MQTT_FAILURES_PER_ADDRESS,
   });
-  const presence = new SessionRegistry(engines.redis, config.QUEUE_PREFIX, brokerId, metrics.connectedDevices);
-  const shared = { backlog: engines.backlog, held, config, metrics, log };
-  const uploads = createUploadIntakes({ ...shared, queue: engines.uploads });
-  const acknowledgements = new AcknowledgementIntake({ ...shared, queue: engines.acknowledgements });
-  let stopping = false;
+  const { connectedDevices } = metrics;
+  const registry = new SessionRegistry({ redis, prefix, brokerId, connectedDevices, failures });
+  const uploads = new UploadIntake({ queue: engines.uploads, backlog, config, metrics, log });
+  const acknowledgements = new AcknowledgementIntake({ queue: engines.acknowledgements, backlog, metrics, log });
+  let isStopping = false;
 
   const aedes = new DeviceBroker(
     {
       id: brokerId,
       connectTimeout: connectTimeoutMs,
       drainTimeout: drainTimeoutMs,
-      queueLimit: packetsBehindConnect,
+      queueLimit: packetsBeforeConnack,
       maxClientsIdLength: longestClientId,
-      // No queue in front of the deliveries, in which one slow device could stand before the others.
+      // No shared queue of deliveries, in which one slow device could block the others.
       concurrency: 0,
       preConnect: dropWill,
-      authenticate: createAuthenticate({ credentials, presence, sessions, attempts, commandSecret, metrics, log }),
-      authorizePublish: createAuthorizePublish({
-        ...{ sessions, held, uploads, acknowledgements, metrics, log },
-        stopping: () => stopping,
+      authenticate: createAuthenticate({ credentials, registry, sessions, attempts, commandSecret, metrics, log }),
+      authorizePublish: createAcceptPublish({
+        ...{ sessions, held, uploads, acknowledgements, metrics },
+        isStopping: () => isStopping,
       }),
       authorizeSubscribe: createAuthorizeSubscribe(sessions, () => metrics.refused.inc({ reason: 'subscribe' })),
       authorizeForward: createAuthorizeForward(sessions),
@@ -83,60 +83,57 @@ export async function startBroker(
   );
   logProblems(aedes, log);
   await aedes.listen();
-  await presence.start();
-  const { subscriber } = engines;
-  disconnectRevokedDevices({ subscriber, prefix: config.QUEUE_PREFIX, presence, credentials, logger });
-  const stopResuming = resumeReadingWhileHeld(() => [...uploads.held, ...acknowledgements.held]);
+  await registry.start();
+  const stopRevocations = disconnectRevokedDevices({ subscriber, prefix, registry, credentials, failures, logger });
+  host.onStop('broker revocations', stopRevocations);
 
   const listeners = await listenFor(aedes, config, metrics, log);
   host.onStop('broker', async () => {
-    stopping = true;
+    isStopping = true;
     listeners.stop();
-    await stopGracefully({ aedes, uploads, acknowledgements, presence }, config.SHUTDOWN_TIMEOUT_MS / 3);
-    stopResuming();
+    await stopGracefully({ aedes, uploads, acknowledgements, registry }, config.SHUTDOWN_TIMEOUT_MS / 3);
+    held.stop();
   });
   return listeners;
 }
 
-/** Hands every connection that may speak at all to aedes. */
+/** Hands accepted connections to aedes. */
 function listenFor(aedes: DeviceBroker, config: ResolvedConfig, metrics: BrokerMetrics, log: ThrottledLog) {
   return listen(config, {
     onConnection(socket) {
       limitPackets(socket, (fault) => {
         metrics.refused.inc({ reason: 'packet' });
-        log('a connection was closed: a packet cannot be taken', { fault, address: socket.remoteAddress });
+        log('connection closed: invalid packet', { fault, address: socket.remoteAddress });
       });
       aedes.handle(socket);
     },
     onRefused(reason, address) {
       metrics.refused.inc({ reason });
-      log('a connection was closed at once', { reason, address });
+      log('connection refused', { reason, address });
     },
     onCertificates(error) {
-      if (error === undefined) log('changed certificates are in use', {});
-      else log('changed certificates cannot be used: those of before stay', { err: error });
+      if (error === undefined) log('new certificates in use', {});
+      else log('new certificates rejected; keeping the current ones', { err: error });
     },
   });
 }
 
 function logProblems(aedes: DeviceBroker, log: ThrottledLog): void {
-  aedes.on('clientError', (client, error) =>
-    log('a connection failed', { clientId: client.id, reason: error.message }),
-  );
+  aedes.on('clientError', (client, error) => log('connection failed', { clientId: client.id, reason: error.message }));
   aedes.on('connectionError', (client, error) => {
     const address = (client.conn as Socket).remoteAddress;
-    log('a connection failed before it was a session', { address, reason: error.message });
+    log('connection failed before CONNECT', { address, reason: error.message });
   });
-  aedes.on('error', (error: Error) => log('the broker failed at something', { err: error }));
+  aedes.on('error', (error: Error) => log('broker error', { err: error }));
 }
 
-/** Acknowledges what is held while there is time, and only then closes the connections. */
-async function stopGracefully({ aedes, uploads, acknowledgements, presence }: Parts, timeoutMs: number): Promise<void> {
+/** Stores what is held, as far as the time allows, and then closes the connections. */
+async function stopGracefully({ aedes, uploads, acknowledgements, registry }: Parts, timeoutMs: number): Promise<void> {
   await Promise.all([uploads.drain(timeoutMs), acknowledgements.drain(timeoutMs)]);
-  // The last PUBACKs are written at the end of this turn; a connection is destroyed without waiting for them.
+  // The last PUBACKs are written at the end of this turn; closing a connection does not wait for them.
   await turn();
   await turn();
   await new Promise<void>((resolve) => aedes.close(() => resolve()));
   await turn();
-  await presence.stop().catch(() => undefined);
+  await registry.stop();
 }

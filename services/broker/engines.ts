@@ -4,11 +4,12 @@ import type { Http } from '@odograph/http/http';
 import { openQueue } from '@odograph/queue/queues';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import type { ServiceHost } from '@odograph/runtime/service';
+import { BackgroundFailures } from './failures.ts';
 import { createBrokerMetrics } from './metrics.ts';
 import { watchBacklog } from './publish/backlog.ts';
 
-/** Opens what the broker stands on; all of it may be away, now or later. */
-export async function openEngines({ config, logger, metrics, onStop }: ServiceHost<Http>) {
+/** Opens the connections of the broker to PostgreSQL and Redis. Either may be away, now or later. */
+export async function openEngines({ config, logger, metrics: registry, onStop }: ServiceHost<Http>) {
   const { DATABASE_URL, REDIS_URL, QUEUE_PREFIX } = config;
   const db = openDatabase({ url: DATABASE_URL, name: 'broker', size: 2, statementTimeoutMs: 5000 });
   onStop('broker database', () => db.destroy());
@@ -22,19 +23,20 @@ export async function openEngines({ config, logger, metrics, onStop }: ServiceHo
   const uploads = openQueue('uploads', connection);
   const acknowledgements = openQueue('acknowledgements', connection);
   onStop('broker queues', () => Promise.all([uploads.close(), acknowledgements.close()]));
-  const brokerMetrics = createBrokerMetrics(metrics);
-  await readyOrLater(redis);
-  const backlog = await watchBacklog(uploads, redis, config, brokerMetrics);
+  const metrics = createBrokerMetrics(registry);
+  const failures = new BackgroundFailures(logger, metrics.backgroundFailures);
+  await awaitRedis(redis);
+  const backlog = await watchBacklog({ uploads, redis, config, metrics, failures });
   onStop('broker backlog', () => backlog.stop());
-  return { db, redis, subscriber, uploads, acknowledgements, backlog, metrics: brokerMetrics };
+  return { db, redis, subscriber, uploads, acknowledgements, backlog, metrics, failures };
 }
 
-const patienceMs = 2000;
+const redisTimeoutMs = 2000;
 
-/** Devices are not kept waiting for a Redis that is away: what they upload is held. */
-async function readyOrLater(redis: Redis): Promise<void> {
+/** Waits for Redis a moment only: devices need no Redis to connect, and their uploads are held. */
+async function awaitRedis(redis: Redis): Promise<void> {
   if (redis.status === 'ready') return;
-  await once(redis, 'ready', { signal: AbortSignal.timeout(patienceMs) }).catch(() => undefined);
+  await once(redis, 'ready', { signal: AbortSignal.timeout(redisTimeoutMs) }).catch(() => undefined);
 }
 
 export type BrokerEngines = Awaited<ReturnType<typeof openEngines>>;

@@ -25,6 +25,7 @@ export interface BrokerMetrics {
   readonly failedBatches: Counter;
   readonly refused: Counter<'reason'>;
   readonly slowed: Counter;
+  readonly backgroundFailures: Counter<'task'>;
 }
 
 export function createBrokerMetrics(registry: Registry): BrokerMetrics {
@@ -32,7 +33,7 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
   const named = (name: string, help: string) => ({ name: `odograph_broker_${name}`, help, registers });
   return {
     connectedDevices: new Gauge(named('connected_devices', 'Devices with a live session')),
-    acceptedUploads: new Counter(named('accepted_uploads_total', 'Uploads that are in the queue and acknowledged')),
+    acceptedUploads: new Counter(named('accepted_uploads_total', 'Uploads in the queue and acknowledged')),
     batchUploads: new Histogram({
       ...named('batch_uploads', 'Uploads in one job'),
       buckets: [1, 5, 20, 50, 100, 200, 500, 1000, 2000, 5000],
@@ -41,13 +42,17 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
       ...named('puback_seconds', 'From the arrival of a PUBLISH to the release of its PUBACK'),
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
     }),
-    backlogJobs: new Gauge(named('backlog_jobs', 'Upload jobs that are not done, at the last look')),
-    backlogBytes: new Gauge(named('backlog_bytes', 'Memory Redis uses, at the last look')),
-    failedBatches: new Counter(named('failed_batches_total', 'Attempts to queue a batch that Redis did not take')),
+    backlogJobs: new Gauge(named('backlog_jobs', 'Upload jobs that are not done')),
+    backlogBytes: new Gauge(named('backlog_bytes', 'Memory that Redis uses')),
+    failedBatches: new Counter(named('failed_batches_total', 'Failed attempts to queue a batch')),
     refused: new Counter({
       ...named('refused_total', 'Packets and connections refused, by reason'),
       labelNames: ['reason'] as const,
     }),
     slowed: new Counter(named('slowed_total', 'CONNECTs answered late because many like them had failed')),
+    backgroundFailures: new Counter({
+      ...named('background_failures_total', 'Failures of background work, by task'),
+      labelNames: ['task'] as const,
+    }),
   };
 }

@@ -5,7 +5,7 @@ import type { Service, ServiceHealth } from '@odograph/runtime/service';
 import { startBroker } from './broker.ts';
 import { openEngines } from './engines.ts';
 
-/** Takes uploads and acknowledgements from devices over MQTT into the queue, and commands to them. */
+/** Accepts uploads and acknowledgements of devices over MQTT into the queue, and sends commands to them. */
 export const brokerService: Service<Http> = {
   name: 'broker',
   async start(host) {
@@ -13,10 +13,11 @@ export const brokerService: Service<Http> = {
     const broker = await startBroker(host, engines, deriveSecret(host.adminToken, commandAccount));
     return {
       health(): ServiceHealth {
-        if (!broker.listening) return { ok: false, state: 'not listening' };
+        if (!broker.isListening) return { ok: false, state: 'not listening' };
         if (engines.redis.status !== 'ready') return { ok: false, state: 'holding uploads: Redis is away' };
-        if (engines.backlog.full) return { ok: false, state: 'holding uploads: the backlog is over its bound' };
-        return { ok: true, state: 'listening' };
+        if (engines.backlog.isFull) return { ok: false, state: 'holding uploads: the backlog exceeds its limit' };
+        const [failure] = engines.failures.current;
+        return failure === undefined ? { ok: true, state: 'listening' } : { ok: false, state: failure };
       },
     };
   },

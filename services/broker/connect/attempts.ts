@@ -1,9 +1,9 @@
 import { networkOf, WindowCounter } from '@odograph/runtime/window-counter';
 
 const windowMs = 60_000;
-/** What is remembered at most: some 10 MB, whoever tries what. */
+/** Names remembered at most, in about 10 MB. */
 const maximumNames = 50_000;
-/** So many times the failures of one address slow a device's answers when they come from many. */
+/** Failures of a device from many addresses slow its answers at this multiple of the limit for one address. */
 const addressesPerDevice = 10;
 
 export interface AttemptLimits {
@@ -13,20 +13,20 @@ export interface AttemptLimits {
   readonly failuresPerAddress: number;
 }
 
-/** `admit` looks the device up, `slow` does so after a pause, `refuse` answers after a pause without a look. */
+/** `admit` checks the credentials, `slow` does so after a delay, `refuse` answers after a delay without a check. */
 export type Judgement = 'admit' | 'slow' | 'refuse';
 
 /**
- * Failed CONNECTs of the last minute, by address and by device id. A box behind the address of an attacker (one NAT, one
- * site) is let in all the same when it was let in from there before; and failures that come from many addresses only slow
- * a device's answers, since locking it out would be what an attacker without its secret could still reach.
+ * Counts failed CONNECTs of the last minute, by address and by device id. A device that shares the address of an attacker
+ * (one NAT, one site) is admitted when it was admitted from there before. Failures from many addresses only slow the
+ * answers to a device, since a lockout is all that an attacker without its secret could reach.
  */
 export class ConnectAttempts {
   readonly #limits: AttemptLimits;
   readonly #ofPair = new WindowCounter(windowMs, maximumNames);
   readonly #ofAddress = new WindowCounter(windowMs, maximumNames);
   readonly #ofDevice = new WindowCounter(windowMs, maximumNames);
-  /** Device ids with an address they were let in from, the latest last. */
+  /** Device ids with an address they were admitted from, the latest last. */
   readonly #known = new Set<string>();
 
   constructor(limits: AttemptLimits) {
@@ -64,7 +64,7 @@ export class ConnectAttempts {
   }
 }
 
-/** An address holds no space. */
+/** An address contains no space. */
 function pairOf(network: string, deviceId: string): string {
   return `${network} ${deviceId}`;
 }

@@ -1,38 +1,54 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { commandAccount, serviceAccountPrefix } from '@odograph/contracts/service-accounts';
+import { deviceIdPattern } from '@odograph/contracts/topics';
+import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import type { AedesOptions, Client } from 'aedes';
+import type { ThrottledLog } from '../failures.ts';
 import type { BrokerMetrics } from '../metrics.ts';
-import type { DeviceSession, Session, Sessions } from '../sessions/session.ts';
-import type { ThrottledLog } from '../throttled-log.ts';
+import { createDeviceSession, type DeviceSession, type Session, type Sessions } from '../sessions/session.ts';
+import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { ConnectAttempts } from './attempts.ts';
-import { clientCertificateOf } from './client-certificate.ts';
-import { createIdentify, type Given, type IdentifyOptions } from './identify.ts';
+import { type CredentialStore, firstUseOfSecret, type PresentedCredential, validUntil } from './credentials.ts';
+import { type ClientCertificate, clientCertificateOf } from './tls.ts';
 
 type Authenticate = NonNullable<AedesOptions['authenticate']>;
-type Done = Parameters<Authenticate>[3];
-type Identify = ReturnType<typeof createIdentify>;
+type Answer = Parameters<Authenticate>[3];
+
+const deviceIdForm = new RegExp(deviceIdPattern);
+const commandClientIdForm = new RegExp(`^${commandAccount}-[A-Za-z0-9._:-]{1,64}$`);
+const deviceIdLength = 64;
 
 /** CONNACK return codes [MQTT-3.2.2.3]. */
 const serverUnavailable = 3;
 const badUserNameOrPassword = 4;
 
-const deviceIdLength = 64;
-/** How long the answer to somebody waits who has failed too often. */
 const slowAnswerMs = 1000;
+/** The end of a credential is checked at least this often: the wall clock may jump. */
+const longestTimerMs = 60_000;
 
-export interface AuthenticateOptions extends IdentifyOptions {
+export interface AuthenticateOptions {
+  readonly credentials: CredentialStore;
+  readonly registry: SessionRegistry;
   readonly sessions: Sessions;
   readonly attempts: ConnectAttempts;
+  readonly commandSecret: string;
   readonly metrics: BrokerMetrics;
   readonly log: ThrottledLog;
 }
 
-/** What came of a CONNECT: a session, or why there is none. */
+/** The fields of a CONNECT that identify its sender, apart from the client id. */
+interface ConnectFields {
+  readonly username: string | undefined;
+  readonly password: Buffer | undefined;
+}
+
+/** The result of a CONNECT: a session, or why there is none. */
 type Outcome = Session | 'credentials' | 'unavailable' | 'attempts';
 
 /**
- * A will never outlives its CONNECT: it would be published in the name of a device that is gone, past the answer that says
- * whether it was kept. What a device has to say it says while it is there.
+ * Drops the will of a CONNECT: it would be published in the name of a device that is gone, after the answer that says
+ * whether it was kept.
  */
 export const dropWill: NonNullable<AedesOptions['preConnect']> = (_client, packet, callback) => {
   delete packet.will;
@@ -40,41 +56,47 @@ export const dropWill: NonNullable<AedesOptions['preConnect']> = (_client, packe
 };
 
 /**
- * clientId = username = device id, password = its secret, or a client certificate; "Connecting" in docs/device-protocol.md.
- * An unknown device and a wrong secret get the same answer (4); 3 means that nobody can or will tell now, so the device
- * comes again. CONNACK waits for the session to be in Redis, so that a command sent right after it finds the device there.
+ * Authenticates each CONNECT: clientId = username = device id, with the device's secret or a client certificate
+ * ("Connecting" in docs/device-protocol.md). An unknown device and a wrong secret get the same CONNACK (4); 3 means "not
+ * now", so the device tries again. CONNACK waits until the session is in Redis, so that a command sent right after it
+ * finds the device there.
  */
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { credentials, presence, sessions, metrics, log } = options;
-  const judge = createJudge(options, createIdentify(options));
+  const { credentials, registry, sessions, metrics, log } = options;
+  const identify = createIdentify(options);
 
-  const endOverlap = async ({ deviceId, replaces }: DeviceSession): Promise<void> => {
+  const endPreviousSecret = async ({ deviceId, replaces }: DeviceSession): Promise<void> => {
     if (replaces === undefined) return;
-    await credentials.confirm(deviceId, replaces).catch((error: unknown) => {
-      log('an earlier secret could not be ended: the next connection tries again', { err: error, deviceId });
+    await credentials.endPreviousSecret(deviceId, replaces).catch((error: unknown) => {
+      log('previous secret not ended; the next connection tries again', { err: error, deviceId });
     });
   };
-
-  const admit = async (client: Client, given: Given, done: Done): Promise<void> => {
-    const outcome = await judge(client, given);
+  const admit = async (client: Client, fields: ConnectFields, answer: Answer): Promise<void> => {
+    const outcome = await slowDownGuessing(options, client, () => identify(client, fields));
     if (client.closed) return;
     if (typeof outcome === 'string') {
       metrics.refused.inc({ reason: outcome });
-      if (outcome !== 'credentials') return done(refusal(serverUnavailable, 'the platform cannot tell now'), false);
-      log('a connection was refused: wrong id or secret', { clientId: shortId(client) });
-      return done(refusal(badUserNameOrPassword, 'wrong id or secret'), false);
+      if (outcome !== 'credentials') return answer(refusal(serverUnavailable, 'not available now'), false);
+      log('connection refused: wrong id or credentials', { clientId: shortId(client) });
+      return answer(refusal(badUserNameOrPassword, 'wrong id or credentials'), false);
     }
     sessions.set(client, outcome);
-    // On the list of live sessions before anything is awaited: from here on a change of its credentials finds it there.
-    if (outcome.kind === 'device') await Promise.all([presence.arrive(outcome), endOverlap(outcome)]);
-    done(null, true);
+    // In the registry before anything is awaited: from here on, a revocation finds the session there.
+    if (outcome.kind === 'device') await Promise.all([registry.add(outcome), endPreviousSecret(outcome)]);
+    answer(null, true);
   };
-  return (client, username, password, done) => void admit(client, { username, password }, done);
+  return (client, username, password, answer) => void admit(client, { username, password }, answer);
 }
 
-/** Identifies the sender of a CONNECT unless too many like it have failed; see connect-attempts.ts. */
-function createJudge({ attempts, metrics, log }: AuthenticateOptions, identify: Identify) {
-  const judge = async (client: Client, given: Given): Promise<Outcome> => {
+/** Identifies the sender of a CONNECT unless too many like it have failed (attempts.ts). */
+async function slowDownGuessing(
+  { attempts, metrics, log }: AuthenticateOptions,
+  client: Client,
+  identify: () => Promise<Session | undefined>,
+): Promise<Outcome> {
+  try {
+    // A certificate cannot be guessed.
+    if (clientCertificateOf(client.conn)?.commonName === client.id) return (await identify()) ?? 'credentials';
     const address = (client.conn as Socket).remoteAddress ?? '';
     const deviceId = shortId(client);
     const judgement = attempts.judge(address, deviceId, performance.now());
@@ -83,29 +105,91 @@ function createJudge({ attempts, metrics, log }: AuthenticateOptions, identify: 
       await delay(slowAnswerMs);
       if (client.closed || judgement === 'refuse') return 'attempts';
     }
-    const session = await identify(client, given);
+    const session = await identify();
     if (session === undefined) attempts.failed(address, deviceId, performance.now());
     else attempts.succeeded(address, deviceId);
     return session ?? 'credentials';
+  } catch (error) {
+    log('connection not authenticated', { err: error, clientId: shortId(client) });
+    return 'unavailable';
+  }
+}
+
+/** Creates the function that finds the session of a device or of the command service; undefined for anyone else. */
+function createIdentify({ credentials, registry, commandSecret }: AuthenticateOptions) {
+  const commandSecretSha256 = hashSecret(commandSecret);
+  const isCommandService = (client: Client, sha256: Buffer): boolean =>
+    commandClientIdForm.test(client.id) && equalSecrets(sha256, commandSecretSha256);
+
+  const identifyDevice = async (
+    client: Client,
+    presented: readonly PresentedCredential[],
+  ): Promise<DeviceSession | undefined> => {
+    const deviceId = client.id;
+    const stored = await credentials.find(deviceId);
+    const ends = presented.map((credential) => validUntil(credential, stored, Date.now()));
+    if (stored === undefined || ends.includes(0)) return undefined;
+    closeAt(client, Math.min(...ends));
+    const replaces = firstUseOfSecret(presented, stored);
+    return createDeviceSession(client, {
+      deviceId,
+      credentials: presented,
+      replaces,
+      sessionId: registry.nextSessionId(),
+    });
   };
-  return async (client: Client, given: Given): Promise<Outcome> => {
-    try {
-      // Who has a certificate has not guessed it.
-      if (clientCertificateOf(client.conn)?.commonName === client.id)
-        return (await identify(client, given)) ?? 'credentials';
-      return await judge(client, given);
-    } catch (error) {
-      log('a connection could not be authenticated', { err: error, clientId: shortId(client) });
-      return 'unavailable';
-    }
+
+  const identifyByCertificate = async (client: Client, certificate: ClientCertificate, fields: ConnectFields) => {
+    const isOwn = certificate.commonName === client.id && (fields.username ?? client.id) === client.id;
+    if (!isOwn || !canBeDevice(client.id)) return undefined;
+    return identifyDevice(client, presentedBy(certificate, fields.password));
   };
+
+  return async (client: Client, { username, password }: ConnectFields): Promise<Session | undefined> => {
+    const certificate = clientCertificateOf(client.conn);
+    if (certificate !== undefined) return identifyByCertificate(client, certificate, { username, password });
+    if (username === undefined || password === undefined) return undefined;
+    const sha256 = hashSecret(password.toString());
+    if (username === commandAccount) return isCommandService(client, sha256) ? { kind: 'command' } : undefined;
+    const isOwn = username === client.id && canBeDevice(client.id);
+    return isOwn ? identifyDevice(client, [{ kind: 'secret', sha256 }]) : undefined;
+  };
+}
+
+/** With a certificate the password is optional, but must be right when present. */
+function presentedBy(
+  { issuedAtMs, expiresAtMs }: ClientCertificate,
+  password: Buffer | undefined,
+): PresentedCredential[] {
+  const certificate: PresentedCredential = { kind: 'certificate', issuedAtMs, expiresAtMs };
+  return password === undefined
+    ? [certificate]
+    : [certificate, { kind: 'secret', sha256: hashSecret(password.toString()) }];
+}
+
+/** Closes a session when the credential that it signed in with expires. */
+function closeAt(client: Client, endMs: number): void {
+  if (endMs === Number.POSITIVE_INFINITY) return;
+  const timer = setTimeout(
+    () => {
+      if (Date.now() >= endMs) client.close();
+      else closeAt(client, endMs);
+    },
+    Math.min(Math.max(endMs - Date.now(), 0), longestTimerMs),
+  );
+  client.conn.once('close', () => clearTimeout(timer));
+}
+
+/** Whether a client id has the form of a device id and is none of the platform's own. */
+function canBeDevice(clientId: string): boolean {
+  return deviceIdForm.test(clientId) && !clientId.startsWith(serviceAccountPrefix);
 }
 
 function shortId(client: Client): string {
   return client.id.slice(0, deviceIdLength);
 }
 
-/** aedes answers with the code that the error carries. */
-function refusal(returnCode: number, message: string): Parameters<Done>[0] {
-  return Object.assign(new Error(message), { returnCode }) as Parameters<Done>[0];
+/** aedes answers with the return code that the error carries. */
+function refusal(returnCode: number, message: string): Parameters<Answer>[0] {
+  return Object.assign(new Error(message), { returnCode }) as Parameters<Answer>[0];
 }

@@ -41,8 +41,8 @@ it.each(['of this device', 'of whatever device'])(
       changes += 1;
       if (changes > 1) return;
       await db.updateTable('device').set({ secret_sha256: secretSha256 }).where('id', '=', deviceId).execute();
-      if (whose === 'of this device') credentials.changed(deviceId);
-      else credentials.anyChanged();
+      if (whose === 'of this device') credentials.invalidate(deviceId);
+      else credentials.invalidateAll();
     };
     const credentials = new CredentialStore(db.withPlugin(afterEachStatement(changeOnce)));
     const [stored, nobody] = await Promise.all([credentials.find(deviceId), credentials.find('nobody')]);

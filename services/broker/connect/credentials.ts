@@ -1,88 +1,130 @@
-import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '@odograph/database/database';
+import { Batcher } from '@odograph/runtime/batcher';
+import { equalSecrets } from '@odograph/runtime/secrets';
 import { sql } from 'kysely';
-import type { StoredCredentials } from './stored-credentials.ts';
+
+/** What a client presented to sign in. */
+export type PresentedCredential =
+  | { readonly kind: 'secret'; readonly sha256: Buffer }
+  | { readonly kind: 'certificate'; readonly issuedAtMs: number; readonly expiresAtMs: number };
+
+/** What the database has of a device to check credentials against. */
+export interface StoredCredentials {
+  readonly secretSha256: Buffer;
+  /** The secret before this one, which is valid until `previousUntilMs`. */
+  readonly previousSha256: Buffer | undefined;
+  readonly previousUntilMs: number;
+  /** Certificates issued earlier are revoked. */
+  readonly certificatesFromMs: number;
+}
+
+/** Stands in for the credentials of an unknown device, so that it takes as long as a wrong secret. */
+const unknownDevice: StoredCredentials = {
+  secretSha256: Buffer.alloc(32),
+  previousSha256: undefined,
+  previousUntilMs: 0,
+  certificatesFromMs: Number.POSITIVE_INFINITY,
+};
+
+/**
+ * Checks a credential.
+ * @returns until when it is valid, in ms since 1970, Infinity for no end; 0 when it is not
+ */
+export function validUntil(
+  credential: PresentedCredential,
+  stored: StoredCredentials | undefined,
+  nowMs: number,
+): number {
+  const device = stored ?? unknownDevice;
+  const untilMs =
+    credential.kind === 'secret'
+      ? secretValidUntil(credential.sha256, device)
+      : certificateValidUntil(credential, device);
+  return stored !== undefined && untilMs > nowMs ? untilMs : 0;
+}
+
+/** The presented secret when it is the current one while its predecessor is still valid: its first use ends that. */
+export function firstUseOfSecret(
+  credentials: readonly PresentedCredential[],
+  stored: StoredCredentials,
+): Buffer | undefined {
+  const presented = credentials.find((credential) => credential.kind === 'secret')?.sha256;
+  if (presented === undefined || stored.previousSha256 === undefined) return undefined;
+  return equalSecrets(presented, stored.secretSha256) ? presented : undefined;
+}
+
+function secretValidUntil(sha256: Buffer, { secretSha256, previousSha256, previousUntilMs }: StoredCredentials) {
+  const isCurrent = equalSecrets(sha256, secretSha256);
+  const isPrevious = equalSecrets(sha256, previousSha256 ?? unknownDevice.secretSha256) && previousSha256 !== undefined;
+  if (isCurrent) return Number.POSITIVE_INFINITY;
+  return isPrevious ? previousUntilMs : 0;
+}
+
+function certificateValidUntil(
+  { issuedAtMs, expiresAtMs }: { issuedAtMs: number; expiresAtMs: number },
+  { certificatesFromMs }: StoredCredentials,
+): number {
+  return issuedAtMs >= certificatesFromMs ? expiresAtMs : 0;
+}
 
 const lookupsPerStatement = 1000;
-/** From one statement to the next, at least. */
-const gatherMs = 10;
-const patienceMs = 5000;
+const statementIntervalMs = 10;
+const timeoutMs = 5000;
 
 interface Lookup {
   readonly deviceId: string;
-  readonly resolve: (stored: StoredCredentials | undefined) => void;
-  readonly reject: (error: Error) => void;
+  /** The credentials changed after the lookup began. */
+  isStale: boolean;
 }
 
-/**
- * What is stored of devices to know them by; lookups that come within 10 ms share a statement, so that a storm stays cheap.
- */
+/** Looks up the stored credentials of devices, many with one statement, so that a reconnecting fleet stays cheap. */
 export class CredentialStore {
   readonly #db: Database;
-  /** The lookups of the statement that runs now. */
-  readonly #underWay = new Set<Lookup>();
-  #waiting: Lookup[] = [];
-  #running = false;
-  #lastAtMs = Number.NEGATIVE_INFINITY;
+  readonly #lookups: Batcher<Lookup, Map<string, StoredCredentials>>;
 
   constructor(db: Database) {
     this.#db = db;
-  }
-
-  /**
-   * What a device is known by; undefined for a device that does not exist.
-   * @throws when the database does not answer
-   */
-  find(deviceId: string): Promise<StoredCredentials | undefined> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ deviceId, resolve, reject });
-      if (this.#running) return;
-      this.#running = true;
-      setImmediate(() => void this.#run());
+    this.#lookups = new Batcher({
+      handle: (lookups) => this.#select(lookups),
+      maximumItems: lookupsPerStatement,
+      intervalMs: statementIntervalMs,
     });
   }
 
-  /** What is being looked up for this device may be of before the change, so it is looked up again. */
-  changed(deviceId: string): void {
-    for (const lookup of this.#underWay) if (lookup.deviceId === deviceId) this.#lookUpAgain(lookup);
+  /**
+   * Finds the credentials of a device; undefined when it does not exist.
+   * @throws when the database does not answer
+   */
+  async find(deviceId: string): Promise<StoredCredentials | undefined> {
+    for (;;) {
+      const lookup = { deviceId, isStale: false };
+      const found = await this.#lookups.add(lookup);
+      if (!lookup.isStale) return found.get(deviceId);
+    }
   }
 
-  /** Changes were missed, of whatever device. */
-  anyChanged(): void {
-    for (const lookup of this.#underWay) this.#lookUpAgain(lookup);
+  /** Repeats the pending lookups of a device whose credentials changed: their statement may have read the old ones. */
+  invalidate(deviceId: string): void {
+    for (const lookup of this.#lookups.pending) if (lookup.deviceId === deviceId) lookup.isStale = true;
   }
 
-  #lookUpAgain(lookup: Lookup): void {
-    this.#underWay.delete(lookup);
-    this.#waiting.push(lookup);
+  /** Repeats all pending lookups: changes of any device may have been missed. */
+  invalidateAll(): void {
+    for (const lookup of this.#lookups.pending) lookup.isStale = true;
   }
 
-  /** Ends the time in which the secret before this one holds too. @throws when the database does not answer */
-  async confirm(deviceId: string, secretSha256: Buffer): Promise<void> {
+  /** Ends the validity of the secret before this one. @throws when the database does not answer */
+  async endPreviousSecret(deviceId: string, secretSha256: Buffer): Promise<void> {
     await inTime(sql`select confirm_device_secret(${deviceId}, ${secretSha256})`.execute(this.#db));
   }
 
-  async #run(): Promise<void> {
-    while (this.#waiting.length > 0) {
-      const restMs = this.#lastAtMs + gatherMs - performance.now();
-      if (restMs > 0) await delay(restMs);
-      this.#lastAtMs = performance.now();
-      for (const lookup of this.#waiting.splice(0, lookupsPerStatement)) this.#underWay.add(lookup);
-      await this.#answer();
-      this.#underWay.clear();
-    }
-    this.#running = false;
-  }
-
-  async #answer(): Promise<void> {
+  async #select(lookups: readonly Lookup[]): Promise<Map<string, StoredCredentials>> {
     try {
-      const deviceIds = new Set([...this.#underWay].map(({ deviceId }) => deviceId));
-      const found = await inTime(selectCredentials(this.#db, [...deviceIds]));
-      for (const { deviceId, resolve } of this.#underWay) resolve(found.get(deviceId));
+      const deviceIds = new Set(lookups.map(({ deviceId }) => deviceId));
+      return await inTime(selectCredentials(this.#db, [...deviceIds]));
     } catch (error) {
-      const failure = new Error('the database does not answer', { cause: error });
-      for (const { reject } of this.#underWay) reject(failure);
+      throw new Error('the database does not answer', { cause: error });
     }
   }
 }
@@ -113,9 +155,9 @@ async function selectCredentials(db: Database, deviceIds: string[]): Promise<Map
 }
 
 async function inTime<T>(work: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer in ${patienceMs} ms`)), patienceMs);
+  const end = new AbortController();
+  const late = delay(timeoutMs, undefined, { signal: end.signal }).then(() => {
+    throw new Error(`no answer in ${timeoutMs} ms`);
   });
-  return Promise.race([work, late]).finally(() => clearTimeout(timer));
+  return Promise.race([work, late]).finally(() => end.abort());
 }

@@ -1,33 +1,31 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type TLSSocket, type Server as TlsServer } from 'node:tls';
+import type { TLSSocket } from 'node:tls';
 import type { ResolvedConfig } from '@odograph/runtime/config';
-import { hasBadCertificate } from './client-certificate.ts';
-import { followTlsFiles, readTlsFiles, type TlsFiles } from './tls.ts';
+import { createTlsServer, followTlsFiles, hasBadCertificate, readTlsFiles } from './tls.ts';
 
 /** Connections that wait to be accepted while a fleet reconnects. */
 const acceptQueue = 4096;
 const keepAliveDelayMs = 60_000;
 
 export interface Listeners {
-  readonly listening: boolean;
-  /** Accepts nobody any more; open connections stay. */
+  readonly isListening: boolean;
+  /** Accepts no more connections; open ones stay. */
   stop(): void;
 }
 
 export interface ListenOptions {
   onConnection(socket: Socket): void;
-  /** A connection that was closed before it could say anything: one too many, or with a certificate nobody vouches for. */
+  /** A connection was closed before it could send anything: too many are open, or its certificate is bad. */
   onRefused(reason: 'connections' | 'certificate', address: string | undefined): void;
-  /** The files of the certificates have changed: new connections get what they say, or, with an error, what they said. */
+  /** Certificate files changed: new connections use them, or, with an error, still the ones before. */
   onCertificates(error?: unknown): void;
 }
 
 /**
- * Listens for MQTT on MQTT_PORT, and on MQTTS_PORT over TLS when there is a certificate; each takes at most
- * MQTT_MAX_CONNECTIONS. With MQTT_TLS_CLIENT_CA a client may present a certificate of its own. Files of certificates that
- * change are taken over.
- * @throws when a port cannot be listened on, or a certificate cannot be read
+ * Listens for MQTT on MQTT_PORT, and with a certificate for MQTT over TLS on MQTTS_PORT; each accepts at most
+ * MQTT_MAX_CONNECTIONS. With MQTT_TLS_CLIENT_CA a client may present a certificate.
+ * @throws when it cannot listen on a port, or a certificate cannot be read
  */
 export async function listen(config: ResolvedConfig, options: ListenOptions): Promise<Listeners> {
   const accept = (socket: Socket): void => {
@@ -35,7 +33,7 @@ export async function listen(config: ResolvedConfig, options: ListenOptions): Pr
     socket.setKeepAlive(true, keepAliveDelayMs);
     options.onConnection(socket);
   };
-  const acceptSecure = (socket: TLSSocket): void => {
+  const acceptTls = (socket: TLSSocket): void => {
     if (hasBadCertificate(socket)) {
       options.onRefused('certificate', socket.remoteAddress);
       socket.destroy();
@@ -53,7 +51,7 @@ export async function listen(config: ResolvedConfig, options: ListenOptions): Pr
   try {
     const files = await readTlsFiles(config);
     if (files) {
-      const tls = createSecureServer(files, acceptSecure);
+      const tls = createTlsServer(files, acceptTls);
       servers.push(await open(tls, config.MQTTS_PORT));
       stopFollowing = followTlsFiles(tls, config, files, options.onCertificates);
     }
@@ -62,7 +60,7 @@ export async function listen(config: ResolvedConfig, options: ListenOptions): Pr
     throw error;
   }
   return {
-    get listening() {
+    get isListening() {
       return servers.every((server) => server.listening);
     },
     stop() {
@@ -70,13 +68,4 @@ export async function listen(config: ResolvedConfig, options: ListenOptions): Pr
       for (const server of servers) server.close();
     },
   };
-}
-
-function createSecureServer(files: TlsFiles, accept: (socket: TLSSocket) => void): TlsServer {
-  // Who has no certificate comes with a secret, so it is not the handshake that refuses.
-  const clients = files.ca === undefined ? {} : { requestCert: true, rejectUnauthorized: false };
-  const server = createTlsServer({ ...files, ...clients, handshakeTimeout: 10_000 }, accept);
-  // A handshake that fails concerns its client only.
-  server.on('tlsClientError', (_error, socket) => socket.destroy());
-  return server;
 }

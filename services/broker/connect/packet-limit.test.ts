@@ -8,16 +8,16 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { closed, connectPacket, openSocket, packet, publishPacket } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
-import { walkPackets } from './packet-limit.ts';
+import { checkPackets } from './packet-limit.ts';
 
 const connackBytes = 4;
 const connect = connectPacket({ clientId: 'd', username: 'd', password: 's' });
 
-describe('the walk over packets', () => {
+describe('the packet check', () => {
   const verdictOf = (chunks: Buffer[]): string | undefined => {
-    const walk = walkPackets();
+    const check = checkPackets();
     for (const chunk of chunks) {
-      const fault = walk.next(chunk);
+      const fault = check.next(chunk);
       if (fault !== undefined) return fault;
     }
     return undefined;
@@ -40,7 +40,7 @@ describe('the walk over packets', () => {
     packets.map(([header, size]) => packet(header, Buffer.alloc(size, 0xff)));
   const bytes = (buffer: Buffer) => Array.from(buffer, (_byte, index) => buffer.subarray(index, index + 1));
 
-  it('finds nothing wrong with packets in their bounds, however they are cut', () => {
+  it('accepts packets within their limits, wherever chunks begin', () => {
     fc.assert(
       fc.property(fc.array(good, { maxLength: 8 }), cuts, (packets, at) => {
         const whole = Buffer.concat([connect, ...stream(packets)]);
@@ -51,7 +51,7 @@ describe('the walk over packets', () => {
     );
   });
 
-  it('finds the same fault of a bad packet, however the bytes are cut', () => {
+  it('finds the same fault of a bad packet, wherever chunks begin', () => {
     fc.assert(
       fc.property(
         fc.array(good, { maxLength: 4 }),
@@ -70,7 +70,7 @@ describe('the walk over packets', () => {
     );
   });
 
-  it('lets nobody begin with a large packet', () => {
+  it('rejects a large first packet', () => {
     expect(verdictOf([publishPacket('t', 1, Buffer.alloc(16 * 1024))])).toBeDefined();
     expect(verdictOf([connect, publishPacket('t', 1, Buffer.alloc(16 * 1024))])).toBeUndefined();
   });
@@ -83,7 +83,7 @@ describe('a connection', () => {
   });
   afterAll(() => platform.stop());
 
-  it('takes a payload of 256 KiB and is closed by one of 1 MB before that is sent', async () => {
+  it('accepts a payload of 256 KiB and is closed by the header of one of 1 MB', async () => {
     const identity = await createDevice(platform.db);
     const device = await connectDevice(platform.mqttUrl, identity);
     await device.upload('x'.repeat(maximumPacketBytes));

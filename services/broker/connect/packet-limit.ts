@@ -5,21 +5,21 @@ const publishType = 3;
 /** Topic, packet identifier and the rest of the variable header of a PUBLISH that its device may send. */
 const publishHeaderBytes = 256;
 const maximumPublishBytes = maximumPacketBytes + publishHeaderBytes;
-/** CONNECT, SUBSCRIBE and all others; also whatever an unknown client sends first. */
+/** All other packets; also the first one of a connection, whatever its type. */
 const maximumOtherBytes = 16 * 1024;
 const longestLengthBytes = 4;
 
-/** Walks over a stream of MQTT packets, chunk by chunk. */
-export interface PacketWalk {
+/** Checks a stream of MQTT packets, chunk by chunk. */
+export interface PacketCheck {
   /** What is wrong with the stream up to the end of this chunk; undefined while nothing is. */
   next(chunk: Buffer): string | undefined;
 }
 
 /**
- * Reads nothing but the fixed headers [MQTT-2.2] of a byte stream, wherever chunks cut it, and tells of a packet that
- * announces more than it may have before any of it is buffered, or whose length has more than four bytes.
+ * Reads only the fixed headers [MQTT-2.2] of a byte stream, wherever its chunks begin, and finds a packet that announces
+ * more than its maximum before any of it is buffered, or whose length takes more than four bytes.
  */
-export function walkPackets(): PacketWalk {
+export function checkPackets(): PacketCheck {
   let first = true;
   let inHeader = false;
   let maximum = 0;
@@ -68,14 +68,14 @@ export function walkPackets(): PacketWalk {
   };
 }
 
-/** Lets `socket` hand out nothing of a chunk in which a packet goes wrong, and destroys it instead. */
+/** Destroys `socket` at a chunk with a faulty packet, before any of that chunk is handed out. */
 export function limitPackets(socket: Socket, onRefused: (fault: string) => void): void {
   const read = socket.read.bind(socket);
-  const walk = walkPackets();
+  const check = checkPackets();
   socket.read = (size?: number): unknown => {
     const chunk: unknown = read(size);
     if (!Buffer.isBuffer(chunk)) return chunk;
-    const fault = walk.next(chunk);
+    const fault = check.next(chunk);
     if (fault === undefined) return chunk;
     onRefused(fault);
     socket.destroy();

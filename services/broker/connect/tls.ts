@@ -1,14 +1,15 @@
 import { readFile } from 'node:fs/promises';
-import { createSecureContext, type SecureContextOptions, type Server } from 'node:tls';
+import { createSecureContext, createServer, type SecureContextOptions, type Server, TLSSocket } from 'node:tls';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 
-const lookMs = 2000;
+const pollMs = 2000;
+const handshakeTimeoutMs = 10_000;
 
-/** What the files of MQTT over TLS say, as createServer and setSecureContext of node:tls take it. */
+/** The contents of the certificate files, as createServer and setSecureContext of node:tls take them. */
 export type TlsFiles = Pick<SecureContextOptions, 'cert' | 'key' | 'ca' | 'crl' | 'minVersion'>;
 
 /**
- * Reads the certificate, its key, the authorities of the devices and what these have revoked.
+ * Reads the certificate, its key, the certification authorities of the devices and their revocation list.
  * @returns undefined without MQTT_TLS_CERTIFICATE
  * @throws when a file cannot be read
  */
@@ -24,12 +25,21 @@ export async function readTlsFiles(config: ResolvedConfig): Promise<TlsFiles | u
   };
 }
 
+/** Creates the server for MQTT over TLS. Client certificates are optional; without one a client signs in with its secret. */
+export function createTlsServer(files: TlsFiles, onConnection: (socket: TLSSocket) => void): Server {
+  const clients = files.ca === undefined ? {} : { requestCert: true, rejectUnauthorized: false };
+  const server = createServer({ ...files, ...clients, handshakeTimeout: handshakeTimeoutMs }, onConnection);
+  // A failed handshake concerns its client only.
+  server.on('tlsClientError', (_error, socket) => socket.destroy());
+  return server;
+}
+
 /**
- * Takes over within seconds what the files say now; open connections stay as they are, and no session of before is
- * resumed. Files that cannot be used, such as a certificate whose key is yet to come, leave everything as it is.
- * @param current what the server was made with
- * @param report called after each change, with the error when it cannot be used
- * @returns what stops it
+ * Applies changed certificate files to new connections within seconds; open ones stay, and no earlier TLS session is
+ * resumed. Files that do not fit, such as a certificate whose key is still missing, change nothing.
+ * @param current the files that the server was created with
+ * @param report called after each change, with the error when the files were rejected
+ * @returns ends it
  */
 export function followTlsFiles(
   server: Server,
@@ -38,7 +48,7 @@ export function followTlsFiles(
   report: (error?: unknown) => void,
 ): () => void {
   let seen = JSON.stringify(current);
-  const look = async (): Promise<void> => {
+  const poll = async (): Promise<void> => {
     const files = await readTlsFiles(config).catch((error: unknown) => ({ error }));
     const read = JSON.stringify(files);
     if (files === undefined || read === seen) return;
@@ -52,6 +62,33 @@ export function followTlsFiles(
       report(error);
     }
   };
-  const timer = setInterval(() => void look(), lookMs);
+  const timer = setInterval(() => void poll(), pollMs);
   return () => clearInterval(timer);
+}
+
+/** A client certificate signed by a certification authority of the devices. */
+export interface ClientCertificate {
+  /** Its only common name; undefined when it has none, or several. */
+  readonly commonName: string | undefined;
+  readonly issuedAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+/** Whether a client presented a certificate that no authority signed, or that is expired, revoked or not yet valid. */
+export function hasBadCertificate(socket: TLSSocket): boolean {
+  // Without a certificate a resumed TLS session counts as authorized, so the certificate is checked first.
+  return socket.getPeerX509Certificate() !== undefined && !socket.authorized;
+}
+
+/** The client certificate of a connection whose handshake was accepted; undefined without one. */
+export function clientCertificateOf(connection: unknown): ClientCertificate | undefined {
+  if (!(connection instanceof TLSSocket) || connection.getPeerX509Certificate() === undefined) return undefined;
+  const { subject, valid_from: issued, valid_to: expires } = connection.getPeerCertificate();
+  // Declared as text, but a list when the subject has several.
+  const commonName: unknown = subject?.CN;
+  return {
+    commonName: connection.authorized && typeof commonName === 'string' ? commonName : undefined,
+    issuedAtMs: Date.parse(issued),
+    expiresAtMs: Date.parse(expires),
+  };
 }

@@ -5,18 +5,19 @@ import type { DeviceSession, Sessions } from '../sessions/session.ts';
 type AuthorizeForward = NonNullable<AedesOptions['authorizeForward']>;
 type AuthorizeSubscribe = NonNullable<AedesOptions['authorizeSubscribe']>;
 
-/** What a PUBLISH of a device is, once it was found to have the right to it. */
-export type Purpose = 'telemetry' | 'acknowledgement';
-
 /**
- * What a device may publish: its own telemetry and acknowledgements; "What a device says and hears" in
- * docs/device-protocol.md. Anything else has no purpose, and MQTT 3.1.1 knows no refusal but closing the connection.
+ * Authorizes a PUBLISH of a device: its own telemetry and acknowledgements, nothing else ("What a device says and hears"
+ * in docs/device-protocol.md).
+ * @returns the channel, or undefined when the device may not publish there
  */
-export function purposeOfDevice(session: DeviceSession, packet: PublishPacket): Purpose | undefined {
-  // Only the platform leaves a message for later.
+export function authorizeDevicePublish(
+  session: DeviceSession,
+  packet: PublishPacket,
+): 'telemetry' | 'acks' | undefined {
+  // Only the platform retains messages.
   packet.retain = false;
   if (packet.topic === session.telemetryTopic) return 'telemetry';
-  return packet.topic === session.acksTopic ? 'acknowledgement' : undefined;
+  return packet.topic === session.acksTopic ? 'acks' : undefined;
 }
 
 /** Whether the command service may publish this packet: commands and key lists of any device, nothing else. */
@@ -32,7 +33,7 @@ export function mayCommandServicePublish(packet: PublishPacket): boolean {
 export function createAuthorizeSubscribe(sessions: Sessions, onRefused: (topic: string) => void): AuthorizeSubscribe {
   return (client, subscription, callback) => {
     const session = sessions.get(client);
-    if (session?.kind === 'device' && receives(session, subscription.topic)) return callback(null, subscription);
+    if (session?.kind === 'device' && isForDevice(session, subscription.topic)) return callback(null, subscription);
     onRefused(subscription.topic);
     callback(null, null);
   };
@@ -45,18 +46,18 @@ export function createAuthorizeSubscribe(sessions: Sessions, onRefused: (topic: 
 export function createAuthorizeForward(sessions: Sessions): AuthorizeForward {
   return (client, packet) => {
     const session = sessions.get(client);
-    if (session?.kind !== 'device' || !receives(session, packet.topic)) return null;
-    if (packet.topic === session.commandsTopic && hasExpired(packet)) return null;
+    if (session?.kind !== 'device' || !isForDevice(session, packet.topic)) return null;
+    if (packet.topic === session.commandsTopic && isExpired(packet)) return null;
     return packet;
   };
 }
 
-function receives(session: DeviceSession, topic: string): boolean {
+function isForDevice(session: DeviceSession, topic: string): boolean {
   return topic === session.commandsTopic || topic === session.keysTopic;
 }
 
 /** A command without a readable end counts as expired. */
-function hasExpired({ payload }: AedesPublishPacket): boolean {
+function isExpired({ payload }: AedesPublishPacket): boolean {
   try {
     const { expiresAt } = JSON.parse(payload.toString()) as { expiresAt?: unknown };
     return typeof expiresAt !== 'number' || Date.now() >= expiresAt * 1000;

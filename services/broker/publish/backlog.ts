@@ -1,66 +1,104 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { countUnfinishedJobs, type TypedQueue } from '@odograph/queue/queues';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Redis } from '@odograph/runtime/redis';
+import type { BackgroundFailures } from '../failures.ts';
 import type { BrokerMetrics } from '../metrics.ts';
 
 const pollMs = 500;
+const retryMs = 100;
 
-/** How much waits in Redis, as far as the last look goes. */
+/** How much waits in Redis, at the last look. */
 export interface Backlog {
   /** More upload jobs than UPLOAD_BACKLOG_JOBS, or no memory: uploads are held. */
-  readonly full: boolean;
+  readonly isFull: boolean;
   /** More than half of either is used: late uploads are held, so that live ones have room. */
-  readonly lateFull: boolean;
+  readonly isLateFull: boolean;
   /** Redis uses more than UPLOAD_BACKLOG_BYTES: everything is held. */
-  readonly memoryFull: boolean;
+  readonly isMemoryFull: boolean;
   stop(): void;
 }
 
-/** Looks twice a second; while Redis does not answer, the last answer stands. */
-export async function watchBacklog(
-  queue: TypedQueue<'uploads'>,
-  redis: Redis,
-  config: ResolvedConfig,
-  metrics: BrokerMetrics,
-): Promise<Backlog> {
-  let jobsFull = false;
-  let lateFull = false;
-  let memoryFull = false;
-  let looking = false;
+export interface BacklogOptions {
+  readonly uploads: TypedQueue<'uploads'>;
+  readonly redis: Redis;
+  readonly config: Pick<ResolvedConfig, 'UPLOAD_BACKLOG_JOBS' | 'UPLOAD_BACKLOG_BYTES'>;
+  readonly metrics: BrokerMetrics;
+  readonly failures: BackgroundFailures;
+}
 
-  const look = async (): Promise<void> => {
-    const [jobs, memory] = await Promise.all([countUnfinishedJobs(queue), redis.info('memory')]);
-    const bytes = usedMemory(memory);
-    jobsFull = jobs > config.UPLOAD_BACKLOG_JOBS;
-    memoryFull = bytes > config.UPLOAD_BACKLOG_BYTES;
-    lateFull = jobs > config.UPLOAD_BACKLOG_JOBS / 2 || bytes > config.UPLOAD_BACKLOG_BYTES / 2;
+/** Measures the backlog twice a second. What cannot be measured keeps its last value, and is reported. */
+export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
+  const { uploads, redis, config, metrics, failures } = options;
+  let jobs = 0;
+  let bytes = 0;
+  let isMeasuring = false;
+
+  const measureJobs = async (): Promise<void> => {
+    jobs = await countUnfinishedJobs(uploads);
     metrics.backlogJobs.set(jobs);
+  };
+  const measureMemory = async (): Promise<void> => {
+    bytes = usedMemory(await redis.info('memory'));
     metrics.backlogBytes.set(bytes);
   };
-  const lookOnce = async (): Promise<void> => {
-    if (looking || redis.status !== 'ready') return;
-    looking = true;
-    await look().catch(() => undefined);
-    looking = false;
+  const measure = async (): Promise<void> => {
+    if (isMeasuring || redis.status !== 'ready') return;
+    isMeasuring = true;
+    const results = await Promise.allSettled([measureJobs(), measureMemory()]);
+    isMeasuring = false;
+    const failure = results.find((result) => result.status === 'rejected');
+    if (failure) failures.failed('backlog', failure.reason);
+    else failures.succeeded('backlog');
   };
 
-  await lookOnce();
-  const timer = setInterval(() => void lookOnce(), pollMs);
+  await measure();
+  const timer = setInterval(() => void measure(), pollMs);
   return {
-    get full() {
-      return jobsFull || memoryFull;
+    get isFull() {
+      return jobs > config.UPLOAD_BACKLOG_JOBS || bytes > config.UPLOAD_BACKLOG_BYTES;
     },
-    get lateFull() {
-      return lateFull;
+    get isLateFull() {
+      return jobs > config.UPLOAD_BACKLOG_JOBS / 2 || bytes > config.UPLOAD_BACKLOG_BYTES / 2;
     },
-    get memoryFull() {
-      return memoryFull;
+    get isMemoryFull() {
+      return bytes > config.UPLOAD_BACKLOG_BYTES;
     },
     stop: () => clearInterval(timer),
   };
 }
 
-/** Redis, INFO, section Memory; 0 for a server that does not tell. */
+/** @throws when INFO (section Memory) does not say */
 function usedMemory(info: string): number {
-  return Number(/^used_memory:(\d+)/m.exec(info)?.[1] ?? 0);
+  const bytes = /^used_memory:(\d+)/m.exec(info)?.[1];
+  if (bytes === undefined) throw new Error('INFO of Redis does not contain used_memory');
+  return Number(bytes);
+}
+
+export interface StoreAttempts {
+  /** While true, no attempt is made. */
+  isFull(): boolean;
+  /** Adds the job; the same id each time, so that an attempt that did reach Redis is not doubled. */
+  add(jobId: string): Promise<unknown>;
+  onFailure(error: unknown): void;
+  /** Ends the attempts. */
+  readonly signal: AbortSignal;
+}
+
+/** Adds a job until Redis has it: with `appendfsync always`, on its disk. @returns false when the signal came first */
+export async function addUntilStored({ isFull, add, onFailure, signal }: StoreAttempts): Promise<boolean> {
+  const jobId = randomUUID();
+  for (;;) {
+    if (!isFull()) {
+      try {
+        await add(jobId);
+        return true;
+      } catch (error) {
+        onFailure(error);
+      }
+    }
+    await delay(retryMs, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return false;
+  }
 }

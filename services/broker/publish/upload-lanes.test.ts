@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { laneOf, lateLane, liveLane } from './upload-lanes.ts';
+import { laneOf, lateLane, liveLane } from './uploads.ts';
 
 const nowMs = 1_800_000_000_000;
 const lane = (payload: string | Buffer) => laneOf(Buffer.from(payload), nowMs);

@@ -1,164 +1,147 @@
-import { randomUUID } from 'node:crypto';
+import { isUtf8 } from 'node:buffer';
 import { setTimeout as delay } from 'node:timers/promises';
+import { lateUploadPriority, type QueuedUpload, type UploadBatch } from '@odograph/contracts/queues';
 import type { TypedQueue } from '@odograph/queue/queues';
+import { Batcher } from '@odograph/runtime/batcher';
 import type { ResolvedConfig } from '@odograph/runtime/config';
+import type { ThrottledLog } from '../failures.ts';
 import type { BrokerMetrics } from '../metrics.ts';
-import type { ThrottledLog } from '../throttled-log.ts';
-import type { Backlog } from './backlog.ts';
-import type { HeldBytes } from './held-bytes.ts';
-import { describeBatch, type HeldUpload } from './upload-batch.ts';
-import type { UploadLane } from './upload-lanes.ts';
-
-const retryMs = 100;
+import { addUntilStored, type Backlog } from './backlog.ts';
+import type { HeldPublication } from './held-publications.ts';
 
 export interface UploadIntakeOptions {
   readonly queue: TypedQueue<'uploads'>;
-  readonly lane: UploadLane;
   readonly backlog: Backlog;
-  readonly held: HeldBytes;
-  readonly config: ResolvedConfig;
+  readonly config: Pick<ResolvedConfig, 'UPLOAD_BATCH_MS' | 'UPLOAD_BATCH_SIZE'>;
   readonly metrics: BrokerMetrics;
   readonly log: ThrottledLog;
 }
 
-/**
- * Takes the uploads of one lane, of all connections, into the queue in micro-batches, one job each, and releases their PUBACKs when Redis
- * has answered: with `appendfsync always`, when they are on its disk.
- *
- * The first upload after a pause leaves with whatever the same turn of the event loop brings; after it a batch leaves
- * when it is full, or UPLOAD_BATCH_MS after the one before. A batch that Redis does not take stays as it is, under its
- * own job id, and is tried again: an attempt that did reach Redis is not doubled. While the backlog is over its bound
- * nothing is tried.
- */
+/** Queues the uploads of all connections in micro-batches, one job each; live and late uploads in batches of their own. */
 export class UploadIntake {
   readonly #options: UploadIntakeOptions;
-  readonly #batchesInFlight = new Set<readonly HeldUpload[]>();
+  readonly #live: Batcher<HeldPublication, boolean>;
+  readonly #late: Batcher<HeldPublication, boolean>;
   readonly #end = new AbortController();
-  #gathered: HeldUpload[] = [];
-  #gatheredBytes = 0;
-  #lastSentMs = Number.NEGATIVE_INFINITY;
-  #scheduled = false;
-  #idle: (() => void) | undefined;
 
   constructor(options: UploadIntakeOptions) {
     this.#options = options;
+    this.#live = this.#createBatcher(liveLane);
+    this.#late = this.#createBatcher(lateLane);
   }
 
-  /** Everything without a PUBACK. */
-  get held(): HeldUpload[] {
-    return [...this.#batchesInFlight, this.#gathered].flat();
+  /** Resolves when the queue has the upload; with false when the broker stopped first. */
+  add(upload: HeldPublication): Promise<boolean> {
+    const isLate = laneOf(upload.payload, upload.receivedAtMs) === lateLane;
+    return (isLate ? this.#late : this.#live).add(upload);
   }
 
-  accept(upload: HeldUpload): void {
-    upload.session.releases.enter(upload);
-    this.#gathered.push(upload);
-    this.#gatheredBytes += upload.payload.length;
-    this.#schedule();
-  }
-
-  /** Resolves when everything is acknowledged, at the latest after `timeoutMs`; what is left by then is let go. */
+  /** Resolves when everything is stored, or after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
-    const idle = new Promise<void>((resolve) => {
-      this.#idle = resolve;
-    });
-    this.#send();
-    if (this.held.length > 0) await Promise.race([idle, delay(timeoutMs, undefined, { ref: false })]);
+    const drained = Promise.all([this.#live.drain(), this.#late.drain()]);
+    await Promise.race([drained, delay(timeoutMs, undefined, { ref: false })]);
     this.#end.abort();
   }
 
-  get #full(): boolean {
-    return (
-      this.#gathered.length >= this.#options.config.UPLOAD_BATCH_SIZE ||
-      this.#gatheredBytes >= this.#options.lane.maximumBatchBytes
-    );
+  #createBatcher(lane: UploadLane): Batcher<HeldPublication, boolean> {
+    const { UPLOAD_BATCH_MS, UPLOAD_BATCH_SIZE } = this.#options.config;
+    return new Batcher({
+      handle: (uploads) => this.#store(lane, uploads),
+      maximumItems: UPLOAD_BATCH_SIZE,
+      maximumBytes: lane.maximumBatchBytes,
+      bytesOf: ({ payload }) => payload.length,
+      intervalMs: UPLOAD_BATCH_MS,
+      maximumInFlight: lane.maximumBatchesInFlight,
+    });
   }
 
-  #schedule(): void {
-    if (this.#full) this.#send();
-    if (this.#scheduled || this.#gathered.length === 0) return;
-    this.#scheduled = true;
-    const waitMs = this.#lastSentMs + this.#options.config.UPLOAD_BATCH_MS - performance.now();
-    const send = (): void => {
-      this.#scheduled = false;
-      this.#send();
-    };
-    if (waitMs > 0) setTimeout(send, waitMs);
-    else setImmediate(send);
-  }
-
-  #send(): void {
-    let due = true;
-    while (
-      (due || this.#full) &&
-      this.#gathered.length > 0 &&
-      this.#batchesInFlight.size < this.#options.lane.maximumBatchesInFlight
-    ) {
-      due = false;
-      this.#lastSentMs = performance.now();
-      void this.#store(this.#takeBatch());
-    }
-  }
-
-  #takeBatch(): HeldUpload[] {
-    let bytes = 0;
-    let count = 0;
-    for (const { payload } of this.#gathered) {
-      if (
-        count === this.#options.config.UPLOAD_BATCH_SIZE ||
-        (count > 0 && bytes + payload.length > this.#options.lane.maximumBatchBytes)
-      ) {
-        break;
-      }
-      count += 1;
-      bytes += payload.length;
-    }
-    this.#gatheredBytes -= bytes;
-    if (count < this.#gathered.length) return this.#gathered.splice(0, count);
-    const batch = this.#gathered;
-    this.#gathered = [];
-    return batch;
-  }
-
-  async #store(batch: readonly HeldUpload[]): Promise<void> {
-    this.#batchesInFlight.add(batch);
-    const jobId = randomUUID();
-    while (!(await this.#attempt(batch, jobId))) {
-      await delay(retryMs, undefined, { signal: this.#end.signal }).catch(() => undefined);
-      if (this.#end.signal.aborted) return;
-    }
-    this.#batchesInFlight.delete(batch);
-    this.#acknowledge(batch);
-    if (this.#gathered.length > 0) this.#schedule();
-    else if (this.#batchesInFlight.size === 0) this.#idle?.();
-  }
-
-  async #attempt(batch: readonly HeldUpload[], jobId: string): Promise<boolean> {
-    const { queue, lane, backlog, metrics, log } = this.#options;
-    if (lane.full(backlog)) return false;
-    try {
-      await queue.add('uploads', describeBatch(batch), {
-        jobId,
-        ...(lane.priority !== undefined && { priority: lane.priority }),
-      });
-      return true;
-    } catch (error) {
-      metrics.failedBatches.inc();
-      log('Redis did not take a batch of uploads: it is held', { err: error, uploads: batch.length });
-      return false;
-    }
-  }
-
-  #acknowledge(batch: readonly HeldUpload[]): void {
-    const { held, metrics } = this.#options;
+  async #store(lane: UploadLane, uploads: readonly HeldPublication[]): Promise<boolean> {
+    const { queue, backlog, metrics, log } = this.#options;
+    const isStored = await addUntilStored({
+      isFull: () => lane.isFull(backlog),
+      add: (jobId) => queue.add('uploads', describeBatch(uploads), { jobId, ...lane.jobOptions }),
+      onFailure(error) {
+        metrics.failedBatches.inc();
+        log('uploads not stored in Redis; retrying', { err: error, uploads: uploads.length });
+      },
+      signal: this.#end.signal,
+    });
+    if (!isStored) return false;
+    metrics.acceptedUploads.inc(uploads.length);
+    metrics.batchUploads.observe(uploads.length);
     const now = performance.now();
-    let bytes = 0;
-    for (const upload of batch) {
-      bytes += upload.cost;
-      metrics.pubackSeconds.observe((now - upload.heldSinceMs) / 1000);
-      upload.session.releases.settle(upload);
-    }
-    held.give(bytes);
-    metrics.acceptedUploads.inc(batch.length);
-    metrics.batchUploads.observe(batch.length);
+    for (const { heldSinceMs } of uploads) metrics.pubackSeconds.observe((now - heldSinceMs) / 1000);
+    return true;
   }
+}
+
+/** Bytes that are UTF-8 as text, others in base64, so that every byte survives JSON. */
+function describeBatch(uploads: readonly HeldPublication[]): UploadBatch {
+  const devices = new Set<string>();
+  let bytes = 0;
+  const described = uploads.map(({ deviceId, payload, receivedAtMs }): QueuedUpload => {
+    devices.add(deviceId);
+    bytes += payload.length;
+    return isUtf8(payload)
+      ? { deviceId, receivedAtMs, text: payload.toString() }
+      : { deviceId, receivedAtMs, base64: payload.toString('base64') };
+  });
+  return { uploads: described, devices: devices.size, bytes };
+}
+
+/** How uploads of one kind enter the queue. */
+export interface UploadLane {
+  /** BullMQ works jobs without a priority before all that have one. */
+  readonly jobOptions: { readonly priority?: number };
+  readonly maximumBatchBytes: number;
+  /** Enough to keep Redis busy while it writes to disk; more would only hold more memory. */
+  readonly maximumBatchesInFlight: number;
+  /** Whether uploads of this kind must wait. */
+  isFull(backlog: Backlog): boolean;
+}
+
+export const liveLane: UploadLane = {
+  jobOptions: {},
+  maximumBatchBytes: 1024 ** 2,
+  maximumBatchesInFlight: 4,
+  isFull: (backlog) => backlog.isFull,
+};
+
+/** Recordings of the past wait behind live uploads, in jobs small enough not to delay these. */
+export const lateLane: UploadLane = {
+  jobOptions: { priority: lateUploadPriority },
+  maximumBatchBytes: 256 * 1024,
+  maximumBatchesInFlight: 2,
+  isFull: (backlog) => backlog.isFull || backlog.isLateFull,
+};
+
+/** An upload whose last reading is older than this was recorded while the device was offline. */
+const lateAfterSeconds = 300;
+
+const timestampKey = Buffer.from('"timestamp"');
+const zero = 48;
+const nine = 57;
+/** Colon and white space (RFC 8259, section 2). */
+const between = new Set([58, 32, 9, 10, 13]);
+
+/** The number after the last "timestamp" of a payload, UNIX seconds; undefined when there is none. */
+function lastTimestamp(payload: Buffer): number | undefined {
+  const key = payload.lastIndexOf(timestampKey);
+  if (key === -1) return undefined;
+  let at = key + timestampKey.length;
+  while (between.has(payload[at] ?? zero)) at += 1;
+  let seconds: number | undefined;
+  for (let digit = payload[at]; digit !== undefined && digit >= zero && digit <= nine; at += 1, digit = payload[at]) {
+    seconds = (seconds ?? 0) * 10 + (digit - zero);
+  }
+  return seconds;
+}
+
+/**
+ * Chooses the lane of an upload by its last "timestamp". The bytes are not decoded here, and a wrong guess costs only
+ * time.
+ */
+export function laneOf(payload: Buffer, receivedAtMs: number): UploadLane {
+  const seconds = lastTimestamp(payload);
+  return seconds !== undefined && seconds < receivedAtMs / 1000 - lateAfterSeconds ? lateLane : liveLane;
 }

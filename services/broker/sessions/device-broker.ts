@@ -1,11 +1,33 @@
 import { downChannels, parseDeviceTopic } from '@odograph/contracts/topics';
 import { Aedes, type AedesOptions, type Client, type PublishPacket } from 'aedes';
-import type { SessionStore } from './aedes-internals.ts';
 import type { Sessions } from './session.ts';
 
-type Done = (error?: Error) => void;
+/** Parts of aedes 1.2.0 that its type declarations leave out. */
+declare module 'aedes' {
+  interface Aedes {
+    readonly clients: Readonly<Record<string, Client>>;
+    readonly persistence: SessionStore;
+    unregisterClient(client: Client): void;
+    on(event: 'error', listener: (error: Error) => void): this;
+  }
+  interface Client {
+    /** Reads on, even when packets of the last chunk are still being handled. */
+    resume(): void;
+  }
+}
 
-const nothing = Buffer.alloc(0);
+interface StoredSubscription {
+  topic: string;
+  qos: number;
+}
+
+/** The methods of the persistence that this broker narrows. */
+interface SessionStore {
+  addSubscriptions(client: { id: string }, subscriptions: StoredSubscription[]): Promise<void>;
+  incomingStorePacket(client: { id: string }, packet: PublishPacket): Promise<void>;
+}
+
+type Done = (error?: Error) => void;
 
 /**
  * Restricts aedes to what this broker needs: publications of devices are not routed (the queue has them), a command is
@@ -21,7 +43,7 @@ export class DeviceBroker extends Aedes {
 
   override async listen(): Promise<void> {
     await super.listen();
-    keepSessionsSmall(this.persistence);
+    narrowSessionStore(this.persistence);
   }
 
   override publish(packet: PublishPacket, client: Client | null | Done, done?: Done): void {
@@ -30,23 +52,25 @@ export class DeviceBroker extends Aedes {
       done?.();
       return;
     }
-    const channel = parseDeviceTopic(packet.topic)?.channel;
+    const isCommand = parseDeviceTopic(packet.topic)?.channel === 'commands';
     const publish = super.publish as (packet: PublishPacket, client: Client | null | Done, done?: Done) => void;
-    publish.call(this, channel === 'commands' ? { ...packet, qos: 0, retain: false } : packet, client, done);
+    publish.call(this, isCommand ? { ...packet, qos: 0, retain: false } : packet, client, done);
   }
 
-  /** A connection that ends after another has taken its client id over must not take that one off the list. */
+  /** A connection that ends after another has taken over its client id must not remove its successor. */
   override unregisterClient(client: Client): void {
     if (this.clients[client.id] === client) super.unregisterClient(client);
     else this.emit('clientDisconnect', client);
   }
 }
 
+const emptyPayload = Buffer.alloc(0);
+
 /**
- * aedes stores the subscriptions of a persistent session as they were asked for, refused ones too, and the payload of a
- * QoS 2 PUBLISH until its PUBREL. The first is reduced to what the client may have, the second to the packet's number.
+ * aedes stores all subscriptions that a persistent session requests, refused ones too, and the payload of a QoS 2 PUBLISH
+ * until its PUBREL. The first is reduced to what the client may receive, the second to the packet's number.
  */
-function keepSessionsSmall(store: SessionStore): void {
+function narrowSessionStore(store: SessionStore): void {
   const addSubscriptions = store.addSubscriptions.bind(store);
   const incomingStorePacket = store.incomingStorePacket.bind(store);
   store.addSubscriptions = (client, subscriptions) => {
@@ -56,5 +80,5 @@ function keepSessionsSmall(store: SessionStore): void {
     });
     return own.length === 0 ? Promise.resolve() : addSubscriptions(client, own);
   };
-  store.incomingStorePacket = (client, packet) => incomingStorePacket(client, { ...packet, payload: nothing });
+  store.incomingStorePacket = (client, packet) => incomingStorePacket(client, { ...packet, payload: emptyPayload });
 }

@@ -1,52 +1,77 @@
 import { deviceRevokedChannel } from '@odograph/contracts/presence';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Redis } from '@odograph/runtime/redis';
-import type { CredentialStore } from '../connect/credentials.ts';
-import { validUntil } from '../connect/stored-credentials.ts';
+import { type CredentialStore, validUntil } from '../connect/credentials.ts';
+import type { BackgroundFailures } from '../failures.ts';
 import type { DeviceSession } from './session.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
-export interface DisconnectOptions {
+const retryMs = 1000;
+
+export interface RevocationOptions {
   /** A connection for this alone: one that subscribes can do nothing else. */
   readonly subscriber: Redis;
   readonly prefix: string;
-  readonly presence: SessionRegistry;
+  readonly registry: SessionRegistry;
   readonly credentials: CredentialStore;
+  readonly failures: BackgroundFailures;
   readonly logger: Logger;
 }
 
 /**
- * Closes the open session of a device that was deleted, or by whose secret or certificate nobody is let in any more. What
- * was said while Redis was away is not heard, so all are looked at again when it is back, those that are just coming too.
+ * Closes the sessions of devices that were deleted or whose secret or certificate was revoked. Messages sent while this
+ * broker was not subscribed are lost, so every session is checked again once it is.
+ * @returns ends it
  */
-export function disconnectRevokedDevices(options: DisconnectOptions): void {
-  const { subscriber, prefix, presence, credentials, logger } = options;
+export function disconnectRevokedDevices(options: RevocationOptions): () => void {
+  const { subscriber, prefix, registry, credentials, failures, logger } = options;
+  let hasMissed = false;
+  let retry: NodeJS.Timeout | undefined;
 
   const disconnect = (session: DeviceSession): void => {
-    logger.info({ deviceId: session.deviceId }, 'a session was closed: what it was let in by holds no more');
+    logger.info({ deviceId: session.deviceId }, 'session closed: credentials revoked');
     session.client.close();
   };
   const recheck = async (session: DeviceSession): Promise<void> => {
     const stored = await credentials.find(session.deviceId);
-    if (session.proofs.some((proof) => validUntil(proof, stored, Date.now()) === 0)) disconnect(session);
+    const isRevoked = session.credentials.some((credential) => validUntil(credential, stored, Date.now()) === 0);
+    if (isRevoked) disconnect(session);
+  };
+  const subscribe = async (): Promise<void> => {
+    await subscriber.subscribe(deviceRevokedChannel(prefix));
+    if (!hasMissed) return;
+    hasMissed = false;
+    credentials.invalidateAll();
+    const results = await Promise.allSettled([...registry.sessions].map(recheck));
+    const failure = results.find((result) => result.status === 'rejected');
+    if (failure) throw failure.reason;
+  };
+  const subscribeOrRetry = async (): Promise<void> => {
+    clearTimeout(retry);
+    try {
+      await subscribe();
+      failures.succeeded('revocations');
+    } catch (error) {
+      hasMissed = true;
+      failures.failed('revocations', error);
+      // Redis that is away announces its return.
+      if (subscriber.status === 'ready') retry = setTimeout(() => void subscribeOrRetry(), retryMs);
+    }
   };
 
-  let missed = false;
   subscriber.on('close', () => {
-    missed = true;
+    hasMissed = true;
   });
-  const listen = async (): Promise<void> => {
-    await subscriber.subscribe(deviceRevokedChannel(prefix)).catch(() => undefined);
-    if (!missed) return;
-    credentials.anyChanged();
-    await Promise.allSettled([...presence.sessions].map(recheck));
-  };
-  if (subscriber.status === 'ready') void listen();
-  subscriber.on('ready', () => void listen());
+  subscriber.on('ready', () => void subscribeOrRetry());
   subscriber.on('message', (_channel, deviceId: string) => {
-    credentials.changed(deviceId);
-    const session = presence.find(deviceId);
-    // When nobody can tell, the session does not stay: the device comes again.
+    credentials.invalidate(deviceId);
+    const session = registry.find(deviceId);
+    // While the database cannot answer, the session is closed: the device reconnects.
     if (session) void recheck(session).catch(() => disconnect(session));
   });
+  if (subscriber.status === 'ready') void subscribeOrRetry();
+  return () => {
+    clearTimeout(retry);
+    subscriber.removeAllListeners('ready');
+  };
 }

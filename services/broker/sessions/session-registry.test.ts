@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { brokerKey, brokerOfSession, presenceKey } from '@odograph/contracts/presence';
-import { Gauge } from '@odograph/runtime/metrics';
+import { createLogger } from '@odograph/runtime/logger';
+import { Gauge, Registry } from '@odograph/runtime/metrics';
 import type { Redis } from '@odograph/runtime/redis';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
@@ -10,6 +11,8 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import type { Client } from 'aedes';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { closed, hasRedisServer, openRedis, startOwnRedis } from '../broker.fixture.ts';
+import { BackgroundFailures } from '../failures.ts';
+import { createBrokerMetrics } from '../metrics.ts';
 import { brokerService } from '../service.ts';
 import { createDeviceSession } from './session.ts';
 import { SessionRegistry } from './session-registry.ts';
@@ -78,26 +81,27 @@ it('leaves one live session when many connect with one id at once', async () => 
 
 it('writes no session of a connection that closed before its turn, and those beside it', async () => {
   const prefix = `test-${randomUUID()}`;
-  const presence = new SessionRegistry(
+  const registry = new SessionRegistry({
     redis,
     prefix,
-    'broker',
-    new Gauge({ name: 'connected', help: 'of the test', registers: [] }),
-  );
+    brokerId: 'broker',
+    connectedDevices: new Gauge({ name: 'connected', help: 'of the test', registers: [] }),
+    failures: new BackgroundFailures(createLogger('silent'), createBrokerMetrics(new Registry()).backgroundFailures),
+  });
   const arrive = (deviceId: string) => {
     const client = { id: deviceId, conn: new EventEmitter() } as unknown as Client;
     const session = createDeviceSession(client, {
       deviceId,
-      proofs: [],
+      credentials: [],
       replaces: undefined,
-      presence: presence.nextSession(),
+      sessionId: registry.nextSessionId(),
     });
-    return { arrived: presence.arrive(session), close: () => client.conn.emit('close') };
+    return { added: registry.add(session), close: () => client.conn.emit('close') };
   };
   const closing = ['first', 'second', 'twice'].map(arrive);
   for (const { close } of closing) close();
   const staying = ['third', 'twice'].map(arrive);
-  await Promise.all([...closing, ...staying].map(({ arrived }) => arrived));
+  await Promise.all([...closing, ...staying].map(({ added }) => added));
   expect(await redis.hgetall(presenceKey(prefix))).toEqual({ third: 'broker 4', twice: 'broker 5' });
   await redis.del(presenceKey(prefix));
 });

@@ -1,24 +1,25 @@
 import { deviceTopic } from '@odograph/contracts/topics';
 import type { Client } from 'aedes';
-import type { Proof } from '../connect/stored-credentials.ts';
-import { ReleaseOrder } from '../publish/release-order.ts';
+import type { PresentedCredential } from '../connect/credentials.ts';
+import { ReleaseOrder } from '../publish/held-publications.ts';
 
 /** The MQTT session of one device, from its authentication to the end of its connection. */
 export interface DeviceSession {
   readonly kind: 'device';
   readonly deviceId: string;
   readonly client: Client;
-  /** What contracts/presence.ts calls a session: `{brokerId} {connectionId}`. */
-  readonly presence: string;
-  /** What it was let in by; looked at again when something was revoked. */
-  readonly proofs: readonly Proof[];
-  /** The hash of the secret it showed when that is the newest and the one before still holds. */
+  /** `{brokerId} {connectionId}`, as in contracts/presence.ts. */
+  readonly sessionId: string;
+  /** What it signed in with; checked again when something was revoked. */
+  readonly credentials: readonly PresentedCredential[];
+  /** The hash of its secret, when this is its first use and ends the validity of the one before. */
   readonly replaces: Buffer | undefined;
   readonly telemetryTopic: string;
   readonly acksTopic: string;
   readonly commandsTopic: string;
   readonly keysTopic: string;
-  readonly releases: ReleaseOrder;
+  /** The order of its PUBACKs. */
+  readonly order: ReleaseOrder;
 }
 
 /** A session of the command service. */
@@ -28,12 +29,12 @@ export interface CommandSession {
 
 export type Session = DeviceSession | CommandSession;
 
-/** Whom each connection was authenticated as. */
+/** The session of each authenticated connection. */
 export type Sessions = WeakMap<Client, Session>;
 
 export function createDeviceSession(
   client: Client,
-  identity: Pick<DeviceSession, 'deviceId' | 'proofs' | 'replaces' | 'presence'>,
+  identity: Pick<DeviceSession, 'deviceId' | 'sessionId' | 'credentials' | 'replaces'>,
 ): DeviceSession {
   const { deviceId } = identity;
   return {
@@ -44,6 +45,6 @@ export function createDeviceSession(
     acksTopic: deviceTopic(deviceId, 'acks'),
     commandsTopic: deviceTopic(deviceId, 'commands'),
     keysTopic: deviceTopic(deviceId, 'keys'),
-    releases: new ReleaseOrder(),
+    order: new ReleaseOrder(),
   };
 }

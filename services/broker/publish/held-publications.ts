@@ -1,0 +1,131 @@
+import { Gauge, type Registry } from '@odograph/runtime/metrics';
+import type { Client, PublishPacket } from 'aedes';
+
+/** A PUBLISH whose PUBACK waits until the queue has its payload. */
+export interface HeldPublication {
+  readonly client: Client;
+  readonly deviceId: string;
+  readonly payload: Buffer;
+  /** Wall-clock time; may jump. */
+  readonly receivedAtMs: number;
+  /** Monotonic clock. */
+  readonly heldSinceMs: number;
+  /** Bytes it counts for in the limit of held bytes. */
+  readonly cost: number;
+  readonly order: ReleaseOrder;
+  /** Lets aedes send the PUBACK. */
+  readonly release: () => void;
+  isStored: boolean;
+  hasResumedReading: boolean;
+  next: HeldPublication | undefined;
+}
+
+/**
+ * Releases the PUBACKs of one connection in the order of its PUBLISHes [MQTT-4.6.0-2], in whatever order these are stored.
+ * aedes handles all packets of a chunk at once and would let their answers overtake each other.
+ */
+export class ReleaseOrder {
+  #first: HeldPublication | undefined;
+  #last: HeldPublication | undefined;
+
+  enter(publication: HeldPublication): void {
+    if (this.#first === undefined || this.#last === undefined) this.#first = publication;
+    else this.#last.next = publication;
+    this.#last = publication;
+  }
+
+  /** Releases this publication and the stored ones after it, once everything before it has been released. */
+  release(publication: HeldPublication): void {
+    publication.isStored = true;
+    for (let first = this.#first; first?.isStored; first = this.#first) {
+      this.#first = first.next;
+      // aedes would report an answer to a closed connection as one more failure of it.
+      if (!first.client.closed) first.release();
+    }
+  }
+}
+
+/** Memory of a held publication apart from its payload: the packet, its closures, its place in the order. */
+const overheadBytes = 1024;
+const resumeAfterMs = 1000;
+const resumeIntervalMs = 500;
+
+/** Holds publications of all connections within a limit of bytes until they are stored. */
+export class HeldPublications {
+  readonly #maximumBytes: number;
+  /** The oldest first. */
+  readonly #held = new Set<HeldPublication>();
+  readonly #timer: NodeJS.Timeout;
+  #bytes = 0;
+
+  constructor(maximumBytes: number, registry: Registry) {
+    this.#maximumBytes = maximumBytes;
+    this.#timer = setInterval(() => this.#resumeReading(), resumeIntervalMs);
+    const bytes = (): number => this.#bytes;
+    new Gauge({
+      name: 'odograph_broker_held_bytes',
+      help: 'Bytes of publications that wait for Redis',
+      registers: [registry],
+      collect() {
+        this.set(bytes());
+      },
+    });
+  }
+
+  /**
+   * Holds a PUBLISH of a device.
+   * @param release lets aedes send its PUBACK
+   * @returns undefined when it would exceed the limit of bytes
+   */
+  hold(
+    session: Pick<HeldPublication, 'client' | 'deviceId' | 'order'>,
+    packet: PublishPacket,
+    release: () => void,
+  ): HeldPublication | undefined {
+    const cost = packet.payload.length + overheadBytes;
+    if (this.#bytes + cost > this.#maximumBytes) return undefined;
+    const publication: HeldPublication = {
+      client: session.client,
+      deviceId: session.deviceId,
+      payload: typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload,
+      receivedAtMs: Date.now(),
+      heldSinceMs: performance.now(),
+      cost,
+      order: session.order,
+      release,
+      isStored: false,
+      hasResumedReading: false,
+      next: undefined,
+    };
+    this.#bytes += cost;
+    this.#held.add(publication);
+    session.order.enter(publication);
+    return publication;
+  }
+
+  /** Releases the PUBACK of a stored publication in the order of its connection. */
+  release(publication: HeldPublication): void {
+    this.#bytes -= publication.cost;
+    this.#held.delete(publication);
+    publication.order.release(publication);
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /**
+   * Keeps connections with held publications alive: aedes reads no further until every packet of a chunk is handled, so a
+   * PINGREQ after a held PUBLISH would stay unanswered and both ends would give up the connection. Each publication that
+   * has waited for a second lets its connection read one chunk more; the limit of bytes bounds what that may bring.
+   */
+  #resumeReading(): void {
+    const dueMs = performance.now() - resumeAfterMs;
+    for (const publication of this.#held) {
+      if (publication.heldSinceMs > dueMs) return;
+      if (publication.hasResumedReading || publication.client.closed) continue;
+      publication.hasResumedReading = true;
+      publication.client.resume();
+    }
+  }
+}
