@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform?.stop());
 
-/** A job that failed with the planted text in everything a job can carry; its id. */
+/** Creates a failed job with the planted text in every member of a job, and returns its id. */
 async function plantFailedJob(name: 'uploads' | 'acknowledgements' | 'maintenance', data: object): Promise<string> {
   const queue = openQueue(name, connection);
   await queue.waitUntilReady();
@@ -39,7 +39,7 @@ async function plantFailedJob(name: 'uploads' | 'acknowledgements' | 'maintenanc
 }
 
 describe('the queue page', () => {
-  it('answers 401 to everything without the admin token, and asks a browser for it', async () => {
+  it('answers 401 on every path without the admin token, with a basic authentication challenge', async () => {
     const stranger = createApiClient(platform.httpUrl);
     for (const path of ['/', '/queues', '/queues/', '/queues/api/queues', '/queues/static/favicon-32x32.png']) {
       const { status, headers, body } = await stranger.get(path);
@@ -50,7 +50,7 @@ describe('the queue page', () => {
     expect((await stranger.put('/queues/api/queues/maintenance/pause')).status).toBe(401);
   });
 
-  it('is shown to operators, beside a start page with links to it', async () => {
+  it('is available to operators and linked from the start page', async () => {
     expect((await admin.get('/')).body).toContain('href="/queues"');
     expect((await admin.get('/queues')).body).toContain('Odograph queues');
     const { body } = await admin.get('/queues/api/queues');
@@ -61,7 +61,7 @@ describe('the queue page', () => {
     ]);
   });
 
-  it('never shows a payload: not in data, progress, errors, logs or options', async () => {
+  it('never shows a payload in data, progress, errors, logs or options', async () => {
     const uploads = [{ deviceId: 'd1', receivedAtMs: 1, text: `{"latitude":"${planted}"}` }];
     const upload = await plantFailedJob('uploads', { uploads, devices: 1, bytes: 32 });
     const acknowledgement = await plantFailedJob('acknowledgements', {
@@ -93,7 +93,7 @@ describe('the queue page', () => {
     expect(shown[0]).toMatchObject({ id: upload, isFailed: true, data: { uploads: 1, devices: 1, bytes: 32 } });
   });
 
-  it('cannot remove, edit or pause anything, and runs maintenance again on request only', async () => {
+  it('allows no change except running maintenance jobs again', async () => {
     const upload = await plantFailedJob('uploads', { uploads: [], devices: 0, bytes: 0 });
     const maintenance = await plantFailedJob('maintenance', { task: 'retain' });
     const forbidden = [
@@ -121,12 +121,12 @@ describe('the queue page', () => {
     expect((await admin.get(`/queues/api/queues/maintenance/${maintenance}`)).body.status).toBe('waiting');
   });
 
-  it('says nothing of an error of its own', async () => {
+  it('exposes no stack trace', async () => {
     const { body } = await admin.get('/queues/api/queues/none/1');
     expect(JSON.stringify(body)).not.toMatch(/stack|node_modules/);
   });
 
-  it('keeps the admin token to itself', async () => {
+  it('never contains the admin token', async () => {
     for (const path of ['/', '/queues', '/queues/api/queues', '/queues/api/redis/stats']) {
       expect(JSON.stringify((await admin.get(path)).body)).not.toContain(testAdminToken);
     }

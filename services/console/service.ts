@@ -1,14 +1,14 @@
 import { readFile } from 'node:fs/promises';
 import type { QueueName, queueNames } from '@odograph/contracts/queues';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { requireAdmin } from '@odograph/http/authentication';
+import { operatorRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { servePages } from '@odograph/http/page-policy';
 import { openQueue } from '@odograph/queue/queues';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
-import { addQuarantineRoutes } from './quarantine/routes.ts';
-import { addQueuePage } from './queues/routes.ts';
+import { quarantineRoutes } from './quarantine/routes.ts';
+import { queuePage } from './queues/routes.ts';
 
 const databaseConnections = 2;
 
@@ -18,7 +18,16 @@ function openConsoleQueue<Name extends QueueName>(host: ServiceHost<Http>, name:
   return queue;
 }
 
-/** What operators look at in a browser, and what they do with quarantined uploads. */
+/** The start page at /, with links to the other pages. */
+async function startPage(http: Http): Promise<void> {
+  servePages(http);
+  const html = await readFile(new URL('./start-page.html', import.meta.url), 'utf8');
+  http.get('/', { schema: { hide: true } }, async (_request, reply) =>
+    reply.type('text/html; charset=utf-8').send(html),
+  );
+}
+
+/** Pages for operators, and the routes for quarantined uploads. */
 export const consoleService: Service<Http> = {
   name: 'console',
   async start(host) {
@@ -31,21 +40,12 @@ export const consoleService: Service<Http> = {
       maintenance: openConsoleQueue(host, 'maintenance'),
       trips: openConsoleQueue(host, 'trips'),
     } satisfies Record<(typeof queueNames)[number], unknown>;
-    const startPage = await readFile(new URL('./start-page.html', import.meta.url), 'utf8');
-
-    await http.register(async (forOperators) => {
-      forOperators.addHook('onRequest', requireAdmin(adminToken));
-      servePages(forOperators);
-      forOperators.get('/', { schema: { hide: true } }, async (_request, reply) =>
-        reply.type('text/html; charset=utf-8').send(startPage),
-      );
-      addQuarantineRoutes(forOperators, db, {
-        queue: queues.uploads,
-        sealer: await openSealer(config),
-        maximumBacklogJobs: config.UPLOAD_BACKLOG_JOBS,
-      });
-      await addQueuePage(forOperators, queues);
-    });
+    const replayTarget = {
+      queue: queues.uploads,
+      sealer: await openSealer(config),
+      maximumBacklogJobs: config.UPLOAD_BACKLOG_JOBS,
+    };
+    await operatorRoutes(http, adminToken, [startPage, quarantineRoutes(db, replayTarget), queuePage(queues)]);
 
     return {
       async health() {

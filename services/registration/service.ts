@@ -1,11 +1,11 @@
 import { findCaller } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { requireAdmin, requireToken } from '@odograph/http/authentication';
+import { operatorRoutes, tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import type { Service } from '@odograph/runtime/service';
-import { addImportRoutes } from './imports/routes.ts';
-import { addLookupRoutes } from './lookup/routes.ts';
-import { addRecordRoutes } from './record/routes.ts';
+import { importRoutes } from './imports/routes.ts';
+import { lookupRoutes } from './lookup/routes.ts';
+import { recordRoutes } from './record/routes.ts';
 import { createSources } from './sources/sources.ts';
 
 /**
@@ -19,18 +19,9 @@ export function createRegistrationService(now: () => number): Service<Http> {
       const db = openDatabase({ url: config.DATABASE_URL, name: 'registration', size: config.DATABASE_POOL_SIZE });
       onStop('registration database', () => db.destroy());
       const sources = createSources(config, { db, logger, metrics, now });
-      await http.register(async (tokenRoutes) => {
-        tokenRoutes.addHook(
-          'onRequest',
-          requireToken((hash) => findCaller(db, hash)),
-        );
-        addLookupRoutes(tokenRoutes, db, sources);
-      });
-      await http.register(async (operatorRoutes) => {
-        operatorRoutes.addHook('onRequest', requireAdmin(adminToken));
-        addRecordRoutes(operatorRoutes, db, sources, now);
-        addImportRoutes(operatorRoutes, db);
-      });
+      const authenticate = (tokenSha256: Buffer) => findCaller(db, tokenSha256);
+      await tokenRoutes(http, authenticate, [lookupRoutes(db, sources)]);
+      await operatorRoutes(http, adminToken, [recordRoutes(db, sources, now), importRoutes(db)]);
       return {
         async health() {
           await pingDatabase(db);

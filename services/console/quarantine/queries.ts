@@ -2,7 +2,7 @@ import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 
-/** What the operator sees of a quarantined upload; its bytes stay in the database. */
+/** A quarantined upload without its payload. */
 export interface QuarantinedUpload {
   id: string;
   deviceId: string;
@@ -13,7 +13,7 @@ export interface QuarantinedUpload {
   resolvedAt: string | null;
 }
 
-/** An upload under its seal, as it lies in the database. */
+/** A quarantined upload with its sealed payload. */
 export interface SealedUpload {
   id: number;
   deviceId: string;
@@ -49,7 +49,7 @@ function selectUploads(db: Database) {
     .select(['id', 'device_id', 'received_at', 'payload_bytes as bytes', 'faults', 'times_seen', 'resolved_at']);
 }
 
-/** Quarantined uploads in the order of their ids, at most `limit` of them after the id `after`. */
+/** Lists quarantined uploads by id, at most `limit` after the id `after`. */
 export async function listQuarantine(
   db: Database,
   { after, limit }: { after: number; limit: number },
@@ -58,10 +58,13 @@ export async function listQuarantine(
   return rows.map(describe);
 }
 
-/** @throws Failure NOT_FOUND */
+/**
+ * Finds a quarantined upload.
+ * @throws Failure NOT_FOUND
+ */
 export async function findQuarantined(db: Database, id: number): Promise<QuarantinedUpload> {
   const row = await selectUploads(db).where('id', '=', id).executeTakeFirst();
-  if (!row) throw new Failure('NOT_FOUND', 'there is no quarantined upload with this id');
+  if (!row) throw new Failure('NOT_FOUND', 'no quarantined upload has this id');
   return describe(row);
 }
 
@@ -74,12 +77,12 @@ function selectPayloads(db: Database, limit: number) {
     .limit(limit);
 }
 
-/** Payloads of these ids. */
+/** Reads the sealed payloads of these ids. */
 export async function findPayloads(db: Database, ids: readonly number[]): Promise<SealedUpload[]> {
   return selectPayloads(db, ids.length).where('id', 'in', ids).execute();
 }
 
-/** Payloads of unresolved uploads with ids after `after` up to `last`. */
+/** Reads the sealed payloads of unresolved uploads, ids after `after` up to `last`. */
 export async function findUnresolvedPayloads(
   db: Database,
   { after, last, limit }: { after: number; last: number; limit: number },
@@ -91,7 +94,7 @@ export async function findUnresolvedPayloads(
     .execute();
 }
 
-/** The newest id, 0 when the quarantine is empty. */
+/** Finds the newest id, 0 when the quarantine is empty. */
 export async function findLastId(db: Database): Promise<number> {
   const row = await db
     .selectFrom('quarantine')
@@ -100,7 +103,7 @@ export async function findLastId(db: Database): Promise<number> {
   return row?.last ?? 0;
 }
 
-/** Which of these ids do not exist. */
+/** Returns those of the ids that do not exist. */
 export async function findMissing(db: Database, ids: readonly number[]): Promise<number[]> {
   const rows = await db.selectFrom('quarantine').select('id').where('id', 'in', ids).execute();
   const present = new Set(rows.map(({ id }) => id));

@@ -6,17 +6,18 @@ import { countUnfinishedJobs, type TypedQueue } from '@odograph/queue/queues';
 import { quarantineContext, type Sealer } from '@odograph/runtime/sealing';
 import { findLastId, findMissing, findPayloads, findUnresolvedPayloads, type SealedUpload } from './queries.ts';
 
-/** An upload has at most 256 KiB, so a job stays within 8 MiB. */
+/** Uploads have at most 256 KiB, so a job stays within 8 MiB. */
 const uploadsPerJob = 32;
 
+/** Where replayed uploads go. */
 export interface ReplayTarget {
   readonly sealer: Sealer;
   readonly queue: TypedQueue<'uploads'>;
-  /** Above so many waiting jobs nothing is added: replays must not keep devices from uploading. */
+  /** With more jobs waiting, a replay is refused: it must not delay uploads from devices. */
   readonly maximumBacklogJobs: number;
 }
 
-/** The upload as the broker took it, every byte of it. */
+/** Rebuilds the upload byte for byte as the broker received it. */
 function describeUpload({ id, deviceId, receivedAtMs }: SealedUpload, payload: Buffer): QueuedUpload {
   const origin = { deviceId, receivedAtMs: Math.floor(receivedAtMs), quarantineId: String(id) };
   return isUtf8(payload)
@@ -29,7 +30,7 @@ async function enqueue({ queue, sealer, maximumBacklogJobs }: ReplayTarget, uplo
   const payloads = uploads.map(({ deviceId, sealed }) => sealer.open(sealed, quarantineContext(deviceId)));
   try {
     const waiting = await countUnfinishedJobs(queue);
-    if (waiting > maximumBacklogJobs) throw new Failure('OVERLOADED', 'too many uploads wait to be stored');
+    if (waiting > maximumBacklogJobs) throw new Failure('OVERLOADED', 'too many uploads are waiting to be stored');
     await queue.add('uploads', {
       uploads: uploads.map((upload, index) => describeUpload(upload, payloads[index] ?? Buffer.alloc(0))),
       devices: new Set(uploads.map(({ deviceId }) => deviceId)).size,
@@ -37,20 +38,20 @@ async function enqueue({ queue, sealer, maximumBacklogJobs }: ReplayTarget, uplo
     });
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
-    throw new Failure('OVERLOADED', 'the queue cannot be reached', { retryAfterSeconds: 5 }, { cause });
+    throw new Failure('OVERLOADED', 'the queue is unavailable', { retryAfterSeconds: 5 }, { cause });
   }
 }
 
 /**
- * Sends quarantined uploads through ingest again, also resolved ones: storing a reading twice changes nothing.
- * @returns how many
- * @throws Failure NOT_FOUND when one does not exist (then none is sent), OVERLOADED
+ * Replays quarantined uploads through ingest, resolved ones too: storing a reading twice is idempotent.
+ * @returns the number of uploads
+ * @throws Failure NOT_FOUND when one does not exist (then none is replayed), OVERLOADED
  */
 export async function replayUploads(db: Database, target: ReplayTarget, ids: readonly number[]): Promise<number> {
   const distinct = [...new Set(ids)];
   const missing = await findMissing(db, distinct);
   if (missing.length > 0) {
-    throw new Failure('NOT_FOUND', `there is no quarantined upload ${missing.join(', ')}`, { field: 'ids' });
+    throw new Failure('NOT_FOUND', `no quarantined upload has id ${missing.join(', ')}`, { field: 'ids' });
   }
   for (let start = 0; start < distinct.length; start += uploadsPerJob) {
     await enqueue(target, await findPayloads(db, distinct.slice(start, start + uploadsPerJob)));
@@ -59,9 +60,9 @@ export async function replayUploads(db: Database, target: ReplayTarget, ids: rea
 }
 
 /**
- * Sends every unresolved upload through ingest again; those that are quarantined meanwhile are left, and those that are
- * sealed with a key that is not there any more.
- * @returns how many
+ * Replays every upload that is unresolved at the start, except those sealed with a key that was dropped from
+ * ENCRYPTION_KEYS.
+ * @returns the number of uploads
  * @throws Failure OVERLOADED
  */
 export async function replayUnresolved(db: Database, target: ReplayTarget): Promise<number> {
@@ -69,7 +70,7 @@ export async function replayUnresolved(db: Database, target: ReplayTarget): Prom
   let replayed = 0;
   for (let after = 0; ; ) {
     const payloads = await findUnresolvedPayloads(db, { after, last, limit: uploadsPerJob });
-    // What a lost key sealed cannot be replayed and must not keep the others from it.
+    // Uploads sealed with a dropped key must not block the others.
     const opened = payloads.filter(({ sealed }) => target.sealer.canOpen(sealed));
     await enqueue(target, opened);
     replayed += opened.length;

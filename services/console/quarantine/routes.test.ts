@@ -53,7 +53,7 @@ async function queued(): Promise<UploadBatch[]> {
 }
 
 describe('/v1/x/admin/quarantine', () => {
-  it('opens the bytes of one upload and records in the audit who did', async () => {
+  it('opens the payload of an upload and records the access in the audit', async () => {
     const payload = Buffer.from([0x7b, 0xff, 0x00]);
     const { id, deviceId } = await quarantine(payload);
     const opened = await admin.post(`${path}/${id}/open`);
@@ -64,7 +64,7 @@ describe('/v1/x/admin/quarantine', () => {
     expect((await admin.post(`${path}/999999999/open`)).body.error).toBe('NOT_FOUND');
   });
 
-  it('lists uploads with their faults page by page, and one by its id, without a byte of the payload', async () => {
+  it('lists uploads with their faults page by page, and one by id, without the payload', async () => {
     const payload = Buffer.from('{"location":{"latitude":"48.8566"}}');
     const { id, deviceId } = await quarantine(payload);
     const { id: second } = await quarantine(Buffer.from([1, 2, 3]), receivedAt);
@@ -97,7 +97,7 @@ describe('/v1/x/admin/quarantine', () => {
     }
   });
 
-  it('replays given uploads byte for byte, with the time of their receipt and their quarantine id', async () => {
+  it('replays the given uploads byte for byte with their original receive time and quarantine id', async () => {
     const [text, bytes] = [Buffer.from('\ufeff{"é":1}'), Buffer.from([0xff, 0x00, 0x80])];
     const [first, second] = [await quarantine(text), await quarantine(bytes, receivedAt)];
     const { status, body } = await admin.post(`${path}/replay`, { ids: [second.id, first.id, first.id] });
@@ -115,7 +115,7 @@ describe('/v1/x/admin/quarantine', () => {
     ]);
   });
 
-  it('replays all that are unresolved, and nothing else, in jobs of a bounded size', async () => {
+  it('replays all unresolved uploads and no others, in jobs of bounded size', async () => {
     const resolved = await quarantine(Buffer.from('resolved'), receivedAt);
     const open = [];
     for (let index = 0; index < 70; index += 1) open.push((await quarantine(Buffer.from(`open ${index}`))).id);
@@ -129,7 +129,7 @@ describe('/v1/x/admin/quarantine', () => {
     expect(Math.max(...batches.map(({ uploads }) => uploads.length))).toBeLessThanOrEqual(32);
   });
 
-  it('leaves what a lost key sealed, and replays the others', async () => {
+  it('skips uploads sealed with a dropped key and replays the others', async () => {
     const { deviceId } = await quarantine(Buffer.from('{"timestamp":7}'));
     const lost = await quarantine(Buffer.from('{"timestamp":8}'));
     const sealed = new Sealer(['a key that was lost']).seal(Buffer.from('x'), quarantineContext(lost.deviceId));
@@ -144,7 +144,7 @@ describe('/v1/x/admin/quarantine', () => {
     expect(devices).not.toContain(lost.deviceId);
   });
 
-  it('sends nothing when one of the ids does not exist, and names what is malformed', async () => {
+  it('replays nothing when an id does not exist, and names malformed parameters', async () => {
     const { id } = await quarantine(Buffer.from('kept'));
     const missing = await admin.post(`${path}/replay`, { ids: [id, '999999999999'] });
     expect([missing.status, missing.body.error]).toEqual([404, 'NOT_FOUND']);

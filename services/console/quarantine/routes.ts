@@ -1,6 +1,7 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { answers } from '@odograph/http/schemas';
 import { quarantineContext } from '@odograph/runtime/sealing';
@@ -8,12 +9,13 @@ import Type from 'typebox';
 import { findPayloads, findQuarantined, listQuarantine } from './queries.ts';
 import { type ReplayTarget, replayUnresolved, replayUploads } from './replay.ts';
 
-const adminRoute = { tags: ['operators'], security: [{ adminToken: [] }] };
 const idPattern = '^[1-9][0-9]{0,14}$';
 const Id = Type.String({ pattern: idPattern });
 
 const Fault = Type.Object({
-  index: Type.Union([Type.Integer(), Type.Null()], { description: 'of the reading, null for the upload as a whole' }),
+  index: Type.Union([Type.Integer(), Type.Null()], {
+    description: 'index of the reading, null for the upload as a whole',
+  }),
   reason: Type.String(),
   field: Type.Optional(Type.String()),
   message: Type.Optional(Type.String()),
@@ -28,13 +30,12 @@ const Quarantined = Type.Object({
   resolvedAt: Type.Union([Type.String(), Type.Null()]),
 });
 
-function addLookRoutes(http: Http, db: Database): void {
+function addReadRoutes(http: Http, db: Database): void {
   http.get(
     '/v1/x/admin/quarantine',
     {
       schema: {
-        ...adminRoute,
-        summary: 'List uploads of which something could not be stored, with the reasons',
+        summary: 'List quarantined uploads with their faults',
         querystring: Type.Object({
           limit: Type.Integer({ minimum: 1, maximum: 10_000, default: 1000 }),
           after: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
@@ -49,28 +50,25 @@ function addLookRoutes(http: Http, db: Database): void {
     '/v1/x/admin/quarantine/:id',
     {
       schema: {
-        ...adminRoute,
-        summary: 'One quarantined upload',
+        summary: 'Show a quarantined upload',
         params: Type.Object({ id: Type.String() }),
         response: answers(Quarantined, 'NOT_FOUND'),
       },
     },
     async ({ params: { id } }) => {
-      if (!new RegExp(idPattern).test(id))
-        throw new Failure('NOT_FOUND', 'there is no quarantined upload with this id');
+      if (!new RegExp(idPattern).test(id)) throw new Failure('NOT_FOUND', 'no quarantined upload has this id');
       return (await findQuarantined(db, Number(id))) as Type.Static<typeof Quarantined>;
     },
   );
 }
 
-/** The bytes are sealed because they can hold positions of a private time, so who opened them stays on record. */
+/** Payloads may contain positions of a privacy interval: they are sealed, and each access is recorded in the audit. */
 function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void {
   http.post(
     '/v1/x/admin/quarantine/:id/open',
     {
       schema: {
-        ...adminRoute,
-        summary: 'The bytes of one quarantined upload, in base64; that they were opened is recorded in the audit',
+        summary: 'Open the payload of a quarantined upload, in base64; the access is recorded in the audit',
         body: Type.Object({ id: Id }),
         response: answers(
           Type.Object({ id: Type.String(), deviceId: Type.String(), base64: Type.String() }),
@@ -80,7 +78,7 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
     },
     async ({ body: { id }, ip }) => {
       const [upload] = await findPayloads(db, [Number(id)]);
-      if (!upload) throw new Failure('NOT_FOUND', 'there is no quarantined upload with this id');
+      if (!upload) throw new Failure('NOT_FOUND', 'no quarantined upload has this id');
       const payload = sealer.open(upload.sealed, quarantineContext(upload.deviceId));
       await appendAudit(db, {
         ...operatorOrigin({ ip }),
@@ -94,16 +92,21 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
   );
 }
 
-/** The operator's routes for quarantined uploads: look at the reasons, and send them through ingest again. */
-export function addQuarantineRoutes(http: Http, db: Database, target: ReplayTarget): void {
-  addLookRoutes(http, db);
-  addOpenRoute(http, db, target);
+/** Operator routes for quarantined uploads: list, open and replay. */
+export function quarantineRoutes(db: Database, target: ReplayTarget): RoutePlugin {
+  return (http) => {
+    addReadRoutes(http, db);
+    addOpenRoute(http, db, target);
+    addReplayRoute(http, db, target);
+  };
+}
+
+function addReplayRoute(http: Http, db: Database, target: ReplayTarget): void {
   http.post(
     '/v1/x/admin/quarantine/replay',
     {
       schema: {
-        ...adminRoute,
-        summary: 'Send quarantined uploads through ingest again: the given ones, or all that are unresolved',
+        summary: 'Replay quarantined uploads through ingest: the given ones, or all unresolved ones',
         body: Type.Object({
           ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 10_000 })),
           all: Type.Optional(Type.Literal(true)),
@@ -112,7 +115,7 @@ export function addQuarantineRoutes(http: Http, db: Database, target: ReplayTarg
       },
     },
     async ({ body: { ids, all }, ip }) => {
-      if ((ids === undefined) === (all === undefined)) throw invalidParameter('ids', 'or all is needed, not both');
+      if ((ids === undefined) === (all === undefined)) throw invalidParameter('ids', 'or all is required, not both');
       const replayed =
         ids === undefined ? await replayUnresolved(db, target) : await replayUploads(db, target, ids.map(Number));
       await appendAudit(db, {

@@ -4,7 +4,7 @@ import type { QueueJobs, QueueName } from '@odograph/contracts/queues';
 import type { TypedQueue } from '@odograph/queue/queues';
 import type { Queue } from 'bullmq';
 
-/** What of a job's data may be shown; payloads hold where people were. */
+/** The parts of a job's data that the page shows; payloads contain positions of people. */
 const describeData: { [Name in QueueName]: (data: QueueJobs[Name]) => object } = {
   uploads: ({ uploads, devices, bytes }) => ({ uploads: uploads.length, devices, bytes }),
   acknowledgements: ({ deviceId }) => ({ deviceId }),
@@ -12,7 +12,7 @@ const describeData: { [Name in QueueName]: (data: QueueJobs[Name]) => object } =
   trips: () => ({}),
 };
 
-/** A list of what is shown and not of what is hidden: error messages and return values may quote a payload. */
+/** Lists the members to show rather than those to hide: error messages and return values may quote a payload. */
 function redact(json: QueueJobJson, describe: (data: never) => object): QueueJobJson {
   const { id, name, attemptsMade, finishedOn, processedOn, delay, timestamp } = json;
   return {
@@ -26,7 +26,7 @@ function redact(json: QueueJobJson, describe: (data: never) => object): QueueJob
     progress: 0,
     data: describe(json.data as never),
     returnvalue: null,
-    failedReason: json.failedReason ? 'it failed; the log says why' : '',
+    failedReason: json.failedReason ? 'see the log for the reason' : '',
     stacktrace: [],
     opts: {},
   };
@@ -35,10 +35,10 @@ function redact(json: QueueJobJson, describe: (data: never) => object): QueueJob
 type Adapted<Method extends 'getJob' | 'getJobs'> = ReturnType<BullMQAdapter[Method]>;
 
 /**
- * What the queue page sees of a queue: counts, and jobs without payloads.
+ * Shows a queue as counts and jobs without payloads.
  *
- * Uploads and acknowledgements can only be looked at. They are acknowledged to their devices, so a click that removes,
- * pauses or edits them would lose data silently; and none needs one, since a job is tried until it succeeds.
+ * Uploads and acknowledgements are read-only: devices have their acknowledgement already, so removing, pausing or
+ * editing a job would lose data silently. No click is needed either, because jobs are retried until they succeed.
  */
 export class RedactedAdapter<Name extends QueueName> extends BullMQAdapter {
   readonly #describe: (data: never) => object;
@@ -62,7 +62,7 @@ export class RedactedAdapter<Name extends QueueName> extends BullMQAdapter {
     return [];
   }
 
-  /** The tree of a job would be read past getJob; ours have none. */
+  /** Job trees would bypass the redaction in getJob; our jobs have none. */
   override async getFlowProducer(): Promise<null> {
     return null;
   }

@@ -3,11 +3,12 @@ import type { BoardHooks } from '@bull-board/api/typings/app';
 import { FastifyAdapter } from '@bull-board/fastify';
 import { Failure } from '@odograph/contracts/failures';
 import type { QueueName } from '@odograph/contracts/queues';
-import type { Http } from '@odograph/http/http';
+import type { RoutePlugin } from '@odograph/http/authentication';
+import { servePages } from '@odograph/http/page-policy';
 import type { TypedQueue } from '@odograph/queue/queues';
 import { RedactedAdapter } from './redacted-adapter.ts';
 
-/** The only changes the page may ask for, and only of queues that are not read-only: to run something again, or now. */
+/** The only changes allowed, on queues that are not read-only: run a job again, or at once. */
 const allowedChanges: ReadonlySet<string> = new Set([
   '/api/queues/:queueName/:jobId/retry',
   '/api/queues/:queueName/:jobId/promote',
@@ -21,8 +22,15 @@ const guard: NonNullable<BoardHooks['before']> = ({ method, route }) => ({
 
 type AdaptedQueues = { readonly [Name in QueueName]: TypedQueue<Name> };
 
-/** The queue page, bull-board, at /queues; whoever registers it asks for the admin token first. */
-export async function addQueuePage(http: Http, queues: AdaptedQueues): Promise<void> {
+/** The queue page (bull-board) at /queues; to be registered with operator authentication. */
+export function queuePage(queues: AdaptedQueues): RoutePlugin {
+  return async (http) => {
+    servePages(http);
+    await http.register(createBoard(queues).registerPlugin(), { prefix: '/queues' });
+  };
+}
+
+function createBoard(queues: AdaptedQueues): FastifyAdapter {
   const serverAdapter = new FastifyAdapter();
   serverAdapter.setBasePath('/queues');
   createBullBoard({
@@ -34,10 +42,10 @@ export async function addQueuePage(http: Http, queues: AdaptedQueues): Promise<v
     serverAdapter,
     options: { uiConfig: { boardTitle: 'Odograph queues', hideDocsLink: true }, handlerHooks: { before: guard } },
   });
-  // The page's own handler would answer a missing token with 500, and tell what an error says.
+  // The default handler would answer a missing token with 500 and expose error messages.
   serverAdapter.setErrorHandler((error) => {
     const failure = error instanceof Failure ? error : new Failure('INTERNAL_ERROR');
     return { status: failure.status as 500, body: { error: failure.message } };
   });
-  await http.register(serverAdapter.registerPlugin(), { prefix: '/queues' });
+  return serverAdapter;
 }

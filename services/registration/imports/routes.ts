@@ -1,8 +1,9 @@
 import { findApplicationId } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { AppId, adminRoute } from '@odograph/http/operator-routes';
+import { AppId } from '@odograph/http/operator-routes';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -40,18 +41,24 @@ const ImportQuery = Type.Object({
   faults: Type.Integer({ minimum: 0, maximum: 10_000, default: 1000, description: 'maximum number of faults' }),
 });
 
-/** Adds the operator routes that import files of records in parts. */
-export function addImportRoutes(http: Http, db: Kysely<Tables>): void {
-  const identify = async (fileSha256: string, appId: string | undefined): Promise<ImportIdentity> => ({
-    fileSha256,
-    applicationId: appId === undefined ? null : await findApplicationId(db, appId),
-  });
+/** Operator routes that import files of records in parts. */
+export function importRoutes(db: Kysely<Tables>): RoutePlugin {
+  return (http) => {
+    addImportRoute(http, db);
+    addProgressRoute(http, db);
+    addResetRoute(http, db);
+  };
+}
 
+async function identify(db: Kysely<Tables>, fileSha256: string, appId: string | undefined): Promise<ImportIdentity> {
+  return { fileSha256, applicationId: appId === undefined ? null : await findApplicationId(db, appId) };
+}
+
+function addImportRoute(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/x/admin/registrations',
     {
       schema: {
-        ...adminRoute,
         summary: 'Import a part of a file of records; repeating a part changes nothing',
         body: Type.Object({
           fileSha256: FileSha256,
@@ -68,7 +75,7 @@ export function addImportRoutes(http: Http, db: Kysely<Tables>): void {
       },
     },
     async ({ body: { fileSha256, appId, position, rows, last }, ip }) => {
-      const identity = await identify(fileSha256, appId);
+      const identity = await identify(db, fileSha256, appId);
       const done = await importPart(db, identity, { position, rows, isLast: last });
       if (last) {
         await appendAudit(db, {
@@ -82,34 +89,28 @@ export function addImportRoutes(http: Http, db: Kysely<Tables>): void {
       return { position: done };
     },
   );
-
-  addProgressRoutes(http, db, identify);
 }
 
-function addProgressRoutes(
-  http: Http,
-  db: Kysely<Tables>,
-  identify: (fileSha256: string, appId: string | undefined) => Promise<ImportIdentity>,
-): void {
+function addProgressRoute(http: Http, db: Kysely<Tables>): void {
   http.get(
     '/v1/x/admin/registration-imports/:file_sha256',
     {
       schema: {
-        ...adminRoute,
         summary: 'Show the progress of an import and its bad rows',
         params: FilePath,
         querystring: ImportQuery,
         response: answers(State, 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ params, query }) => findImport(db, await identify(params.file_sha256, query.appId), query.faults),
+    async ({ params, query }) => findImport(db, await identify(db, params.file_sha256, query.appId), query.faults),
   );
+}
 
+function addResetRoute(http: Http, db: Kysely<Tables>): void {
   http.delete(
     '/v1/x/admin/registration-imports/:file_sha256',
     {
       schema: {
-        ...adminRoute,
         summary: 'Reset an import to the first row of its file; imported records stay',
         params: FilePath,
         querystring: Type.Object({ appId: OptionalAppId }),
@@ -117,7 +118,7 @@ function addProgressRoutes(
       },
     },
     async ({ params, query, ip }) => {
-      const identity = await identify(params.file_sha256, query.appId);
+      const identity = await identify(db, params.file_sha256, query.appId);
       await resetImport(db, identity);
       await appendAudit(db, {
         ...operatorOrigin({ ip }, identity.applicationId ?? undefined),

@@ -1,5 +1,6 @@
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { answers, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
@@ -9,7 +10,7 @@ import { identityOf, parsePlateOrVin } from '../record/vehicle-identity.ts';
 import { createPlatformSource, findDescription, type Sources } from '../sources/sources.ts';
 import { type Lookup, lookUp } from './rules.ts';
 
-const common = { tags: ['registration data'], security: [{ serviceToken: [] }] };
+const tags = ['registration data'];
 
 /** A plate or VIN in a path. */
 export const PlateOrVin = Type.Object({
@@ -33,13 +34,20 @@ function answerWith(reply: { header(name: string, value: string): unknown }, fou
   return toRecord(found.fields);
 }
 
-/** Adds GET /v1/siv/fr/{plate_or_vin} and GET /v1/vehicle/{id}/siv (specification, "Static registration data"). */
-export function addLookupRoutes(http: Http, db: Database, sources: Sources): void {
+/** GET /v1/siv/fr/{plate_or_vin} and GET /v1/vehicle/{id}/siv (specification, "Static registration data"). */
+export function lookupRoutes(db: Database, sources: Sources): RoutePlugin {
+  return (http) => {
+    addPlateOrVinRoute(http, sources);
+    addVehicleRoute(http, db, sources);
+  };
+}
+
+function addPlateOrVinRoute(http: Http, sources: Sources): void {
   http.get(
     '/v1/siv/fr/:plate_or_vin',
     {
       schema: {
-        ...common,
+        tags,
         summary: 'Look up registration data by plate or VIN',
         params: PlateOrVin,
         response: answers(RegistrationRecord, 'UNKNOWN_VEHICLE'),
@@ -50,12 +58,14 @@ export function addLookupRoutes(http: Http, db: Database, sources: Sources): voi
       return answerWith(reply, await lookUp([...sources.registers, sources.vin], identity, caller));
     },
   );
+}
 
+function addVehicleRoute(http: Http, db: Database, sources: Sources): void {
   http.get(
     '/v1/vehicle/:id/siv',
     {
       schema: {
-        ...common,
+        tags,
         summary: 'Look up the registration data of a vehicle',
         params: Type.Object({ id: VehicleId }),
         response: answers(RegistrationRecord, 'UNKNOWN_VEHICLE'),

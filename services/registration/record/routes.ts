@@ -2,8 +2,9 @@ import { Failure } from '@odograph/contracts/failures';
 import { findApplicationId } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { AppId, adminRoute } from '@odograph/http/operator-routes';
+import { AppId } from '@odograph/http/operator-routes';
 import { answers } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { removeRecords } from '../imports/queries.ts';
@@ -37,13 +38,20 @@ const ApplicationQuery = Type.Object({
   appId: Type.Optional(Type.Unsafe<string>({ ...AppId, description: 'application whose view to take' })),
 });
 
-/** Adds the operator routes for the records of one vehicle: an explained lookup, removal, and the list of fields. */
-export function addRecordRoutes(http: Http, db: Database, sources: Sources, now: () => number): void {
+/** Operator routes for the records of one vehicle: an explained lookup, removal, and the list of fields. */
+export function recordRoutes(db: Database, sources: Sources, now: () => number): RoutePlugin {
+  return (http) => {
+    addExplainedLookup(http, db, sources, now);
+    addRemoval(http, db);
+    addFieldList(http);
+  };
+}
+
+function addExplainedLookup(http: Http, db: Database, sources: Sources, now: () => number): void {
   http.get(
     '/v1/x/admin/registrations/:plate_or_vin',
     {
       schema: {
-        ...adminRoute,
         summary: 'Look up registration data with the source of each field and the decoded VIN',
         params: PlateOrVin,
         querystring: ApplicationQuery,
@@ -64,9 +72,6 @@ export function addRecordRoutes(http: Http, db: Database, sources: Sources, now:
       };
     },
   );
-
-  addRemoval(http, db);
-  addFieldList(http);
 }
 
 function addRemoval(http: Http, db: Database): void {
@@ -74,7 +79,6 @@ function addRemoval(http: Http, db: Database): void {
     '/v1/x/admin/registrations/:plate_or_vin',
     {
       schema: {
-        ...adminRoute,
         summary: 'Remove the imported records of a vehicle and the cached answers of the provider',
         params: PlateOrVin,
         querystring: ApplicationQuery,
@@ -105,7 +109,6 @@ function addFieldList(http: Http): void {
     '/v1/x/admin/registration-fields',
     {
       schema: {
-        ...adminRoute,
         summary: 'List the fields of a record with their types',
         response: answers(Type.Object({ fields: strings('type by path') })),
       },
