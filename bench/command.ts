@@ -6,15 +6,14 @@ import { startScript } from './parts/child-script.ts';
 import { type Engines, withEngines } from './parts/engines.ts';
 import { createFleet } from './parts/fleet.ts';
 import { openHttpClient } from './parts/http-client.ts';
-import { type MqttEndpoint, openMqtt } from './parts/mqtt-connection.ts';
-import { pubackPacket, publishPacket, subscribePacket } from './parts/mqtt-packets.ts';
+import { type MqttEndpoint, openMqtt, pubackPacket, publishPacket, subscribePacket } from './parts/mqtt.ts';
 import { readOptions } from './parts/options.ts';
 import { figure, printMachine, printRatio, printRounds } from './parts/report.ts';
 import { startServices } from './parts/service-process.ts';
 import { median, TimeHistogram } from './parts/statistics.ts';
 
 export const description =
-  'a command from the HTTP request to its answer with a simulated box, beside a bare MQTT round trip';
+  'a command from the HTTP request to its answer with a simulated device, compared with a bare MQTT round trip';
 
 const options = {
   commands: { value: 300, help: 'commands of a round, one after the other' },
@@ -22,18 +21,8 @@ const options = {
   profile: { value: '', help: 'directory for a CPU profile of broker and command' },
 } as const;
 
-const publishType = 3;
-const subackType = 9;
-
-/** Splits the body of a PUBLISH [MQTT-3.3]; the packet id is undefined at QoS 0. */
-function readPublish(body: Buffer, isQoS1: boolean): { packetId: number | undefined; payload: Buffer } {
-  const afterTopic = 2 + body.readUInt16BE(0);
-  if (!isQoS1) return { packetId: undefined, payload: body.subarray(afterTopic) };
-  return { packetId: body.readUInt16BE(afterTopic), payload: body.subarray(afterTopic + 2) };
-}
-
-/** Subscribes and hands on each payload; resolves with the socket at the SUBACK. */
-async function listenTo(
+/** Subscribes to a topic and passes each payload on; resolves with the socket at the SUBACK. */
+async function subscribe(
   endpoint: MqttEndpoint,
   topic: string,
   onMessage: (socket: Socket, payload: Buffer) => void,
@@ -42,39 +31,38 @@ async function listenTo(
   const ready = new Promise<void>((resolve) => {
     subscribed = resolve;
   });
-  const socket: Socket = await openMqtt(endpoint, (type, body, flags) => {
-    if (type === subackType) subscribed();
-    if (type !== publishType) return;
-    const { packetId, payload } = readPublish(body, (flags & 0b110) === 0b010);
-    if (packetId !== undefined) socket.write(pubackPacket(packetId));
-    onMessage(socket, payload);
+  const socket: Socket = await openMqtt(endpoint, (packet) => {
+    if (packet.cmd === 'suback') subscribed();
+    if (packet.cmd !== 'publish') return;
+    if (packet.qos === 1) socket.write(pubackPacket(packet.messageId ?? 0));
+    onMessage(socket, Buffer.from(packet.payload));
   });
   socket.write(subscribePacket(1, topic));
   await ready;
   return socket;
 }
 
-/** A box that acknowledges every command at once. */
-function openBox(endpoint: MqttEndpoint): Promise<Socket> {
+/** Connects a device that acknowledges every command at once. */
+function connectDevice(endpoint: MqttEndpoint): Promise<Socket> {
   const acks = deviceTopic(endpoint.clientId, 'acks');
-  return listenTo(endpoint, deviceTopic(endpoint.clientId, 'commands'), (socket, payload) => {
+  return subscribe(endpoint, deviceTopic(endpoint.clientId, 'commands'), (socket, payload) => {
     const { id } = JSON.parse(payload.toString()) as CommandMessage;
     socket.write(publishPacket(acks, 1, Buffer.from(JSON.stringify({ id, ok: true }))));
   });
 }
 
-/** The same way by MQTT alone: a client publishes to the box and hears its acknowledgement, over bare aedes. */
+/** Opens the reference: the same round trip by MQTT alone, from client to device and back, over bare aedes. */
 async function openBareRoundTrip(engines: Engines, deviceId: string): Promise<() => Promise<void>> {
   const port = await findFreePort();
   const broker = await startScript(new URL('./parts/bare-aedes.ts', import.meta.url), { port });
   engines.onStop('bare aedes', broker.stop);
-  const box = await openBox({ port, clientId: deviceId, password: '' });
+  const device = await connectDevice({ port, clientId: deviceId, password: '' });
   let heard: () => void = () => undefined;
-  const client = await listenTo({ port, clientId: 'client', password: '' }, deviceTopic(deviceId, 'acks'), () =>
+  const client = await subscribe({ port, clientId: 'client', password: '' }, deviceTopic(deviceId, 'acks'), () =>
     heard(),
   );
   engines.onStop('bare clients', () => {
-    box.destroy();
+    device.destroy();
     client.destroy();
   });
   const topic = deviceTopic(deviceId, 'commands');
@@ -105,8 +93,8 @@ export async function run(parameters: readonly string[]): Promise<void> {
     if (!vehicle) throw new Error('there is no vehicle');
     const { deviceId, vehicleId } = vehicle;
     const platform = await startServices(engines, ['broker', 'command'], { profile });
-    const box = await openBox({ port: platform.mqttPort, clientId: deviceId, password: secret });
-    engines.onStop('box', () => box.destroy());
+    const device = await connectDevice({ port: platform.mqttPort, clientId: deviceId, password: secret });
+    engines.onStop('device', () => device.destroy());
     const client = openHttpClient(platform.httpUrl, token);
     engines.onStop('HTTP client', client.close);
     const body = { vehicleId: String(vehicleId) };

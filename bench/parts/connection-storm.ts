@@ -1,6 +1,6 @@
 // A process of its own that opens many sessions at once and holds them.
 import { readSettings, serveParent } from './child-script.ts';
-import { openMqtt } from './mqtt-connection.ts';
+import { openMqtt } from './mqtt.ts';
 
 export interface StormSettings {
   port: number;

@@ -1,8 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { deviceTopic } from '@odograph/contracts/topics';
 import type { Pool } from './engines.ts';
-import { openMqtt } from './mqtt-connection.ts';
-import { publishPacket } from './mqtt-packets.ts';
+import { openMqtt, publishPacket } from './mqtt.ts';
 import { payloadTemplate, timestampOffset } from './payloads.ts';
 import { TimeHistogram } from './statistics.ts';
 

@@ -1,7 +1,7 @@
 // A process of its own that loads a broker over many connections; its parent speaks to it by messages.
 import { deviceTopic } from '@odograph/contracts/topics';
 import { readSettings, serveParent } from './child-script.ts';
-import { openMqtt } from './mqtt-connection.ts';
+import { openMqtt } from './mqtt.ts';
 import { Publisher } from './publisher.ts';
 import { TimeHistogram } from './statistics.ts';
 

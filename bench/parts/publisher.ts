@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { publishPacket } from './mqtt-packets.ts';
+import { publishPacket } from './mqtt.ts';
 import { payloadTemplate, timestampOffset } from './payloads.ts';
 import type { TimeHistogram } from './statistics.ts';
 

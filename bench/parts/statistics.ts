@@ -1,4 +1,6 @@
-/** The middle value, of two the mean. */
+import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
+
+/** The middle value; the mean of the two middle ones for an even count. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length / 2;
@@ -6,27 +8,24 @@ export function median(values: readonly number[]): number {
   return Number.isInteger(middle) ? ((sorted[middle - 1] ?? Number.NaN) + upper) / 2 : upper;
 }
 
-const bucketsPerMs = 20;
-const longestMs = 20_000;
+const longestMs = 60_000;
+const microsecondsPerMs = 1000;
 
-/** Counts times in buckets of 0.05 ms, so that recording one costs next to nothing. */
+/** Times in milliseconds, kept to three significant digits. */
 export class TimeHistogram {
-  readonly #counts = new Uint32Array(longestMs * bucketsPerMs + 1);
-  #total = 0;
+  readonly #microseconds: RecordableHistogram = createHistogram({
+    highest: longestMs * microsecondsPerMs,
+    figures: 3,
+  });
 
   record(ms: number): void {
-    const bucket = Math.min(this.#counts.length - 1, Math.max(0, Math.round(ms * bucketsPerMs)));
-    this.#counts[bucket] = (this.#counts[bucket] ?? 0) + 1;
-    this.#total += 1;
+    const microseconds = Math.round(ms * microsecondsPerMs);
+    this.#microseconds.record(Math.min(longestMs * microsecondsPerMs, Math.max(1, microseconds)));
   }
 
-  /** In milliseconds; NaN when nothing was recorded. */
+  /** The time below which a share of 0 to 1 lies, ms; NaN when nothing was recorded. */
   quantile(share: number): number {
-    let left = Math.max(1, Math.ceil(this.#total * share));
-    for (const [bucket, count] of this.#counts.entries()) {
-      left -= count;
-      if (left <= 0) return bucket / bucketsPerMs;
-    }
-    return Number.NaN;
+    const { count } = this.#microseconds;
+    return count === 0 ? Number.NaN : this.#microseconds.percentile(share * 100) / microsecondsPerMs;
   }
 }

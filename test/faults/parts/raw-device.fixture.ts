@@ -1,31 +1,15 @@
 import { connect, type Socket } from 'node:net';
-
-/** A string as MQTT 3.1.1 writes it [MQTT-1.5.3]. */
-function text(value: string): Buffer {
-  const bytes = Buffer.from(value);
-  return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 0xff]), bytes]);
-}
-
-function packet(head: number, ...parts: Buffer[]): Buffer {
-  const body = Buffer.concat(parts);
-  const length: number[] = [];
-  let left = body.length;
-  do {
-    length.push((left & 0x7f) | (left > 0x7f ? 0x80 : 0));
-    left >>= 7;
-  } while (left > 0);
-  return Buffer.concat([Buffer.from([head, ...length]), body]);
-}
-
-const cleanSessionWithPassword = 0xc2;
+import { generate } from 'mqtt-packet';
 
 function connectPacket(deviceId: string, secret: string): Buffer {
-  const variable = Buffer.from([4, cleanSessionWithPassword, 0, 60]);
-  return packet(0x10, text('MQTT'), variable, text(deviceId), text(deviceId), text(secret));
+  const session = { clean: true, keepalive: 60, clientId: deviceId };
+  const credentials = { username: deviceId, password: Buffer.from(secret) };
+  return generate({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, ...session, ...credentials });
 }
 
 function uploadPacket(deviceId: string, payload: string): Buffer {
-  return packet(0x32, text(`v1/devices/${deviceId}/telemetry`), Buffer.from([0, 1]), Buffer.from(payload));
+  const topic = `v1/devices/${deviceId}/telemetry`;
+  return generate({ cmd: 'publish', topic, messageId: 1, payload, qos: 1, dup: false, retain: false });
 }
 
 /**
