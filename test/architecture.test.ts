@@ -5,21 +5,24 @@ import { describe, expect, it } from 'vitest';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Which packages of ours each package may import; tests may also import testkit and simulator. */
+/** Which of our packages each package may import. Tests and fixtures may also import testkit and simulator. */
 const allowed: Record<string, readonly string[]> = {
   contracts: [],
   keyless: [],
+  embedded: [],
   codec: ['contracts'],
   runtime: ['contracts'],
   database: ['contracts', 'runtime'],
   queue: ['contracts', 'runtime'],
   http: ['contracts', 'runtime'],
-  embedded: ['contracts', 'runtime'],
   simulator: ['contracts'],
   cli: ['contracts', 'runtime'],
-  testkit: ['contracts', 'database', 'embedded', 'http', 'runtime', 'simulator'],
+  testkit: ['contracts', 'database', 'embedded', 'http', 'runtime'],
 };
 const serviceMayImport = ['contracts', 'keyless', 'codec', 'runtime', 'database', 'queue', 'http'];
+/** Files of the platform that the image leaves out; like tests, they may use devDependencies. */
+const demo = /^services\/platform\/demo(\.ts$|\/)/;
+const longestFile = 320;
 const services = readdirSync(join(root, 'services'));
 
 interface SourceFile {
@@ -49,7 +52,7 @@ const files: SourceFile[] = ['packages', 'services', 'test', 'bench', 'scripts']
     const name = relative(root, path);
     const [top, second] = name.split('/');
     const imports = [...readFileSync(path, 'utf8').matchAll(importForm)].map((match) => match[1] ?? match[2] ?? '');
-    const isTest = name.includes('.test.') || name.includes('.fixture.') || top === 'test' || second === 'testkit';
+    const isTest = /\.(test|fixture)\./.test(name) || top === 'test' || second === 'testkit' || demo.test(name);
     return {
       path: name,
       workspace: top === 'packages' || top === 'services' ? `${top}/${second}` : '',
@@ -73,12 +76,12 @@ function isAllowed(file: SourceFile, target: string): boolean {
 }
 
 describe('architecture', () => {
-  it('every package has its place in the rules', () => {
+  it('every package has a rule', () => {
     expect(readdirSync(join(root, 'packages')).sort()).toEqual(Object.keys(allowed).sort());
     expect(files.length).toBeGreaterThan(50);
   });
 
-  it('imports of workspaces follow the arrows', () => {
+  it('packages and services import only what lies below them', () => {
     const wrong = files.flatMap((file) =>
       file.imports.flatMap((specifier) => {
         const target = ourPackage(specifier);
@@ -100,14 +103,15 @@ describe('architecture', () => {
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
 
-  it('testkit is imported by tests alone', () => {
+  it('only tests and fixtures import testkit and simulator', () => {
     const wrong = files.filter(
-      ({ isTest, imports }) => !isTest && imports.some((one) => ourPackage(one) === 'testkit'),
+      ({ isTest, workspace, imports }) =>
+        !isTest && workspace !== '' && imports.some((one) => ['testkit', 'simulator'].includes(ourPackage(one) ?? '')),
     );
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
 
-  it('a relative import stays inside its workspace', () => {
+  it('a relative import stays within its workspace', () => {
     const wrong = files.flatMap(({ path, workspace, imports }) =>
       imports
         .filter((one) => one.startsWith('.') && workspace !== '')
@@ -158,10 +162,48 @@ describe('architecture', () => {
     expect(cycles).toEqual([]);
   });
 
-  it('the environment is read in one file', () => {
+  it('only the settings read the environment, and in tests the choice of engines', () => {
     const readers = files.filter(({ path }) => readFileSync(join(root, path), 'utf8').includes('process.env'));
     expect(readers.map(({ path }) => path).filter((path) => !path.endsWith('architecture.test.ts'))).toEqual([
       'packages/runtime/config.ts',
+      'packages/testkit/engines.ts',
     ]);
+  });
+
+  it('test/ holds flows and faults across services; what they share is named *.fixture', () => {
+    const wrong = files
+      .map(({ path }) => path)
+      .filter((path) => path.startsWith('test/') && path !== 'test/architecture.test.ts')
+      .filter((path) => !/^test\/(flows|faults)\/(?:.+\/)?[a-z0-9-]+\.(test|fixture)\.(ts|mjs)$/.test(path));
+    expect(wrong).toEqual([]);
+  });
+
+  it('a module that only tests can load is named *.test.ts or *.fixture.ts', () => {
+    const wrong = files.filter(
+      ({ path, workspace, imports }) =>
+        workspace !== '' &&
+        workspace !== 'packages/testkit' &&
+        !/\.(test|fixture)\.ts$/.test(path) &&
+        imports.some((one) => one === 'vitest' || one === 'fast-check' || one.includes('.fixture')),
+    );
+    expect(wrong.map(({ path }) => path)).toEqual([]);
+  });
+
+  it(`no file is longer than ${longestFile} lines`, () => {
+    const long = files.filter(
+      ({ path }) => readFileSync(join(root, path), 'utf8').split('\n').length > longestFile + 1,
+    );
+    expect(long.map(({ path }) => path)).toEqual([]);
+  });
+
+  it('no dependency asks for a newer Node.js than package.json does', () => {
+    const read = (file: string) => JSON.parse(readFileSync(join(root, file), 'utf8'));
+    const packages: Record<string, { engines?: { node?: string } }> = read('package-lock.json').packages;
+    // npm reads `engines` from the lock file and has no override for it. js-redis-server and lua-redis-wasm declare 22 and run on
+    // 20, where the tests of packages/embedded run too: their entries were removed, and npm keeps it so until they are updated.
+    const newer = Object.entries(packages).filter(([, { engines }]) =>
+      /^\s*>=?\s*2[1-9][\d.]*\s*$/.test(engines?.node ?? ''),
+    );
+    expect(newer.map(([path]) => path)).toEqual([]);
   });
 });

@@ -6,19 +6,22 @@ import { readConfig } from '@odograph/runtime/config';
 import { Client } from 'pg';
 import type { TestProject } from 'vitest/node';
 import { applyDatabaseRoles } from './database-roles.ts';
+import { chooseEngineSource, startEngine } from './engines.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
     databaseUrl: string;
-    /** For tests that leave transactions hanging, which others would have to wait for; embedded, there is only one. */
+    /** For tests that leave transactions open, which would block others; on the embedded engine it is the same database. */
     faultsDatabaseUrl: string;
     redisUrl: string;
+    /** Whether the database is a TimescaleDB server; the embedded engine has one session and no background jobs. */
+    isNativeDatabase: boolean;
   }
 }
 
 type Undo = () => Promise<unknown>;
 
-/** A database of its own on a given server, so that a test run leaves nothing behind. */
+/** Creates a database for this run only; `undo` drops it. */
 async function createDatabase(serverUrl: string, purpose: string, undo: Undo[]): Promise<string> {
   const name = `odograph_${purpose}_${process.pid}_${Date.now()}`;
   const client = new Client({ connectionString: serverUrl });
@@ -33,39 +36,27 @@ async function createDatabase(serverUrl: string, purpose: string, undo: Undo[]):
   return url.href;
 }
 
-/** Real engines for one test run: those of DATABASE_URL and REDIS_URL, else embedded ones in a temporary directory. */
+/** Provides real engines for one test run: given, in containers or embedded (see engines.ts), and migrates their databases. */
 export default async function setup(project: TestProject): Promise<Undo> {
-  const config = readConfig();
+  const { DATABASE_URL, REDIS_URL } = readConfig();
   const undo: Undo[] = [];
   const directory = await mkdtemp(join(tmpdir(), 'odograph-test-'));
   undo.push(() => rm(directory, { recursive: true, force: true }));
 
-  let databaseUrl: string;
-  let faultsDatabaseUrl: string;
-  if (config.DATABASE_URL !== undefined) {
-    databaseUrl = await createDatabase(config.DATABASE_URL, 'test', undo);
-    faultsDatabaseUrl = await createDatabase(config.DATABASE_URL, 'faults', undo);
-    await migrate(faultsDatabaseUrl);
-  } else {
-    const { startEmbeddedTimescale } = await import('@odograph/embedded/postgres/timescaledb');
-    const engine = await startEmbeddedTimescale({ dataDirectory: join(directory, 'timescaledb') });
-    undo.push(engine.stop);
-    databaseUrl = engine.url;
-    faultsDatabaseUrl = engine.url;
-  }
-  await migrate(databaseUrl);
+  const server = await startEngine('TimescaleDB', DATABASE_URL, directory);
+  undo.push(server.stop);
+  const isNative = chooseEngineSource(DATABASE_URL) !== 'embedded';
+  const databaseUrl = isNative ? await createDatabase(server.url, 'test', undo) : server.url;
+  const faultsDatabaseUrl = isNative ? await createDatabase(server.url, 'faults', undo) : server.url;
+  for (const url of new Set([databaseUrl, faultsDatabaseUrl])) await migrate(url);
   if (project.vite.config.mode === 'roles') await applyDatabaseRoles(databaseUrl);
+  const redis = await startEngine('Redis', REDIS_URL, directory);
+  undo.push(redis.stop);
+
   project.provide('databaseUrl', databaseUrl);
   project.provide('faultsDatabaseUrl', faultsDatabaseUrl);
-
-  if (config.REDIS_URL !== undefined) {
-    project.provide('redisUrl', config.REDIS_URL);
-  } else {
-    const { startEmbeddedRedis } = await import('@odograph/embedded/redis/redis');
-    const engine = await startEmbeddedRedis({ dataDirectory: join(directory, 'redis') });
-    undo.push(engine.stop);
-    project.provide('redisUrl', engine.url);
-  }
+  project.provide('isNativeDatabase', isNative);
+  project.provide('redisUrl', redis.url);
   return async () => {
     for (const step of undo.reverse()) await step();
   };

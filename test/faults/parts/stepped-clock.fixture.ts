@@ -3,7 +3,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { eventually } from '@odograph/testkit/eventually';
 import { expect } from 'vitest';
 
-const preload = pathToFileURL(fileURLToPath(new URL('./stepped-clock-preload.mjs', import.meta.url)));
+const preload = pathToFileURL(fileURLToPath(new URL('./stepped-clock-preload.fixture.mjs', import.meta.url)));
 
 /** The time of day of processes that are started with its settings. */
 export interface SteppedClock {
