@@ -7,8 +7,7 @@ import { createGapMetrics } from './gaps/metrics.ts';
 import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createIngestMetrics } from './metrics.ts';
 import { scheduleTrips } from './trips/schedule.ts';
-import { jobsPerTransaction } from './upload/batch-uploads.ts';
-import { createUploadProcessor } from './upload/ingest-upload.ts';
+import { createUploadProcessor, jobsPerTransaction } from './upload/ingest-upload.ts';
 
 const silentDatabaseMs = 30_000;
 /** More than the distinct statements of an upload transaction. */

@@ -1,12 +1,12 @@
-import { lateUploadPriority } from '@odograph/contracts/queues';
+import { lateUploadPriority, type UploadBatch } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
 import type { TypedJob } from '@odograph/queue/queues';
+import { Batcher, BatchSlots } from '@odograph/runtime/batcher';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { createLatestNow } from '@odograph/runtime/time-of-day';
 import type { IngestMetrics } from '../metrics.ts';
-import { UploadBatcher } from './batch-uploads.ts';
 import { decodeUploads } from './decode-uploads.ts';
 import { BatchStore } from './store-batch.ts';
 
@@ -28,11 +28,41 @@ export interface UploadProcessing {
   transactions: number;
 }
 
+/** Queue jobs taken for each transaction, since a job can hold a single upload. */
+export const jobsPerTransaction = 32;
+/** Bytes of uploads in one transaction. */
+const maximumBatchBytes = 1024 ** 2;
+/** Smaller, so that live uploads never wait long for a connection. */
+const maximumLateBatchBytes = 256 * 1024;
 /**
  * A transaction costs the same for one upload and for hundreds. Waiting this long adds to the time until a reading is
  * visible, but leaves the processor to PUBACKs when the platform is busy (docs/performance.md).
  */
 const intervalMs = 40;
+
+type Store = (jobs: readonly UploadBatch[]) => Promise<void>;
+
+/** Batches live and late uploads apart. Live ones take a free transaction first, and one is never taken by late ones. */
+function createBatchers(
+  transactions: number,
+  handle: Store,
+): { live: Batcher<UploadBatch>; late: Batcher<UploadBatch> } {
+  const slots = new BatchSlots(transactions);
+  const common = { handle, slots, bytesOf: ({ bytes }: UploadBatch) => bytes, maximumItems: jobsPerTransaction };
+  return {
+    live: new Batcher({
+      ...common,
+      maximumBytes: maximumBatchBytes,
+      intervalMs,
+      maximumInFlight: transactions,
+    }),
+    late: new Batcher({
+      ...common,
+      maximumBytes: maximumLateBatchBytes,
+      maximumInFlight: Math.max(1, transactions - 1),
+    }),
+  };
+}
 
 /**
  * Creates the processor of the `uploads` queue: batch, decode, store. A failed job is retried until it succeeds; processing
@@ -42,18 +72,16 @@ export function createUploadProcessor(processing: UploadProcessing): (job: Typed
   const { db, sealer, metrics, logger, transactions } = processing;
   const latestNow = createLatestNow();
   const batches = new BatchStore(db, sealer);
-  const batcher = new UploadBatcher({
-    transactions,
-    intervalMs,
-    async store(uploads) {
-      const stored = await batches.store(decodeUploads(uploads, latestNow()));
-      metrics.readings.inc(stored.readings);
-      metrics.quarantined.inc(stored.quarantinedUploads);
-    },
+  const { live, late } = createBatchers(transactions, async (jobs) => {
+    const uploads = jobs.flatMap((job) => job.uploads);
+    const stored = await batches.store(decodeUploads(uploads, latestNow()));
+    metrics.readings.inc(stored.readings);
+    metrics.quarantined.inc(stored.quarantinedUploads);
   });
-  return async ({ data: { uploads, bytes }, priority }) => {
+  return async ({ data, priority }) => {
+    const { uploads } = data;
     try {
-      await batcher.store({ uploads, bytes, late: priority === lateUploadPriority });
+      await (priority === lateUploadPriority ? late : live).add(data);
     } catch (error) {
       const description = describeDatabaseError(error);
       logger.warn({ ...description, uploads: uploads.length }, 'uploads not stored, retrying');
