@@ -85,3 +85,8 @@ export class Failure extends Error {
 export function invalidParameter(field: string, message: string): Failure {
   return new Failure('INVALID_PARAMETER', `${field} ${message}`, { field });
 }
+
+/** The failure of a caller over a limit; `waitMs` until the next request may succeed. */
+export function tooManyRequests(waitMs: number): Failure {
+  return new Failure('TOO_MANY_REQUESTS', undefined, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });
+}

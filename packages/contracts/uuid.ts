@@ -1,6 +1,8 @@
-const form = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** A UUID in its text form (RFC 9562), as a regular expression. */
+export const uuidPattern = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
+const form = new RegExp(uuidPattern);
 
-/** Tells whether a text is a UUID (RFC 9562). PostgreSQL rejects any other text where a column is a uuid. */
+/** Tests whether text is a UUID, so that PostgreSQL can compare it with a uuid column. */
 export function isUuid(text: string): boolean {
   return form.test(text);
 }

@@ -1,10 +1,9 @@
 import type { Caller } from '@odograph/contracts/caller';
-import { Failure } from '@odograph/contracts/failures';
+import { Failure, tooManyRequests } from '@odograph/contracts/failures';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import { networkOf, WindowCounter } from '@odograph/runtime/window-counter';
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import type { Http } from './http.ts';
-import { tooManyRequests } from './too-many-requests.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -3,7 +3,7 @@ import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import underPressure from '@fastify/under-pressure';
-import { Failure } from '@odograph/contracts/failures';
+import { Failure, tooManyRequests } from '@odograph/contracts/failures';
 import type { Config } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
@@ -13,7 +13,6 @@ import { describeInterface } from './openapi.ts';
 import { answerPolicy, keepToTls } from './page-policy.ts';
 import { acceptEmptyJson, mergeParameters, refuseExtremes } from './parameters.ts';
 import { RequestCounts } from './request-counts.ts';
-import { tooManyRequests } from './too-many-requests.ts';
 import { answerUnreadable } from './unreadable-request.ts';
 
 const maximumBodyBytes = 1024 * 1024;

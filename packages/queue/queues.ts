@@ -1,18 +1,30 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { QueueJobs, QueueName } from '@odograph/contracts/queues';
-import { type Job, type JobsOptions, Queue, Worker, type WorkerOptions } from 'bullmq';
-import { recallDelayed } from './clock-steps.ts';
+import { type Job, type JobsOptions, Queue, UnrecoverableError, Worker, type WorkerOptions } from 'bullmq';
 
-/** A BullMQ queue whose jobs carry what contracts/queues.ts says. */
-export type TypedQueue<Name extends QueueName> = Queue<QueueJobs[Name], unknown, string>;
+/** A BullMQ queue whose jobs have the data of contracts/queues.ts. */
+export type TypedQueue<Name extends QueueName> = Queue<
+  QueueJobs[Name],
+  unknown,
+  string,
+  QueueJobs[Name],
+  unknown,
+  string
+>;
 export type TypedJob<Name extends QueueName> = Job<QueueJobs[Name], unknown, string>;
 
-const keptJobs: JobsOptions = {
+const jobOptions: JobsOptions = {
   removeOnComplete: true,
-  removeOnFail: false,
-  // A job fails for reasons outside itself (the database is away): it is tried until it succeeds.
+  removeOnFail: { count: 1000 },
+  // openWorker decides when to give up; a job that a closing worker returns is taken up again at once.
   attempts: Number.MAX_SAFE_INTEGER,
-  backoff: { type: 'custom' },
 };
+
+/** Silence after which a connection counts as cut; requests without an answer are sent again. */
+const socketTimeoutMs = 5000;
+/** A worker waits up to 10 s for its next job on an open request, so silence means less there. */
+const workerSocketTimeoutMs = 15_000;
+const reconnectDelayMs = (attempt: number): number => Math.min(attempt * 50, 1000);
 
 export interface QueueConnection {
   redisUrl: string;
@@ -25,60 +37,86 @@ export function openQueue<Name extends QueueName>(name: Name, { redisUrl, prefix
     url: redisUrl,
     enableOfflineQueue: false,
     retryStrategy: reconnectDelayMs,
-    // A connection that was cut without a word is given up, and what it still owed an answer is sent again.
-    socketTimeout: silenceMs,
+    socketTimeout: socketTimeoutMs,
   };
-  const queue = new Queue(name, { connection, prefix, defaultJobOptions: keptJobs });
+  const queue = new Queue<QueueJobs[Name], unknown, string, QueueJobs[Name], unknown, string>(name, {
+    connection,
+    prefix,
+    defaultJobOptions: jobOptions,
+  });
+  // Without a listener a lost connection would end the process; each call that fails reports it to its caller.
   queue.on('error', () => undefined);
-  return queue as unknown as TypedQueue<Name>;
+  return queue;
 }
 
-const longestRetryDelayMs = 15_000;
-
-/** 200 ms after the first failure, doubling to 15 s. */
-export function retryDelayMs(attempt: number): number {
-  return Math.min(200 * 2 ** Math.min(attempt - 1, 10), longestRetryDelayMs);
-}
-
-const silenceMs = 5000;
-/** A worker waits for its next job on an open request, for 10 s at most; silence beyond that is a broken connection. */
-const blockedSilenceMs = 15_000;
-const reconnectDelayMs = (attempt: number): number => Math.min(attempt * 50, 1000);
-
-/** How many jobs are not done: those that wait, live and late, are being worked, or are to be tried again. */
+/** Counts the jobs that are not done: waiting, active, or delayed. */
 export function countUnfinishedJobs(queue: Pick<Queue, 'getJobCountByTypes'>): Promise<number> {
   return queue.getJobCountByTypes('wait', 'prioritized', 'active', 'delayed');
+}
+
+const firstRetryDelayMs = 200;
+const longestRetryDelayMs = 15_000;
+
+/** Exponential back-off: 200 ms after the first failure, doubling up to 15 s. */
+function retryDelayMs(attempt: number): number {
+  return Math.min(firstRetryDelayMs * 2 ** (attempt - 1), longestRetryDelayMs);
 }
 
 export interface WorkOptions<Name extends QueueName> extends QueueConnection {
   name: Name;
   concurrency: number;
+  /** Attempts until a job is given up and kept among the failed ones; unlimited when left out. */
+  maximumAttempts?: number;
   process(job: TypedJob<Name>): Promise<unknown>;
+  /** Called for each failed attempt, and without a job id when Redis is away. */
   onFailure(error: Error, jobId: string | undefined): void;
 }
 
-/** Works through a queue, at least once for each job; `close()` waits for the jobs under way. */
+/**
+ * Works through a queue, each job at least once; `close()` waits for the jobs under way.
+ *
+ * A failed job is tried again by the same worker, after a back-off measured by the monotonic clock: BullMQ's own delays
+ * are wall-clock times, and a job that failed while a clock was an hour ahead would wait for that hour.
+ */
 export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): Worker {
-  const { name, redisUrl, prefix, concurrency, process, onFailure } = options;
+  const { name, redisUrl, prefix, concurrency, onFailure } = options;
+  const closing = new AbortController();
   const settings: WorkerOptions = {
     connection: {
       url: redisUrl,
       maxRetriesPerRequest: null,
       retryStrategy: reconnectDelayMs,
-      socketTimeout: blockedSilenceMs,
+      socketTimeout: workerSocketTimeoutMs,
     },
     prefix,
     concurrency,
-    // A worker that is killed leaves its job stalled; that says nothing against the job.
+    // A killed worker leaves its jobs stalled, which says nothing against the jobs.
     maxStalledCount: Number.MAX_SAFE_INTEGER,
-    // A killed worker's jobs go on after the first check behind the end of their locks; a lock is renewed at half its time.
+    // Jobs of a killed worker continue after the first check behind the end of their locks.
     stalledInterval: 2500,
     lockDuration: 10_000,
-    settings: { backoffStrategy: retryDelayMs },
   };
-  const worker = new Worker(name, (job) => process(job as unknown as TypedJob<Name>), settings);
+  const worker = new Worker<QueueJobs[Name]>(name, (job) => attemptUntilDone(options, job, closing.signal), settings);
   worker.on('error', (error) => onFailure(error, undefined));
-  worker.on('failed', (job, error) => onFailure(error, job?.id));
-  worker.on('closing', recallDelayed(worker, longestRetryDelayMs));
+  worker.on('closing', () => closing.abort());
   return worker;
+}
+
+async function attemptUntilDone<Name extends QueueName>(
+  { process, maximumAttempts = Number.POSITIVE_INFINITY, onFailure }: WorkOptions<Name>,
+  job: TypedJob<Name>,
+  closing: AbortSignal,
+): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await process(job);
+      return;
+    } catch (cause) {
+      const error = cause instanceof Error ? cause : new Error(String(cause));
+      onFailure(error, job.id);
+      if (attempt >= maximumAttempts) throw new UnrecoverableError(error.message);
+      await delay(retryDelayMs(attempt), undefined, { signal: closing }).catch(() => undefined);
+      if (closing.aborted) throw error;
+    }
+  }
 }

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { Failure } from '@odograph/contracts/failures';
-import { tooManyRequests } from '@odograph/http/too-many-requests';
+import { Failure, tooManyRequests } from '@odograph/contracts/failures';
 import type { Redis } from '@odograph/runtime/redis';
 
 const windowMs = 60_000;

@@ -2,8 +2,8 @@ import type { MaintenanceTask } from '@odograph/contracts/queues';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
 import { countReadings } from '@odograph/database/reading-counts/maintain';
 import type { Tables } from '@odograph/database/tables';
-import { keepSchedule } from '@odograph/queue/clock-steps';
 import { openQueue, openWorker } from '@odograph/queue/queues';
+import { keepSchedule } from '@odograph/queue/schedules';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
 import { compressReadings, deleteExpired, dropOldReadings, rewriteRedisLog, vacuumBusyTables } from './policies.ts';
@@ -11,6 +11,8 @@ import { purgeDeletedVehicles } from './purge.ts';
 
 const hourMs = 3_600_000;
 const purgeMs = 10_000;
+/** The others wait for a task that is tried again; the next interval repeats one that is given up. */
+const maximumAttempts = 5;
 
 /**
  * Schedules maintenance in the queue: each task runs once for the whole platform, whatever the number of workers, and
@@ -34,14 +36,13 @@ export async function scheduleMaintenance(db: Kysely<Tables>, host: ServiceHost)
     purge: { every: purgeMs, run: () => purgeDeletedVehicles(db, logger) },
   };
   for (const [task, { every }] of Object.entries(tasks) as [MaintenanceTask, { every: number }][]) {
-    const upsert = (repeat: { every: number }) =>
-      queue.upsertJobScheduler(task, repeat, { name: 'maintenance', data: { task } });
-    host.onStop(`schedule of ${task}`, await keepSchedule({ queue, id: task, everyMs: every, upsert }));
+    host.onStop(`schedule of ${task}`, await keepSchedule({ queue, id: task, everyMs: every, data: { task } }));
   }
   const worker = openWorker({
     ...connection,
     name: 'maintenance',
     concurrency: 1,
+    maximumAttempts,
     process: async ({ data: { task } }) => {
       try {
         const result = await tasks[task].run();

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
 import type { Tables } from '@odograph/database/tables';
-import { keepSchedule } from '@odograph/queue/clock-steps';
 import { openQueue, openWorker } from '@odograph/queue/queues';
+import { keepSchedule } from '@odograph/queue/schedules';
 import type { Logger } from '@odograph/runtime/logger';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
@@ -66,8 +66,7 @@ export async function scheduleTrips(db: Kysely<Tables>, host: ServiceHost): Prom
   const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
   const queue = openQueue('trips', connection);
   host.onStop('trips queue', () => queue.close());
-  const upsert = (repeat: { every: number }) => queue.upsertJobScheduler('trips', repeat, { name: 'trips', data: {} });
-  host.onStop('schedule of trips', await keepSchedule({ queue, id: 'trips', everyMs: tickMs, upsert }));
+  host.onStop('schedule of trips', await keepSchedule({ queue, id: 'trips', everyMs: tickMs, data: {} }));
   const stopping = new AbortController();
   const worker = openWorker({
     ...connection,

@@ -1,3 +1,4 @@
+import { uuidPattern } from '@odograph/contracts/uuid';
 import { findApplicationId } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
@@ -10,7 +11,6 @@ import { createVehicle } from '../vehicles/queries.ts';
 import { DescriptionFields, Plate } from '../vehicles/schemas.ts';
 import { listRequests, lockPending, markApproved, markDeclined } from './queries.ts';
 
-const uuidPattern = '^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$';
 const states = ['pending', 'approved', 'declined'] as const;
 const nullable = Type.Union([Type.String(), Type.Null()]);
 const RequestPath = Type.Object({ id: Type.String({ maxLength: 256 }) });
