@@ -1,4 +1,4 @@
-/** A call on one of the authorizations that a test has made, or a step of its clock. Times in seconds from now. */
+/** A call on an authorization, or a step of the clock. Times in seconds from now. */
 export type Step =
   | { do: 'wait'; seconds: number }
   | { do: 'issue'; driver: number; from: number; length: number }
@@ -15,10 +15,10 @@ interface ModelAuthorization {
   from: number;
   until: number;
   suspendedUntil: number;
-  gone: boolean;
+  revoked: boolean;
 }
 
-/** The life cycle of authorizations as the interface describes it; the n-th is the n-th that was ever made. */
+/** The life cycle of authorizations in its simplest form; `which` counts them in the order of their issue. */
 export class LifeCycleModel {
   nowSeconds: number;
   readonly #all: ModelAuthorization[] = [];
@@ -31,7 +31,7 @@ export class LifeCycleModel {
     return this.#all.length;
   }
 
-  /** Does a step. @returns the failure it should have, or undefined */
+  /** Applies a step. @returns the code of the expected failure, or undefined */
   apply(step: Step): string | undefined {
     switch (step.do) {
       case 'wait':
@@ -40,29 +40,29 @@ export class LifeCycleModel {
       case 'issue':
         return this.#issue(step);
       case 'deleteDriver':
-        for (const one of this.#all) if (one.driver === step.driver) one.gone = true;
+        for (const one of this.#all) if (one.driver === step.driver) one.revoked = true;
         return undefined;
       default: {
         const one = this.#all[step.which];
-        return one === undefined || one.gone ? 'UNKNOWN_AUTHORIZATION' : this.#change(one, step);
+        return one === undefined || one.revoked ? 'UNKNOWN_AUTHORIZATION' : this.#change(one, step);
       }
     }
   }
 
-  /** The numbers of those in each list. */
+  /** Lists the numbers of the authorizations in each category. */
   lists(): Record<'scheduled' | 'current' | 'expired', number[]> {
     const lists = { scheduled: [], current: [], expired: [] } as ReturnType<LifeCycleModel['lists']>;
-    for (const [number, one] of this.#all.entries()) if (!one.gone) lists[this.#category(one)].push(number);
+    for (const [number, one] of this.#all.entries()) if (!one.revoked) lists[this.#category(one)].push(number);
     return lists;
   }
 
-  /** Those that a box must not let in although their time is not over, with what it was told. */
+  /** Lists the unexpired authorizations that the device must refuse, with their state in the key list. */
   listed(): Record<number, 'revoked' | 'suspended'> {
     const entries = [...this.#all.entries()].filter(([, { until }]) => until > this.nowSeconds);
     return Object.fromEntries(
       entries
-        .filter(([, { gone, suspendedUntil }]) => gone || suspendedUntil > this.nowSeconds)
-        .map(([number, { gone }]) => [number, gone ? 'revoked' : 'suspended'] as const),
+        .filter(([, { revoked, suspendedUntil }]) => revoked || suspendedUntil > this.nowSeconds)
+        .map(([number, { revoked }]) => [number, revoked ? 'revoked' : 'suspended'] as const),
     );
   }
 
@@ -79,22 +79,22 @@ export class LifeCycleModel {
   #issue({ driver, from, length }: Step & { do: 'issue' }): string | undefined {
     const [start, until] = [this.nowSeconds + from, this.nowSeconds + from + length];
     const failure = this.#periodFailure(start, until);
-    if (!failure) this.#all.push({ driver, from: start, until, suspendedUntil: 0, gone: false });
+    if (!failure) this.#all.push({ driver, from: start, until, suspendedUntil: 0, revoked: false });
     return failure;
   }
 
   #change(one: ModelAuthorization, step: Exclude<Step, { do: 'wait' | 'issue' | 'deleteDriver' }>): string | undefined {
     if (step.do === 'read') return undefined;
     if (step.do === 'delete') {
-      one.gone = true;
+      one.revoked = true;
       return undefined;
     }
     if (step.do === 'update') {
       const [from, until] = [this.nowSeconds + step.from, this.nowSeconds + step.from + step.length];
       const failure = this.#periodFailure(from, until);
       if (failure) return failure;
-      one.gone = true;
-      this.#all.push({ ...one, from, until, gone: false });
+      one.revoked = true;
+      this.#all.push({ ...one, from, until, revoked: false });
       return undefined;
     }
     const category = this.#category(one);

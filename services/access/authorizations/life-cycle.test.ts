@@ -21,7 +21,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform?.stop());
 
-/** One run of the property: a vehicle and two drivers of its own. */
+/** One run of the property, with its own vehicle and two drivers. */
 class World {
   readonly ids: string[] = [];
   readonly #vehicle: TestVehicle;
@@ -31,7 +31,7 @@ class World {
     this.#vehicle = vehicle;
   }
 
-  /** Does a step over the wire. */
+  /** Performs a step over HTTP. @returns the code of its failure */
   async apply(step: Step): Promise<string | undefined> {
     if (step.do === 'wait') {
       nowSeconds += step.seconds;
@@ -46,8 +46,8 @@ class World {
     const authorizationId = 'which' in step ? (this.ids[step.which] ?? randomUUID()) : '';
     switch (step.do) {
       case 'issue': {
-        const whom = { vehicleId: this.#vehicle.id, userId: this.#drivers[step.driver], level: 'DRIVE' };
-        return api.post('/v1/bluetooth-token', { ...whom, ...period(step) });
+        const request = { vehicleId: this.#vehicle.id, userId: this.#drivers[step.driver], level: 'DRIVE' };
+        return api.post('/v1/bluetooth-token', { ...request, ...period(step) });
       }
       case 'update':
         return api.post(`/v1/bluetooth-token/${authorizationId}`, period(step));
@@ -70,7 +70,7 @@ class World {
     return listed.sort((a: number, b: number) => a - b);
   }
 
-  /** What the box is to be told, as the rows say. */
+  /** Computes the content of the key list from the rows. */
   async listed(): Promise<Record<number, string>> {
     const now = new Date(nowSeconds * 1000);
     const { rows } = await sql<{ id: string; state: string }>`
@@ -88,7 +88,7 @@ const period = ({ from, length }: { from: number; length: number }) => ({
 
 const which = fc.nat({ max: 5 });
 const driver = fc.nat({ max: 1 });
-/** Small numbers, so that borders are met. */
+/** Small numbers, so that bounds are often met exactly. */
 const from = fc.integer({ min: -3, max: 4 });
 const length = fc.integer({ min: -1, max: 6 });
 const anyStep: fc.Arbitrary<Step> = fc.oneof(
@@ -106,7 +106,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
 );
 
 const issued: Step = { do: 'issue', driver: 0, from: 1, length: 3 };
-/** What happens in the very second in which an authorization, or its suspension, begins or ends. */
+/** Steps in the second in which an authorization or its suspension begins or ends. */
 const atTheBorders: [Step[]][] = [
   [[issued, { do: 'wait', seconds: 1 }, { do: 'suspend', which: 0, until: 3 }]],
   [[issued, { do: 'wait', seconds: 4 }, { do: 'suspend', which: 0, until: 1 }, { do: 'resume', which: 0 }]],
@@ -119,8 +119,8 @@ const atTheBorders: [Step[]][] = [
   ],
 ];
 
-describe('the life of authorizations', () => {
-  it('is that of a simple model, whatever is called in whatever order and however time passes', async () => {
+describe('the life cycle of authorizations', () => {
+  it('matches a simple model for any calls, in any order and at any times', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 25 }), async (steps) => {
         nowSeconds = startSeconds;
@@ -128,7 +128,7 @@ describe('the life of authorizations', () => {
         const model = new LifeCycleModel(nowSeconds);
         for (const step of steps) {
           const failure = await world.apply(step);
-          // No box is connected, so a driver's last revocations are never confirmed; what they do is the same.
+          // No device is connected, so revocations are never confirmed; their effect is the same.
           const seen = failure === 'NOT_ALL_AUTHORIZATIONS_REVOKED' ? undefined : failure;
           expect([step, seen]).toEqual([step, model.apply(step)]);
           expect(world.ids).toHaveLength(model.made);

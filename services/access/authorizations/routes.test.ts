@@ -1,73 +1,45 @@
 import { randomUUID } from 'node:crypto';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import { parseTokenText, readToken, verifyToken } from '@odograph/keyless/token';
-import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
-import {
-  createApplication,
-  createToken,
-  createVehicle,
-  linkDevice,
-  type TestApplication,
-  type TestVehicle,
-  unlinkDevice,
-} from '@odograph/testkit/fixtures';
-import { type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { linkDevice, unlinkDevice } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { expectFailure, type Issuer, inHours, startIssuer } from '../access.fixture.ts';
+import { describe, expect, it } from 'vitest';
+import { expectFailure, inHours, useAccess } from '../access.fixture.ts';
 
-let issuer: Issuer;
-let platform: TestPlatform;
-let application: TestApplication;
-let api: ApiClient;
-let admin: ApiClient;
-let vehicle: TestVehicle;
+const access = useAccess();
+const { issue, issuedId } = access;
 
-beforeAll(async () => {
-  issuer = await startIssuer();
-  ({ platform, application, api } = issuer);
-  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-});
-afterAll(() => platform?.stop());
-beforeEach(async () => {
-  vehicle = await createVehicle(platform.db, application);
-});
-
-const issue = (changes: Record<string, unknown> = {}) => issuer.issue(vehicle, changes);
-const issuedId = (changes: Record<string, unknown> = {}) => issuer.issuedId(vehicle, changes);
-
-/** The box as its operator provisioned it. */
-async function provision(deviceId = vehicle.deviceId) {
-  const { body } = await admin.post(`/v1/x/admin/devices/${deviceId}/key`);
+/** Provisions a device as its operator does. */
+async function provision(deviceId = access.vehicle.deviceId) {
+  const { body } = await access.operator.post(`/v1/x/admin/devices/${deviceId}/key`);
   return { deviceId, deviceKey: Buffer.from(body.key, 'base64url'), keyVersion: body.keyVersion as number };
 }
 
-function verdictOf(box: Awaited<ReturnType<typeof provision>>, token: string, nowMs = Date.now(), epoch = 0) {
+function verdictOf(device: Awaited<ReturnType<typeof provision>>, token: string, nowMs = Date.now(), epoch = 0) {
   const bytes = parseTokenText(token);
   if (!bytes) return 'NO_TOKEN';
-  const list = { version: 1, keyVersion: box.keyVersion, epoch, authorizations: [] };
-  const verdict = verifyToken(nodeCrypto, box, list, bytes, nowMs);
+  const list = { version: 1, keyVersion: device.keyVersion, epoch, authorizations: [] };
+  const verdict = verifyToken(nodeCrypto, device, list, bytes, nowMs);
   return verdict.ok ? 'OK' : verdict.reason;
 }
 
-const archive = async () =>
-  platform.db.updateTable('vehicle').set({ archived_at: new Date() }).where('id', '=', Number(vehicle.id)).execute();
+const archive = () => access.changeVehicle({ archived_at: new Date() });
 
 describe('POST /v1/bluetooth-token', () => {
-  it('issues a token that the box of the vehicle lets in offline, for exactly its period', async () => {
-    const box = await provision();
+  it('issues a token that the device accepts offline, for exactly its interval', async () => {
+    const device = await provision();
     const [from, until] = [inHours(1), inHours(2)];
     const { body } = await issue({ from, until });
     expect(Object.keys(body).sort()).toEqual(['authorizationId', 'key', 'token']);
-    expect(verdictOf(box, body.token, Date.parse(from) - 1)).toBe('NOT_ACTIVE');
-    expect(verdictOf(box, body.token, Date.parse(from))).toBe('OK');
-    expect(verdictOf(box, body.token, Date.parse(until) - 1)).toBe('OK');
-    expect(verdictOf(box, body.token, Date.parse(until))).toBe('EXPIRED');
-    const other = await provision((await createVehicle(platform.db, application)).deviceId);
-    expect(verdictOf({ ...other, deviceId: box.deviceId, keyVersion: 1 }, body.token)).toBe('MAC');
+    expect(verdictOf(device, body.token, Date.parse(from) - 1)).toBe('NOT_ACTIVE');
+    expect(verdictOf(device, body.token, Date.parse(from))).toBe('OK');
+    expect(verdictOf(device, body.token, Date.parse(until) - 1)).toBe('OK');
+    expect(verdictOf(device, body.token, Date.parse(until))).toBe('EXPIRED');
+    const other = await provision((await access.newVehicle()).deviceId);
+    expect(verdictOf({ ...other, deviceId: device.deviceId, keyVersion: 1 }, body.token)).toBe('MAC');
   });
 
-  it('takes ISO 8601, UNIX seconds and milliseconds, as numbers or text', async () => {
+  it('accepts ISO 8601, UNIX seconds and milliseconds, as numbers or text', async () => {
     const [from, until] = [Date.now() - 5000, Date.now() + 3_600_000];
     for (const write of [
       (ms: number) => new Date(ms).toISOString(),
@@ -78,7 +50,7 @@ describe('POST /v1/bluetooth-token', () => {
       (ms: number) => new Date(ms + 7_200_000).toISOString().replace('Z', '+02:00'),
     ]) {
       const id = await issuedId({ from: write(from), until: write(until) });
-      const { body } = await api.get(`/v1/bluetooth-token/${id}`);
+      const { body } = await access.api.get(`/v1/bluetooth-token/${id}`);
       expect([body.from, body.until]).toEqual([new Date(from).toISOString(), new Date(until).toISOString()]);
     }
   });
@@ -99,7 +71,7 @@ describe('POST /v1/bluetooth-token', () => {
     expectFailure(await issue({ from: inHours(-2), until: inHours(-1) }), 400, 'INVALID_DATE');
   });
 
-  it.each(['vehicleId', 'userId'])('names %s when it is missing', async (field) => {
+  it.each(['vehicleId', 'userId'])('names %s in the failure when it is missing', async (field) => {
     const { status, body } = await issue({ [field]: undefined });
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
   });
@@ -107,21 +79,19 @@ describe('POST /v1/bluetooth-token', () => {
   it('answers VEHICLE_NOT_AVAILABLE for an archived vehicle and INVALID_DEVICE for one without a device', async () => {
     await archive();
     expectFailure(await issue(), 409, 'VEHICLE_NOT_AVAILABLE');
-    vehicle = await createVehicle(platform.db, application);
-    await unlinkDevice(platform.db, vehicle.deviceId);
+    access.vehicle = await access.newVehicle();
+    await unlinkDevice(access.platform.db, access.vehicle.deviceId);
     const answer = await issue();
     expectFailure(answer, 400, 'INVALID_DEVICE');
     expect(answer.body.reason).toBe('NO_DEVICE');
   });
 
-  it('answers for a vehicle of another application, or one a user is not granted, as if it did not exist', async () => {
-    const other = await createApplication(platform.db);
-    const stranger = clientWithToken(platform.httpUrl, other.token);
+  it('answers for a foreign or not granted vehicle as if it did not exist', async () => {
     const id = await issuedId();
-    const body = { vehicleId: vehicle.id, userId: 'x', level: 'DRIVE', from: inHours(0), until: inHours(1) };
-    expectFailure(await stranger.post('/v1/bluetooth-token', body), 404, 'UNKNOWN_VEHICLE');
-    const user = await createUser();
-    for (const who of [stranger, user.api]) {
+    const body = { vehicleId: access.vehicle.id, userId: 'x', level: 'DRIVE', from: inHours(0), until: inHours(1) };
+    expectFailure(await access.foreign.post('/v1/bluetooth-token', body), 404, 'UNKNOWN_VEHICLE');
+    const user = await access.createUser();
+    for (const who of [access.foreign, user.api]) {
       for (const answer of [
         await who.get(`/v1/bluetooth-token/${id}`),
         await who.post(`/v1/bluetooth-token/${id}`, {}),
@@ -134,30 +104,30 @@ describe('POST /v1/bluetooth-token', () => {
         expectFailure(answer, 404, 'UNKNOWN_AUTHORIZATION');
       }
     }
-    await grant(user.id);
+    await access.grant(user);
     expect((await user.api.get(`/v1/bluetooth-token/${id}`)).status).toBe(200);
   });
 
-  it('answers TOO_MANY_REQUESTS when the box can keep no more, and still revokes', async () => {
+  it('answers TOO_MANY_REQUESTS when the device can store no more, and still revokes', async () => {
     const id = await issuedId();
     const fill = (until: string) =>
       sql`insert into bluetooth_authorization
         (vehicle_id, driver_id, level, valid_from, valid_until, revoked_at)
-      select ${Number(vehicle.id)}, 'x', 'DRIVE', now() - interval '2 hours', now() + ${until}::interval, now()
-      from generate_series(1, 1999)`.execute(platform.db);
+      select ${Number(access.vehicle.id)}, 'x', 'DRIVE', now() - interval '2 hours', now() + ${until}::interval, now()
+      from generate_series(1, 1999)`.execute(access.platform.db);
     await fill('-1 hour');
     await issuedId();
     await fill('1 hour');
     expectFailure(await issue(), 429, 'TOO_MANY_REQUESTS');
-    expectFailure(await api.post(`/v1/bluetooth-token/${id}`, { until: inHours(2) }), 429, 'TOO_MANY_REQUESTS');
-    expect((await api.delete('/v1/bluetooth-token', { authorizationId: id })).status).toBe(200);
+    expectFailure(await access.api.post(`/v1/bluetooth-token/${id}`, { until: inHours(2) }), 429, 'TOO_MANY_REQUESTS');
+    expect((await access.api.delete('/v1/bluetooth-token', { authorizationId: id })).status).toBe(200);
   });
 
-  it('writes no token, key, pin or device key into the audit', async () => {
+  it('writes no token or key into the audit', async () => {
     const { body } = await issue();
-    await api.delete('/v1/bluetooth-token', { authorizationId: body.authorizationId });
+    await access.api.delete('/v1/bluetooth-token', { authorizationId: body.authorizationId });
     const { rows } = await sql<{ text: string }>`select audit::text as text from audit
-      where subject = ${`authorization:${body.authorizationId}`} order by position`.execute(platform.db);
+      where subject = ${`authorization:${body.authorizationId}`} order by position`.execute(access.platform.db);
     expect(rows.map(({ text }) => /authorization\.\w+/.exec(text)?.[0])).toEqual([
       'authorization.create',
       'authorization.delete',
@@ -166,35 +136,23 @@ describe('POST /v1/bluetooth-token', () => {
   });
 });
 
-async function createUser() {
-  const { id } = await platform.db
-    .insertInto('user_account')
-    .values({ application_id: application.id, username: randomUUID(), password_hash: '-' })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  return { id, api: clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, id)) };
-}
-
-const grant = async (userId: string) =>
-  platform.db
-    .insertInto('vehicle_grant')
-    .values({ user_id: userId, vehicle_id: Number(vehicle.id) })
-    .execute();
-
 describe('an authorization', () => {
-  it('is read with the same token and key it was issued with', async () => {
+  it('is read with the token and key of its issue', async () => {
     const [from, until] = [inHours(-1), inHours(1)];
     const { body: issued } = await issue({ from, until });
-    const { status, body } = await api.get(`/v1/bluetooth-token/${issued.authorizationId}`);
+    const { status, body } = await access.api.get(`/v1/bluetooth-token/${issued.authorizationId}`);
     const { token, key } = issued;
-    expect([status, body]).toEqual([200, { vehicleId: vehicle.id, userId: 'driver-1', from, until, token, key }]);
+    expect([status, body]).toEqual([
+      200,
+      { vehicleId: access.vehicle.id, userId: 'driver-1', from, until, token, key },
+    ]);
   });
 
-  it('gets a new identifier, token and key by an update, and the old identifier is unknown', async () => {
+  it('gets a new identifier, token and key on update, and the old identifier becomes unknown', async () => {
     const id = await issuedId({ level: 'LOCK_UNLOCK' });
     const until = inHours(5);
-    const { status, body } = await api.post(`/v1/bluetooth-token/${id}`, { until });
-    expect([status, body.until, body.userId, body.vehicleId]).toEqual([200, until, 'driver-1', vehicle.id]);
+    const { status, body } = await access.api.post(`/v1/bluetooth-token/${id}`, { until });
+    expect([status, body.until, body.userId, body.vehicleId]).toEqual([200, until, 'driver-1', access.vehicle.id]);
     expect(body.authorizationId).not.toBe(id);
     expect(readToken(Buffer.from(body.token, 'base64url'))).toMatchObject({
       authorizationId: body.authorizationId,
@@ -202,65 +160,67 @@ describe('an authorization', () => {
       notAfterMs: Date.parse(until),
     });
     for (const answer of [
-      await api.get(`/v1/bluetooth-token/${id}`),
-      await api.post(`/v1/bluetooth-token/${id}`, { until }),
-      await api.delete(`/v1/bluetooth-token?authorizationId=${id}`),
-      await api.post('/v1/bluetooth-token/validate', { authorizationId: id }),
+      await access.api.get(`/v1/bluetooth-token/${id}`),
+      await access.api.post(`/v1/bluetooth-token/${id}`, { until }),
+      await access.api.delete(`/v1/bluetooth-token?authorizationId=${id}`),
+      await access.api.post('/v1/bluetooth-token/validate', { authorizationId: id }),
     ]) {
       expectFailure(answer, 404, 'UNKNOWN_AUTHORIZATION');
     }
-    expect((await api.get(`/v1/bluetooth-token/${body.authorizationId}`)).body.token).toBe(body.token);
-    const refused = await api.post(`/v1/bluetooth-token/${body.authorizationId}`, { until: inHours(-3) });
+    expect((await access.api.get(`/v1/bluetooth-token/${body.authorizationId}`)).body.token).toBe(body.token);
+    const refused = await access.api.post(`/v1/bluetooth-token/${body.authorizationId}`, { until: inHours(-3) });
     expectFailure(refused, 400, 'INVALID_INTERVAL');
   });
 
-  it('is updated by one of many requests at the same moment', async () => {
+  it('is updated by exactly one of several concurrent requests', async () => {
     const id = await issuedId();
-    const update = () => api.post(`/v1/bluetooth-token/${id}`, { until: inHours(2) });
+    const update = () => access.api.post(`/v1/bluetooth-token/${id}`, { until: inHours(2) });
     const answers = await Promise.all([1, 2, 3, 4, 5].map(update));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 404)).toHaveLength(4);
-    const { body } = await api.get(`/v1/vehicle/${vehicle.id}/authorizations/current`);
+    const { body } = await access.api.get(`/v1/vehicle/${access.vehicle.id}/authorizations/current`);
     expect(body.authorizations).toHaveLength(1);
   });
 
-  it('is unknown once it was deleted, and for ids that cannot be any', async () => {
+  it('is unknown after its deletion, like identifiers that cannot exist', async () => {
     const id = await issuedId();
-    const { status, body } = await api.delete('/v1/bluetooth-token', { authorizationId: id });
+    const { status, body } = await access.api.delete('/v1/bluetooth-token', { authorizationId: id });
     expect([status, body]).toEqual([200, {}]);
     for (const unknown of [id, randomUUID(), 'x', '%00', "'", 'params2']) {
-      expectFailure(await api.get(`/v1/bluetooth-token/${unknown}`), 404, 'UNKNOWN_AUTHORIZATION');
+      expectFailure(await access.api.get(`/v1/bluetooth-token/${unknown}`), 404, 'UNKNOWN_AUTHORIZATION');
     }
   });
 
-  it('keeps an authorization issued, and gives a new token, when the device of its vehicle is replaced', async () => {
-    const box = await provision();
+  it('outlives its device, and has a new token when the device of its vehicle is replaced', async () => {
+    const device = await provision();
     const { body: issued } = await issue();
-    await unlinkDevice(platform.db, vehicle.deviceId);
-    const without = (await api.get(`/v1/bluetooth-token/${issued.authorizationId}`)).body;
+    await unlinkDevice(access.platform.db, access.vehicle.deviceId);
+    const without = (await access.api.get(`/v1/bluetooth-token/${issued.authorizationId}`)).body;
     expect([without.token, without.key]).toEqual(['', '']);
-    const { epoch } = (await admin.get(`/v1/x/admin/devices/${vehicle.deviceId}/key`)).body;
-    expect(verdictOf(box, issued.token, Date.now(), epoch)).toBe('EPOCH');
+    const { epoch } = (await access.operator.get(`/v1/x/admin/devices/${access.vehicle.deviceId}/key`)).body;
+    expect(verdictOf(device, issued.token, Date.now(), epoch)).toBe('EPOCH');
 
-    const spare = await createVehicle(platform.db, application);
-    await unlinkDevice(platform.db, spare.deviceId);
-    await linkDevice(platform.db, spare.deviceId, vehicle.id);
-    const fresh = await provision(spare.deviceId);
-    const { token } = (await api.get(`/v1/bluetooth-token/${issued.authorizationId}`)).body;
-    expect(verdictOf(fresh, token)).toBe('OK');
-    expect(verdictOf(box, token)).not.toBe('OK');
+    const spare = await access.newVehicle();
+    await unlinkDevice(access.platform.db, spare.deviceId);
+    await linkDevice(access.platform.db, spare.deviceId, access.vehicle.id);
+    const second = await provision(spare.deviceId);
+    const { token } = (await access.api.get(`/v1/bluetooth-token/${issued.authorizationId}`)).body;
+    expect(verdictOf(second, token)).toBe('OK');
+    expect(verdictOf(device, token)).not.toBe('OK');
   });
 
-  it('has no token while its vehicle is archived, and the one from before is worth nothing any more', async () => {
-    const box = await provision();
+  it('has no token while its vehicle is archived, which also invalidates the earlier one', async () => {
+    const device = await provision();
     const { body: issued } = await issue();
     await archive();
-    const { body } = await api.get(`/v1/bluetooth-token/${issued.authorizationId}`);
+    const { body } = await access.api.get(`/v1/bluetooth-token/${issued.authorizationId}`);
     expect([body.token, body.key]).toEqual(['', '']);
-    const { epoch } = (await admin.get(`/v1/x/admin/devices/${vehicle.deviceId}/key`)).body;
-    expect(verdictOf(box, issued.token, Date.now(), epoch)).toBe('EPOCH');
+    const { epoch } = (await access.operator.get(`/v1/x/admin/devices/${access.vehicle.deviceId}/key`)).body;
+    expect(verdictOf(device, issued.token, Date.now(), epoch)).toBe('EPOCH');
     const path = `/v1/bluetooth-token/${issued.authorizationId}`;
-    expectFailure(await api.post(path, { until: inHours(2) }), 409, 'VEHICLE_NOT_AVAILABLE');
-    expect((await api.delete('/v1/bluetooth-token', { authorizationId: issued.authorizationId })).status).toBe(200);
+    expectFailure(await access.api.post(path, { until: inHours(2) }), 409, 'VEHICLE_NOT_AVAILABLE');
+    expect((await access.api.delete('/v1/bluetooth-token', { authorizationId: issued.authorizationId })).status).toBe(
+      200,
+    );
   });
 });

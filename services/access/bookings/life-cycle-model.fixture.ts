@@ -1,4 +1,4 @@
-/** Times are whole minutes; an end of null is open. */
+/** Times in whole minutes; an end of null is open. */
 export interface ModelBooking {
   vehicle: number;
   isFreeFloating: boolean;
@@ -12,12 +12,12 @@ export interface ModelBooking {
 export interface Model {
   now: number;
   bookings: ModelBooking[];
-  /** When which vehicle drove. */
+  /** Times at which vehicles drove. */
   drives: { vehicle: number; at: number }[];
   unavailable: Set<number>;
 }
 
-/** What happens; `from` and `until` in minutes from now, `booking` counts back from the newest, which is 0. */
+/** A step; `from` and `until` in minutes from now, `booking` counts backwards from the newest, which is 0. */
 export type Step =
   | { kind: 'create'; vehicle: number; isFreeFloating: boolean; from: number; until: number | null }
   | { kind: 'update'; booking: number; from: number | undefined; until: number | null | undefined }
@@ -86,12 +86,12 @@ function remove(model: Model, booking: ModelBooking): string | undefined {
   return undefined;
 }
 
-/** Whether the booking is among all current ones. */
+/** Tells whether the booking is in the list of active ones. */
 export function isActive(model: Model, booking: ModelBooking): boolean {
   return !booking.isDeleted && !isOver(model, booking) && booking.from <= model.now;
 }
 
-/** The rules of bookings in their simplest form: changes the model as a step should, and returns the failure it should have. */
+/** Applies a step by the rules of bookings in their simplest form. @returns the code of the expected failure */
 export function applyStep(model: Model, step: Step): string | undefined {
   if (step.kind === 'create') return create(model, step);
   if (step.kind === 'wait') model.now += step.minutes;

@@ -21,7 +21,7 @@ const start = Math.floor(Date.now() / minuteMs) * minuteMs;
 const moment = (minute: number) => new Date(start + minute * minuteMs);
 const minuteOf = (date: Date) => (date.getTime() - start) / minuteMs;
 
-/** The house as the model's steps meet it. */
+/** The platform's counterparts of the model's vehicles and bookings. */
 interface World {
   applicationId: number;
   vehicleIds: number[];
@@ -34,10 +34,10 @@ async function createWorld(): Promise<World> {
   return { applicationId: application.id, vehicleIds: vehicles.map(({ id }) => Number(id)), bookingIds: [] };
 }
 
-async function change(trx: Database, world: World, step: Step, asked: RequestContext): Promise<unknown> {
-  const at = (minutes: number) => new Date(asked.now.getTime() + minutes * minuteMs);
+async function change(trx: Database, world: World, step: Step, context: RequestContext): Promise<unknown> {
+  const at = (minutes: number) => new Date(context.now.getTime() + minutes * minuteMs);
   if (step.kind === 'create') {
-    const { booking } = await createBooking(trx, sealer, asked, {
+    const { booking } = await createBooking(trx, sealer, context, {
       vehicleId: String(world.vehicleIds[step.vehicle]),
       type: step.isFreeFloating ? 'FREE_FLOATING' : 'BOOKING',
       driver: 'driver',
@@ -47,18 +47,18 @@ async function change(trx: Database, world: World, step: Step, asked: RequestCon
   }
   if (!('booking' in step)) return undefined;
   const id = world.bookingIds.at(-1 - step.booking) ?? randomUUID();
-  if (step.kind === 'stop') return stopBooking(trx, asked, id);
-  if (step.kind === 'delete') return deleteBooking(trx, asked, id);
+  if (step.kind === 'stop') return stopBooking(trx, context, id);
+  if (step.kind === 'delete') return deleteBooking(trx, context, id);
   const from = step.from === undefined ? undefined : at(step.from);
   const until = typeof step.until === 'number' ? at(step.until) : step.until;
-  return updateBooking(trx, sealer, asked, { id, from, until });
+  return updateBooking(trx, sealer, context, { id, from, until });
 }
 
 async function perform(world: World, step: Step, now: number): Promise<string | undefined> {
-  const asked = { caller: { applicationId: world.applicationId }, address: '127.0.0.1', now: moment(now) };
+  const context = { caller: { applicationId: world.applicationId }, address: '127.0.0.1', now: moment(now) };
   if (step.kind === 'drive') {
     await sql`insert into reading (time, application_id, vehicle_id, movement, device_id, received_at)
-      values (${asked.now}, ${world.applicationId}, ${world.vehicleIds[step.vehicle]}, true, 'test', now())
+      values (${context.now}, ${world.applicationId}, ${world.vehicleIds[step.vehicle]}, true, 'test', now())
       on conflict do nothing`.execute(db);
   }
   if (step.kind === 'flag') {
@@ -67,7 +67,7 @@ async function perform(world: World, step: Step, now: number): Promise<string | 
     );
   }
   try {
-    await db.transaction().execute((trx) => change(trx, world, step, asked));
+    await db.transaction().execute((trx) => change(trx, world, step, context));
     return undefined;
   } catch (error) {
     if (error instanceof Failure) return error.code;
@@ -75,7 +75,7 @@ async function perform(world: World, step: Step, now: number): Promise<string | 
   }
 }
 
-/** What the house shows, in the words of the model. */
+/** Reads the bookings in the form of the model. */
 async function shown(world: World, now: number) {
   const caller = { applicationId: world.applicationId };
   const describe = ({ id, from, until, type }: Booking) => ({
@@ -104,7 +104,7 @@ function expected(model: Model) {
   };
 }
 
-/** The unrevoked authorizations, each with the booking it belongs to. */
+/** Reads the authorizations that are not revoked, each with its booking. */
 async function authorizationsOf(world: World) {
   const { rows } = await sql<{ id: string; from: Date; until: Date | null; level: string }>`
     select booking.id, valid_from as "from", level,
@@ -129,7 +129,7 @@ function expectedAuthorizations(model: Model) {
 
 const vehicle = fc.constantFrom(0, 0, 1);
 const booking = fc.constantFrom(0, 0, 0, 1, 2, 9);
-// Few moments, so that bounds are met exactly as often as they are missed.
+// Few values, so that bounds are often met exactly.
 const from = fc.constantFrom(-6, -5, -1, 0, 0, 0, 5, 10);
 const until = fc.constantFrom(-5, 0, 5, 10, 11, 20, 40, 40, null, null);
 const minutes = fc.constantFrom(1, 4, 5, 10, 11);
@@ -152,7 +152,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
   { weight: 5, arbitrary: fc.record({ kind: kind('wait'), minutes }) },
 );
 
-it('books, changes, stops and deletes as a simple model does, with the authorizations that belong to it', async () => {
+it('creates, changes, stops and deletes bookings like a simple model, with matching authorizations', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyStep, { minLength: 1, maxLength: 40, size: 'max' }), async (steps) => {
       const world = await createWorld();

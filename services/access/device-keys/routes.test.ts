@@ -38,7 +38,7 @@ const issue = async () => {
 };
 
 describe('the key of a device', () => {
-  it('is shown once, kept sealed, and replaced by a rotation that the box is told of', async () => {
+  it('is shown once, stored sealed, and replaced by a rotation that makes a new key list due', async () => {
     const { status, body } = await rotate();
     expect([status, body.deviceId, body.keyVersion]).toEqual([200, vehicle.deviceId, 1]);
     expect(Buffer.from(body.key, 'base64url')).toHaveLength(32);
@@ -61,20 +61,20 @@ describe('the key of a device', () => {
     }
   });
 
-  it('is made by itself when an authorization needs one', async () => {
+  it('is created by the first authorization of a device', async () => {
     expect((await admin.get(`/v1/x/admin/devices/${vehicle.deviceId}/key`)).body.error).toBe('UNKNOWN_DEVICE');
     await issue();
     expect((await stateOf()).keyVersion).toBe(1);
     expect((await rotate()).body.keyVersion).toBe(2);
   });
 
-  it('is given to no device that is not there, and to nobody without the admin token', async () => {
+  it('is refused for an unknown device, and without the admin token', async () => {
     expect((await rotate('none')).body.error).toBe('UNKNOWN_DEVICE');
     const { status } = await api.post(`/v1/x/admin/devices/${vehicle.deviceId}/key`);
     expect(status).toBe(401);
   });
 
-  it('is sealed anew under the newest of ENCRYPTION_KEYS, and the same tokens come of it', async () => {
+  it('is resealed under the first of ENCRYPTION_KEYS, and gives the same tokens', async () => {
     const { authorizationId, token } = await issue();
     const sealedUnder = async () =>
       (
