@@ -88,11 +88,12 @@ grant select, update on reading_settlement to odograph_ingest;
 grant execute on function compress_reading_chunk(regclass), drop_readings_older_than(interval), settle_readings(interval),
   share_ingest_barrier() to odograph_ingest;
 
--- command: the state machine of the commands, and the lists of keys that boxes get
+-- command: the state machine of the commands, and the delivery of key lists, which signs with device keys but changes none
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, bluetooth_authorization, booking
   to odograph_command;
 grant select, insert, update on command to odograph_command;
-grant select, update on device_key to odograph_command;
+grant select, update (list_version, published_version, published_at, confirmed_version, confirmed_at, refused_reason, claim,
+  claimed_until) on device_key to odograph_command;
 
 -- fleet: accounts, vehicles, devices and what belongs to them; the only service that sees secrets' hashes
 grant select, insert, update, delete on application, user_account, session, access_token, refresh_token, vehicle,
@@ -104,10 +105,13 @@ grant select, insert, update, delete on reading_change, trip_touched, trip_check
 grant select on audit, audit_chain, command, trip_turn, device_sequence, closed_gap to odograph_fleet;
 grant execute on function raise_ingest_barrier() to odograph_fleet;
 
--- access: who may open and drive a vehicle, and the keys of the devices that check it
+-- access: authorizations, bookings and the keys of the devices
 call pg_temp.show('{application,user_account}', 'odograph_access', '{app_key_sha256,password_hash}');
+call pg_temp.show('{device}', 'odograph_access', '{secret_sha256,previous_secret_sha256}');
 grant select, insert, update, delete on device_key, bluetooth_authorization, booking to odograph_access;
-grant select on vehicle, vehicle_latest, trip, device_link, device_model, privacy_period, parking, vehicle_parking to odograph_access;
+grant select on vehicle, device_link, device_model, reading to odograph_access;
+-- a booking locks its vehicle, which takes the right to update some column of it
+grant update (created_at) on vehicle to odograph_access;
 
 -- registration: records of vehicles and their sources
 grant select, insert, update, delete on registration_record, registration_import, registration_import_fault,

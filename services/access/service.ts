@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { keyListChannel } from '@odograph/contracts/key-lists';
 import { findCaller } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { requireAdmin, requireToken } from '@odograph/http/authentication';
+import { operatorRoutes, tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import type { Clock } from '@odograph/http/request-context';
 import type { Logger } from '@odograph/runtime/logger';
@@ -41,21 +41,14 @@ export function createAccessService(clock: Clock): Service<Http> {
       const announceKeyLists = createAnnouncement(redis, prefix, logger);
       const options: AccessOptions = { db, sealer: await openSealer(config), clock, announceKeyLists };
       const isConnected = (deviceId: string) => isPresent(redis, prefix, deviceId);
-
-      await http.register(async (tokenRoutes) => {
-        tokenRoutes.addHook(
-          'onRequest',
-          requireToken((hash) => findCaller(db, hash)),
-        );
-        await tokenRoutes.register(authorizationRoutes, options);
-        await tokenRoutes.register(deviceCommandRoutes, options);
-        await tokenRoutes.register(bookingRoutes, options);
-        await tokenRoutes.register(driverRoutes, { ...options, ackTimeoutMs, isConnected });
-      });
-      await http.register(async (operatorRoutes) => {
-        operatorRoutes.addHook('onRequest', requireAdmin(adminToken));
-        await operatorRoutes.register(deviceKeyRoutes, options);
-      });
+      const authenticate = (tokenSha256: Buffer) => findCaller(db, tokenSha256);
+      await tokenRoutes(http, authenticate, [
+        authorizationRoutes(options),
+        deviceCommandRoutes(options),
+        bookingRoutes(options),
+        driverRoutes({ ...options, ackTimeoutMs, isConnected }),
+      ]);
+      await operatorRoutes(http, adminToken, [deviceKeyRoutes(options)]);
       return {
         async health() {
           await pingDatabase(db);

@@ -105,14 +105,20 @@ describe('the role of', () => {
       ['user_account', 'password_hash', ['fleet']],
       ['refresh_token', 'token_sha256', ['fleet']],
       ['device', 'secret_sha256', ['broker', 'fleet']],
-      ['device', 'bluetooth_pin', ['fleet']],
-      ['device_key', 'sealed_key', ['command', 'fleet']],
+      ['device', 'bluetooth_pin', ['access', 'fleet']],
+      ['device_key', 'sealed_key', ['access', 'command']],
     ] as const;
     for (const [table, column, readers] of secrets) {
       const { rows } = await sql<{ service: string }>`select service from unnest(${services}::text[]) as service
         where has_column_privilege('odograph_' || service, ${table}, ${column}, 'SELECT') order by 1`.execute(owner);
       expect([table, column, rows.map(({ service }) => service)]).toEqual([table, column, readers]);
     }
+  });
+
+  it.each(['sealed_key', 'key_version', 'epoch'])('command does not change the %s of a device key', async (column) => {
+    const { rows } = await sql<{ allowed: boolean }>`
+      select has_column_privilege('odograph_command', 'device_key', ${column}, 'UPDATE') as allowed`.execute(owner);
+    expect(rows).toEqual([{ allowed: false }]);
   });
 
   it.each(services)('%s writes no row of the audit by itself, and changes none', async (service) => {

@@ -1,7 +1,7 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
-import type { Http } from '@odograph/http/http';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import { answers } from '@odograph/http/schemas';
 import {
   type BluetoothCommand,
@@ -157,7 +157,7 @@ const ConnectionParams = Type.Object({
 });
 
 /** GET /v1/bluetooth-token/params and commands, each with its equivalent route. */
-export async function deviceCommandRoutes(http: Http, { db, sealer }: AccessOptions): Promise<void> {
+export function deviceCommandRoutes({ db, sealer }: AccessOptions): RoutePlugin {
   const paramsSchema = {
     ...route,
     summary: 'Name and pin for the Bluetooth connection',
@@ -176,24 +176,26 @@ export async function deviceCommandRoutes(http: Http, { db, sealer }: AccessOpti
   const commandsOf = async (caller: Caller, id: string) =>
     findDeviceCommands(db, sealer, await findAuthorization(db, caller, id));
 
-  http.get(
-    '/v1/bluetooth-token/params',
-    { schema: { ...paramsSchema, querystring: AuthorizationPath } },
-    async ({ caller, query }) => paramsOf(caller, query.authorizationId),
-  );
-  http.get(
-    '/v1/bluetooth-token/:authorizationId/params',
-    { schema: { ...paramsSchema, params: AuthorizationPath } },
-    async ({ caller, params }) => paramsOf(caller, params.authorizationId),
-  );
-  http.get(
-    '/v1/bluetooth-token/commands',
-    { schema: { ...commandsSchema, querystring: AuthorizationPath } },
-    async ({ caller, query }) => commandsOf(caller, query.authorizationId),
-  );
-  http.get(
-    '/v1/bluetooth-token/:authorizationId/commands',
-    { schema: { ...commandsSchema, params: AuthorizationPath } },
-    async ({ caller, params }) => commandsOf(caller, params.authorizationId),
-  );
+  return (http) => {
+    http.get(
+      '/v1/bluetooth-token/params',
+      { schema: { ...paramsSchema, querystring: AuthorizationPath } },
+      async ({ caller, query }) => paramsOf(caller, query.authorizationId),
+    );
+    http.get(
+      '/v1/bluetooth-token/:authorizationId/params',
+      { schema: { ...paramsSchema, params: AuthorizationPath } },
+      async ({ caller, params }) => paramsOf(caller, params.authorizationId),
+    );
+    http.get(
+      '/v1/bluetooth-token/commands',
+      { schema: { ...commandsSchema, querystring: AuthorizationPath } },
+      async ({ caller, query }) => commandsOf(caller, query.authorizationId),
+    );
+    http.get(
+      '/v1/bluetooth-token/:authorizationId/commands',
+      { schema: { ...commandsSchema, params: AuthorizationPath } },
+      async ({ caller, params }) => commandsOf(caller, params.authorizationId),
+    );
+  };
 }

@@ -1,5 +1,6 @@
 import { Failure } from '@odograph/contracts/failures';
 import { findVehicle } from '@odograph/database/vehicle-access';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { type RequestContext, requestContext } from '@odograph/http/request-context';
 import { answers, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
@@ -235,10 +236,12 @@ function addSuspension(http: Http, options: AccessOptions): void {
 }
 
 /** The routes of the interface specification, "Bluetooth authorizations", but those of device-commands.ts. */
-export async function authorizationRoutes(http: Http, options: AccessOptions): Promise<void> {
-  addCreation(http, options);
-  addReading(http, options);
-  addUpdate(http, options);
-  addRevocation(http, options);
-  addSuspension(http, options);
+export function authorizationRoutes(options: AccessOptions): RoutePlugin {
+  return (http) => {
+    addCreation(http, options);
+    addReading(http, options);
+    addUpdate(http, options);
+    addRevocation(http, options);
+    addSuspension(http, options);
+  };
 }

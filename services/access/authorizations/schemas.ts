@@ -1,7 +1,7 @@
 import { text } from '@odograph/http/schemas';
 import Type from 'typebox';
 
-export const route = { tags: ['bluetooth authorizations'], security: [{ serviceToken: [] }] };
+export const route = { tags: ['bluetooth authorizations'] };
 
 const timestamp = (description: string) =>
   Type.Optional(Type.String({ maxLength: 64, description: `${description}: ISO 8601, UNIX seconds or milliseconds` }));

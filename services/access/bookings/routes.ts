@@ -1,4 +1,5 @@
 import { findVehicle } from '@odograph/database/vehicle-access';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { sendPage } from '@odograph/http/paging';
 import { requestContext } from '@odograph/http/request-context';
@@ -9,7 +10,7 @@ import { createBooking, deleteBooking, stopBooking, updateBooking } from './life
 import { type Booking, findBooking, listActive, listOfVehicle } from './queries.ts';
 import * as schemas from './schemas.ts';
 
-const route = { tags: ['bookings'], security: [{ serviceToken: [] }] };
+const route = { tags: ['bookings'] };
 const largestList = 10_000;
 const largestOffset = 1_000_000_000;
 
@@ -171,9 +172,11 @@ function addBookingDeletion(http: Http, options: AccessOptions): void {
 }
 
 /** The routes of the interface specification, "Bookings and free-floating". */
-export async function bookingRoutes(http: Http, options: AccessOptions): Promise<void> {
-  addVehicleBookings(http, options);
-  addBookingReading(http, options);
-  addBookingChanges(http, options);
-  addBookingDeletion(http, options);
+export function bookingRoutes(options: AccessOptions): RoutePlugin {
+  return (http) => {
+    addVehicleBookings(http, options);
+    addBookingReading(http, options);
+    addBookingChanges(http, options);
+    addBookingDeletion(http, options);
+  };
 }

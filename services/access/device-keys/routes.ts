@@ -1,6 +1,6 @@
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { adminRoute } from '@odograph/http/operator-routes';
 import { answers, DeviceId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { type AccessOptions, changeAccess } from '../access-options.ts';
@@ -29,7 +29,6 @@ function addRotation(http: Http, options: AccessOptions): void {
     '/v1/x/admin/devices/:id/key',
     {
       schema: {
-        ...adminRoute,
         summary: 'Create or rotate the key of a device for keyless access; only this answer shows it',
         params: DevicePath,
         response: answers(NewKey, 'UNKNOWN_DEVICE'),
@@ -57,7 +56,6 @@ function addKeyState(http: Http, { db }: AccessOptions): void {
     '/v1/x/admin/devices/:id/key',
     {
       schema: {
-        ...adminRoute,
         summary: 'Key version of a device, and the versions of its key list that are due, published and confirmed',
         params: DevicePath,
         response: answers(State, 'UNKNOWN_DEVICE'),
@@ -72,7 +70,6 @@ function addReseal(http: Http, { db, sealer }: AccessOptions): void {
     '/v1/x/admin/device-keys/reseal',
     {
       schema: {
-        ...adminRoute,
         summary: 'Seal every device key under the first of ENCRYPTION_KEYS, so that the others can be removed',
         response: answers(Type.Object({ resealed: Type.Integer(), unreadable: Type.Integer(), total: Type.Integer() })),
       },
@@ -92,8 +89,10 @@ function addReseal(http: Http, { db, sealer }: AccessOptions): void {
 }
 
 /** The operator routes for device keys (docs/keyless.md). */
-export async function deviceKeyRoutes(http: Http, options: AccessOptions): Promise<void> {
-  addRotation(http, options);
-  addKeyState(http, options);
-  addReseal(http, options);
+export function deviceKeyRoutes(options: AccessOptions): RoutePlugin {
+  return (http) => {
+    addRotation(http, options);
+    addKeyState(http, options);
+    addReseal(http, options);
+  };
 }

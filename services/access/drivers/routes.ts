@@ -1,5 +1,6 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { findVehicle } from '@odograph/database/vehicle-access';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { type NextPage, sendPage } from '@odograph/http/paging';
 import { requestContext } from '@odograph/http/request-context';
@@ -12,7 +13,7 @@ import { route as authorizationRoute, DriverId } from '../authorizations/schemas
 import { listDriverVehicles } from './queries.ts';
 import { type RevocationOptions, revokeDriver } from './revoke-driver.ts';
 
-const driverRoute = { tags: ['drivers'], security: [{ serviceToken: [] }] };
+const driverRoute = { tags: ['drivers'] };
 const longestPage = 1000;
 const Page = Type.Object({
   offset: Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0, description: 'authorizations to skip' }),
@@ -141,8 +142,10 @@ function addDriver(http: Http, options: RevocationOptions): void {
 }
 
 /** The routes of the interface specification, "Driver data and authorization lists". */
-export async function driverRoutes(http: Http, options: RevocationOptions): Promise<void> {
-  addVehicleLists(http, options);
-  addDriverLists(http, options);
-  addDriver(http, options);
+export function driverRoutes(options: RevocationOptions): RoutePlugin {
+  return (http) => {
+    addVehicleLists(http, options);
+    addDriverLists(http, options);
+    addDriver(http, options);
+  };
 }
