@@ -32,7 +32,8 @@ declare
 begin
   for signature in
     select oid from pg_proc where pronamespace = 'public'::regnamespace
-      and proname in ('append_audit', 'end_tokens_with_link', 'end_tokens_with_vehicle')
+      and proname in ('append_audit', 'prune_audit', 'erase_person', 'end_tokens_with_link',
+        'end_tokens_with_vehicle')
   loop
     execute format('alter function %s security definer set search_path = public, pg_temp', signature);
     execute format('revoke all on function %s from public', signature);
@@ -86,7 +87,7 @@ grant select, delete on device_link, privacy_period, command, booking, vehicle_p
 grant select (expires_at, session_id), delete on access_token, refresh_token to odograph_ingest;
 grant select, update on reading_settlement to odograph_ingest;
 grant execute on function compress_reading_chunk(regclass), drop_readings_older_than(interval), settle_readings(interval),
-  share_ingest_barrier() to odograph_ingest;
+  share_ingest_barrier(), prune_audit(interval) to odograph_ingest;
 
 -- command: the state machine of the commands, and the delivery of key lists, which signs with device keys but changes none
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, bluetooth_authorization, booking
@@ -103,7 +104,7 @@ grant select on bluetooth_authorization, booking to odograph_fleet;
 grant select, update on reading, vehicle_latest, trip to odograph_fleet;
 grant select, insert, update, delete on reading_change, trip_touched, trip_checkpoint, trip_work to odograph_fleet;
 grant select on audit, audit_chain, command, trip_turn, device_sequence, closed_gap to odograph_fleet;
-grant execute on function raise_ingest_barrier() to odograph_fleet;
+grant execute on function raise_ingest_barrier(), erase_person(integer, text[], uuid, uuid) to odograph_fleet;
 
 -- access: authorizations, bookings and the keys of the devices
 call pg_temp.show('{application,user_account}', 'odograph_access', '{app_key_sha256,password_hash}');

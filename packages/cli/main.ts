@@ -6,6 +6,7 @@ import { auditCommands } from './audit.ts';
 import { type Command, parseGiven, usageOf } from './command.ts';
 import { deviceCommands } from './device.ts';
 import { keyCommands } from './key.ts';
+import { personCommands } from './person.ts';
 import { quarantineCommands } from './quarantine.ts';
 import { registrationCommands } from './registration/commands.ts';
 import { requestCommands } from './request.ts';
@@ -19,6 +20,7 @@ const commands: readonly Command[] = [
   ...deviceCommands,
   ...keyCommands,
   ...requestCommands,
+  ...personCommands,
   ...quarantineCommands,
   ...auditCommands,
   ...registrationCommands,

@@ -56,13 +56,16 @@ describe('the audit', () => {
     await expect(sql`truncate audit`.execute(db)).rejects.toThrow('only ever added');
   });
 
-  it.each(['at', 'actor', 'address', 'action', 'subject', 'details', 'outcome', 'sha256'])(
+  it.each(['at', 'actor', 'address', 'action', 'subject', 'details', 'outcome', 'salt', 'personal_sha256', 'sha256'])(
     'finds a changed %s',
     async (column) => {
       const at = fc.sample(fc.integer({ min: 1, max: 6 }), 1)[0] ?? 1;
       const { rows } = await sql<{ kept: unknown }>`select to_jsonb(audit) as kept from audit
         where chain = ${chain} and position = ${at}`.execute(db);
-      const changed = { at: `'2020-01-01'`, details: `'{"a":1}'`, sha256: `'\\x00'` }[column] ?? `'changed'`;
+      const changed =
+        { at: `'2020-01-01'`, details: `'{"a":1}'`, salt: `'\\x00'`, personal_sha256: `'\\x00'`, sha256: `'\\x00'` }[
+          column
+        ] ?? `'changed'`;
       await tamper(() =>
         sql`update audit set ${sql.ref(column)} = ${sql.raw(changed)} where chain = ${chain} and position = ${at}`.execute(
           db,
@@ -79,13 +82,30 @@ describe('the audit', () => {
 
   it('finds a removed row, in the middle and at the end, and an inserted one', async () => {
     const copy = async (position: number, to: number) =>
-      sql`insert into audit select chain, ${to}, at, actor, address, action, subject, details, outcome, sha256
-        from audit where chain = ${chain} and position = ${position}`.execute(db);
+      sql`insert into audit select chain, ${to}, at, actor, address, action, subject, details, outcome, salt, personal_sha256,
+        sha256 from audit where chain = ${chain} and position = ${position}`.execute(db);
     await copy(6, 7);
     expect((await verdict())?.fault).toEqual({ position: 7, reason: 'NOT_IN_CHAIN' });
     await tamper(() => sql`delete from audit where chain = ${chain} and position in (6, 7)`.execute(db));
     expect((await verdict())?.fault).toEqual({ position: 6, reason: 'MISSING' });
     await tamper(() => sql`delete from audit where chain = ${chain} and position = 3`.execute(db));
     expect((await verdict())?.fault).toEqual({ position: 3, reason: 'MISSING' });
+  });
+
+  it('verifies after retention removed the oldest rows, and still finds a missing one', async () => {
+    chain += 2;
+    for (let index = 0; index < 5; index += 1) await appendAudit(db, entry(`step ${index}`));
+    await tamper(() =>
+      sql`update audit set at = at - interval '10 days' where chain = ${chain} and position <= 3`.execute(db),
+    );
+    const before = (await verdict())?.fault;
+    expect(before).toEqual({ position: 1, reason: 'CHANGED' });
+    await sql`select prune_audit(interval '5 days')`.execute(db);
+    expect(await verdict()).toMatchObject({ length: 5, prunedThrough: 3 });
+    // The hash kept of row 3 is the one it was written with, so the changed time does not matter any more.
+    expect(await verdict()).not.toHaveProperty('fault');
+    await tamper(() => sql`delete from audit where chain = ${chain} and position = 4`.execute(db));
+    expect((await verdict())?.fault).toEqual({ position: 4, reason: 'MISSING' });
+    chain -= 2;
   });
 });

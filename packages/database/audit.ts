@@ -43,14 +43,21 @@ export async function appendAudit(db: Database, entry: AuditEntry): Promise<void
 interface ChainRow {
   position: number;
   content: string;
+  personal: string;
+  salt: Buffer | null;
+  personal_sha256: Buffer;
   sha256: Buffer;
 }
 
-/** Result of verifying one chain; `fault` names the first row that differs from what was written. */
+/** The result of verifying one chain: `fault` names the first row that differs from what was written. */
 export interface ChainVerdict {
   chain: number;
   length: number;
-  /** Hash of the newest row, hexadecimal; a copy kept elsewhere detects rows removed from the end. */
+  /** Rows up to this position were removed by retention; verification starts after it. */
+  prunedThrough: number;
+  /** Rows whose personal values were erased; each erasure of a person is a row of its own. */
+  erasedRows: number;
+  /** The hash of the newest row; kept elsewhere, it proves that nothing was cut off the end. */
   head: string;
   fault?: { position: number; reason: 'CHANGED' | 'MISSING' | 'NOT_IN_CHAIN' };
 }
@@ -58,65 +65,86 @@ export interface ChainVerdict {
 const pageLength = 1000;
 
 async function readRows(db: Database, chain: number, after: number): Promise<ChainRow[]> {
-  const { rows } = await sql<ChainRow>`select position, audit_content(audit) as content, sha256
+  const { rows } = await sql<ChainRow>`
+    select position, audit_content(audit) as content, audit_personal(audit) as personal, salt, personal_sha256, sha256
     from audit where chain = ${chain} and position > ${after} order by position limit ${pageLength}`.execute(db);
   return rows;
 }
 
-/** Computed here, because the database is what is being verified. */
-function chainHash(previous: Buffer, content: string): Buffer {
-  return createHash('sha256').update(previous).update(content).digest();
+/** Recomputed here and not by the database, which is what is being checked. */
+function sha256(...parts: readonly (Buffer | string)[]): Buffer {
+  const hash = createHash('sha256');
+  for (const part of parts) hash.update(part);
+  return hash.digest();
 }
 
 type Fault = NonNullable<ChainVerdict['fault']>;
 
-/** The last verified row of a chain. */
+/** How far a chain is verified. */
 interface Walk {
   position: number;
   sha256: Buffer;
+  erasedRows: number;
+  fault?: Fault;
 }
 
-/** Verifies the rows that follow, up to the first fault. */
-function walkRows(from: Walk, rows: readonly ChainRow[], length: number): Walk & { fault?: Fault } {
-  let { position, sha256 } = from;
+function faultOf(row: ChainRow, { position, sha256: previous }: Walk, length: number): Fault | undefined {
+  if (row.position !== position) return { position, reason: 'MISSING' };
+  if (position > length) return { position, reason: 'NOT_IN_CHAIN' };
+  const hasItsPersonalValues = row.salt === null || sha256(row.salt, row.personal).equals(row.personal_sha256);
+  const isInChain = sha256(previous, row.content).equals(row.sha256);
+  return hasItsPersonalValues && isInChain ? undefined : { position, reason: 'CHANGED' };
+}
+
+/** Continues over the next rows, up to the first faulty one. */
+function walkRows(from: Walk, rows: readonly ChainRow[], length: number): Walk {
+  const walk = { ...from };
   for (const row of rows) {
-    position += 1;
-    if (row.position !== position) return { position, sha256, fault: { position, reason: 'MISSING' } };
-    if (position > length) return { position, sha256, fault: { position, reason: 'NOT_IN_CHAIN' } };
-    if (!chainHash(sha256, row.content).equals(row.sha256)) {
-      return { position, sha256, fault: { position, reason: 'CHANGED' } };
-    }
-    sha256 = row.sha256;
+    walk.position += 1;
+    const fault = faultOf(row, walk, length);
+    if (fault) return { ...walk, fault };
+    walk.sha256 = row.sha256;
+    if (row.salt === null) walk.erasedRows += 1;
   }
-  return { position, sha256 };
+  return walk;
 }
 
-/** Checks that the last row is the one the chain records as its newest. */
-function faultAtEnd({ position, sha256 }: Walk, length: number, head: Buffer): Fault | undefined {
+/** Checks that the walk ended where the chain says that it ends. */
+function faultAtEnd({ position, sha256: last }: Walk, length: number, head: Buffer): Fault | undefined {
   if (position < length) return { position: position + 1, reason: 'MISSING' };
-  return sha256.equals(head) ? undefined : { position, reason: 'CHANGED' };
+  return last.equals(head) ? undefined : { position, reason: 'CHANGED' };
 }
 
-async function verifyChain(db: Database, chain: number, length: number, head: Buffer): Promise<ChainVerdict> {
-  const verdict = { chain, length, head: head.toString('hex') };
-  let walk: Walk & { fault?: Fault } = { position: 0, sha256: Buffer.alloc(0) };
+interface Chain {
+  chain: number;
+  length: number;
+  head: Buffer;
+  pruned_through: number;
+  pruned_sha256: Buffer;
+}
+
+async function verifyChain(db: Database, { chain, length, head, ...pruned }: Chain): Promise<ChainVerdict> {
+  let walk: Walk = { position: pruned.pruned_through, sha256: pruned.pruned_sha256, erasedRows: 0 };
   for (;;) {
     const rows = await readRows(db, chain, walk.position);
     walk = walkRows(walk, rows, length);
     if (walk.fault || rows.length < pageLength) break;
   }
   const fault = walk.fault ?? faultAtEnd(walk, length, head);
+  const { erasedRows } = walk;
+  const verdict = { chain, length, prunedThrough: pruned.pruned_through, erasedRows, head: head.toString('hex') };
   return fault ? { ...verdict, fault } : verdict;
 }
 
-/** Recomputes every chain from its first row. Use a repeatable-read transaction while others write. */
+/** Recomputes every chain from its oldest row; run it in a repeatable-read transaction while others write. */
 export async function verifyAudit(db: Database): Promise<ChainVerdict[]> {
-  const { rows } = await sql<{ chain: number; length: number; head: Buffer }>`
-    select chain, length, head_sha256 as head from audit_chain
-    union select chain, 0, '\\x'::bytea from audit where chain not in (select chain from audit_chain)
+  const { rows } = await sql<Chain>`
+    select chain, length, head_sha256 as head, pruned_through, pruned_sha256 from audit_chain
+    union all select distinct chain, 0, '\\x'::bytea, 0, '\\x'::bytea from audit
+      where chain not in (select chain from audit_chain)
     order by chain`.execute(db);
   const verdicts: ChainVerdict[] = [];
-  for (const { chain, length, head } of rows) verdicts.push(await verifyChain(db, chain, length, head));
+  for (const chain of rows) verdicts.push(await verifyChain(db, chain));
   return verdicts;
 }
 

@@ -11,6 +11,7 @@ import { loginRoutes, passwordRoutes } from './accounts/routes.ts';
 import { operatorApplicationRoutes } from './admin/applications/routes.ts';
 import { operatorAuditRoutes } from './admin/audit/routes.ts';
 import { operatorDeviceRoutes } from './admin/devices/routes.ts';
+import { operatorPersonRoutes } from './admin/persons/routes.ts';
 import { operatorRequestRoutes } from './admin/requests/routes.ts';
 import { operatorUserRoutes } from './admin/users/routes.ts';
 import { operatorVehicleRoutes } from './admin/vehicles/routes.ts';
@@ -27,6 +28,7 @@ const operatorPlugins = [
   operatorVehicleRoutes,
   operatorDeviceRoutes,
   operatorRequestRoutes,
+  operatorPersonRoutes,
   operatorAuditRoutes,
 ];
 

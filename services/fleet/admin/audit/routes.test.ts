@@ -88,7 +88,13 @@ describe('/v1/x/admin/audit', () => {
       return body.chains.find((chain: { appId: string }) => chain.appId === appId);
     };
     const before = await chainOf();
-    expect(before).toEqual({ appId, length: 9, head: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(before).toEqual({
+      appId,
+      length: 9,
+      prunedThrough: 0,
+      erasedRows: 0,
+      head: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
     const change = async (outcome: string) =>
       platform.db.transaction().execute(async (trx) => {
         await sql`alter table audit disable trigger audit_append_only`.execute(trx);

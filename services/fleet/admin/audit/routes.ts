@@ -21,6 +21,8 @@ const AuditRow = Type.Object({
 const Verdict = Type.Object({
   appId: Type.Union([Type.String(), Type.Null()], { description: 'null for actions outside of any application' }),
   length: Type.Integer(),
+  prunedThrough: Type.Integer({ description: 'rows up to this position were removed by retention' }),
+  erasedRows: Type.Integer({ description: 'rows whose personal values were erased' }),
   head: Type.String({
     description: 'the hash of the newest row; a copy kept elsewhere reveals rows removed from the end',
   }),

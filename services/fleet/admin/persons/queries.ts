@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/uuid';
+import type { Database } from '@odograph/database/database';
+import { sql } from 'kysely';
+
+/** A driver or user of one application. */
+export interface Person {
+  readonly applicationId: number;
+  /** Every id under which rows name the person: the driver id, or the account id and the user name. */
+  readonly ids: readonly string[];
+  readonly accountId: string | null;
+}
+
+async function findAccounts(db: Database, id: string, applicationId: number | undefined): Promise<Person[]> {
+  const accounts = await db
+    .selectFrom('user_account')
+    .select(['id', 'application_id', 'username'])
+    .where((where) =>
+      where.or([where(sql`lower(username)`, '=', id.toLowerCase()), ...(isUuid(id) ? [where('id', '=', id)] : [])]),
+    )
+    .$if(applicationId !== undefined, (query) => query.where('application_id', '=', applicationId ?? 0))
+    .execute();
+  return accounts.map((account) => ({
+    applicationId: account.application_id,
+    ids: [account.id, account.username],
+    accountId: account.id,
+  }));
+}
+
+async function findDrivers(db: Database, id: string, applicationId: number | undefined): Promise<Person[]> {
+  const { rows } = await sql<{ application_id: number }>`
+    select application_id from booking where user_id = ${id}
+    union select application_id from bluetooth_authorization join vehicle on vehicle.id = vehicle_id where driver_id = ${id}
+    order by 1`.execute(db);
+  return rows
+    .map(({ application_id }) => ({ applicationId: application_id, ids: [id], accountId: null }))
+    .filter((person) => applicationId === undefined || person.applicationId === applicationId);
+}
+
+/**
+ * Finds a person by account id, user name or driver id.
+ * @throws Failure UNKNOWN_USER, or INVALID_PARAMETER naming `appId` if several applications have such a person
+ */
+export async function findPerson(db: Database, id: string, applicationId: number | undefined): Promise<Person> {
+  const accounts = await findAccounts(db, id, applicationId);
+  const persons = accounts.length > 0 ? accounts : await findDrivers(db, id, applicationId);
+  const [person, another] = persons;
+  if (!person) throw new Failure('UNKNOWN_USER');
+  if (another) throw invalidParameter('appId', 'is required: several applications have a person with this id');
+  return person;
+}
+
+/** Fails unless every booking and authorization of a person has ended. @throws Failure NOT_ALL_AUTHORIZATIONS_REVOKED */
+export async function requireNothingOpen(db: Database, { applicationId, ids }: Person): Promise<void> {
+  const { rows } = await sql<{ open: boolean }>`select
+    exists (select from booking where application_id = ${applicationId} and user_id = any (${[...ids]}::text[])
+      and deleted_at is null and stopped_at is null and coalesce(ends_at, 'infinity') > now())
+    or exists (select from bluetooth_authorization join vehicle on vehicle.id = vehicle_id
+      where application_id = ${applicationId} and driver_id = any (${[...ids]}::text[])
+        and revoked_at is null and replaced_by is null and valid_until > now()) as open`.execute(db);
+  if (rows[0]?.open === true) {
+    throw new Failure(
+      'NOT_ALL_AUTHORIZATIONS_REVOKED',
+      'the person still has bookings or authorizations: end them first (DELETE /v1/user/{userid})',
+    );
+  }
+}
+
+/** Replaces every id of a person by a random pseudonym. @returns the pseudonym and the number of changed rows by kind */
+export async function erasePerson(db: Database, { applicationId, ids, accountId }: Person) {
+  const pseudonym = randomUUID();
+  const { rows } = await sql<{ changed: Record<string, number> }>`select
+    erase_person(${applicationId}, ${[...ids]}::text[], ${accountId}, ${pseudonym}) as changed`.execute(db);
+  return { pseudonym: `erased-${pseudonym}`, changed: rows[0]?.changed ?? {} };
+}
+
+const exports = {
+  account: (person: Person) => sql`select id, username, created_at, deleted_at from user_account
+    where id = ${person.accountId}`,
+  grants: (person: Person) => sql`select vehicle_id, created_at from vehicle_grant where user_id = ${person.accountId}`,
+  sessions: (person: Person) => sql`select created_at, revoked_at from session where user_id = ${person.accountId}`,
+  requests: (person: Person) => sql`select plate, request, state, created_at, decided_at from vehicle_request
+    where user_id = ${person.accountId}`,
+  commands: (person: Person) => sql`select id, vehicle_id, action, state, created_at, ended_at from command
+    where user_id = ${person.accountId} order by created_at`,
+  bookings: ({
+    applicationId,
+    ids,
+  }: Person) => sql`select id, vehicle_id, type, starts_at, ends_at, stopped_at, deleted_at
+    from booking where application_id = ${applicationId} and user_id = any (${[...ids]}::text[]) order by starts_at`,
+  authorizations: ({ applicationId, ids }: Person) => sql`
+    select authorized.id, vehicle_id, level, valid_from, valid_until, suspended_until, revoked_at
+    from bluetooth_authorization authorized join vehicle on vehicle.id = vehicle_id
+    where application_id = ${applicationId} and driver_id = any (${[...ids]}::text[]) order by valid_from`,
+  trips: ({ applicationId, ids }: Person) => sql`
+    select trip.id, trip.vehicle_id, started_at, ended_at, distance_km, first_latitude, first_longitude, last_latitude,
+      last_longitude
+    from trip join booking on booking.vehicle_id = trip.vehicle_id and started_at >= starts_at
+      and started_at < coalesce(ends_at, 'infinity')
+    where application_id = ${applicationId} and user_id = any (${[...ids]}::text[]) and booking.deleted_at is null
+    order by started_at`,
+  audit: ({ applicationId, ids }: Person) => sql`select at, actor, address, action, subject, details, outcome from audit
+    where chain = ${applicationId} and (
+      split_part(actor, ':', 2) = any (${[...ids]}::text[])
+      or subject = any (select kind || one from unnest(${[...ids]}::text[]) as one, unnest(array['user:', 'driver:']) as kind)
+      or details ->> 'driver' = any (${[...ids]}::text[]) or details ->> 'userId' = any (${[...ids]}::text[]))
+    order by position`,
+} as const;
+
+/** Everything stored about a person, by kind; trips are those that started during the person's bookings. */
+export type PersonExport = Record<keyof typeof exports, unknown[]>;
+
+/** Collects everything stored about a person; run it in a repeatable-read transaction. */
+export async function exportPerson(db: Database, person: Person): Promise<PersonExport> {
+  const collected: Partial<PersonExport> = {};
+  for (const [kind, select] of Object.entries(exports) as [keyof typeof exports, (typeof exports)['audit']][]) {
+    collected[kind] = (await select(person).execute(db)).rows;
+  }
+  return collected as PersonExport;
+}
