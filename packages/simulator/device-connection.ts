@@ -8,26 +8,26 @@ export interface DeviceCredentials {
   secret: string;
 }
 
-/** What a simulated device answers to a command; undefined stays silent. */
+/** The answer of a simulated device to a command; undefined for none. */
 export type CommandAnswer = Omit<AcknowledgementMessage, 'id'> | undefined;
 
-/** A device's MQTT session, as a telematics device holds it. */
+/** The MQTT session of a device. */
 export interface DeviceConnection {
   readonly client: MqttClient;
-  /** Publishes at QoS 1 and resolves with the PUBACK. A string or Buffer is sent as it is. */
+  /** Publishes at QoS 1 and resolves with the PUBACK. Sends a string or Buffer unchanged, anything else as JSON. */
   upload(payload: unknown): Promise<void>;
   /** Subscribes to the device's commands and answers each; resolves with the SUBACK. */
   obey(answer: (command: CommandMessage) => CommandAnswer | Promise<CommandAnswer>): Promise<void>;
-  /** Subscribes to the device's lists of keys and confirms each, unchecked; resolves with the SUBACK. */
+  /** Subscribes to the device's key lists and confirms each without checking it; resolves with the SUBACK. */
   confirmKeyLists(): Promise<void>;
   acknowledge(acknowledgement: AcknowledgementMessage): Promise<void>;
-  /** Ends the session with DISCONNECT, or cuts the connection without a word. */
+  /** Ends the session with DISCONNECT, or breaks the connection without one. */
   close(how?: 'disconnect' | 'cut'): Promise<void>;
 }
 
 /**
  * Connects a device and resolves with its CONNACK.
- * @param options laid over: MQTT 3.1.1, clean session, no reconnection
+ * @param options override the defaults: MQTT 3.1.1, clean session, no reconnection
  * @throws when the broker refuses the connection
  */
 export async function connectDevice(
@@ -44,7 +44,7 @@ export async function connectDevice(
     connectTimeout: 10_000,
     ...options,
   });
-  // A connection that breaks is told by 'close'; an unheard 'error' would end the process.
+  // 'close' reports a broken connection; an 'error' without a listener would end the process.
   client.on('error', () => undefined);
   await connected(client);
   const acknowledge = async (acknowledgement: AcknowledgementMessage): Promise<void> => {

@@ -2,7 +2,7 @@ import type { TelemetryReading } from '@odograph/contracts/telemetry';
 
 const readingsPerUpload = 100;
 
-/** What a device keeps until it is acknowledged: readings in the order in which they were taken. */
+/** Keeps the readings of a device in order until they are acknowledged. */
 export class ReadingBuffer {
   #readings: TelemetryReading[] = [];
   #sending = false;
@@ -16,8 +16,8 @@ export class ReadingBuffer {
   }
 
   /**
-   * Sends what is kept, oldest first, and forgets each part once it is acknowledged. An upload that fails keeps the
-   * rest for the next time. Does nothing while an earlier call is still at it.
+   * Uploads the readings, oldest first, and removes each part once it is acknowledged. A failed upload leaves the rest for
+   * the next call. Does nothing while an earlier call is in progress.
    */
   async drain(upload: (readings: TelemetryReading[]) => Promise<void>): Promise<void> {
     if (this.#sending) return;

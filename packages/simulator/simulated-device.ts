@@ -9,7 +9,7 @@ export interface SimulatedDeviceOptions {
   intervalMs: number;
 }
 
-/** A telematics device in a simulated car: it reads at an interval, keeps what is not acknowledged, and obeys commands. */
+/** A telematics device in a simulated vehicle: reads at an interval, buffers until acknowledged, executes commands. */
 export class SimulatedDevice {
   readonly #options: SimulatedDeviceOptions;
   readonly #buffer = new ReadingBuffer();
@@ -31,7 +31,7 @@ export class SimulatedDevice {
     void this.#tick();
   }
 
-  /** Takes the device into or out of radio coverage; without it, readings wait in its buffer. */
+  /** Sets radio coverage; without it, readings wait in the buffer. */
   setCoverage(covered: boolean): void {
     this.#covered = covered;
     if (!covered) void this.#connection?.close('cut');
@@ -50,7 +50,7 @@ export class SimulatedDevice {
       const connection = this.#connection;
       if (connection?.client.connected) await this.#buffer.drain((readings) => connection.upload(readings));
     } catch {
-      // The platform is away: the readings stay in the buffer until the next tick.
+      // The platform is unavailable: readings stay in the buffer until the next tick.
     }
   }
 

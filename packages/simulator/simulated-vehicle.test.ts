@@ -9,7 +9,7 @@ import { travel } from './track.ts';
 const paris = { latitude: 48.8566, longitude: 2.3522 };
 
 describe('a simulated vehicle', () => {
-  it('sends readings of the device protocol, in sequence, that go on from each other', () => {
+  it('gives consecutive readings of the device protocol', () => {
     fc.assert(
       fc.property(fc.integer(), (seed) => {
         const vehicle = new SimulatedVehicle(seed, paris);
@@ -28,14 +28,14 @@ describe('a simulated vehicle', () => {
     );
   });
 
-  it('drives: within half an hour it has moved, stood and parked', () => {
+  it('drives, waits and parks within an hour', () => {
     const vehicle = new SimulatedVehicle(7, paris);
     const readings = Array.from({ length: 3600 }, (_unused, second) => vehicle.read(1_700_000_000 + second));
     const seen = new Set(readings.map(({ status }) => `${status?.ignition} ${status?.movement}`));
     expect(seen).toEqual(new Set(['false false', 'true true', 'true false']));
   });
 
-  it('stays where it is once it is immobilized, until it is started', () => {
+  it('stays in place from IMMOBILIZE to START', () => {
     const vehicle = new SimulatedVehicle(3, paris);
     vehicle.read(1_700_000_000);
     expect(vehicle.execute('IMMOBILIZE')).toEqual({ ok: true, status: 'LOCKED' });
@@ -48,7 +48,7 @@ describe('a simulated vehicle', () => {
 });
 
 describe('travel', () => {
-  it('comes back to where it started after the way there and back along a meridian', () => {
+  it('returns to its start after the same distance both ways along a meridian', () => {
     const north = travel(paris, 0, 10_000);
     expect(north.latitude).toBeCloseTo(48.94653, 4);
     expect(travel(north, 180, 10_000).latitude).toBeCloseTo(paris.latitude, 9);
@@ -56,7 +56,7 @@ describe('travel', () => {
 });
 
 describe('a reading buffer', () => {
-  it('keeps what was not acknowledged and sends it again, in order', async () => {
+  it('keeps unacknowledged readings and sends them again, in order', async () => {
     const buffer = new ReadingBuffer();
     for (let timestamp = 1; timestamp <= 250; timestamp += 1) buffer.add({ timestamp });
     const received: number[] = [];

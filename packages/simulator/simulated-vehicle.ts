@@ -3,7 +3,7 @@ import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import type { CommandAnswer } from './device-connection.ts';
 import { createRandom, type Position, travel } from './track.ts';
 
-/** What a car does for a while: stand with the ignition off, wait at a light, or drive towards a speed. */
+/** One leg of a drive: parked with the ignition off, waiting at a light, or driving towards a speed. */
 interface Leg {
   kind: 'parked' | 'waiting' | 'driving';
   secondsLeft: number;
@@ -16,7 +16,7 @@ const accelerationKmhPerSecond = 7;
 const kilowattHoursPerKm = 0.16;
 const batteryKilowattHours = 52;
 
-/** An electric car that drives about a town: the same seed drives the same way. */
+/** An electric vehicle that drives around a town; the same seed gives the same drive. */
 export class SimulatedVehicle {
   readonly #random: () => number;
   #position: Position;
@@ -75,7 +75,7 @@ export class SimulatedVehicle {
     );
   }
 
-  /** The reading at a time (UNIX seconds), the car having driven on since the reading before. */
+  /** Drives on since the last reading. @returns the reading at a time (UNIX seconds) */
   read(timestamp: number): TelemetryReading {
     const elapsed = this.#lastTime === undefined ? 0 : timestamp - this.#lastTime;
     this.#lastTime = timestamp;
@@ -136,7 +136,7 @@ export class SimulatedVehicle {
     };
   }
 
-  /** Does what a command says and tells how it went (docs/device-protocol.md, "Commands"). */
+  /** Executes a command and returns its answer (docs/device-protocol.md, "Commands"). */
   execute(action: DeviceAction): CommandAnswer {
     switch (action) {
       case 'LOCK':
@@ -146,7 +146,7 @@ export class SimulatedVehicle {
         this.#locked = false;
         return { ok: true, status: 'OPEN' };
       case 'IMMOBILIZE':
-        if (this.#speedKmh > 0) return { ok: false, reason: 'the vehicle moves' };
+        if (this.#speedKmh > 0) return { ok: false, reason: 'the vehicle is moving' };
         this.#immobilized = true;
         return { ok: true, status: 'LOCKED' };
       case 'START':

@@ -7,7 +7,7 @@ export interface Position {
 
 const degrees = (angle: number) => (angle * 180) / Math.PI;
 
-/** The place reached from `from` after so many metres in a direction (degrees, 0 is north), on a sphere. */
+/** Moves a position by a distance in a direction (degrees, 0 is north) along a great circle. */
 export function travel(from: Position, angleDegrees: number, metres: number): Position {
   const latitude = radians(from.latitude);
   const arc = metres / earthRadiusMetres;
@@ -20,7 +20,7 @@ export function travel(from: Position, angleDegrees: number, metres: number): Po
   return { latitude: degrees(reached), longitude: ((from.longitude + degrees(east) + 540) % 360) - 180 };
 }
 
-/** A repeatable source of numbers in [0, 1): mulberry32 by Tommy Ettinger. */
+/** Creates a repeatable source of numbers in [0, 1): mulberry32 by Tommy Ettinger. */
 export function createRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {

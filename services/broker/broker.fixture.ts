@@ -15,19 +15,19 @@ import { connectDevice, type DeviceConnection } from '@odograph/simulator/device
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
 import { testAdminToken } from '@odograph/testkit/test-platform';
 
-/** What the tests of the broker need beside testkit: a Redis to kill, a look into the queue, bytes as they are. */
+/** Parts for tests of the broker: a Redis to kill, the contents of the queue, raw MQTT packets. */
 
 export const hasRedisServer = spawnSync('redis-server', ['--version']).status === 0;
 
 export interface OwnRedis {
   readonly url: string;
-  /** Ends it as a power cut would. */
+  /** Ends it with SIGKILL. */
   kill(): Promise<void>;
   restart(): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** A durable Redis server of one test's own. */
+/** Starts a durable Redis server for one test. */
 export async function startOwnRedis(): Promise<OwnRedis> {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-redis-'));
   let server: RedisServer | undefined = await spawnRedis(directory);
@@ -49,23 +49,23 @@ export async function startOwnRedis(): Promise<OwnRedis> {
   };
 }
 
-/** A way to Redis whose connections can lose every answer from one moment on, without a word; later ones work. */
-export async function startSilentLine(redisUrl: string) {
+/** Starts a proxy to Redis that can stop answering on its open connections; later ones work. */
+export async function startStallingProxy(redisUrl: string) {
   const { hostname, port } = new URL(redisUrl);
   const open: Socket[] = [];
   const answering: Socket[] = [];
   const server = createServer((socket) => {
-    const beyond = connect(Number(port), hostname);
-    open.push(socket, beyond);
-    answering.push(beyond);
-    for (const end of [socket, beyond]) end.on('error', () => undefined);
-    socket.pipe(beyond);
-    beyond.pipe(socket);
+    const upstream = connect(Number(port), hostname);
+    open.push(socket, upstream);
+    answering.push(upstream);
+    for (const end of [socket, upstream]) end.on('error', () => undefined);
+    socket.pipe(upstream);
+    upstream.pipe(socket);
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
     url: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    silence(): void {
+    stall(): void {
       for (const end of answering.splice(0)) end.unpipe().pause();
     },
     async close(): Promise<void> {
@@ -75,7 +75,7 @@ export async function startSilentLine(redisUrl: string) {
   };
 }
 
-/** A connection to Redis that has been made. */
+/** Opens a connection to Redis. */
 export async function openRedis(url: string): Promise<Redis> {
   const redis = connectRedis(url, createLogger('silent'));
   await once(redis, 'ready');
@@ -86,7 +86,7 @@ export function openUploads(config: ResolvedConfig): TypedQueue<'uploads'> {
   return openQueue('uploads', { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX });
 }
 
-/** Every upload that waits in the queue, oldest first. */
+/** Reads every upload that waits in the queue, oldest first. */
 export async function queuedUploads(queue: TypedQueue<'uploads'>): Promise<QueuedUpload[]> {
   const jobs = await queue.getJobs(['wait', 'prioritized'], 0, -1, true);
   return jobs.flatMap(({ data }) => data.uploads);
@@ -94,13 +94,13 @@ export async function queuedUploads(queue: TypedQueue<'uploads'>): Promise<Queue
 
 export const commandSecret = deriveSecret(testAdminToken, commandAccount);
 
-/** A session of the command service. */
+/** Opens a session of the command service. */
 export function connectCommandService(mqttUrl: string): Promise<DeviceConnection> {
   const clientId = `${commandAccount}-${process.pid}`;
   return connectDevice(mqttUrl, { deviceId: commandAccount, secret: commandSecret }, { clientId });
 }
 
-/** The packet numbers of the PUBLISHes sent and of the PUBACKs received, in their order. */
+/** Records the packet identifiers of PUBLISHes sent and PUBACKs received, in order. */
 export function watchPubacks({ client }: DeviceConnection): { sent: number[]; received: number[] } {
   const sent: number[] = [];
   const received: number[] = [];
@@ -113,7 +113,7 @@ export function watchPubacks({ client }: DeviceConnection): { sent: number[]; re
   return { sent, received };
 }
 
-/** Resolves when the connection of a device has ended. */
+/** Resolves when the connection of a device is closed. */
 export function closed({ client }: DeviceConnection): Promise<unknown> {
   return client.connected
     ? new Promise((resolve) => client.once('close', () => resolve(undefined)))
@@ -125,7 +125,7 @@ function text(value: string): Buffer {
   return Buffer.concat([Buffer.from([bytes.length >> 8, bytes.length & 0xff]), bytes]);
 }
 
-/** One MQTT packet of a type and flags around a body [MQTT-2.2]. */
+/** Encodes an MQTT packet [MQTT-2.2]. */
 export function packet(header: number, ...body: Buffer[]): Buffer {
   const bytes = Buffer.concat(body);
   const length: number[] = [];
@@ -143,11 +143,11 @@ export interface ConnectFields {
   username: string;
   password: string;
   will?: { topic: string; payload: string };
-  /** True unless told otherwise. */
+  /** True by default. */
   clean?: boolean;
 }
 
-/** A CONNECT of MQTT 3.1.1 [MQTT-3.1]; a will is of QoS 1 and retained. */
+/** Encodes a CONNECT of MQTT 3.1.1 [MQTT-3.1]; a will has QoS 1 and is retained. */
 export function connectPacket({ clientId, username, password, will, clean = true }: ConnectFields): Buffer {
   const flags = 0xc0 | (clean ? 0x02 : 0) | (will ? 0x2c : 0);
   const wills = will ? [text(will.topic), text(will.payload)] : [];
@@ -155,7 +155,7 @@ export function connectPacket({ clientId, username, password, will, clean = true
   return packet(0x10, header, text(clientId), ...wills, text(username), text(password));
 }
 
-/** A PUBLISH of QoS 1. */
+/** Encodes a PUBLISH of QoS 1. */
 export function publishPacket(topic: string, messageId: number, payload: Buffer): Buffer {
   return packet(0x32, text(topic), Buffer.from([messageId >> 8, messageId & 0xff]), payload);
 }
@@ -168,7 +168,7 @@ export async function openSocket(mqttUrl: string): Promise<Socket> {
   return socket;
 }
 
-/** The return code of the CONNACK that a CONNECT is answered with. */
+/** Sends a CONNECT. @returns the return code of its CONNACK */
 export async function connackOf(mqttUrl: string, fields: ConnectFields): Promise<number | undefined> {
   const socket = await openSocket(mqttUrl);
   socket.write(connectPacket(fields));

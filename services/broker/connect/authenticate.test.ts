@@ -15,13 +15,13 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-it('lets a device in with its own id as client id and user name, and its secret', async () => {
+it('accepts a device with its id as client id and user name, and its secret', async () => {
   const { deviceId, secret } = await createDevice(platform.db);
   const code = await connackOf(platform.mqttUrl, { clientId: deviceId, username: deviceId, password: secret });
   expect(code).toBe(0);
 });
 
-it('answers a wrong secret, an unknown device and a foreign client id alike', async () => {
+it('gives a wrong secret, an unknown device and a foreign client id the same answer', async () => {
   const { deviceId, secret } = await createDevice(platform.db);
   const other = await createDevice(platform.db);
   const unknown = `unknown-${randomUUID()}`;
@@ -37,18 +37,18 @@ it('answers a wrong secret, an unknown device and a foreign client id alike', as
   expect(codes).toEqual(attempts.map(() => 4));
 });
 
-it('knows the command service by the derived secret and a client id under its own name', async () => {
+it('accepts the command service only with the derived secret and a client id under its own name', async () => {
   const username = commandAccount;
   const codes = await Promise.all([
     connackOf(platform.mqttUrl, { clientId: `${commandAccount}-1`, username, password: commandSecret }),
     connackOf(platform.mqttUrl, { clientId: `${commandAccount}-1`, username, password: 'admin-token-of-the-tests' }),
     connackOf(platform.mqttUrl, { clientId: commandAccount, username, password: commandSecret }),
-    connackOf(platform.mqttUrl, { clientId: 'somebody', username, password: commandSecret }),
+    connackOf(platform.mqttUrl, { clientId: 'another', username, password: commandSecret }),
   ]);
   expect(codes).toEqual([0, 4, 4, 4]);
 });
 
-it('never takes an id of the service accounts for a device, even with a row of that name', async () => {
+it('never accepts a device with the id of a service account, even with a row of that id', async () => {
   const id = `odograph-${randomUUID()}`;
   await platform.db
     .insertInto('device')
@@ -58,16 +58,16 @@ it('never takes an id of the service accounts for a device, even with a row of t
 });
 
 it('answers "server unavailable" while the database is away', async () => {
-  const away = `postgres://nobody@127.0.0.1:${await freePort()}/nowhere`;
-  const blind = await startTestPlatform([brokerService], { DATABASE_URL: away });
+  const unreachable = `postgres://nobody@127.0.0.1:${await freePort()}/nowhere`;
+  const withoutDatabase = await startTestPlatform([brokerService], { DATABASE_URL: unreachable });
   try {
-    expect(await connackOf(blind.mqttUrl, { clientId: 'd-1', username: 'd-1', password: 'x' })).toBe(3);
+    expect(await connackOf(withoutDatabase.mqttUrl, { clientId: 'd-1', username: 'd-1', password: 'x' })).toBe(3);
   } finally {
-    await blind.stop();
+    await withoutDatabase.stop();
   }
 });
 
-it('lets in hundreds of devices that come at once', async () => {
+it('accepts hundreds of devices that connect at once', async () => {
   const devices = await Promise.all(Array.from({ length: 300 }, () => createDevice(platform.db)));
   const sessions = await Promise.all(devices.map((device) => connectDevice(platform.mqttUrl, device)));
   expect(sessions.every(({ client }) => client.connected)).toBe(true);

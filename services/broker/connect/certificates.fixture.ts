@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Certificates made by openssl for one test, in its directory. */
+/** Certificates that openssl creates for one test, in its directory. */
 
 export const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 
@@ -13,14 +13,14 @@ function openssl(...parameters: string[]): void {
   if (status !== 0) throw new Error(`openssl ${parameters.join(' ')}: ${stderr.toString()}`);
 }
 
-/** A certificate that signs itself: of a server, or of an authority. @returns the files of the certificate and its key */
+/** Creates a self-signed certificate of a server or an authority. @returns the files of the certificate and its key */
 export function createSelfSigned(directory: string, name: string): { certificate: string; key: string } {
   const [certificate, key] = [join(directory, `${name}.pem`), join(directory, `${name}-key.pem`)];
   openssl('req', '-x509', ...newKey, '-days', '2', '-subj', `/CN=${name}`, '-keyout', key, '-out', certificate);
   return { certificate, key };
 }
 
-/** The list of certificates that an authority has revoked. @returns its file */
+/** Creates the revocation list of an authority. @returns its file */
 export function createRevocationList(
   directory: string,
   authority: { certificate: string; key: string },
@@ -39,7 +39,7 @@ export function createRevocationList(
   return `${base}.pem`;
 }
 
-/** A client certificate for a subject such as `/CN=device`. @param days how long it holds, negative when it is over */
+/** Issues a client certificate for a subject such as `/CN=device`. @param days of validity; negative for an expired one */
 export function issueCertificate(
   directory: string,
   authority: { certificate: string; key: string },

@@ -16,8 +16,8 @@ import { createSelfSigned, hasOpenssl, issueCertificate } from './certificates.f
 
 type Options = NonNullable<Parameters<typeof connectDevice>[2]>;
 
-/** Options of which some are taken away again. */
-function laidOver(options: { [Name in keyof Options]: Options[Name] | undefined }): Options {
+/** Options that unset defaults of connectDevice. */
+function optionsWithout(options: { [Name in keyof Options]: Options[Name] | undefined }): Options {
   return options as Options;
 }
 
@@ -46,10 +46,10 @@ describe.skipIf(!hasOpenssl)('a client certificate', () => {
   });
 
   const certificateOf = (name: string) => issueCertificate(directory, authority, `/CN=${name}`);
-  const withoutPassword: Options = laidOver({ rejectUnauthorized: false, password: undefined });
-  const bare: Options = laidOver({ ...withoutPassword, username: undefined });
+  const withoutPassword: Options = optionsWithout({ rejectUnauthorized: false, password: undefined });
+  const bare: Options = optionsWithout({ ...withoutPassword, username: undefined });
 
-  const isLetIn = (device: { deviceId: string; secret: string }, options: Options) =>
+  const isAccepted = (device: { deviceId: string; secret: string }, options: Options) =>
     connectDevice(url, device, { ...options, connectTimeout: 5000 }).then(
       async (session) => {
         await session.upload({ timestamp: 1 });
@@ -59,48 +59,48 @@ describe.skipIf(!hasOpenssl)('a client certificate', () => {
       () => false,
     );
 
-  it('of the authority lets its device in, with or without the secret', async () => {
+  it('of the authority signs its device in, with or without the secret', async () => {
     const device = await createDevice(platform.db);
     const certificate = certificateOf(device.deviceId);
-    expect(await isLetIn(device, { ...bare, ...certificate })).toBe(true);
-    expect(await isLetIn(device, { ...withoutPassword, ...certificate })).toBe(true);
-    expect(await isLetIn(device, { rejectUnauthorized: false, ...certificate })).toBe(true);
+    expect(await isAccepted(device, { ...bare, ...certificate })).toBe(true);
+    expect(await isAccepted(device, { ...withoutPassword, ...certificate })).toBe(true);
+    expect(await isAccepted(device, { rejectUnauthorized: false, ...certificate })).toBe(true);
     const wrong = { ...device, secret: 'wrong' };
-    expect(await isLetIn(wrong, { rejectUnauthorized: false, ...certificate })).toBe(false);
+    expect(await isAccepted(wrong, { rejectUnauthorized: false, ...certificate })).toBe(false);
   });
 
-  it('is not needed by who has the secret, and without either nobody is let in', async () => {
+  it('is optional with the secret, and required without it', async () => {
     const device = await createDevice(platform.db);
-    expect(await isLetIn(device, { rejectUnauthorized: false })).toBe(true);
-    expect(await isLetIn(device, withoutPassword)).toBe(false);
-    expect(await isLetIn(device, bare)).toBe(false);
+    expect(await isAccepted(device, { rejectUnauthorized: false })).toBe(true);
+    expect(await isAccepted(device, withoutPassword)).toBe(false);
+    expect(await isAccepted(device, bare)).toBe(false);
   });
 
-  it('of another device is refused, even beside the right secret', async () => {
+  it('of another device is refused, even with the right secret', async () => {
     const [device, other] = [await createDevice(platform.db), await createDevice(platform.db)];
     const certificate = certificateOf(other.deviceId);
-    expect(await isLetIn(device, { ...bare, ...certificate })).toBe(false);
-    expect(await isLetIn(device, { rejectUnauthorized: false, ...certificate })).toBe(false);
-    expect(await isLetIn(device, { ...withoutPassword, username: other.deviceId, ...certificate })).toBe(false);
+    expect(await isAccepted(device, { ...bare, ...certificate })).toBe(false);
+    expect(await isAccepted(device, { rejectUnauthorized: false, ...certificate })).toBe(false);
+    expect(await isAccepted(device, { ...withoutPassword, username: other.deviceId, ...certificate })).toBe(false);
   });
 
   it('of a device that does not exist, or with several names, or of the platform itself is refused', async () => {
     const device = await createDevice(platform.db);
-    const unknown = { deviceId: 'nobody-has-this-id', secret: '' };
-    expect(await isLetIn(unknown, { ...bare, ...certificateOf(unknown.deviceId) })).toBe(false);
+    const unknown = { deviceId: 'unknown-device', secret: '' };
+    expect(await isAccepted(unknown, { ...bare, ...certificateOf(unknown.deviceId) })).toBe(false);
     const several = issueCertificate(directory, authority, `/CN=${device.deviceId}/CN=${device.deviceId}`);
-    expect(await isLetIn(device, { ...bare, ...several })).toBe(false);
+    expect(await isAccepted(device, { ...bare, ...several })).toBe(false);
     const service = { deviceId: 'odograph-command', secret: '' };
-    expect(await isLetIn(service, { ...bare, ...certificateOf(service.deviceId) })).toBe(false);
+    expect(await isAccepted(service, { ...bare, ...certificateOf(service.deviceId) })).toBe(false);
   });
 
-  it('of somebody else, or one that is over, closes the connection before CONNECT is read', async () => {
+  it('of another authority, or expired, closes the connection before CONNECT is read', async () => {
     const device = await createDevice(platform.db);
     const stranger = createSelfSigned(directory, 'stranger');
     const forged = issueCertificate(directory, stranger, `/CN=${device.deviceId}`);
-    const over = issueCertificate(directory, authority, `/CN=${device.deviceId}`, -1);
-    for (const certificate of [forged, over]) {
-      expect(await isLetIn(device, { rejectUnauthorized: false, ...certificate })).toBe(false);
+    const expired = issueCertificate(directory, authority, `/CN=${device.deviceId}`, -1);
+    for (const certificate of [forged, expired]) {
+      expect(await isAccepted(device, { rejectUnauthorized: false, ...certificate })).toBe(false);
       const { port } = new URL(url);
       const socket = connectTls({ port: Number(port), host: '127.0.0.1', rejectUnauthorized: false, ...certificate });
       socket.on('error', () => undefined);
@@ -112,7 +112,7 @@ describe.skipIf(!hasOpenssl)('a client certificate', () => {
     );
   });
 
-  it('issued before the moment of a revocation is refused, and its session is closed; a later one is taken', async () => {
+  it('issued before a revocation is refused and its session closed; one issued later is accepted', async () => {
     const device = await createDevice(platform.db);
     const certificate = certificateOf(device.deviceId);
     const session = await connectDevice(url, device, { ...bare, ...certificate });
@@ -127,10 +127,10 @@ describe.skipIf(!hasOpenssl)('a client certificate', () => {
     await redis.publish(deviceRevokedChannel(platform.config.QUEUE_PREFIX), device.deviceId);
     await closed(session);
     redis.disconnect();
-    expect(await isLetIn(device, { ...bare, ...certificate })).toBe(false);
+    expect(await isAccepted(device, { ...bare, ...certificate })).toBe(false);
     await revokeAt(new Date(Date.now() - 3_600_000));
-    expect(await isLetIn(device, { ...bare, ...certificateOf(device.deviceId) })).toBe(true);
+    expect(await isAccepted(device, { ...bare, ...certificateOf(device.deviceId) })).toBe(true);
     await sql`delete from device where id = ${device.deviceId}`.execute(platform.db);
-    expect(await isLetIn(device, { ...bare, ...certificate })).toBe(false);
+    expect(await isAccepted(device, { ...bare, ...certificate })).toBe(false);
   });
 });

@@ -9,7 +9,7 @@ import { CredentialStore } from './credentials.ts';
 const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 2 });
 afterAll(() => db.destroy());
 
-it('looks devices up that come one after the other with a statement in 10 ms, and answers each with its own', async () => {
+it('looks up devices that connect one after the other with one statement in 10 ms', async () => {
   const devices = await Promise.all(Array.from({ length: 40 }, () => createDevice(db)));
   let statements = 0;
   const count = (): void => {
@@ -31,8 +31,8 @@ it('looks devices up that come one after the other with a statement in 10 ms, an
   );
 });
 
-it.each(['of this device', 'of whatever device'])(
-  'answers with what holds after a change %s meanwhile',
+it.each(['of this device', 'of any device'])(
+  'finds the current credentials after a change %s during the lookup',
   async (whose) => {
     const { deviceId } = await createDevice(db);
     const secretSha256 = hashSecret('another');

@@ -11,7 +11,7 @@ import { openSocket } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 import { createSelfSigned, hasOpenssl } from './certificates.fixture.ts';
 
-it.skipIf(!hasOpenssl)('takes uploads over TLS beside plain connections', async () => {
+it.skipIf(!hasOpenssl)('accepts uploads over TLS and over plain connections', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-tls-'));
   const { certificate, key } = createSelfSigned(directory, 'localhost');
   const port = String(await freePort());
@@ -33,9 +33,9 @@ it.skipIf(!hasOpenssl)('takes uploads over TLS beside plain connections', async 
   await rm(directory, { recursive: true });
 });
 
-it('does not start when its port is taken', async () => {
+it('does not start when its port is in use', async () => {
   const port = await freePort();
-  const squatter = createServer().listen(port, '127.0.0.1');
+  const other = createServer().listen(port, '127.0.0.1');
   await expect(startTestPlatform([brokerService], { MQTT_PORT: String(port) })).rejects.toThrow('EADDRINUSE');
-  squatter.close();
+  other.close();
 });

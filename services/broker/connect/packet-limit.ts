@@ -11,7 +11,7 @@ const longestLengthBytes = 4;
 
 /** Checks a stream of MQTT packets, chunk by chunk. */
 export interface PacketCheck {
-  /** What is wrong with the stream up to the end of this chunk; undefined while nothing is. */
+  /** Checks the next chunk. @returns the fault of a packet in it, or undefined */
   next(chunk: Buffer): string | undefined;
 }
 

@@ -15,11 +15,11 @@ import { brokerService } from '../service.ts';
 import { createRevocationList, createSelfSigned, hasOpenssl, issueCertificate } from './certificates.fixture.ts';
 import { followTlsFiles, readTlsFiles } from './tls.ts';
 
-it('wants the authorities beside their revocation list', () => {
+it('rejects a revocation list without its authorities', () => {
   expect(() => readConfig({ MQTT_TLS_CLIENT_CRL: 'list.pem' })).toThrow(InvalidSettings);
 });
 
-describe.skipIf(!hasOpenssl)('certificates whose files change', () => {
+describe.skipIf(!hasOpenssl)('changed certificate files', () => {
   let directory: string;
   let platform: TestPlatform;
   let port: string;
@@ -54,13 +54,13 @@ describe.skipIf(!hasOpenssl)('certificates whose files change', () => {
     socket.destroy();
     return subject.CN;
   };
-  const isLetIn = (device: { deviceId: string; secret: string }, certificate: { cert: Buffer; key: Buffer }) =>
+  const isAccepted = (device: { deviceId: string; secret: string }, certificate: { cert: Buffer; key: Buffer }) =>
     connectDevice(`mqtts://127.0.0.1:${port}`, device, { rejectUnauthorized: false, ...certificate }).then(
       (session) => session.close().then(() => true),
       () => false,
     );
 
-  it('are shown to whoever connects from then on, and sessions stay', async () => {
+  it('apply to new connections, and sessions stay', async () => {
     const url = `mqtts://127.0.0.1:${port}`;
     const session = await connectDevice(url, await createDevice(platform.db), { rejectUnauthorized: false });
     expect(await nameOfServer(port)).toBe('first');
@@ -72,7 +72,7 @@ describe.skipIf(!hasOpenssl)('certificates whose files change', () => {
     await session.close();
   });
 
-  it('change nothing while a certificate and its key do not fit, or one is missing', async () => {
+  it('change nothing while a certificate and its key do not match, or one is missing', async () => {
     const [old, renewed] = [createSelfSigned(directory, 'old'), createSelfSigned(directory, 'renewed')];
     const [certificate, key] = [file('own.pem'), file('own-key.pem')];
     await copyFile(old.certificate, certificate);
@@ -102,13 +102,13 @@ describe.skipIf(!hasOpenssl)('certificates whose files change', () => {
     server.close();
   });
 
-  it('refuse a device as soon as the list names its certificate, and let the others in', async () => {
+  it('refuse a device once the revocation list names its certificate, and no other', async () => {
     const [lost, kept] = [await createDevice(platform.db), await createDevice(platform.db)];
     const ofLost = issueCertificate(directory, authority, `/CN=${lost.deviceId}`);
     const ofKept = issueCertificate(directory, authority, `/CN=${kept.deviceId}`);
-    expect([await isLetIn(lost, ofLost), await isLetIn(kept, ofKept)]).toEqual([true, true]);
+    expect([await isAccepted(lost, ofLost), await isAccepted(kept, ofKept)]).toEqual([true, true]);
     await copyFile(createRevocationList(directory, authority, [ofLost.cert]), file('list.pem'));
-    await eventually(async () => expect(await isLetIn(lost, ofLost)).toBe(false));
-    expect(await isLetIn(kept, ofKept)).toBe(true);
+    await eventually(async () => expect(await isAccepted(lost, ofLost)).toBe(false));
+    expect(await isAccepted(kept, ofKept)).toBe(true);
   });
 });

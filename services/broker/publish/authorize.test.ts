@@ -32,17 +32,17 @@ afterAll(async () => {
 const inAMinute = () => Math.floor(Date.now() / 1000) + 60;
 const lock = (id: string, expiresAt = inAMinute()) => JSON.stringify({ id, action: 'LOCK', expiresAt });
 
-/** Everything a device hears from now on. */
-function hear({ client }: DeviceConnection): { topic: string; text: string; retain: boolean }[] {
-  const heard: { topic: string; text: string; retain: boolean }[] = [];
-  client.on('message', (topic, payload, { retain }) => heard.push({ topic, text: payload.toString(), retain }));
-  return heard;
+/** Collects everything that a device receives. */
+function collect({ client }: DeviceConnection): { topic: string; text: string; retain: boolean }[] {
+  const received: { topic: string; text: string; retain: boolean }[] = [];
+  client.on('message', (topic, payload, { retain }) => received.push({ topic, text: payload.toString(), retain }));
+  return received;
 }
 
 it.each([
-  ['another device telemetry', (other: string) => deviceTopic(other, 'telemetry')],
-  ['another device acks', (other: string) => deviceTopic(other, 'acks')],
-  ['commands of another device', (other: string) => deviceTopic(other, 'commands')],
+  ['the telemetry of another device', (other: string) => deviceTopic(other, 'telemetry')],
+  ['the acknowledgements of another device', (other: string) => deviceTopic(other, 'acks')],
+  ['the commands of another device', (other: string) => deviceTopic(other, 'commands')],
   ['$SYS', () => '$SYS/broker/new/clients'],
   ['any topic', () => 'somewhere'],
 ])('closes the connection of a device that publishes to %s', async (_what, topicOf) => {
@@ -53,7 +53,7 @@ it.each([
   expect((await queuedUploads(queue)).filter(({ deviceId }) => deviceId === other.deviceId)).toEqual([]);
 });
 
-it('closes the connection of a device that publishes its own commands or keys', async () => {
+it('closes the connection of a device that publishes its own commands or key lists', async () => {
   for (const channel of ['commands', 'keys'] as const) {
     const identity = await createDevice(platform.db);
     const device = await connectDevice(platform.mqttUrl, identity);
@@ -63,7 +63,7 @@ it('closes the connection of a device that publishes its own commands or keys', 
   }
 });
 
-it('refuses subscriptions to anything but own commands and keys with 128, and keeps the connection', async () => {
+it('refuses subscriptions other than to own commands and key lists with 128, and keeps the connection', async () => {
   const identity = await createDevice(platform.db);
   const other = await createDevice(platform.db);
   const device = await connectDevice(platform.mqttUrl, identity);
@@ -82,15 +82,15 @@ it('refuses subscriptions to anything but own commands and keys with 128, and ke
   const own = (['commands', 'keys'] as const).map((channel) => deviceTopic(identity.deviceId, channel));
   expect((await device.client.subscribeAsync(own, { qos: 1 })).map(({ qos }) => qos)).toEqual([1, 1]);
 
-  const heard = hear(device);
+  const received = collect(device);
   await commands.client.publishAsync(deviceTopic(other.deviceId, 'commands'), lock('foreign'));
   await commands.client.publishAsync(deviceTopic(identity.deviceId, 'commands'), lock('mine'));
-  await eventually(async () => expect(heard.length).toBeGreaterThan(0));
-  expect(heard.map(({ text }) => JSON.parse(text).id)).toEqual(['mine']);
+  await eventually(async () => expect(received.length).toBeGreaterThan(0));
+  expect(received.map(({ text }) => JSON.parse(text).id)).toEqual(['mine']);
   await device.close();
 });
 
-it('lets the command service publish commands and keys only, and subscribe to nothing', async () => {
+it('lets the command service publish only commands and key lists, and subscribe to nothing', async () => {
   const { deviceId } = await createDevice(platform.db);
   const service = await connectCommandService(platform.mqttUrl);
   for (const topic of [
@@ -108,38 +108,38 @@ it('lets the command service publish commands and keys only, and subscribe to no
   commands = await connectCommandService(platform.mqttUrl);
 });
 
-it('hands a command on at QoS 0 and not retained, whatever it was published with', async () => {
+it('forwards a command at QoS 0 and not retained, however it was published', async () => {
   const identity = await createDevice(platform.db);
   const topic = deviceTopic(identity.deviceId, 'commands');
   await commands.client.publishAsync(topic, lock('before'), { qos: 1, retain: true });
   const device = await connectDevice(platform.mqttUrl, identity);
   const qualities: number[] = [];
   device.client.on('message', (_topic, _payload, { qos }) => qualities.push(qos));
-  const heard = hear(device);
+  const received = collect(device);
   await device.client.subscribeAsync(topic, { qos: 2 });
   await commands.client.publishAsync(topic, lock('live'), { qos: 1, retain: true });
-  await eventually(async () => expect(heard).toHaveLength(1));
-  expect([JSON.parse(heard[0]?.text ?? '').id, heard[0]?.retain, qualities[0]]).toEqual(['live', false, 0]);
+  await eventually(async () => expect(received).toHaveLength(1));
+  expect([JSON.parse(received[0]?.text ?? '').id, received[0]?.retain, qualities[0]]).toEqual(['live', false, 0]);
   await device.close();
 });
 
-it('never hands on a command that has expired or does not say when it does', async () => {
+it('never forwards a command that is expired or without an end', async () => {
   const identity = await createDevice(platform.db);
   const topic = deviceTopic(identity.deviceId, 'commands');
   const device = await connectDevice(platform.mqttUrl, identity);
-  const heard = hear(device);
+  const received = collect(device);
   await device.client.subscribeAsync(topic);
   await commands.client.publishAsync(topic, lock('late', Date.now() / 1000 - 0.001));
   await commands.client.publishAsync(topic, JSON.stringify({ id: 'endless', action: 'LOCK' }));
   await commands.client.publishAsync(topic, 'null');
   await commands.client.publishAsync(topic, 'no json');
   await commands.client.publishAsync(topic, lock('live'));
-  await eventually(async () => expect(heard.length).toBeGreaterThan(0));
-  expect(heard.map(({ text }) => JSON.parse(text).id)).toEqual(['live']);
+  await eventually(async () => expect(received.length).toBeGreaterThan(0));
+  expect(received.map(({ text }) => JSON.parse(text).id)).toEqual(['live']);
   await device.close();
 });
 
-it('queues no command for a persistent session, own or foreign, and resumes its own subscription', async () => {
+it('stores no command for a persistent session, and resumes its subscription', async () => {
   const identity = await createDevice(platform.db);
   const other = await createDevice(platform.db);
   const own = deviceTopic(identity.deviceId, 'commands');
@@ -152,25 +152,25 @@ it('queues no command for a persistent session, own or foreign, and resumes its 
   await commands.client.publishAsync(foreign, lock('foreign'), { qos: 1 });
   await commands.client.publishAsync(deviceTopic(other.deviceId, 'keys'), 'foreign keys', { qos: 1 });
 
-  const heard: string[] = [];
+  const received: string[] = [];
   const second = await connectDevice(platform.mqttUrl, identity, { clean: false });
-  second.client.on('message', (_topic, payload) => heard.push(payload.toString()));
+  second.client.on('message', (_topic, payload) => received.push(payload.toString()));
   await commands.client.publishAsync(own, lock('live'), { qos: 1 });
-  await eventually(async () => expect(heard.length).toBeGreaterThan(0));
-  expect(heard.map((text) => JSON.parse(text).id)).toEqual(['live']);
+  await eventually(async () => expect(received.length).toBeGreaterThan(0));
+  expect(received.map((text) => JSON.parse(text).id)).toEqual(['live']);
   await second.close();
 });
 
-it('keeps the newest keys for a device that subscribes later', async () => {
+it('keeps the newest key list for a device that subscribes later', async () => {
   const identity = await createDevice(platform.db);
   const topic = deviceTopic(identity.deviceId, 'keys');
   await commands.client.publishAsync(topic, 'old', { qos: 1, retain: true });
   await commands.client.publishAsync(topic, 'new', { qos: 1, retain: true });
   const device = await connectDevice(platform.mqttUrl, identity);
-  const heard = hear(device);
+  const received = collect(device);
   await device.client.subscribeAsync(topic, { qos: 1 });
-  await eventually(async () => expect(heard).toHaveLength(1));
-  expect(heard[0]).toEqual({ topic, text: 'new', retain: true });
+  await eventually(async () => expect(received).toHaveLength(1));
+  expect(received[0]).toEqual({ topic, text: 'new', retain: true });
   await device.close();
 });
 
@@ -178,7 +178,7 @@ it('drops the will of a device, for its own topic and for a foreign one', async 
   const { deviceId, secret } = await createDevice(platform.db);
   const victim = await createDevice(platform.db);
   const device = await connectDevice(platform.mqttUrl, victim);
-  const heard = hear(device);
+  const received = collect(device);
   await device.client.subscribeAsync(deviceTopic(victim.deviceId, 'commands'));
   for (const topic of [deviceTopic(deviceId, 'telemetry'), deviceTopic(victim.deviceId, 'commands')]) {
     const socket = await openSocket(platform.mqttUrl);
@@ -188,8 +188,8 @@ it('drops the will of a device, for its own topic and for a foreign one', async 
     socket.destroy();
   }
   await commands.client.publishAsync(deviceTopic(victim.deviceId, 'commands'), lock('after'));
-  await eventually(async () => expect(heard.length).toBeGreaterThan(0));
-  expect(heard.map(({ text }) => JSON.parse(text).id)).toEqual(['after']);
+  await eventually(async () => expect(received.length).toBeGreaterThan(0));
+  expect(received.map(({ text }) => JSON.parse(text).id)).toEqual(['after']);
   await device.upload({ timestamp: 1 });
   expect((await queuedUploads(queue)).filter((upload) => upload.deviceId === deviceId)).toEqual([]);
   await device.close();

@@ -12,11 +12,11 @@ import {
   openUploads,
   queuedUploads,
   startOwnRedis,
-  startSilentLine,
+  startStallingProxy,
 } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 
-describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
+describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
   let redis: OwnRedis;
   const undo: (() => Promise<unknown>)[] = [];
   beforeEach(async () => {
@@ -42,7 +42,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
     const response = await fetch(`${httpUrl}/health`);
     return { status: response.status, text: await response.text() };
   };
-  /** Numbers of the uploads that were acknowledged. */
+  /** Uploads readings with these timestamps; those with a PUBACK are added to `acknowledged`. */
   function upload(device: DeviceConnection, numbers: number[], acknowledged: number[]): void {
     for (const timestamp of numbers) {
       device.upload({ timestamp }).then(
@@ -53,7 +53,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
   }
   const range = (from: number, to: number) => Array.from({ length: to - from }, (_, index) => from + index);
 
-  it('acknowledges nothing until Redis has written it', async () => {
+  it('sends no PUBACK before Redis has written the upload', async () => {
     const platform = await start();
     const control = await openRedis(redis.url);
     undo.push(async () => control.disconnect());
@@ -69,7 +69,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
     expect(await queued(platform, identity.deviceId)).toEqual(range(0, 20));
   });
 
-  it('answers pings behind held uploads, so that the connection stays', async () => {
+  it('answers pings after held uploads, so that the connection stays', async () => {
     const platform = await start();
     const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db), { keepalive: 1 });
     const acknowledged: number[] = [];
@@ -82,7 +82,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
     await eventually(async () => expect(acknowledged).toEqual(range(0, 5)));
   });
 
-  it('loses nothing acknowledged and doubles nothing held when Redis is killed and comes back', async () => {
+  it('neither loses nor duplicates uploads when Redis is killed and restarted', async () => {
     const platform = await start();
     const identity = await createDevice(platform.db);
     const device = await connectDevice(platform.mqttUrl, identity);
@@ -103,21 +103,21 @@ describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
     await eventually(async () => expect((await health(platform)).status).toBe(200));
   });
 
-  it('gives up a connection to Redis that has gone silent, and neither loses nor doubles what went that way', async () => {
-    const line = await startSilentLine(redis.url);
-    undo.push(() => line.close());
-    const platform = await start({ REDIS_URL: line.url });
+  it('replaces a connection to Redis that has gone silent, and neither loses nor duplicates its uploads', async () => {
+    const proxy = await startStallingProxy(redis.url);
+    undo.push(() => proxy.close());
+    const platform = await start({ REDIS_URL: proxy.url });
     const identity = await createDevice(platform.db);
     const device = await connectDevice(platform.mqttUrl, identity);
     const acknowledged: number[] = [];
     await device.upload({ timestamp: 0 });
-    line.silence();
+    proxy.stall();
     upload(device, [1, 2, 3], acknowledged);
     await eventually(async () => expect(acknowledged).toEqual([1, 2, 3]), 15_000);
     expect(await queued(platform, identity.deviceId)).toEqual([0, 1, 2, 3]);
   });
 
-  it('starts and lets devices in without Redis, and takes their uploads when it comes', async () => {
+  it('starts and accepts devices without Redis, and stores their uploads once it is there', async () => {
     await redis.kill();
     const platform = await start();
     const identity = await createDevice(platform.db);
@@ -132,7 +132,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
     await eventually(async () => expect(await control.hget(key, identity.deviceId)).not.toBeNull());
   });
 
-  it('holds what Redis has no memory for', async () => {
+  it('holds uploads while Redis has no memory for them', async () => {
     const platform = await start();
     const control = await openRedis(redis.url);
     undo.push(async () => control.disconnect());
@@ -148,10 +148,10 @@ describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
     expect(await queued(platform, identity.deviceId)).toEqual([1, 2, 3]);
   });
 
-  it('stops acknowledging above the backlog bound, says so, and goes on below it', async () => {
+  it('sends no PUBACK while the backlog exceeds its limit, fails /health, and recovers below it', async () => {
     const platform = await start({ UPLOAD_BACKLOG_JOBS: '5' });
     const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
-    for (let number = 0; number < 8; number += 1) await device.upload({ timestamp: number });
+    for (let number = 0; number < 6; number += 1) await device.upload({ timestamp: number });
     await eventually(async () => expect((await health(platform)).text).toContain('backlog'));
     const acknowledged: number[] = [];
     upload(device, [100], acknowledged);
@@ -163,7 +163,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
     await queue.close();
   });
 
-  it('closes connections that send more than UPLOAD_HELD_BYTES, and keeps what it holds', async () => {
+  it('closes connections that exceed UPLOAD_HELD_BYTES, and keeps what it holds', async () => {
     const platform = await start({ UPLOAD_HELD_BYTES: '300000' });
     const [first, second] = await Promise.all([createDevice(platform.db), createDevice(platform.db)]);
     const modest = await connectDevice(platform.mqttUrl, first);
@@ -184,7 +184,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
     await again.upload({ timestamp: 2 });
   });
 
-  it('stops in bounded time with uploads held, and acknowledges what it can before', async () => {
+  it('stores the uploads under way when it stops, and sends no PUBACK for others', async () => {
     const platform = await start({ SHUTDOWN_TIMEOUT_MS: '3000' });
     const identity = await createDevice(platform.db);
     const device = await connectDevice(platform.mqttUrl, identity);
@@ -197,7 +197,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not take uploads', () => {
     expect(stored).toEqual(expect.arrayContaining(acknowledged));
   });
 
-  it('stops in bounded time while uploads are held', async () => {
+  it('stops in bounded time while Redis is away and uploads are held', async () => {
     const platform = await start({ SHUTDOWN_TIMEOUT_MS: '3000' });
     const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
     await redis.kill();

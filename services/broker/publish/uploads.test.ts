@@ -22,7 +22,7 @@ async function uploadsOf(device: string) {
   return (await queuedUploads(queue)).filter(({ deviceId }) => deviceId === device);
 }
 
-it('has an upload in the queue, byte for byte, when its PUBACK arrives', async () => {
+it('sends the PUBACK of an upload once the queue has it, byte for byte', async () => {
   const identity = await createDevice(platform.db);
   const device = await connectDevice(platform.mqttUrl, identity);
   const before = Date.now();
@@ -38,14 +38,14 @@ it('has an upload in the queue, byte for byte, when its PUBACK arrives', async (
   await device.close();
 });
 
-it('acknowledges in the order of the uploads of each device, while many send at once', async () => {
+it('sends PUBACKs in the order of the uploads of each device, while many send at once', async () => {
   const identities = await Promise.all(Array.from({ length: 10 }, () => createDevice(platform.db)));
   const devices = await Promise.all(identities.map((identity) => connectDevice(platform.mqttUrl, identity)));
   const watches = devices.map(watchPubacks);
   await Promise.all(
     devices.flatMap((device, index) =>
       Array.from({ length: 200 }, (_, number) =>
-        // An acknowledgement takes another way into Redis, alone and at once, and may not overtake.
+        // An acknowledgement is queued alone and at once, and must not overtake uploads.
         number % 7 === 3
           ? device.acknowledge({ id: `${index}-${number}`, ok: true })
           : device.upload({ timestamp: number, sequence: number }),
@@ -63,7 +63,7 @@ it('acknowledges in the order of the uploads of each device, while many send at 
   await Promise.all(devices.map((device) => device.close()));
 });
 
-it('gathers the uploads of many devices into few jobs, none with more than UPLOAD_BATCH_SIZE uploads', async () => {
+it('batches the uploads of many devices into few jobs of at most UPLOAD_BATCH_SIZE uploads', async () => {
   const identities = await Promise.all(Array.from({ length: 20 }, () => createDevice(platform.db)));
   const devices = await Promise.all(identities.map((identity) => connectDevice(platform.mqttUrl, identity)));
   const before = new Set((await queue.getJobs(['wait', 'prioritized'])).map(({ id }) => id));
@@ -79,7 +79,7 @@ it('gathers the uploads of many devices into few jobs, none with more than UPLOA
   await Promise.all(devices.map((device) => device.close()));
 });
 
-it('puts no more than about 1 MiB into a job', async () => {
+it('puts at most 1 MiB into a job', async () => {
   const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
   const before = new Set((await queue.getJobs(['wait', 'prioritized'])).map(({ id }) => id));
   await Promise.all(Array.from({ length: 12 }, () => device.upload('x'.repeat(250_000))));
@@ -89,7 +89,7 @@ it('puts no more than about 1 MiB into a job', async () => {
   await device.close();
 });
 
-it('takes QoS 0 and QoS 2 as well, and clears the retain flag', async () => {
+it('accepts QoS 0 and QoS 2, and clears the retain flag', async () => {
   const identity = await createDevice(platform.db);
   const device = await connectDevice(platform.mqttUrl, identity);
   const topic = deviceTopic(identity.deviceId, 'telemetry');
@@ -100,7 +100,7 @@ it('takes QoS 0 and QoS 2 as well, and clears the retain flag', async () => {
   await device.close();
 });
 
-it('lets live uploads go before those that were recorded while a device was away', async () => {
+it('gives live uploads priority over those recorded while a device was offline', async () => {
   const identity = await createDevice(platform.db);
   const device = await connectDevice(platform.mqttUrl, identity);
   const live = { timestamp: Math.floor(Date.now() / 1000) };
@@ -120,7 +120,7 @@ it('lets live uploads go before those that were recorded while a device was away
   await device.close();
 });
 
-it('counts what it takes', async () => {
+it('counts accepted uploads, connected devices and held bytes', async () => {
   const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
   const count = async (name: string) => {
     const values = (await platform.metrics.getSingleMetric(`odograph_broker_${name}`)?.get())?.values ?? [];

@@ -9,7 +9,7 @@ import { connectPacket, openSocket } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 import { DeviceBroker } from './device-broker.ts';
 
-it('keeps the newer of two connections on its list when the older ends after it', async () => {
+it('keeps the newer of two connections when the older one ends', async () => {
   const broker = new DeviceBroker({}, new WeakMap());
   await broker.listen();
   const server = createServer((socket) => void broker.handle(socket)).listen(0, '127.0.0.1');
@@ -21,7 +21,7 @@ it('keeps the newer of two connections on its list when the older ends after it'
   await connectDevice(url, identity);
   const newer = broker.clients['d-1'];
   if (!older || !newer) throw new Error('two connections');
-  // aedes does so at the end of a close that was under way when the client id was taken over.
+  // As aedes does at the end of a close that was in progress when the client id was taken over.
   broker.unregisterClient(older);
   expect(broker.clients['d-1']).toBe(newer);
   broker.unregisterClient(newer);
@@ -30,7 +30,7 @@ it('keeps the newer of two connections on its list when the older ends after it'
   broker.close();
 });
 
-it('stores no subscription that was refused, also when it was asked for beside an own one', async () => {
+it('stores no refused subscription, even when one packet requests an own one too', async () => {
   const platform = await startTestPlatform([brokerService]);
   const [identity, other] = await Promise.all([createDevice(platform.db), createDevice(platform.db)]);
   const own = deviceTopic(identity.deviceId, 'commands');

@@ -25,7 +25,7 @@ import { startBroker } from '../broker.ts';
 import { openEngines } from '../engines.ts';
 import { brokerService } from '../service.ts';
 
-/** The broker, whose statements a test looks at. */
+/** The broker with a plugin that watches its statements. */
 const brokerWith = (plugin: KyselyPlugin): Service<Http> => ({
   name: 'broker',
   async start(host) {
@@ -56,7 +56,7 @@ const overlap = (secret: string, ms: number) => ({
 const connackWith = ({ deviceId }: { deviceId: string }, password: string) =>
   connackOf(platform.mqttUrl, { clientId: deviceId, username: deviceId, password });
 
-it('closes the session of the named device when its secret holds no more, and no other', async () => {
+it('closes the session of a device whose secret was replaced, and no other', async () => {
   const [one, two] = await Promise.all([createDevice(platform.db), createDevice(platform.db)]);
   const revoked = await connectDevice(platform.mqttUrl, one);
   const other = await connectDevice(platform.mqttUrl, two);
@@ -73,7 +73,7 @@ it('closes the session of the named device when its secret holds no more, and no
   redis.disconnect();
 });
 
-it.skipIf(!hasRedisServer)('closes a session whose secret changed while Redis was away', async () => {
+it.skipIf(!hasRedisServer)('closes a session whose secret was replaced while Redis was away', async () => {
   const own = await startOwnRedis();
   const second = await startTestPlatform([brokerService], { REDIS_URL: own.url });
   const [rotated, kept] = await Promise.all([createDevice(second.db), createDevice(second.db)]);
@@ -95,7 +95,7 @@ it.skipIf(!hasRedisServer)('closes a session whose secret changed while Redis wa
 });
 
 describe('while two secrets overlap', () => {
-  it('lets in with the old one until the new one was used', async () => {
+  it('accepts the previous one until the new one is used', async () => {
     const device = await createDevice(platform.db);
     await replaceSecret(device.deviceId, overlap(device.secret, 60_000));
     expect(await connackWith(device, device.secret)).toBe(0);
@@ -105,7 +105,7 @@ describe('while two secrets overlap', () => {
     expect(await connackWith(device, 'another')).toBe(0);
   });
 
-  it('ends with its time, for a session that is open too', async () => {
+  it('ends with its time, for open sessions too', async () => {
     const device = await createDevice(platform.db);
     await replaceSecret(device.deviceId, overlap(device.secret, 1500));
     const session = await connectDevice(platform.mqttUrl, device);
@@ -114,7 +114,7 @@ describe('while two secrets overlap', () => {
     expect(await connackWith(device, device.secret)).toBe(4);
   });
 
-  it('keeps an open session that was let in with the old one when the brokers look again', async () => {
+  it('keeps an open session that signed in with the previous one', async () => {
     const device = await createDevice(platform.db);
     const session = await connectDevice(platform.mqttUrl, device);
     const redis = await openRedis(platform.config.REDIS_URL);
@@ -130,14 +130,14 @@ describe('while two secrets overlap', () => {
   });
 });
 
-it('closes a session whose secret is replaced again just while its first use ends the one before', async () => {
+it('closes a session whose secret is replaced while its first use ends the previous one', async () => {
   const device = await createDevice(platform.db);
   const redis = await openRedis(platform.config.REDIS_URL);
   const heard = await openRedis(platform.config.REDIS_URL);
   const replaceAgain = async (statement: StatementText): Promise<void> => {
     if (!statement?.includes('confirm_device_secret')) return;
     const channel = deviceRevokedChannel(second.config.QUEUE_PREFIX);
-    // Subscribed after the broker, it is told after it; a turn later the broker has heard it too.
+    // Subscribed after the broker, so it receives messages after it; a turn later the broker has handled them.
     await heard.subscribe(channel);
     await replaceSecret(device.deviceId, { previous_secret_sha256: null, previous_secret_until: null });
     await Promise.all([once(heard, 'message'), redis.publish(channel, device.deviceId)]);

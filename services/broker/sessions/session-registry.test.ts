@@ -31,7 +31,7 @@ afterAll(async () => {
 const sessionOf = (deviceId: string) => redis.hget(presenceKey(platform.config.QUEUE_PREFIX), deviceId);
 const gone = (deviceId: string) => eventually(async () => expect(await sessionOf(deviceId)).toBeNull());
 
-it('has a session in Redis when its CONNACK arrives, under a broker that is alive', async () => {
+it('has a session in Redis when its CONNACK arrives, with the key of its broker', async () => {
   const identity = await createDevice(platform.db);
   const device = await connectDevice(platform.mqttUrl, identity);
   const session = await sessionOf(identity.deviceId);
@@ -42,7 +42,7 @@ it('has a session in Redis when its CONNACK arrives, under a broker that is aliv
   await gone(identity.deviceId);
 });
 
-it('takes a session away that is cut', async () => {
+it('removes the session of a broken connection', async () => {
   const identity = await createDevice(platform.db);
   const device = await connectDevice(platform.mqttUrl, identity);
   expect(await sessionOf(identity.deviceId)).not.toBeNull();
@@ -50,7 +50,7 @@ it('takes a session away that is cut', async () => {
   await gone(identity.deviceId);
 });
 
-it('closes the older of two connections with one id and keeps the presence of the newer, many times over', async () => {
+it('closes the older of two connections with one id and keeps the session of the newer, many times', async () => {
   const identity = await createDevice(platform.db);
   let current = await connectDevice(platform.mqttUrl, identity);
   for (let round = 0; round < 20; round += 1) {
@@ -59,7 +59,7 @@ it('closes the older of two connections with one id and keeps the presence of th
     current = next;
   }
   await current.upload({ timestamp: 1 });
-  // The leave of the last but one has passed by the time a later write is answered.
+  // The removal of the last but one is done by the time a later write is answered.
   const other = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
   expect(await sessionOf(identity.deviceId)).not.toBeNull();
   expect(current.client.connected).toBe(true);
@@ -67,7 +67,7 @@ it('closes the older of two connections with one id and keeps the presence of th
   await gone(identity.deviceId);
 });
 
-it('leaves one live session when many connect with one id at once', async () => {
+it('keeps one live session when many connect with one id at once', async () => {
   const identity = await createDevice(platform.db);
   const attempts = await Promise.allSettled(
     Array.from({ length: 12 }, () => connectDevice(platform.mqttUrl, identity)),
@@ -79,7 +79,7 @@ it('leaves one live session when many connect with one id at once', async () => 
   await gone(identity.deviceId);
 });
 
-it('writes no session of a connection that closed before its turn, and those beside it', async () => {
+it('writes no session of a connection that closed before the write, and all others', async () => {
   const prefix = `test-${randomUUID()}`;
   const registry = new SessionRegistry({
     redis,
@@ -106,7 +106,7 @@ it('writes no session of a connection that closed before its turn, and those bes
   await redis.del(presenceKey(prefix));
 });
 
-it('takes away what a dead broker left and leaves what a living one has', async () => {
+it('removes the sessions of a dead broker and keeps those of a live one', async () => {
   const prefix = platform.config.QUEUE_PREFIX;
   const [dead, alive] = [randomUUID(), randomUUID()];
   await redis.set(brokerKey(prefix, alive), '1', 'PX', 60_000);
@@ -117,7 +117,7 @@ it('takes away what a dead broker left and leaves what a living one has', async 
   await second.stop();
 });
 
-it('is gone with its sessions as soon as it stops', async () => {
+it('removes the broker and its sessions when it stops', async () => {
   const second = await startTestPlatform([brokerService]);
   const identity = await createDevice(second.db);
   const device = await connectDevice(second.mqttUrl, identity);
@@ -127,8 +127,8 @@ it('is gone with its sessions as soon as it stops', async () => {
   expect(await redis.keys(brokerKey(second.config.QUEUE_PREFIX, '*'))).toEqual([]);
 });
 
-describe.skipIf(!hasRedisServer)('when Redis comes back', () => {
-  it('gets the sessions of now: those that stayed and those that came, not those that left', async () => {
+describe.skipIf(!hasRedisServer)('when Redis returns', () => {
+  it('has the current sessions: those that stayed and those that began, not those that ended', async () => {
     const own = await startOwnRedis();
     const second = await startTestPlatform([brokerService], { REDIS_URL: own.url });
     const [stays, leaves, comes] = await Promise.all([1, 2, 3].map(() => createDevice(second.db)));
