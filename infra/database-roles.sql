@@ -33,7 +33,7 @@ begin
   for signature in
     select oid from pg_proc where pronamespace = 'public'::regnamespace
       and proname in ('append_audit', 'prune_audit', 'erase_person', 'end_tokens_with_link',
-        'end_tokens_with_vehicle')
+        'end_tokens_with_vehicle', 'end_access_with_grant')
   loop
     execute format('alter function %s security definer set search_path = public, pg_temp', signature);
     execute format('revoke all on function %s from public', signature);

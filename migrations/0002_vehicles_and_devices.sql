@@ -34,6 +34,8 @@ create unique index vehicle_plate on vehicle (application_id, (regexp_replace(up
 create table vehicle_grant (
   user_id uuid not null references user_account,
   vehicle_id integer not null references vehicle,
+  -- viewer: reads; driver: own bookings and authorizations, and actions within them; manager: everything on the vehicle
+  role text not null default 'driver' check (role in ('viewer', 'driver', 'manager')),
   created_at timestamptz not null default now(),
   primary key (user_id, vehicle_id)
 );

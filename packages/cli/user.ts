@@ -23,13 +23,15 @@ export const userCommands: readonly Command[] = [
   },
   {
     name: 'user grant',
-    summary: 'let a user see a vehicle',
+    summary: 'grant a user access to a vehicle as viewer, driver (default) or manager, or change the role',
     required: ['user', 'vehicle'],
-    run: (api, { text }) => api.post(`users/${segment(text.user)}/vehicles`, { vehicleId: text.vehicle }),
+    optional: ['role'],
+    run: (api, { text: { user, vehicle, role } }) =>
+      api.post(`users/${segment(user)}/vehicles`, { vehicleId: vehicle, role }),
   },
   {
     name: 'user revoke',
-    summary: 'hide a vehicle from a user again',
+    summary: 'revoke the access of a user to a vehicle, with its bookings and authorizations there',
     required: ['user', 'vehicle'],
     run: (api, { text }) => api.delete(`users/${segment(text.user)}/vehicles/${segment(text.vehicle)}`),
   },

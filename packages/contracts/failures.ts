@@ -39,6 +39,7 @@ export const failures = {
   DEVICE_ALREADY_LINKED: [409, 'the device is linked to a vehicle'],
   VEHICLE_ALREADY_LINKED: [409, 'the vehicle is linked to a device'],
   VEHICLE_NOT_AVAILABLE: [409, 'the vehicle is not available'],
+  VEHICLE_ARCHIVED: [409, 'the vehicle is archived'],
   AUTHORIZATION_NOT_ACTIVE: [409, 'the authorization is not active yet'],
   AUTHORIZATION_EXPIRED: [409, 'the authorization has expired'],
   NOT_SUSPENDED: [409, 'the authorization is not suspended'],

@@ -70,6 +70,7 @@ interface VehicleTable {
 interface VehicleGrantTable {
   user_id: string;
   vehicle_id: number;
+  role: Written<'viewer' | 'driver' | 'manager'>;
   created_at: Generated<Date>;
 }
 

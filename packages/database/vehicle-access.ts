@@ -6,43 +6,110 @@ import type { Database } from './database.ts';
 const vehicleIdForm = /^[1-9]\d{9}$/;
 const largestInteger = 2_147_483_647;
 
-/** A vehicle id as the interface writes it, as the number in the database; undefined for text that cannot be one. */
+/** Parses a vehicle id of the interface, ten digits; undefined for any other text. */
 export function parseVehicleId(id: string): number | undefined {
   if (!vehicleIdForm.test(id)) return undefined;
   const number = Number(id);
   return number <= largestInteger ? number : undefined;
 }
 
+/** The roles of a grant. Every role includes the rights of those before it. */
+export const grantRoles = ['viewer', 'driver', 'manager'] as const;
+export type GrantRole = (typeof grantRoles)[number];
+
 /**
- * The one access rule: SQL that is true for the vehicles the caller may see, `vehicle` being the alias of the table.
- * Application mode sees every vehicle of the application that is not deleted, user mode those of them it is granted.
+ * What a caller does with a vehicle. In application mode everything is permitted; in user mode:
+ * - `read` needs the role viewer;
+ * - `book` needs the role driver: own bookings and authorizations;
+ * - `use` needs the role manager, or the role driver and an own booking or authorization that is current: commands,
+ *   states, privacy;
+ * - `manage` needs the role manager: bookings and authorizations of others, and the vehicle itself.
  */
-export function accessibleTo(caller: Caller): RawBuilder<boolean> {
-  const ofApplication = sql<boolean>`vehicle.application_id = ${caller.applicationId} and vehicle.deleted_at is null`;
-  if (caller.userId === undefined) return ofApplication;
-  return sql<boolean>`${ofApplication} and exists (select 1 from vehicle_grant
-    where vehicle_grant.user_id = ${caller.userId} and vehicle_grant.vehicle_id = vehicle.id)`;
+export type VehicleAct = 'read' | 'book' | 'use' | 'manage';
+
+/** SQL that is true if the text `name` names the user, by id or by username in any case, as bookings name drivers. */
+function namesUser(userId: string, name: RawBuilder<string>): RawBuilder<boolean> {
+  return sql<boolean>`exists (select from user_account
+    where user_account.id = ${userId} and lower(${name}) in (user_account.id::text, lower(user_account.username)))`;
 }
 
-/** What every route needs to know of the vehicle in its path. */
+const hasCurrentBooking = (userId: string) => sql<boolean>`exists (select from booking
+  where booking.vehicle_id = vehicle.id and booking.account_id = ${userId} and booking.deleted_at is null
+    and tstzrange(booking.starts_at, booking.ends_at) @> clock_timestamp())`;
+
+const hasCurrentAuthorization = (userId: string) => sql<boolean>`exists (select from bluetooth_authorization held
+  where held.vehicle_id = vehicle.id and held.revoked_at is null
+    and tstzrange(held.valid_from, held.valid_until) @> clock_timestamp()
+    and coalesce(held.suspended_until <= clock_timestamp(), true) and ${namesUser(userId, sql`held.driver_id`)})`;
+
+/** SQL on the alias `vehicle_grant` that is true if its role permits an act. */
+function rolePermits(userId: string, act: VehicleAct): RawBuilder<boolean> {
+  if (act === 'read') return sql<boolean>`true`;
+  if (act === 'book') return sql<boolean>`vehicle_grant.role in ('driver', 'manager')`;
+  if (act === 'manage') return sql<boolean>`vehicle_grant.role = 'manager'`;
+  return sql<boolean>`(vehicle_grant.role = 'manager' or (vehicle_grant.role = 'driver'
+    and (${hasCurrentBooking(userId)} or ${hasCurrentAuthorization(userId)})))`;
+}
+
+/**
+ * The access rule: SQL on the alias `vehicle` that is true for the vehicles with which the caller may do something.
+ * Application mode covers the vehicles of the application that are not deleted, user mode those among them with a grant.
+ */
+export function accessibleTo(caller: Caller, act: VehicleAct = 'read'): RawBuilder<boolean> {
+  const { applicationId, userId } = caller;
+  const ofApplication = sql<boolean>`vehicle.application_id = ${applicationId} and vehicle.deleted_at is null`;
+  if (userId === undefined) return sql<boolean>`(${ofApplication})`;
+  return sql<boolean>`(${ofApplication} and exists (select 1 from vehicle_grant
+    where vehicle_grant.user_id = ${userId} and vehicle_grant.vehicle_id = vehicle.id and ${rolePermits(userId, act)}))`;
+}
+
+/** A vehicle that the caller has access to. */
 export interface AccessibleVehicle {
   id: number;
   archived: boolean;
 }
 
 /**
- * The vehicle with this id, if the caller may see it.
- * @throws Failure UNKNOWN_VEHICLE for a missing, deleted or foreign one alike
+ * Finds a vehicle by its id and checks that the caller may do something with it.
+ * @throws Failure UNKNOWN_VEHICLE if it is missing, deleted, of another application or without a grant; UNAUTHORIZED if
+ * the role of the grant does not permit the act
  */
-export async function findVehicle(db: Database, caller: Caller, id: string): Promise<AccessibleVehicle> {
+export async function findVehicle(
+  db: Database,
+  caller: Caller,
+  id: string,
+  act: VehicleAct = 'read',
+): Promise<AccessibleVehicle> {
   const number = parseVehicleId(id);
   if (number === undefined) throw new Failure('UNKNOWN_VEHICLE');
   const row = await db
     .selectFrom('vehicle')
-    .select(['id', 'archived_at'])
+    .select(['id', 'archived_at', accessibleTo(caller, act).as('permitted')])
     .where('id', '=', number)
     .where(accessibleTo(caller))
     .executeTakeFirst();
   if (!row) throw new Failure('UNKNOWN_VEHICLE');
+  requirePermission(row.permitted);
   return { id: row.id, archived: row.archived_at !== null };
+}
+
+/** Throws unless the act is permitted. @throws Failure UNAUTHORIZED */
+export function requirePermission(permitted: boolean): void {
+  if (!permitted) throw new Failure('UNAUTHORIZED', 'the role of the user on this vehicle does not permit this');
+}
+
+/**
+ * Checks that the caller may change what belongs to the application as a whole: in user mode it needs a grant of role
+ * manager for one of its vehicles.
+ * @throws Failure UNAUTHORIZED
+ */
+export async function requireManager(db: Database, caller: Caller): Promise<void> {
+  if (caller.userId === undefined) return;
+  const managed = await db
+    .selectFrom('vehicle')
+    .select('id')
+    .where(accessibleTo(caller, 'manage'))
+    .limit(1)
+    .executeTakeFirst();
+  if (!managed) throw new Failure('UNAUTHORIZED', 'this needs the role manager');
 }

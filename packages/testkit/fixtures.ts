@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '@odograph/database/database';
+import type { GrantRole } from '@odograph/database/vehicle-access';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { sql } from 'kysely';
 
@@ -56,7 +57,7 @@ export interface TestUser {
 export async function createUser(
   db: Database,
   application: { id: number },
-  { vehicleIds = [], passwordHash = '-', mustChangePassword = false }: TestUserOptions = {},
+  { vehicleIds = [], role = 'driver', passwordHash = '-', mustChangePassword = false }: TestUserOptions = {},
 ): Promise<TestUser> {
   const username = `user-${randomUUID()}`;
   const { id } = await db
@@ -69,21 +70,28 @@ export async function createUser(
     })
     .returning('id')
     .executeTakeFirstOrThrow();
-  for (const vehicleId of vehicleIds) await grantVehicle(db, id, vehicleId);
+  for (const vehicleId of vehicleIds) await grantVehicle(db, id, vehicleId, role);
   return { id, username, token: await createToken(db, application.id, id) };
 }
 
 interface TestUserOptions {
   vehicleIds?: readonly string[];
+  /** The role of the grants. */
+  role?: GrantRole;
   passwordHash?: string;
   mustChangePassword?: boolean;
 }
 
 /** Grants a user access to a vehicle. */
-export async function grantVehicle(db: Database, userId: string, vehicleId: string): Promise<void> {
+export async function grantVehicle(
+  db: Database,
+  userId: string,
+  vehicleId: string,
+  role: GrantRole = 'driver',
+): Promise<void> {
   await db
     .insertInto('vehicle_grant')
-    .values({ user_id: userId, vehicle_id: Number(vehicleId) })
+    .values({ user_id: userId, vehicle_id: Number(vehicleId), role })
     .execute();
 }
 

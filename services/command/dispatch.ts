@@ -17,13 +17,13 @@ export interface Dispatched {
 /**
  * Makes a command, sends it in its turn, and waits for its end, all within `ackTimeoutMs`; see "The command path" in
  * docs/architecture.md.
- * @throws Failure UNKNOWN_VEHICLE; COMMUNICATION_FAILED when it was not even sent; INVALID_PARAMETER for a key that
+ * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED; COMMUNICATION_FAILED when it was not even sent; INVALID_PARAMETER for a key that
  *   belongs to another command
  */
 export async function dispatch(path: CommandPath, order: Order): Promise<Dispatched> {
   const deadline = deadlineIn(path.ackTimeoutMs);
   const [target, earlier] = await Promise.all([
-    findTarget(path.db, order.caller, order.vehicleId),
+    findTarget(path.db, order.caller, order.vehicleId, 'use'),
     findEarlier(path, order),
   ]);
   const { vehicleId } = target;

@@ -4,7 +4,7 @@ import { Failure } from '@odograph/contracts/failures';
 import { actorOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { sqlState } from '@odograph/database/postgres-failure';
-import { accessibleTo, parseVehicleId } from '@odograph/database/vehicle-access';
+import { accessibleTo, parseVehicleId, requirePermission, type VehicleAct } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
 import { audited, byPlatform } from './audited.ts';
 import type { LastReported, Outcome, Target } from './rules.ts';
@@ -12,6 +12,7 @@ import type { LastReported, Outcome, Target } from './rules.ts';
 interface TargetRow {
   id: number;
   archived: boolean;
+  permitted: boolean;
   device_id: string | null;
   actions: string[] | null;
   ignition: unknown;
@@ -35,13 +36,15 @@ function toReported(row: TargetRow): LastReported {
 
 /**
  * The vehicle, the device that is linked to it now, and what it last reported of its driving; one statement.
- * @throws Failure UNKNOWN_VEHICLE for a missing, deleted or foreign one alike
+ * @throws Failure UNKNOWN_VEHICLE if it is missing, deleted or hidden from the caller; UNAUTHORIZED if the role of the
+ * caller does not permit the act
  */
-export async function findTarget(db: Database, caller: Caller, id: string): Promise<Target> {
+export async function findTarget(db: Database, caller: Caller, id: string, act: VehicleAct): Promise<Target> {
   const number = parseVehicleId(id);
   if (number === undefined) throw new Failure('UNKNOWN_VEHICLE');
   const { rows } = await sql<TargetRow>`
-    select vehicle.id, vehicle.archived_at is not null as archived, device.id as device_id, model.actions,
+    select vehicle.id, vehicle.archived_at is not null as archived, ${accessibleTo(caller, act)} as permitted,
+      device.id as device_id, model.actions,
       latest.status -> 'ignition' as ignition, latest.fleet -> 'engine' as engine,
       latest.location -> 'speed' as location_speed, latest.location_time,
       latest.fleet -> 'speed' as fleet_speed, latest.fleet_time
@@ -53,6 +56,7 @@ export async function findTarget(db: Database, caller: Caller, id: string): Prom
     where vehicle.id = ${number} and ${accessibleTo(caller)}`.execute(db);
   const row = rows[0];
   if (!row) throw new Failure('UNKNOWN_VEHICLE');
+  requirePermission(row.permitted);
   const { device_id: deviceId, actions } = row;
   return {
     vehicleId: row.id,

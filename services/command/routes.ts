@@ -90,7 +90,10 @@ export const actionRoutes =
   (http) => {
     for (const remoteAction of remoteActions) {
       const { summary, action } = remoteAction;
-      const response = answers(successSchema(remoteAction), 'UNKNOWN_VEHICLE', 'COMMUNICATION_FAILED');
+      const response = answers(
+        successSchema(remoteAction),
+        ...(['UNKNOWN_VEHICLE', 'UNAUTHORIZED', 'COMMUNICATION_FAILED'] as const),
+      );
       http.post(
         `/v1/vehicle/${remoteAction.path}`,
         { schema: { tags, summary, headers: KeyHeader, body: OfVehicle, response } },
@@ -127,7 +130,7 @@ export const listRoutes =
         },
       },
       async ({ caller, query }) => {
-        const target = await findTarget(db, caller, query.vehicleId);
+        const target = await findTarget(db, caller, query.vehicleId, 'read');
         // An archived vehicle stays readable, and nothing can be done with it.
         if (target.archived) return { actions: [] };
         if (!target.device) throw unreachable('NO_DEVICE');

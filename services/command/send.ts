@@ -25,7 +25,7 @@ export async function requireSession(path: CommandPath, deviceId: string): Promi
 
 /** What let the command in must still hold when it goes out: a vehicle drives off, a device moves to another vehicle. */
 async function requireUnchanged(path: CommandPath, order: Order, deviceId: string): Promise<void> {
-  const target = await findTarget(path.db, order.caller, order.vehicleId);
+  const target = await findTarget(path.db, order.caller, order.vehicleId, 'use');
   if (deviceFor(target, order.action) !== deviceId) throw unreachable('NO_DEVICE', 'the device of the vehicle changed');
   await requireSession(path, deviceId);
 }

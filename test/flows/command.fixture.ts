@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import type { CommandMessage } from '@odograph/contracts/commands';
@@ -7,7 +6,7 @@ import { type ApiAnswer, type ApiClient, clientWithToken } from '@odograph/testk
 import { eventually } from '@odograph/testkit/eventually';
 import {
   createApplication,
-  createToken,
+  createUser,
   createVehicle,
   type TestApplication,
   type TestVehicle,
@@ -46,7 +45,7 @@ export interface CommandFixture {
   rowsOf(vehicle: { id: string }): ReturnType<typeof commandRows>;
   statesOf(vehicle: { id: string }): Promise<string[]>;
   expectState(vehicle: { id: string }, ...states: string[]): Promise<void>;
-  /** The token of a new user who is granted these vehicles. */
+  /** Creates a user who manages these vehicles. @returns an access token */
   createUserToken(...vehicles: TestVehicle[]): Promise<string>;
   disconnectAll(): Promise<void>;
   stop(): Promise<void>;
@@ -94,18 +93,8 @@ function createInbox() {
 }
 
 async function createUserToken({ db }: TestPlatform, applicationId: number, vehicles: TestVehicle[]): Promise<string> {
-  const user = await db
-    .insertInto('user_account')
-    .values({ application_id: applicationId, username: randomUUID(), password_hash: '' })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  for (const { id } of vehicles) {
-    await db
-      .insertInto('vehicle_grant')
-      .values({ user_id: user.id, vehicle_id: Number(id) })
-      .execute();
-  }
-  return createToken(db, applicationId, user.id);
+  const vehicleIds = vehicles.map(({ id }) => id);
+  return (await createUser(db, { id: applicationId }, { vehicleIds, role: 'manager' })).token;
 }
 
 async function startPlatforms(timeoutMs: number): Promise<[platform: TestPlatform, replica: TestPlatform]> {

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { commandService } from '@odograph/command/service';
-import { clientWithToken } from '@odograph/testkit/api-client';
-import { createApplication } from '@odograph/testkit/fixtures';
+import type { GrantRole } from '@odograph/database/vehicle-access';
+import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import { createApplication, createUser } from '@odograph/testkit/fixtures';
 import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
@@ -33,6 +35,70 @@ it('answers UNKNOWN_VEHICLE for a vehicle of another application, or not granted
     }
   }
   expect(device.heard).toEqual([]);
+});
+
+it('refuses every command of a viewer, and those of a driver without a current booking or authorization', async () => {
+  const { db, httpUrl } = fixture.platform;
+  const { application } = fixture;
+  const vehicle = await fixture.createVehicle();
+  const device = await fixture.connected(vehicle);
+  const newUser = async (role: GrantRole) => {
+    const user = await createUser(db, application, { vehicleIds: [vehicle.id], role });
+    return { ...user, client: clientWithToken(httpUrl, user.token) };
+  };
+  const honk = async ({ client }: { client: ApiClient }) => {
+    const { status, body } = await fixture.act('honk', vehicle, client);
+    return [status, body.error];
+  };
+  const [viewer, booked, authorized, other] = [
+    await newUser('viewer'),
+    await newUser('driver'),
+    await newUser('driver'),
+    await newUser('driver'),
+  ];
+  const refused = [403, 'UNAUTHORIZED'];
+  for (const user of [viewer, booked, authorized]) expect(await honk(user)).toEqual(refused);
+  const hours = (from: number, until: number) => ({
+    starts_at: new Date(Date.now() + from * 3_600_000),
+    ends_at: new Date(Date.now() + until * 3_600_000),
+  });
+  const book = (user: { id: string }, interval: ReturnType<typeof hours>) =>
+    db
+      .insertInto('booking')
+      .values({
+        application_id: application.id,
+        vehicle_id: Number(vehicle.id),
+        user_id: user.id,
+        account_id: user.id,
+        type: 'BOOKING',
+        authorization_id: randomUUID(),
+        ...interval,
+      })
+      .execute();
+  await book(booked, hours(3, 4));
+  await book(viewer, hours(-3, -2));
+  expect(await honk(booked)).toEqual(refused);
+  await book(booked, hours(-1, 1));
+  await db
+    .insertInto('bluetooth_authorization')
+    .values({
+      vehicle_id: Number(vehicle.id),
+      driver_id: authorized.username.toUpperCase(),
+      level: 'LOCK_UNLOCK',
+      valid_from: hours(-1, 1).starts_at,
+      valid_until: hours(-1, 1).ends_at,
+    })
+    .execute();
+  for (const user of [booked, authorized, await newUser('manager')]) expect((await honk(user))[0]).toBe(200);
+  for (const user of [viewer, other]) expect(await honk(user)).toEqual(refused);
+  expect((await viewer.client.get(`/v1/x/commands?vehicleId=${vehicle.id}`)).body.commands).toHaveLength(3);
+  await db
+    .updateTable('bluetooth_authorization')
+    .set({ suspended_until: hours(0, 1).ends_at })
+    .where('driver_id', '=', authorized.username.toUpperCase())
+    .execute();
+  expect(await honk(authorized)).toEqual(refused);
+  expect(device.heard).toHaveLength(3);
 });
 
 it('answers VEHICLE_ARCHIVED for an archived vehicle', async () => {

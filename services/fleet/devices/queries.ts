@@ -5,7 +5,7 @@ import { appendAudit } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import type { Tables } from '@odograph/database/tables';
-import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
+import { accessibleTo, findVehicle, requirePermission } from '@odograph/database/vehicle-access';
 import { type Kysely, sql } from 'kysely';
 
 /** A device and the vehicle it is to be linked to. */
@@ -99,14 +99,20 @@ interface DeviceRow {
   owned: boolean;
   vehicleId: number | null;
   accessible: boolean;
+  managed: boolean;
   neverLinked: boolean;
 }
 
-/** Locks a device of the caller's application, or without an owner, that is not linked to a vehicle hidden from the caller. */
+/**
+ * Locks a device of the caller's application or without an owner.
+ * @throws Failure UNKNOWN_DEVICE, also if it is linked to a vehicle hidden from the caller; UNAUTHORIZED if the caller
+ * does not manage that vehicle
+ */
 async function lockDevice(db: Database, caller: Caller, id: string): Promise<Device> {
   const { rows } = await sql<DeviceRow>`
     select device.application_id is not null as owned, device_link.vehicle_id as "vehicleId",
       coalesce(${accessibleTo(caller)}, false) as accessible,
+      coalesce(${accessibleTo(caller, 'manage')}, false) as managed,
       device.left_deleted_vehicle_at is null
         and not exists (select from device_link past where past.device_id = device.id) as "neverLinked"
     from device
@@ -116,11 +122,12 @@ async function lockDevice(db: Database, caller: Caller, id: string): Promise<Dev
     for update of device`.execute(db);
   const [row] = rows;
   if (!row || (row.vehicleId !== null && !row.accessible)) throw new Failure('UNKNOWN_DEVICE');
+  requirePermission(row.vehicleId === null || row.managed);
   return { id, owned: row.owned, vehicleId: row.vehicleId ?? undefined, neverLinked: row.neverLinked };
 }
 
 async function findActiveVehicle(db: Database, caller: Caller, id: string): Promise<number> {
-  const vehicle = await findVehicle(db, caller, id);
+  const vehicle = await findVehicle(db, caller, id, 'manage');
   if (vehicle.archived) throw new Failure('VEHICLE_NOT_AVAILABLE', 'the vehicle is archived');
   return vehicle.id;
 }

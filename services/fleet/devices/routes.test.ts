@@ -124,7 +124,7 @@ describe('/v1/device', () => {
     const [vehicleId, deviceId] = [await newVehicle(), await newDevice()];
     expect((await asUser.delete('/v1/device', { deviceId: hidden.deviceId })).body.error).toBe('UNKNOWN_DEVICE');
     expect((await asUser.post('/v1/device', { vehicleId, deviceId })).body.error).toBe('UNKNOWN_VEHICLE');
-    for (const id of [vehicleId, hidden.id]) await grantVehicle(platform.db, user.id, id);
+    for (const id of [vehicleId, hidden.id]) await grantVehicle(platform.db, user.id, id, 'manager');
     expect((await asUser.delete('/v1/device', { deviceId: hidden.deviceId })).status).toBe(200);
     expect((await asUser.post('/v1/device', { vehicleId, deviceId })).status).toBe(200);
   });

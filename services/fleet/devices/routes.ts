@@ -9,7 +9,13 @@ import Type from 'typebox';
 import { changeLinks, type LinkChange, linkDevice, moveDevice, recordLinkChange, unlinkDevice } from './queries.ts';
 
 const Link = Type.Object({ vehicleId: VehicleId, deviceId: DeviceId });
-const refusals = ['UNKNOWN_DEVICE', 'UNKNOWN_VEHICLE', 'VEHICLE_NOT_AVAILABLE', 'VEHICLE_ALREADY_LINKED'] as const;
+const refusals = [
+  'UNKNOWN_DEVICE',
+  'UNKNOWN_VEHICLE',
+  'UNAUTHORIZED',
+  'VEHICLE_NOT_AVAILABLE',
+  'VEHICLE_ALREADY_LINKED',
+] as const;
 const route = { tags: ['vehicles and devices'], security: [{ serviceToken: [] }] };
 
 /** POST, PUT and DELETE /v1/device (interface specification, "Vehicles and devices"). */
@@ -61,7 +67,7 @@ export async function deviceRoutes(http: Http, { db }: { db: Kysely<Tables> }): 
         ...route,
         summary: 'Unlink a device from its vehicle',
         body: Type.Object({ deviceId: DeviceId }),
-        response: answers(EmptyAnswer, 'UNKNOWN_DEVICE'),
+        response: answers(EmptyAnswer, 'UNKNOWN_DEVICE', 'UNAUTHORIZED'),
       },
     },
     async (request) => {

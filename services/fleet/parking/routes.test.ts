@@ -30,7 +30,10 @@ async function createSpot(client = api, more: object = {}): Promise<string> {
 }
 
 const userClient = async (vehicleIds: string[]) =>
-  clientWithToken(platform.httpUrl, (await createUser(platform.db, application, { vehicleIds })).token);
+  clientWithToken(
+    platform.httpUrl,
+    (await createUser(platform.db, application, { vehicleIds, role: 'manager' })).token,
+  );
 
 const answerOf = ({ status, body }: { status: number; body: { error?: string } }) => [status, body.error];
 const unknownIds = ['none', '1', randomUUID(), '%00', 'x'.repeat(200)];
@@ -112,7 +115,7 @@ describe('/v1/parkings', () => {
     expect((await api.get(`/v1/parkings/${id}`)).body.name).toBe(fields.name);
   });
 
-  it('lets a user read spots but not change them', async () => {
+  it('lets a user who manages no vehicle read spots but not change them', async () => {
     const [id, user] = [await createSpot(), await userClient([])];
     expect((await user.get(`/v1/parkings/${id}`)).body.id).toBe(id);
     for (const answer of [

@@ -1,7 +1,6 @@
-import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
-import { findVehicle } from '@odograph/database/vehicle-access';
+import { findVehicle, requireManager } from '@odograph/database/vehicle-access';
 import type { Http } from '@odograph/http/http';
 import { answers, text, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
@@ -31,11 +30,6 @@ const ParkingSpot = Type.Object({
 const Deleted = Type.Object({ deleted: Type.Boolean() });
 const spotPath = Type.Object({ id: Type.String({ description: 'parking spot identifier' }) });
 const vehiclePath = Type.Object({ id: VehicleId });
-
-/** Spots belong to the application: users assign their vehicles to spots but do not change the spots. */
-function requireApplicationMode({ userId }: Caller): void {
-  if (userId !== undefined) throw new Failure('UNAUTHORIZED', 'users cannot change parking spots');
-}
 
 function addSpotReading(http: Http, db: Database): void {
   http.get(
@@ -76,7 +70,7 @@ function addSpotChanges(http: Http, db: Database): void {
       },
     },
     async ({ caller, body }) => {
-      requireApplicationMode(caller);
+      await requireManager(db, caller);
       return { parking_id: await queries.createSpot(db, caller.applicationId, requireSpot(body)) };
     },
   );
@@ -93,7 +87,7 @@ function addSpotChanges(http: Http, db: Database): void {
       },
     },
     async ({ caller, params, body }) => {
-      requireApplicationMode(caller);
+      await requireManager(db, caller);
       const { id } = await queries.findSpot(db, caller.applicationId, params.id);
       requireFilled(body);
       return queries.updateSpot(db, caller.applicationId, id, body);
@@ -111,7 +105,7 @@ function addSpotChanges(http: Http, db: Database): void {
       },
     },
     async ({ caller, params }) => {
-      requireApplicationMode(caller);
+      await requireManager(db, caller);
       await queries.deleteSpot(db, caller.applicationId, params.id);
       return { deleted: true };
     },
@@ -129,12 +123,12 @@ function addVehicleParking(http: Http, db: Database): void {
         body: Type.Object({ parkingId: Type.Optional(Type.String({ maxLength: 256 })) }),
         response: answers(
           Type.Object({ updated: Type.Boolean() }),
-          ...(['MISSING_PARKING', 'NOT_FOUND', 'UNKNOWN_VEHICLE', 'VEHICLE_NOT_AVAILABLE'] as const),
+          ...(['MISSING_PARKING', 'NOT_FOUND', 'UNKNOWN_VEHICLE', 'UNAUTHORIZED', 'VEHICLE_NOT_AVAILABLE'] as const),
         ),
       },
     },
     async ({ caller, params, body: { parkingId = '' } }) => {
-      const vehicle = await findVehicle(db, caller, params.id);
+      const vehicle = await findVehicle(db, caller, params.id, 'manage');
       if (parkingId === '') throw new Failure('MISSING_PARKING');
       if (vehicle.archived) throw new Failure('VEHICLE_NOT_AVAILABLE', 'the vehicle is archived');
       await queries.assignSpot(db, caller.applicationId, { vehicleId: vehicle.id, parkingId });
@@ -162,11 +156,11 @@ function addVehicleParking(http: Http, db: Database): void {
         ...route,
         summary: 'Remove a vehicle from its parking spot; deleted is false if it had none',
         params: vehiclePath,
-        response: answers(Deleted, 'UNKNOWN_VEHICLE'),
+        response: answers(Deleted, 'UNKNOWN_VEHICLE', 'UNAUTHORIZED'),
       },
     },
     async ({ caller, params }) => ({
-      deleted: await queries.unassignSpot(db, (await findVehicle(db, caller, params.id)).id),
+      deleted: await queries.unassignSpot(db, (await findVehicle(db, caller, params.id, 'manage')).id),
     }),
   );
 }

@@ -1,16 +1,15 @@
 import type { Caller } from '@odograph/contracts/caller';
-import { Failure } from '@odograph/contracts/failures';
 import { positionKeyPattern } from '@odograph/contracts/positions';
 import type { Database } from '@odograph/database/database';
 import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import type { Tables } from '@odograph/database/tables';
-import { accessibleTo, parseVehicleId } from '@odograph/database/vehicle-access';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import { lockVehicleForUse } from '../vehicles/queries.ts';
 
 /**
  * Changes privacy in a transaction that excludes ingest, so that the change has one time.
  * @param change takes the vehicle's number in the database
- * @throws Failure UNKNOWN_VEHICLE
+ * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_ARCHIVED
  */
 export async function changePrivacy(
   db: Kysely<Tables>,
@@ -20,10 +19,7 @@ export async function changePrivacy(
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
     await raiseIngestBarrier(trx);
-    const { rows } = await sql<{ id: number }>`select id from vehicle
-      where id = ${parseVehicleId(id) ?? null} and ${accessibleTo(caller)} for no key update`.execute(trx);
-    if (!rows[0]) throw new Failure('UNKNOWN_VEHICLE');
-    await change(trx, rows[0].id);
+    await change(trx, await lockVehicleForUse(trx, caller, id));
   });
 }
 

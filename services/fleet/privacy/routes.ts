@@ -12,7 +12,10 @@ const schema = {
   tags: ['privacy'],
   security: [{ serviceToken: [] }],
   body: Type.Object({ vehicleId: VehicleId }),
-  response: answers(Type.Object({ Privacy: Type.Boolean() }), 'UNKNOWN_VEHICLE'),
+  response: answers(
+    Type.Object({ Privacy: Type.Boolean() }),
+    ...(['UNKNOWN_VEHICLE', 'UNAUTHORIZED', 'VEHICLE_ARCHIVED'] as const),
+  ),
 };
 
 async function record(

@@ -16,7 +16,10 @@ function addStateRoute(http: Http, db: Kysely<Tables>, flag: StateFlag): void {
         security: [{ serviceToken: [] }],
         params: Type.Object({ id: VehicleId }),
         body: Type.Object({ state: Flag }),
-        response: answers(Type.Object({ [flag]: Type.Boolean() }), 'UNKNOWN_VEHICLE'),
+        response: answers(
+          Type.Object({ [flag]: Type.Boolean() }),
+          ...(['UNKNOWN_VEHICLE', 'UNAUTHORIZED', 'VEHICLE_ARCHIVED'] as const),
+        ),
       },
     },
     async (request) => {

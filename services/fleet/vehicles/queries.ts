@@ -1,7 +1,7 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
-import { accessibleTo, findVehicle, parseVehicleId } from '@odograph/database/vehicle-access';
+import { accessibleTo, findVehicle, parseVehicleId, requireManager } from '@odograph/database/vehicle-access';
 import { hasPlate } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
 import { endLink } from '../devices/queries.ts';
@@ -43,15 +43,35 @@ export async function findDetailByPlate(db: Database, caller: Caller, plate: str
 }
 
 /**
+ * Locks a vehicle for a change of its states or privacy until the end of the transaction.
+ * @returns its number in the database
+ * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_ARCHIVED
+ */
+export async function lockVehicleForUse(db: Database, caller: Caller, id: string): Promise<number> {
+  const { id: vehicleId } = await findVehicle(db, caller, id, 'use');
+  const row = await db
+    .selectFrom('vehicle')
+    .select('archived_at')
+    .where('id', '=', vehicleId)
+    .where(accessibleTo(caller))
+    .forNoKeyUpdate()
+    .executeTakeFirst();
+  if (!row) throw new Failure('UNKNOWN_VEHICLE');
+  if (row.archived_at !== null) throw new Failure('VEHICLE_ARCHIVED');
+  return vehicleId;
+}
+
+/**
  * Archives or reactivates a vehicle.
  * @returns whether it changed
- * @throws Failure UNKNOWN_VEHICLE
+ * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED
  */
 export async function setArchived(db: Database, caller: Caller, id: string, archived: boolean): Promise<boolean> {
+  const { id: vehicleId } = await findVehicle(db, caller, id, 'manage');
   const { rows } = await sql<{ changed: boolean }>`
     with found as (
       select id, archived_at is not null as before from vehicle
-      where id = ${parseVehicleId(id) ?? null} and ${accessibleTo(caller)} for no key update)
+      where id = ${vehicleId} and ${accessibleTo(caller)} for no key update)
     update vehicle set archived_at = case when ${archived} then coalesce(vehicle.archived_at, now()) end
     from found where vehicle.id = found.id
     returning found.before <> ${archived} as changed`.execute(db);
@@ -63,10 +83,10 @@ export async function setArchived(db: Database, caller: Caller, id: string, arch
 /**
  * Deletes a vehicle: hides it, frees its device and plate, and schedules the purge of its data. Run it in changeLinks, so
  * that no reading is stored for it afterwards.
- * @throws Failure UNKNOWN_VEHICLE
+ * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED
  */
 export async function deleteVehicle(db: Database, caller: Caller, id: string): Promise<void> {
-  const { id: vehicleId } = await findVehicle(db, caller, id);
+  const { id: vehicleId } = await findVehicle(db, caller, id, 'manage');
   const { numUpdatedRows } = await db
     .updateTable('vehicle')
     .set({ deleted_at: sql<Date>`clock_timestamp()` })
@@ -87,15 +107,16 @@ export async function deleteVehicle(db: Database, caller: Caller, id: string): P
     .execute();
 }
 
-/** Stores a request for a vehicle. @returns its id */
+/** Stores a request for a vehicle. @returns its id. @throws Failure UNAUTHORIZED for a user who manages no vehicle */
 export async function insertRequest(
   db: Database,
-  { applicationId, userId }: Caller,
+  caller: Caller,
   { plate, request }: { plate: string; request: string },
 ): Promise<string> {
+  await requireManager(db, caller);
   const { id } = await db
     .insertInto('vehicle_request')
-    .values({ application_id: applicationId, user_id: userId ?? null, plate, request })
+    .values({ application_id: caller.applicationId, user_id: caller.userId ?? null, plate, request })
     .returning('id')
     .executeTakeFirstOrThrow();
   return id;

@@ -131,7 +131,7 @@ describe('DELETE /v1/vehicle', () => {
     const vehicle = await createVehicle(platform.db, application);
     const plate = newPlate();
     await setVehicle(vehicle.id, { plate });
-    const user = await createUser(platform.db, application, { vehicleIds: [vehicle.id] });
+    const user = await createUser(platform.db, application, { vehicleIds: [vehicle.id], role: 'manager' });
     const client = clientWithToken(platform.httpUrl, user.token);
     const { status, body } = await client.delete('/v1/vehicle', { id: vehicle.id });
     expect([status, body]).toEqual([200, {}]);

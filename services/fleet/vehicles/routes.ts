@@ -40,7 +40,7 @@ function addRequestRoute(http: Http, db: Kysely<Tables>): void {
             description: 'what is requested, such as the type of device',
           }),
         }),
-        response: answers(Type.Object({ request_id: Type.String() })),
+        response: answers(Type.Object({ request_id: Type.String() }), 'UNAUTHORIZED'),
       },
     },
     async (request) => {
@@ -96,7 +96,11 @@ function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
         ...route,
         summary: 'Archive or reactivate a vehicle',
         body: Type.Object({ id: VehicleId, archived: Flag }),
-        response: answers(Type.Object({ id: Type.String(), archived: Type.String() }), 'UNKNOWN_VEHICLE'),
+        response: answers(
+          Type.Object({ id: Type.String(), archived: Type.String() }),
+          'UNKNOWN_VEHICLE',
+          'UNAUTHORIZED',
+        ),
       },
     },
     async (request) => {
@@ -122,7 +126,7 @@ function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
         ...route,
         summary: 'Delete a vehicle; its data is purged in the background',
         body: Type.Object({ id: VehicleId }),
-        response: answers(EmptyAnswer, 'UNKNOWN_VEHICLE'),
+        response: answers(EmptyAnswer, 'UNKNOWN_VEHICLE', 'UNAUTHORIZED'),
       },
     },
     async (request) => {

@@ -84,7 +84,7 @@ export async function lockPending(db: Database, id: string): Promise<PendingRequ
   return request;
 }
 
-/** Marks a request as approved and grants the vehicle to the user who made it. */
+/** Marks a request as approved and makes the user who made it a manager of the vehicle. */
 export async function markApproved(db: Database, { id, userId }: PendingRequest, vehicleId: number): Promise<void> {
   await db
     .updateTable('vehicle_request')
@@ -92,7 +92,7 @@ export async function markApproved(db: Database, { id, userId }: PendingRequest,
     .where('id', '=', id)
     .execute();
   if (userId === null) return;
-  await db.insertInto('vehicle_grant').values({ user_id: userId, vehicle_id: vehicleId }).execute();
+  await db.insertInto('vehicle_grant').values({ user_id: userId, vehicle_id: vehicleId, role: 'manager' }).execute();
 }
 
 /** Marks a request as declined, with the reason. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { clientWithToken } from '@odograph/testkit/api-client';
-import { createApplication, createUser } from '@odograph/testkit/fixtures';
+import { createApplication, createUser, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFleet } from '../../fleet.fixture.ts';
@@ -63,11 +63,12 @@ describe('/v1/x/admin/requests', () => {
     ]);
   });
 
-  it('grants the vehicle to the user who made the request', async () => {
-    const user = await createUser(platform.db, application);
+  it('makes the user who made the request a manager of the vehicle', async () => {
+    const own = await createVehicle(platform.db, application);
+    const user = await createUser(platform.db, application, { vehicleIds: [own.id], role: 'manager' });
     const asUser = clientWithToken(platform.httpUrl, user.token);
     const { body } = await admin.post(path(await ask(newPlate(), asUser), 'approve'));
-    expect((await asUser.get(`/v1/vehicle/${body.id}`)).status).toBe(200);
+    expect((await asUser.put('/v1/vehicle', { id: body.id, archived: true })).status).toBe(200);
   });
 
   it('answers ALREADY_EXISTS for a taken plate; the request can still be approved with another one', async () => {

@@ -2,7 +2,8 @@ import { Failure } from '@odograph/contracts/failures';
 import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
-import { findVehicle } from '@odograph/database/vehicle-access';
+import { findVehicle, type GrantRole } from '@odograph/database/vehicle-access';
+import { sql } from 'kysely';
 
 export interface NewUser {
   applicationId: number;
@@ -28,20 +29,26 @@ export async function createUser(db: Database, user: NewUser): Promise<string> {
   return id;
 }
 
-/** Lists the users of an application by name, with the vehicles granted to them. */
-export async function listUsers(
-  db: Database,
-  applicationId: number,
-): Promise<{ userId: string; username: string; mustChangePassword: boolean; vehicleIds: string[] }[]> {
+/** A user with its grants. */
+export interface ListedUser {
+  userId: string;
+  username: string;
+  mustChangePassword: boolean;
+  vehicleIds: string[];
+  grants: { vehicleId: string; role: GrantRole }[];
+}
+
+/** Lists the users of an application by name, with their grants. */
+export async function listUsers(db: Database, applicationId: number): Promise<ListedUser[]> {
   const rows = await db
     .selectFrom('user_account')
     .leftJoin('vehicle_grant', 'vehicle_grant.user_id', 'user_account.id')
-    .select(({ fn }) => [
-      'user_account.id',
-      'username',
-      'must_change_password',
-      fn.agg<(number | null)[]>('array_agg', ['vehicle_grant.vehicle_id']).as('vehicles'),
-    ])
+    .select(['user_account.id', 'username', 'must_change_password'])
+    .select(
+      sql<ListedUser['grants']>`coalesce(json_agg(
+        json_build_object('vehicleId', vehicle_grant.vehicle_id::text, 'role', vehicle_grant.role)
+        order by vehicle_grant.vehicle_id) filter (where vehicle_grant.vehicle_id is not null), '[]')`.as('grants'),
+    )
     .where('application_id', '=', applicationId)
     .where('deleted_at', 'is', null)
     .groupBy('user_account.id')
@@ -51,7 +58,8 @@ export async function listUsers(
     userId: row.id,
     username: row.username,
     mustChangePassword: row.must_change_password,
-    vehicleIds: row.vehicles.filter((id) => id !== null).map(String),
+    vehicleIds: row.grants.map(({ vehicleId }) => vehicleId),
+    grants: row.grants,
   }));
 }
 
@@ -70,23 +78,26 @@ async function applicationOf(db: Database, userId: string): Promise<number> {
 }
 
 /**
- * Grants a user access to a vehicle of its application; idempotent.
+ * Grants a user access to a vehicle of its application, or changes the role of the grant.
  * @returns the application of both
  * @throws Failure UNKNOWN_USER, UNKNOWN_VEHICLE
  */
-export async function grantVehicle(db: Database, userId: string, vehicleId: string): Promise<number> {
+export async function grantVehicle(
+  db: Database,
+  { userId, vehicleId, role }: { userId: string; vehicleId: string; role: GrantRole },
+): Promise<number> {
   const applicationId = await applicationOf(db, userId);
   const vehicle = await findVehicle(db, { applicationId }, vehicleId);
   await db
     .insertInto('vehicle_grant')
-    .values({ user_id: userId, vehicle_id: vehicle.id })
-    .onConflict((conflict) => conflict.doNothing())
+    .values({ user_id: userId, vehicle_id: vehicle.id, role })
+    .onConflict((conflict) => conflict.columns(['user_id', 'vehicle_id']).doUpdateSet({ role }))
     .execute();
   return applicationId;
 }
 
 /**
- * Revokes a grant.
+ * Revokes a grant. The database also ends the bookings and authorizations of the user on the vehicle.
  * @returns the application of user and vehicle
  * @throws Failure UNKNOWN_USER, UNKNOWN_VEHICLE; NOT_FOUND without a grant
  */

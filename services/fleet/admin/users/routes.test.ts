@@ -1,11 +1,59 @@
 import { randomUUID } from 'node:crypto';
-import { createApplication } from '@odograph/testkit/fixtures';
+import {
+  createApplication,
+  createUser,
+  createVehicle,
+  type TestUser,
+  type TestVehicle,
+} from '@odograph/testkit/fixtures';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFleet } from '../../fleet.fixture.ts';
 
 const { platform, application, admin, anonymous } = await startFleet();
 const newVehicle = async (appId = application.appId): Promise<string> =>
   (await admin.post('/v1/x/admin/vehicles', { appId, plate: randomUUID().slice(0, 20) })).body.id;
+
+async function newVehicleWithKey(): Promise<TestVehicle> {
+  const vehicle = await createVehicle(platform.db, application);
+  await platform.db
+    .insertInto('device_key')
+    .values({ device_id: vehicle.deviceId, sealed_key: Buffer.alloc(32) })
+    .execute();
+  return vehicle;
+}
+
+/** Books a vehicle for an hour with an authorization that names the user in another case. @returns the booking's id */
+async function bookAndAuthorize(user: TestUser, { id: vehicleId }: TestVehicle, fromHours: number): Promise<string> {
+  const starts_at = new Date(Date.now() + fromHours * 3_600_000);
+  const ends_at = new Date(starts_at.getTime() + 3_600_000);
+  const { id: authorization_id } = await platform.db
+    .insertInto('bluetooth_authorization')
+    .values({
+      vehicle_id: Number(vehicleId),
+      driver_id: user.username.toUpperCase(),
+      level: 'DRIVE',
+      valid_from: starts_at,
+      valid_until: ends_at,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const { id } = await platform.db
+    .insertInto('booking')
+    .values({
+      application_id: application.id,
+      vehicle_id: Number(vehicleId),
+      user_id: user.username,
+      account_id: user.id,
+      type: 'BOOKING',
+      starts_at,
+      ends_at,
+      authorization_id,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
 
 describe('/v1/x/admin/users', () => {
   it('creates a user with a password of 8 characters and a name unique in the application', async () => {
@@ -32,6 +80,7 @@ describe('/v1/x/admin/users', () => {
       username: user.username,
       mustChangePassword: true,
       vehicleIds: [],
+      grants: [],
     });
   });
 
@@ -58,4 +107,51 @@ describe('/v1/x/admin/users', () => {
     expect((await admin.delete(`${grants}/${own}`)).status).toBe(200);
     expect((await admin.delete(`${grants}/${own}`)).body.error).toBe('NOT_FOUND');
   });
+
+  it.each(['revoked', 'reduced to viewer'])(
+    'ends the bookings and authorizations of the user on the vehicle if its grant is %s, and nothing else',
+    async (end) => {
+      const [vehicle, other] = [await newVehicleWithKey(), await newVehicleWithKey()];
+      const vehicleIds = [vehicle.id, other.id];
+      const user = await createUser(platform.db, application, { vehicleIds });
+      const neighbour = await createUser(platform.db, application, { vehicleIds });
+      const past = await bookAndAuthorize(user, vehicle, -9);
+      const current = await bookAndAuthorize(user, vehicle, -0.5);
+      const planned = await bookAndAuthorize(user, vehicle, 5);
+      const others = [await bookAndAuthorize(user, other, -0.5), await bookAndAuthorize(neighbour, vehicle, 7)];
+
+      const grants = `/v1/x/admin/users/${user.id}/vehicles`;
+      const { status } =
+        end === 'revoked'
+          ? await admin.delete(`${grants}/${vehicle.id}`)
+          : await admin.post(grants, { vehicleId: vehicle.id, role: 'viewer' });
+      expect(status).toBe(200);
+
+      const { rows } = await sql<{ id: string; stopped: boolean; over: boolean; revoked: boolean }>`
+        select booking.id, stopped_at is not null as stopped,
+          not tstzrange(starts_at, ends_at) && tstzrange(now(), null) as over, revoked_at is not null as revoked
+        from booking join bluetooth_authorization held on held.id = authorization_id
+        where booking.vehicle_id = any(${vehicleIds}::integer[])`.execute(platform.db);
+      const ended = { stopped: true, over: true, revoked: true };
+      expect(new Map(rows.map(({ id, ...row }) => [id, row]))).toEqual(
+        new Map([
+          [past, { stopped: false, over: true, revoked: false }],
+          [current, ended],
+          [planned, ended],
+          ...others.map((id) => [id, { stopped: false, over: false, revoked: false }] as const),
+        ]),
+      );
+      const versions = await platform.db
+        .selectFrom('device_key')
+        .select(['device_id', 'list_version'])
+        .where('device_id', 'in', [vehicle.deviceId, other.deviceId])
+        .execute();
+      expect(new Map(versions.map((row) => [row.device_id, row.list_version]))).toEqual(
+        new Map([
+          [vehicle.deviceId, 1],
+          [other.deviceId, 0],
+        ]),
+      );
+    },
+  );
 });

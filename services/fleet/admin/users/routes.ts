@@ -2,9 +2,10 @@ import { findApplicationId } from '@odograph/database/accounts';
 import { type AuditOrigin, appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { type GrantRole, grantRoles } from '@odograph/database/vehicle-access';
 import type { Http } from '@odograph/http/http';
 import { AppId, adminRoute } from '@odograph/http/operator-routes';
-import { answers, EmptyAnswer, text, VehicleId } from '@odograph/http/schemas';
+import { answers, EmptyAnswer, text, VehicleId, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { hashPassword, requirePasswordLength } from '../../accounts/passwords.ts';
@@ -22,6 +23,12 @@ const User = Type.Object({
   username: Type.String(),
   mustChangePassword: Type.Boolean(),
   vehicleIds: Type.Array(Type.String()),
+  grants: Type.Array(Type.Object({ vehicleId: Type.String(), role: word(grantRoles) })),
+});
+const Role = Type.Unsafe<GrantRole>({
+  ...word(grantRoles),
+  default: 'driver',
+  description: 'viewer: reads; driver: own bookings and authorizations and actions within them; manager: everything',
 });
 const UserPath = Type.Object({ userId: Type.String() });
 
@@ -78,10 +85,10 @@ async function recordGrant(
   trx: Database,
   origin: AuditOrigin,
   action: 'grant.give' | 'grant.take',
-  { userId, vehicleId }: { userId: string; vehicleId: string },
+  { vehicleId, ...details }: { userId: string; vehicleId: string; role?: GrantRole },
 ): Promise<void> {
   const subject = `vehicle:${vehicleId}`;
-  await appendAudit(trx, { ...origin, action, subject, details: { userId }, outcome: 'done' });
+  await appendAudit(trx, { ...origin, action, subject, details, outcome: 'done' });
 }
 
 function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
@@ -90,16 +97,16 @@ function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
     {
       schema: {
         ...adminRoute,
-        summary: 'Grant a user access to a vehicle',
+        summary: 'Grant a user access to a vehicle, or change the role of the grant',
         params: UserPath,
-        body: Type.Object({ vehicleId: VehicleId }),
+        body: Type.Object({ vehicleId: VehicleId, role: Role }),
         response: answers(EmptyAnswer, 'UNKNOWN_USER', 'UNKNOWN_VEHICLE'),
       },
     },
-    async ({ params: { userId }, body: { vehicleId }, ip }) => {
+    async ({ params: { userId }, body: { vehicleId, role }, ip }) => {
       await db.transaction().execute(async (trx) => {
-        const chain = await grantVehicle(trx, userId, vehicleId);
-        await recordGrant(trx, operatorOrigin({ ip }, chain), 'grant.give', { userId, vehicleId });
+        const chain = await grantVehicle(trx, { userId, vehicleId, role });
+        await recordGrant(trx, operatorOrigin({ ip }, chain), 'grant.give', { userId, vehicleId, role });
       });
       return {};
     },
