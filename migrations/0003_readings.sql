@@ -48,6 +48,8 @@ alter table reading set (
 -- Each field group with the device time of its last report; older data never overwrites a group.
 create table vehicle_latest (
   vehicle_id integer primary key references vehicle,
+  -- device time of the oldest reading: no query of the vehicle needs earlier chunks; null for no bound
+  earliest_time timestamptz,
   time timestamptz not null,
   -- newest device time before the last write: a reading newer than this is new and needs no merge
   time_before timestamptz,

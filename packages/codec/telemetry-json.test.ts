@@ -29,6 +29,19 @@ describe('decodeTelemetry', () => {
     expect(decodeTelemetry(JSON.stringify([whole, { timestamp: 1 }])).readings).toHaveLength(2);
   });
 
+  it('accepts every form of a timestamp as the end of charging, and 0 and empty as unknown', () => {
+    const values = [1763712000.25, 1763712000123, '1763712000.5', '2025-11-21T09:00:00+01:00', 0, ''];
+    const readings = values.map((ChargingUntil) => ({ timestamp: 1, fleet: { ChargingUntil } }));
+    expect(decodeTelemetry(JSON.stringify(readings)).faults).toEqual([]);
+  });
+
+  it('rejects a reading whose can and sensors exceed 32 KiB, and only that one', () => {
+    const large = { timestamp: 2, can: Array.from({ length: 40 }, () => ({ key: 'k', value: 'x'.repeat(900) })) };
+    const { readings, faults } = decodeTelemetry(JSON.stringify([whole, large, { ...large, can: large.can.slice(5) }]));
+    expect(readings.map(({ index }) => index)).toEqual([0, 2]);
+    expect(faults).toMatchObject([{ index: 1, reason: 'TOO_LARGE' }]);
+  });
+
   it('keeps device time to the microsecond', () => {
     const microseconds = fc.integer({ min: 0, max: 4_000_000_000_000_000 });
     fc.assert(
@@ -57,6 +70,12 @@ describe('decodeTelemetry', () => {
     ['half a surrogate pair', '{"timestamp":1,"can":[{"key":"a","value":"\\ud800"}]}', 'can.0.value'],
     ['an unknown word', '{"timestamp":1,"fleet":{"lock":"AJAR"}}', 'fleet.lock'],
     ['a group that is null', '{"timestamp":1,"status":null}', 'status'],
+    [
+      'an end of charging that is no timestamp',
+      '{"timestamp":1,"fleet":{"ChargingUntil":"soon"}}',
+      'fleet.ChargingUntil',
+    ],
+    ['an end of charging before 1970', '{"timestamp":1,"fleet":{"ChargingUntil":-5}}', 'fleet.ChargingUntil'],
   ])('names the field for %s', (_name, text, field) => {
     expect(decodeTelemetry(text)).toMatchObject({ readings: [], faults: [{ index: 0, field }] });
   });

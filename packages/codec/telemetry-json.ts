@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer';
-import { maximumReadingsPerUpload, TelemetryReading } from '@odograph/contracts/telemetry';
+import { maximumReadingBytes, maximumReadingsPerUpload, TelemetryReading } from '@odograph/contracts/telemetry';
+import { parseTimestamp } from '@odograph/contracts/timestamps';
 import { Compile } from 'typebox/compile';
 
 /** Why an upload, or one reading of it, cannot be used. `index` is the reading's place, null for the upload as a whole. */
 export interface UploadFault {
   index: number | null;
-  reason: 'NOT_UTF8' | 'NOT_JSON' | 'NOT_A_READING' | 'TOO_MANY_READINGS' | 'INVALID_FIELD';
+  reason: 'NOT_UTF8' | 'NOT_JSON' | 'NOT_A_READING' | 'TOO_MANY_READINGS' | 'INVALID_FIELD' | 'TOO_LARGE';
   /** Path of the field at fault, dots between its parts. */
   field?: string;
   message: string;
@@ -52,13 +53,43 @@ function spoiled(fault: UploadFault): DecodedTelemetry {
 function decodeReadings(values: readonly unknown[]): DecodedTelemetry {
   const decoded: DecodedTelemetry = { readings: [], faults: [] };
   for (const [index, value] of values.entries()) {
-    if (readingCheck.Check(value)) {
-      decoded.readings.push({ index, timeMicroseconds: Math.round(value.timestamp * 1e6), reading: value });
-    } else {
+    if (!readingCheck.Check(value)) {
       decoded.faults.push(describeFault(index, value));
+      continue;
     }
+    const fault = sizeFault(index, value) ?? chargingUntilFault(index, value);
+    if (fault) decoded.faults.push(fault);
+    else decoded.readings.push({ index, timeMicroseconds: Math.round(value.timestamp * 1e6), reading: value });
   }
   return decoded;
+}
+
+const jsonBytes = (value: unknown): number => (value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value)));
+
+function sizeFault(index: number, { can, sensors }: TelemetryReading): UploadFault | undefined {
+  if (can === undefined && sensors === undefined) return undefined;
+  const bytes = jsonBytes(can) + jsonBytes(sensors);
+  if (bytes <= maximumReadingBytes) return undefined;
+  const message = `can and sensors of one reading are at most ${maximumReadingBytes} bytes, these ${bytes}`;
+  return { index, reason: 'TOO_LARGE', message };
+}
+
+/** 0 and an empty text mean unknown; anything else must be a timestamp (interface specification, "Fleet vehicle status"). */
+function chargingUntilFault(index: number, { fleet }: TelemetryReading): UploadFault | undefined {
+  const value = fleet?.ChargingUntil;
+  const field = 'fleet.ChargingUntil';
+  if (value === undefined || value === 0 || value === '') return undefined;
+  try {
+    parseTimestamp(field, String(value));
+    return undefined;
+  } catch {
+    return {
+      index,
+      reason: 'INVALID_FIELD',
+      field,
+      message: `${field} must be UNIX seconds, milliseconds or ISO 8601`,
+    };
+  }
 }
 
 /** Names the field without repeating its value: a fault is logged and shown, a coordinate must not be. */

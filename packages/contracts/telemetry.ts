@@ -3,6 +3,11 @@ import Type, { type Static, type TSchema } from 'typebox';
 /** Limits of one upload; see "What a device says and hears" in docs/device-protocol.md. */
 export const maximumReadingsPerUpload = 1000;
 export const maximumPacketBytes = 256 * 1024;
+/**
+ * Bytes of `can` and `sensors` of one reading as JSON. Ten times what devices send; a page of 1,000 such readings still fits
+ * into one answer.
+ */
+export const maximumReadingBytes = 32 * 1024;
 /** A reading further ahead of the platform's clock than this is quarantined. */
 export const maximumClockLeadSeconds = 300;
 
@@ -72,7 +77,7 @@ export const FleetGroup = optionalFields({
   fuelRange: finite(),
   chargingAdapterStatus: word('CONNECTED', 'DISCONNECTED'),
   ChargingStatus: word('CHARGING', 'NOT_CHARGING'),
-  ChargingUntil: Type.Union([finite(), text(64)]),
+  ChargingUntil: Type.Union([finite(-1e12, 1e15), text(64)]),
   ChargeLevel: finite(),
   RemainingRange: finite(),
   cardholder: Type.Array(Type.Object({ id: text(256), statut: text(64) }), { maxItems: 100 }),

@@ -6,10 +6,16 @@ export function sqlState(error: unknown): string | undefined {
   return error instanceof DatabaseError ? error.code : undefined;
 }
 
-/** Whether PostgreSQL refused the values themselves (classes 22 and 23), so that the same statement can never succeed. */
+/** out_of_memory (lock table included) and configuration_limit_exceeded: a smaller statement may succeed. */
+const resourceStates = new Set(['53200', '53400']);
+
+/**
+ * Whether PostgreSQL rejects a statement for its values (classes 22 and 23) or its size (class 54, of class 53 what a smaller
+ * statement avoids), so that retrying it unchanged is useless. A full disk and too many connections are an outage instead.
+ */
 export function isDataFault(error: unknown): boolean {
   const state = sqlState(error);
-  return state !== undefined && (state.startsWith('22') || state.startsWith('23'));
+  return state !== undefined && (/^(22|23|54)/.test(state) || resourceStates.has(state));
 }
 
 /**

@@ -54,6 +54,8 @@ const Settings = Type.Object({
   UPLOAD_BACKLOG_BYTES: count(2 * 1024 ** 3),
   UPLOAD_HELD_BYTES: count(64 * 1024 ** 2),
   INGEST_TRANSACTIONS: Type.Integer({ minimum: 1, maximum: 64, default: 2 }),
+  READING_MAX_AGE_DAYS: Type.Integer({ minimum: 1, maximum: 36_500, default: 730 }),
+  READING_NEW_CHUNKS_PER_HOUR: count(30),
   TRIPS_PAUSE_MS: milliseconds(5000),
   COMPRESS_AFTER_DAYS: count(7),
   RETENTION_DAYS: Type.Integer({ minimum: 0, default: 0 }),

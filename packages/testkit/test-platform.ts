@@ -49,6 +49,9 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
     ACK_TIMEOUT_MS: '3000',
     DATABASE_POOL_SIZE: '4',
     UPLOAD_BATCH_MS: '2',
+    // Tests use fixed times of past years.
+    READING_MAX_AGE_DAYS: '36500',
+    READING_NEW_CHUNKS_PER_HOUR: '1000000',
     ...(inRoles ? { LOG_LEVEL: 'error', ...roleSettings(settings['DATABASE_URL'] ?? inject('databaseUrl')) } : {}),
     ...settings,
   });

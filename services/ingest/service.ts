@@ -48,6 +48,8 @@ export const ingestService: Service<Http> = {
         metrics,
         logger,
         transactions: config.INGEST_TRANSACTIONS,
+        maximumAgeDays: config.READING_MAX_AGE_DAYS,
+        newChunksPerHour: config.READING_NEW_CHUNKS_PER_HOUR,
       }),
       onFailure: (error, jobId) => logger.debug({ jobId, reason: error.message }, 'uploads worker'),
     });

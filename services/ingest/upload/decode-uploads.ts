@@ -4,7 +4,13 @@ import { maximumClockLeadSeconds } from '@odograph/contracts/telemetry';
 
 /** Why an upload, or one of its readings, is in quarantine. */
 export interface QuarantineFault extends Omit<UploadFault, 'reason'> {
-  reason: UploadFault['reason'] | 'IN_THE_FUTURE' | 'DEVICE_NOT_LINKED' | 'NOT_STORABLE';
+  reason:
+    | UploadFault['reason']
+    | 'IN_THE_FUTURE'
+    | 'TOO_OLD'
+    | 'TOO_MANY_CHUNKS'
+    | 'DEVICE_NOT_LINKED'
+    | 'NOT_STORABLE';
 }
 
 /** An upload on its way through the pipeline: each of its readings is either in `readings` or has a fault. */
@@ -19,22 +25,48 @@ export function uploadBytes(upload: QueuedUpload): Buffer {
   return upload.text !== undefined ? Buffer.from(upload.text, 'utf8') : Buffer.from(upload.base64 ?? '', 'base64');
 }
 
-/** Decodes the uploads of a batch. Readings too far ahead of `nowMs` become faults. */
-export function decodeUploads(uploads: readonly QueuedUpload[], nowMs: number): UploadInProgress[] {
+const dayMicroseconds = 86_400_000_000;
+
+/**
+ * Decodes the uploads of a batch. Readings too far ahead of `nowMs` and readings older than `maximumAgeDays` become faults.
+ * A replay has no age limit: the operator decided to store it.
+ */
+export function decodeUploads(
+  uploads: readonly QueuedUpload[],
+  nowMs: number,
+  maximumAgeDays = Number.POSITIVE_INFINITY,
+): UploadInProgress[] {
   const latest = (nowMs / 1000 + maximumClockLeadSeconds) * 1e6;
   return uploads.map((upload) => {
-    const { readings, faults } = decodeTelemetry(upload.text ?? uploadBytes(upload));
-    const future = readings.filter(({ timeMicroseconds }) => timeMicroseconds > latest);
-    if (future.length === 0) return { upload, readings, faults };
-    return {
-      upload,
-      readings: readings.filter(({ timeMicroseconds }) => timeMicroseconds <= latest),
-      faults: [...faults, ...future.map(({ index }) => futureFault(index))],
-    };
+    const decoded = { upload, ...decodeTelemetry(upload.text ?? uploadBytes(upload)) };
+    const oldest = upload.quarantineId === undefined ? nowMs * 1000 - maximumAgeDays * dayMicroseconds : 0;
+    return rejectReadings(decoded, ({ index, timeMicroseconds }) => {
+      if (timeMicroseconds > latest) return futureFault(index);
+      return timeMicroseconds < oldest ? ageFault(index, maximumAgeDays) : undefined;
+    });
   });
+}
+
+/** Moves the readings for which `findFault` returns a fault from the readings of an upload to its faults. */
+export function rejectReadings(
+  inProgress: UploadInProgress,
+  findFault: (reading: DecodedReading) => QuarantineFault | undefined,
+): UploadInProgress {
+  const rejected: QuarantineFault[] = [];
+  const readings = inProgress.readings.filter((reading) => {
+    const fault = findFault(reading);
+    if (fault) rejected.push(fault);
+    return fault === undefined;
+  });
+  if (rejected.length === 0) return inProgress;
+  return { ...inProgress, readings, faults: [...inProgress.faults, ...rejected] };
 }
 
 function futureFault(index: number): QuarantineFault {
   const message = `timestamp is more than ${maximumClockLeadSeconds} s in the future`;
   return { index, reason: 'IN_THE_FUTURE', field: 'timestamp', message };
+}
+
+function ageFault(index: number, days: number): QuarantineFault {
+  return { index, reason: 'TOO_OLD', field: 'timestamp', message: `timestamp is more than ${days} days in the past` };
 }

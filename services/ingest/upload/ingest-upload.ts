@@ -7,6 +7,7 @@ import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { createLatestNow } from '@odograph/runtime/time-of-day';
 import type { IngestMetrics } from '../metrics.ts';
+import { ChunkBudget } from './chunk-budget.ts';
 import { decodeUploads } from './decode-uploads.ts';
 import { BatchStore } from './store-batch.ts';
 
@@ -26,6 +27,9 @@ export interface UploadProcessing {
   logger: Logger;
   /** Concurrent transactions. */
   transactions: number;
+  maximumAgeDays: number;
+  /** New chunks that the readings of one device may create. */
+  newChunksPerHour: number;
 }
 
 /** Queue jobs taken for each transaction, since a job can hold a single upload. */
@@ -69,12 +73,15 @@ function createBatchers(
  * a job twice is harmless, because a reading's key is in its data.
  */
 export function createUploadProcessor(processing: UploadProcessing): (job: TypedJob<'uploads'>) => Promise<void> {
-  const { db, sealer, metrics, logger, transactions } = processing;
+  const { db, sealer, metrics, logger, transactions, maximumAgeDays } = processing;
   const latestNow = createLatestNow();
   const batches = new BatchStore(db, sealer);
+  const chunkBudget = new ChunkBudget(db, processing.newChunksPerHour);
   const { live, late } = createBatchers(transactions, async (jobs) => {
     const uploads = jobs.flatMap((job) => job.uploads);
-    const stored = await batches.store(decodeUploads(uploads, latestNow()));
+    const nowMs = latestNow();
+    const decoded = decodeUploads(uploads, nowMs, maximumAgeDays);
+    const stored = await batches.store(await chunkBudget.charge(decoded, nowMs));
     metrics.readings.inc(stored.readings);
     metrics.quarantined.inc(stored.quarantinedUploads);
   });

@@ -15,6 +15,7 @@ interface GroupState {
 /** The latest state of a vehicle according to one batch. */
 interface LatestState {
   vehicleId: number;
+  earliestMicroseconds: number;
   timeMicroseconds: number;
   receivedAtMs: number;
   groups: Partial<Record<LatestGroup, GroupState>>;
@@ -29,7 +30,7 @@ function toLatestStates(readings: readonly LinkedReading[]): LatestState[] {
   for (const { vehicleId, timeMicroseconds, receivedAtMs, reading } of readings) {
     let state = states.at(-1);
     if (state?.vehicleId !== vehicleId) {
-      state = { vehicleId, timeMicroseconds, receivedAtMs, groups: {} };
+      state = { vehicleId, earliestMicroseconds: timeMicroseconds, timeMicroseconds, receivedAtMs, groups: {} };
       states.push(state);
     }
     state.timeMicroseconds = timeMicroseconds;
@@ -59,11 +60,13 @@ const instant = (microseconds: string) => `timestamptz 'epoch' + ${microseconds}
 const microseconds = (column: string) => `(extract(epoch from ${column}) * 1000000)::bigint`;
 
 const upsert = `
-insert into vehicle_latest (vehicle_id, time, received_at, ${groupColumns.join(', ')})
-select vehicle_id, ${instant('time_us')}, ${instant('received_ms * 1000')},
+insert into vehicle_latest (vehicle_id, earliest_time, time, received_at, ${groupColumns.join(', ')})
+select vehicle_id, ${instant('earliest_us')}, ${instant('time_us')}, ${instant('received_ms * 1000')},
   ${latestGroups.map((group) => `${group}, ${instant(`${group}_us`)}`).join(', ')}
 from incoming
 on conflict (vehicle_id) do update set
+  earliest_time = case when vehicle_latest.earliest_time > excluded.earliest_time then excluded.earliest_time
+    else vehicle_latest.earliest_time end,
   time_before = vehicle_latest.time,
   time = greatest(vehicle_latest.time, excluded.time),
   received_at = greatest(vehicle_latest.received_at, excluded.received_at),
@@ -76,7 +79,7 @@ on conflict (vehicle_id) do update set
 returning vehicle_id, ${microseconds('time_before')} as before_us,
   parked_location, ${microseconds('parked_at')} as parked_us`;
 
-const incomingColumns = `vehicle_id integer, time_us bigint, received_ms bigint,
+const incomingColumns = `vehicle_id integer, earliest_us bigint, time_us bigint, received_ms bigint,
   ${latestGroups.map((group) => `${group} jsonb, ${group}_us bigint`).join(', ')}`;
 
 interface LatestRow {
@@ -105,9 +108,16 @@ export interface PreviousState {
   parked: Parked | undefined;
 }
 
-function toIncoming({ vehicleId, timeMicroseconds, receivedAtMs, groups }: LatestState): Record<string, unknown> {
+function toIncoming({
+  vehicleId,
+  earliestMicroseconds,
+  timeMicroseconds,
+  receivedAtMs,
+  groups,
+}: LatestState): Record<string, unknown> {
   const incoming: Record<string, unknown> = {
     vehicle_id: vehicleId,
+    earliest_us: earliestMicroseconds,
     time_us: timeMicroseconds,
     received_ms: receivedAtMs,
   };

@@ -1,0 +1,92 @@
+import type { Database } from '@odograph/database/database';
+import { WindowCounter } from '@odograph/runtime/window-counter';
+import { sql } from 'kysely';
+import { type QuarantineFault, rejectReadings, type UploadInProgress } from './decode-uploads.ts';
+
+const hourMs = 3_600_000;
+/** Chunks created by other batches and processes are unknown for at most this long. */
+const refreshMs = 1000;
+/** Devices counted at once. */
+const maximumDevices = 10_000;
+
+interface ChunkRow {
+  interval_us: number;
+  start_us: number | null;
+}
+
+/** The chunks of `reading` that exist, by their number since the epoch. */
+interface Chunks {
+  intervalMicroseconds: number;
+  numbers: Set<number>;
+  readAtMs: number;
+}
+
+async function readChunks(db: Database, nowMs: number): Promise<Chunks> {
+  const { rows } = await sql<ChunkRow>`
+    select (extract(epoch from time_interval) * 1000000)::bigint as interval_us,
+      (extract(epoch from range_start) * 1000000)::bigint as start_us
+    from timescaledb_information.dimensions
+    left join timescaledb_information.chunks using (hypertable_schema, hypertable_name)
+    where hypertable_schema = current_schema() and hypertable_name = 'reading'`.execute(db);
+  const intervalMicroseconds = rows[0]?.interval_us ?? Number.POSITIVE_INFINITY;
+  const starts = rows.flatMap(({ start_us: start }) => (start === null ? [] : [start]));
+  return {
+    intervalMicroseconds,
+    numbers: new Set(starts.map((start) => start / intervalMicroseconds)),
+    readAtMs: nowMs,
+  };
+}
+
+/**
+ * Limits the new chunks that the readings of one device create in an hour, because each chunk costs every query locks and
+ * planning time. Chunks that exist are free, so a device that returns after months is stored. Each ingest process keeps a
+ * budget of its own.
+ */
+export class ChunkBudget {
+  readonly #db: Database;
+  readonly #perHour: number;
+  readonly #created: WindowCounter = new WindowCounter(hourMs, maximumDevices);
+  #chunks: Chunks | undefined;
+
+  constructor(db: Database, perHour: number) {
+    this.#db = db;
+    this.#perHour = perHour;
+  }
+
+  /** Charges the new chunks of a batch to its devices. Readings over the budget become faults. */
+  async charge(uploads: readonly UploadInProgress[], nowMs: number): Promise<readonly UploadInProgress[]> {
+    const chunks = await this.#chunksFor(uploads, nowMs);
+    return uploads.map((inProgress) =>
+      rejectReadings(inProgress, ({ index, timeMicroseconds }) => {
+        const chunk = Math.floor(timeMicroseconds / chunks.intervalMicroseconds);
+        if (chunks.numbers.has(chunk)) return undefined;
+        const { deviceId } = inProgress.upload;
+        if (this.#created.read(deviceId, nowMs) >= this.#perHour) return this.#fault(index);
+        this.#created.add(deviceId, nowMs);
+        // The batch creates it. Should the transaction fail, its retry is free.
+        chunks.numbers.add(chunk);
+        return undefined;
+      }),
+    );
+  }
+
+  /** Returns the known chunks. Reads them when one that the batch needs is unknown, and hourly, because chunks are dropped. */
+  async #chunksFor(uploads: readonly UploadInProgress[], nowMs: number): Promise<Chunks> {
+    const known = this.#chunks;
+    if (known) {
+      const ageMs = Math.abs(nowMs - known.readAtMs);
+      const { numbers, intervalMicroseconds } = known;
+      const isKnown = ({ readings }: UploadInProgress): boolean =>
+        readings.every(({ timeMicroseconds }) => numbers.has(Math.floor(timeMicroseconds / intervalMicroseconds)));
+      if (ageMs < refreshMs || (ageMs < hourMs && uploads.every(isKnown))) return known;
+    }
+    const read = await readChunks(this.#db, nowMs);
+    this.#chunks = read;
+    return read;
+  }
+
+  #fault(index: number): QuarantineFault {
+    const message = `the device may open at most ${this.#perHour} storage intervals without data in an hour`;
+    return { index, reason: 'TOO_MANY_CHUNKS', field: 'timestamp', message };
+  }
+}

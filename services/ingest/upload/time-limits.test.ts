@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import type { QueuedUpload } from '@odograph/contracts/queues';
+import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ingestService } from '../service.ts';
+
+const chunksPerHour = 5;
+/** Weeks that no other test uses. The database is shared, so each run takes years of its own. */
+const firstDay = Date.UTC(1972, 0, 1) / 1000 + Math.floor(Math.random() * 10) * 400 * 86_400;
+const month = 30 * 86_400;
+let platform: TestPlatform;
+let queue: TypedQueue<'uploads'>;
+let application: TestApplication;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([ingestService], {
+    READING_MAX_AGE_DAYS: '730',
+    READING_NEW_CHUNKS_PER_HOUR: String(chunksPerHour),
+  });
+  queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+  application = await createApplication(platform.db);
+});
+afterAll(async () => {
+  await queue?.close();
+  await platform?.stop();
+});
+
+async function ingest(...uploads: QueuedUpload[]): Promise<void> {
+  const job = await queue.add('uploads', { uploads, devices: 1, bytes: 1 }, { jobId: randomUUID() });
+  await eventually(async () => expect(await queue.getJob(job.id ?? '')).toBeUndefined());
+}
+
+const upload = ({ deviceId }: TestVehicle, times: number[], quarantineId?: string): QueuedUpload => ({
+  deviceId,
+  receivedAtMs: Date.now(),
+  text: JSON.stringify(times.map((timestamp) => ({ timestamp, status: { ignition: true } }))),
+  ...(quarantineId !== undefined && { quarantineId }),
+});
+
+async function storedTimes({ id }: TestVehicle): Promise<number[]> {
+  const { rows } = await sql<{ time: number }>`select extract(epoch from time)::float8 as time from reading
+    where vehicle_id = ${Number(id)} order by time`.execute(platform.db);
+  return rows.map(({ time }) => time);
+}
+
+async function quarantine({ deviceId }: TestVehicle) {
+  const { rows } = await sql<{ id: string; faults: { index: number; reason: string }[]; resolved: boolean }>`
+    select id::text, faults, resolved_at is not null as resolved from quarantine where device_id = ${deviceId}
+    order by id`.execute(platform.db);
+  return rows;
+}
+
+describe('a reading older than READING_MAX_AGE_DAYS', () => {
+  it('goes to quarantine alone and is stored by a replay', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const now = Math.floor(Date.now() / 1000);
+    const old = now - 731 * 86_400;
+    await ingest(upload(vehicle, [old, now - 729 * 86_400, now]));
+    expect(await storedTimes(vehicle)).toEqual([now - 729 * 86_400, now]);
+    const [row] = await quarantine(vehicle);
+    expect(row).toMatchObject({ faults: [{ index: 0, reason: 'TOO_OLD' }], resolved: false });
+    await ingest(upload(vehicle, [old, now - 729 * 86_400, now], row?.id));
+    expect(await storedTimes(vehicle)).toEqual([old, now - 729 * 86_400, now]);
+    expect(await quarantine(vehicle)).toMatchObject([{ resolved: true }]);
+  });
+});
+
+describe('readings that need new chunks', () => {
+  it('are stored up to the budget of their device; the others go to quarantine; existing chunks are free', async () => {
+    const [vehicle, other] = [
+      await createVehicle(platform.db, application),
+      await createVehicle(platform.db, application),
+    ];
+    const times = Array.from({ length: 2 * chunksPerHour }, (_, index) => firstDay + index * month);
+    // A replay has no age limit, but the same budget.
+    await ingest(upload(vehicle, times, '0'));
+    const stored = await storedTimes(vehicle);
+    expect(stored).toHaveLength(chunksPerHour);
+    const [row] = await quarantine(vehicle);
+    expect(row?.faults).toHaveLength(chunksPerHour);
+    expect(new Set(row?.faults.map(({ reason }) => reason))).toEqual(new Set(['TOO_MANY_CHUNKS']));
+    await ingest(upload(vehicle, times, row?.id));
+    expect(await storedTimes(vehicle)).toEqual(stored);
+    await ingest(upload(other, times, '0'));
+    expect(await storedTimes(other)).toEqual(times);
+    await ingest(upload(vehicle, times, row?.id));
+    expect(await storedTimes(vehicle)).toEqual(times);
+    expect(await quarantine(vehicle)).toMatchObject([{ resolved: true }]);
+  });
+});
+
+describe('the earliest time of a vehicle', () => {
+  it('is that of its oldest reading, however late it arrives', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const now = Math.floor(Date.now() / 1000);
+    const earliest = async () => {
+      const { rows } = await sql<{ time: number }>`select extract(epoch from earliest_time)::float8 as time
+        from vehicle_latest where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
+      return rows[0]?.time;
+    };
+    await ingest(upload(vehicle, [now - 10, now]));
+    expect(await earliest()).toBe(now - 10);
+    await ingest(upload(vehicle, [now - 60, now - 5]));
+    await ingest(upload(vehicle, [now - 3]));
+    expect(await earliest()).toBe(now - 60);
+  });
+});
