@@ -1,9 +1,9 @@
 /** Transaction status of ReadyForQuery: idle, in a transaction, in a failed transaction. */
 export type TransactionStatus = 'I' | 'T' | 'E';
 
-/** What a response of the database says that the multiplexer must know. */
+/** The facts in a response that decide about the session. */
 export interface ResponseSummary {
-  /** The status of the last ReadyForQuery, when there is one. */
+  /** Status of the last ReadyForQuery; undefined without one. */
   ready: TransactionStatus | undefined;
   failed: boolean;
   parsed: boolean;
@@ -32,16 +32,16 @@ export const readyForQuery = (status: TransactionStatus): Buffer => backendMessa
 export const parameterStatus = (name: string, value: string): Buffer =>
   backendMessage('S', Buffer.from(`${name}\0${value}\0`));
 
-/** Offers protocol 3.0 to a client that asked for a newer minor version or for unknown protocol options. */
+/** Offers protocol 3.0 to a client that requests a newer minor version or unknown protocol options. */
 export function negotiateProtocolVersion(unknownOptions: readonly string[]): Buffer {
   const names = unknownOptions.map((name) => `${name}\0`).join('');
   return backendMessage('v', Buffer.concat([int32(0x30000, unknownOptions.length), Buffer.from(names)]));
 }
 
-/** CopyInResponse without a column list, which clients do not need in order to send data. */
+/** Builds CopyInResponse without a column list, which clients do not need. */
 export const copyInResponse = (binary: boolean): Buffer => backendMessage('G', Buffer.from([binary ? 1 : 0, 0, 0]));
 
-/** An ErrorResponse with severity, SQLSTATE and message. */
+/** Builds an ErrorResponse with severity, SQLSTATE and message. */
 export function errorResponse(severity: 'ERROR' | 'FATAL', code: string, message: string): Buffer {
   return backendMessage('E', Buffer.from(`S${severity}\0V${severity}\0C${code}\0M${message}\0\0`));
 }
@@ -56,7 +56,7 @@ export function forEachMessage(response: Buffer, visit: (type: string, start: nu
   }
 }
 
-/** Reads what matters for handing the session on; rows are skipped over unread. */
+/** Summarizes a response; rows are skipped. */
 export function summarizeResponse(response: Buffer): ResponseSummary {
   const summary: ResponseSummary = { ready: undefined, failed: false, parsed: false, commandTags: [] };
   forEachMessage(response, (type, start, end) => {
@@ -73,7 +73,7 @@ function readStatus(byte: number | undefined): TransactionStatus {
   return letter === 'T' || letter === 'E' ? letter : 'I';
 }
 
-/** Message text of the first ErrorResponse in a response, or undefined. */
+/** Reads the message of the first ErrorResponse; undefined without one. */
 export function errorText(response: Buffer): string | undefined {
   let found: string | undefined;
   forEachMessage(response, (type, start, end) => {
@@ -84,7 +84,7 @@ export function errorText(response: Buffer): string | undefined {
   return found;
 }
 
-/** The text values of every DataRow in a response; SQL null is an empty string. */
+/** Reads the text values of each DataRow; SQL null is an empty string. */
 export function textRows(response: Buffer): string[][] {
   const rows: string[][] = [];
   forEachMessage(response, (type, start) => {

@@ -57,12 +57,12 @@ async function retryUntilUp<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
-const COUNT_BATCHES = 'select batch, count(*)::int as rows from reading group by batch order by batch';
+const countBatches = 'select batch, count(*)::int as rows from reading group by batch order by batch';
 const batches = (count: number): { batch: number; rows: number }[] =>
   Array.from({ length: count }, (_, batch) => ({ batch, rows: 500 }));
 
 describe('embedded TimescaleDB', { timeout: 60_000 }, () => {
-  it('keeps everything across a stop, hypertables included', async () => {
+  it('keeps all data across a restart, hypertables included', async () => {
     const first = await startEmbeddedTimescale({ dataDirectory });
     await queryOnce(first.url, 'create table reading (time timestamptz not null)');
     await queryOnce(first.url, "select create_hypertable('reading', by_range('time'))");
@@ -74,13 +74,13 @@ describe('embedded TimescaleDB', { timeout: 60_000 }, () => {
     await second.stop();
   });
 
-  it('loses nothing committed when its process is killed under load, and comes back on the same port', async () => {
+  it('loses no commit when its process is killed under load, and restarts on the same port', async () => {
     const lines: string[] = [];
     const database = await startEmbeddedTimescale({ dataDirectory, onLine: (line) => lines.push(line) });
     const committed = await insertUntilBroken(database.url, (count) => {
       if (count === 40) setTimeout(() => process.kill(holderPid(dataDirectory), 'SIGKILL'), 15);
     });
-    const found = await retryUntilUp(() => queryOnce(database.url, COUNT_BATCHES));
+    const found = await retryUntilUp(() => queryOnce(database.url, countBatches));
     // The batch in flight may have been committed without its answer having arrived.
     expect(found.slice(0, committed)).toEqual(batches(committed));
     expect(committed).toBeGreaterThanOrEqual(40);
@@ -88,19 +88,19 @@ describe('embedded TimescaleDB', { timeout: 60_000 }, () => {
     await database.stop();
   });
 
-  it('loses nothing committed when the whole owner is killed under load, and starts at once on the same directory', async () => {
+  it('loses no commit when its owner is killed under load, and starts at once on the same directory', async () => {
     const owner = await startOwner('timescale', dataDirectory);
     const committed = await insertUntilBroken(owner.url, (count) => {
       if (count === 40) void killHard(owner.process);
     });
     const database = await startEmbeddedTimescale({ dataDirectory });
-    const found = await queryOnce(database.url, COUNT_BATCHES);
+    const found = await queryOnce(database.url, countBatches);
     expect(found.slice(0, committed)).toEqual(batches(committed));
     expect(committed).toBeGreaterThanOrEqual(40);
     await database.stop();
   });
 
-  it('refuses a directory that is in use, and says by whom', async () => {
+  it('rejects a directory that is in use, naming the process', async () => {
     const owner = await startOwner('timescale', dataDirectory);
     await expect(startEmbeddedTimescale({ dataDirectory })).rejects.toThrow(
       `${dataDirectory} is in use by process ${owner.process.pid}`,
@@ -108,7 +108,7 @@ describe('embedded TimescaleDB', { timeout: 60_000 }, () => {
     await killHard(owner.process);
   });
 
-  it('starts over when the very first start was killed half-way', async () => {
+  it('starts again after the first start was killed half-way', async () => {
     const started = startEmbeddedTimescale({ dataDirectory });
     await retryUntilUp(() => Promise.resolve(process.kill(holderPid(dataDirectory), 'SIGKILL')));
     await expect(started).rejects.toThrow('ended while starting (SIGKILL)');
@@ -117,7 +117,7 @@ describe('embedded TimescaleDB', { timeout: 60_000 }, () => {
     await database.stop();
   });
 
-  it('says that the port is taken', async () => {
+  it('reports a busy port', async () => {
     const database = await startEmbeddedTimescale({ dataDirectory });
     const port = Number(new URL(database.url).port);
     const second = startEmbeddedTimescale({ dataDirectory: join(dataDirectory, 'second'), port });

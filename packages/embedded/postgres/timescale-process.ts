@@ -1,17 +1,66 @@
-import type { ChildArguments } from '../process/child-messages.ts';
-import { runChild } from '../process/child-service.ts';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { type ChildArguments, runChild } from '../process/child-service.ts';
 import { lockDirectory } from '../process/directory-lock.ts';
-import { startTimescaleServer } from './timescale-server.ts';
+import { Connection } from './connection.ts';
+import { openEngine } from './engine.ts';
+import { Session } from './session.ts';
+import type { LoadedStatements } from './statements.ts';
 
-await runChild(async (options: ChildArguments) => {
-  const unlock = await lockDirectory(options.dataDirectory, process.ppid);
-  const server = await startTimescaleServer({
-    ...options,
-    onBroken: (error) => {
-      console.error(error);
-      process.exit(70);
-    },
+const reportedSettings = [
+  'server_version',
+  'server_encoding',
+  'client_encoding',
+  'DateStyle',
+  'TimeZone',
+  'IntervalStyle',
+];
+const reportedSwitches = ['integer_datetimes', 'standard_conforming_strings', 'in_hot_standby'];
+const allowedConnections = 500;
+
+interface TimescaleServer {
+  port: number;
+  /** Accepts no more connections, ends the open ones, and checkpoints. */
+  close(): void;
+}
+
+/** The engine broke: end, so that the parent process starts a new one on the same data. */
+function endBroken(error: unknown): void {
+  console.error(error);
+  process.exit(70);
+}
+
+/** Opens the embedded database and listens on 127.0.0.1. @throws EADDRINUSE when the port is taken */
+async function startTimescaleServer(options: ChildArguments): Promise<TimescaleServer> {
+  const engine = await openEngine(options.dataDirectory);
+  const session = new Session(engine, { ...options, onBroken: endBroken });
+  const loaded: LoadedStatements = new Map();
+  const names = [...reportedSettings, ...reportedSwitches];
+  const values = names.map((name) => [name, engine.query(`show ${name}`)[0]?.[0] ?? ''] as const);
+  const serverParameters = new Map([...values, ['session_authorization', 'postgres'], ['is_superuser', 'on']]);
+  const sockets = new Set<Socket>();
+  let lastId = 0;
+  const server = createServer({ allowHalfOpen: true }, (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    new Connection(++lastId, socket, { engine, session, loaded, serverParameters });
   });
+  server.maxConnections = allowedConnections;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, '127.0.0.1', resolve);
+  });
+  const close = (): void => {
+    session.close();
+    server.close();
+    for (const socket of sockets) socket.destroy();
+    engine.close();
+  };
+  return { port: (server.address() as AddressInfo).port, close };
+}
+
+await runChild(async (options) => {
+  const unlock = await lockDirectory(options.dataDirectory, process.ppid);
+  const server = await startTimescaleServer(options);
   const stop = (): void => {
     server.close();
     unlock();

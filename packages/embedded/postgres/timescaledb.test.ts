@@ -7,14 +7,14 @@ import { frontendMessage, queryMessage, syncMessage } from './frontend-messages.
 import { type EmbeddedTimescale, startEmbeddedTimescale } from './timescaledb.ts';
 import { bind, connectWire, execute, flush, parse } from './wire-client.fixture.ts';
 
-const IDLE_TIMEOUT_MS = 700;
+const idleTimeoutMs = 700;
 let dataDirectory: string;
 let database: EmbeddedTimescale;
 let pool: pg.Pool;
 
 beforeAll(async () => {
   dataDirectory = await mkdtemp(join(tmpdir(), 'embedded-timescale-'));
-  database = await startEmbeddedTimescale({ dataDirectory, idleTransactionTimeoutMs: IDLE_TIMEOUT_MS });
+  database = await startEmbeddedTimescale({ dataDirectory, idleTransactionTimeoutMs: idleTimeoutMs });
   pool = new pg.Pool({ connectionString: database.url, max: 10 });
 }, 60_000);
 
@@ -60,7 +60,7 @@ describe('a client', () => {
     ]);
   });
 
-  it('gets a database error with its code and can go on', async () => {
+  it('gets a database error with its SQLSTATE and can continue', async () => {
     await expect(pool.query('select 1/0')).rejects.toMatchObject({ code: '22012' });
     await expect(pool.query('select $1::int / 0', [1])).rejects.toMatchObject({ code: '22012' });
     await expect(pool.query('selec')).rejects.toMatchObject({ code: '42601' });
@@ -79,7 +79,7 @@ describe('a client', () => {
     expect(rows.at(-1)).toEqual({ x: 50_000, y: 'y'.repeat(50) });
   });
 
-  it('is refused with the reason for a database that does not exist', async () => {
+  it('gets a clear error for a database that does not exist', async () => {
     const client = new pg.Client({ connectionString: database.url.replace(/postgres$/, 'other') });
     await expect(client.connect()).rejects.toMatchObject({ code: '3D000' });
   });
@@ -236,25 +236,25 @@ describe('a client that goes wrong', () => {
     expect((await pool.query('select 1 as x')).rows).toEqual([{ x: 1 }]);
   });
 
-  it('loses a transaction that idles while others wait, with code 25P03', async () => {
+  it('loses a transaction that idles while others wait, with SQLSTATE 25P03', async () => {
     await pool.query('create table idling (x int)');
     const client = await connectWire(database.url);
     client.send(queryMessage('begin; insert into idling values (1)'));
     await client.receive();
     const startedAt = Date.now();
     expect((await pool.query('select * from idling')).rows).toEqual([]);
-    expect(Date.now() - startedAt).toBeGreaterThanOrEqual(IDLE_TIMEOUT_MS * 0.8);
+    expect(Date.now() - startedAt).toBeGreaterThanOrEqual(idleTimeoutMs * 0.8);
     await expect(client.receive()).rejects.toThrow('25P03');
   });
 
-  it('is hung up on when it sends nonsense', async () => {
+  it('is disconnected after an invalid message', async () => {
     const client = await connectWire(database.url);
     client.send(frontendMessage('?', Buffer.from('what')));
     await expect(client.receive()).rejects.toThrow('08P01');
     expect((await pool.query('select 1 as x')).rows).toEqual([{ x: 1 }]);
   });
 
-  it('may stop reading a large answer without harm to the others', async () => {
+  it('may stop reading a large response without blocking others', async () => {
     const client = await connectWire(database.url);
     client.socket.pause();
     client.send(queryMessage("select repeat('x', 20000000)"), queryMessage('select 2'));

@@ -2,13 +2,13 @@ import { resolve } from 'node:path';
 import { superviseChild } from '../process/supervise-child.ts';
 
 export interface EmbeddedTimescaleOptions {
-  /** Where the database persists; made when it is missing. */
+  /** Holds the database; created when it is missing. */
   dataDirectory: string;
-  /** On 127.0.0.1; 0 or undefined takes a free one. */
+  /** Port of 127.0.0.1; 0 or undefined for any free port. */
   port?: number;
-  /** Receives what the database process has to say. */
+  /** Called with each line that the database process prints. */
   onLine?: (line: string) => void;
-  /** A transaction that idles for longer while other connections wait is ended with 25P03; 60,000 ms when undefined. */
+  /** How long a transaction may idle while other connections wait before it ends with 25P03; 60,000 ms when undefined. */
   idleTransactionTimeoutMs?: number;
 }
 
@@ -19,16 +19,16 @@ export interface EmbeddedTimescale {
 }
 
 /**
- * Starts PostgreSQL 17 with TimescaleDB (WebAssembly) in a child process, which ends with this one. Committed data outlives a kill -9 of
- * either; a child that ends unasked is started again on the same port. `timescaledb` is created, `btree_gist` can be; there is no pgcrypto.
+ * Starts PostgreSQL 17 with TimescaleDB (WebAssembly) in a child process, which ends with this one. Committed data survives kill -9 of
+ * either; a child that ends unexpectedly is restarted on the same port. `timescaledb` is created, `btree_gist` can be; there is no pgcrypto.
  *
- * It is one session, which connections take in turns: a transaction keeps the others waiting. Settings (SET) and prepared statements are
- * kept apart for each connection. What SQL keeps in the session is not: temporary tables, session-level advisory locks (every connection gets
- * them), SQL-level PREPARE, cursors WITH HOLD, custom settings outside of a transaction, LISTEN. COPY FROM STDIN must be a simple query
- * of its own, at most 256 MiB. A cancel request does nothing. Nothing runs in the background: no autovacuum, no analyze, no TimescaleDB job.
+ * All connections share one session and take turns: an open transaction blocks the others. Settings (SET) and prepared statements are
+ * separate for each connection. Other session state is shared: temporary tables, session-level advisory locks (every connection holds
+ * them), SQL-level PREPARE, cursors WITH HOLD, custom settings outside a transaction, LISTEN. COPY FROM STDIN must be a simple query
+ * of its own, at most 256 MiB. Cancel requests are ignored. Nothing runs in the background: no autovacuum, analyze or TimescaleDB jobs.
  * Anybody who reaches the port is the superuser.
  *
- * Throws when another process uses `dataDirectory` or the port.
+ * @throws Error when another process uses `dataDirectory` or the port
  */
 export async function startEmbeddedTimescale(options: EmbeddedTimescaleOptions): Promise<EmbeddedTimescale> {
   const child = await superviseChild(

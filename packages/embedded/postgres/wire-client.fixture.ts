@@ -3,11 +3,11 @@ import { connect, type Socket } from 'node:net';
 import { forEachMessage } from './backend-messages.ts';
 import { frontendMessage } from './frontend-messages.ts';
 
-/** A client of single protocol messages, for tests of what no driver would send. */
+/** A client that sends single protocol messages, also those that no driver sends. */
 export interface WireClient {
   socket: Socket;
   send(...messages: Buffer[]): void;
-  /** The answers up to and with the first ReadyForQuery (or `until`), as type and body text. Rejects when the server hangs up. */
+  /** Reads messages up to and including the first ReadyForQuery (or `until`). @throws when the server closes the connection */
   receive(until?: string): Promise<{ type: string; body: string }[]>;
 }
 
@@ -53,7 +53,7 @@ export async function connectWire(url: string, parameters: Record<string, string
       if (message !== undefined) received.push(message);
       if (message?.type === until) return received;
       if (message === undefined && ended) {
-        throw new Error(`the server hung up: ${received.map(({ body }) => body).join(' ')}`);
+        throw new Error(`the server closed the connection: ${received.map(({ body }) => body).join(' ')}`);
       }
       if (message === undefined) await new Promise<void>((resolve) => (wake = resolve));
     }

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { frontendMessage } from './frontend-messages.ts';
 import { WireFormatError, WireFramer } from './wire-framing.ts';
 
-/** Cuts `bytes` at every offset given. */
+/** Splits `bytes` at the given offsets. */
 function cutAt(bytes: Buffer, offsets: readonly number[]): Buffer[] {
   const cuts = [0, ...offsets.map((offset) => offset % (bytes.length + 1)).sort((a, b) => a - b), bytes.length];
   return cuts.slice(1).map((end, index) => bytes.subarray(cuts[index], end));
@@ -27,7 +27,7 @@ const message = fc
   .map(([type, body]) => frontendMessage(type, Buffer.from(body)));
 
 describe('WireFramer', () => {
-  it('gives the same whole messages however the stream is cut', () => {
+  it('yields the same messages however the stream is split', () => {
     fc.assert(
       fc.property(fc.array(message, { maxLength: 8 }), fc.array(fc.nat(), { maxLength: 20 }), (messages, offsets) => {
         const frames = framesOf(cutAt(Buffer.concat(messages), offsets));
@@ -36,12 +36,12 @@ describe('WireFramer', () => {
     );
   });
 
-  it('gives a message that arrives byte by byte', () => {
+  it('yields a message that arrives byte by byte', () => {
     const whole = frontendMessage('Q', Buffer.from('select 1\0'));
     expect(framesOf([...whole].map((byte) => Buffer.from([byte])))).toEqual([whole]);
   });
 
-  it('refuses a length that no message can have', () => {
+  it('rejects an impossible message length', () => {
     const framer = new WireFramer();
     framer.push(Buffer.from([0x51, 0, 0, 0, 3]));
     expect(() => framer.nextMessage()).toThrow(WireFormatError);

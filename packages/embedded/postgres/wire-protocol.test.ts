@@ -27,7 +27,7 @@ afterAll(async () => {
 const types = (messages: readonly { type: string }[]): string => messages.map(({ type }) => type).join('');
 
 describe('a byte stream', () => {
-  it('means the same however it is cut', async () => {
+  it('has the same effect however it is split', async () => {
     const stream = Buffer.concat([
       ...[parse('cut', `select '${'x'.repeat(100_000)}'`), bind('', 'cut'), execute(''), syncMessage()],
       ...[queryMessage('begin'), queryMessage('select 1/0'), queryMessage('rollback')],
@@ -56,7 +56,7 @@ describe('COPY', () => {
   const data = (text: string): Buffer => frontendMessage('d', Buffer.from(text));
   const done = (): Buffer => frontendMessage('c');
 
-  it('takes rows in many messages and gives them back', async () => {
+  it('reads rows from many messages and writes them back', async () => {
     await pool.query('create table copied (x int, y text)');
     const client = await connectWire(database.url);
     client.send(queryMessage('copy copied from stdin'));
@@ -71,7 +71,7 @@ describe('COPY', () => {
     client.socket.destroy();
   });
 
-  it('answers a wrong table, wrong data and a client that gives up with one error each', async () => {
+  it('answers an unknown table, malformed data and a cancelled copy with one error each', async () => {
     const client = await connectWire(database.url);
     for (const [sql, ...messages] of [
       ['copy missing_table from stdin', data('1\n'), done()],
@@ -86,7 +86,7 @@ describe('COPY', () => {
     client.socket.destroy();
   });
 
-  it('is refused cleanly where data cannot be waited for', async () => {
+  it('is rejected with an error where the engine cannot wait for data', async () => {
     await expect(pool.query('select 1; copy copied from stdin')).rejects.toThrow(/simple query of its own/);
     const client = await connectWire(database.url);
     client.send(parse('', 'copy copied from stdin'), bind('', ''), execute(''), syncMessage());

@@ -1,18 +1,33 @@
-import type { ChildArguments, ChildMessage, ParentMessage } from './child-messages.ts';
+/** A message of the child to the process that started it. */
+export type ChildMessage =
+  | { kind: 'ready'; port: number; durable: boolean }
+  | { kind: 'failed'; message: string; portTaken: boolean };
 
-/** What runs in a child process. */
+/** A message to the child, which also ends as soon as the channel closes. */
+export type ParentMessage = { kind: 'stop' };
+
+/** The options of a child process, as JSON in its first argument. */
+export interface ChildArguments {
+  dataDirectory: string;
+  /** 0 for any free port. */
+  port: number;
+  /** How long a transaction may idle while others wait, ms. */
+  idleTransactionTimeoutMs: number;
+}
+
+/** A server that runs in a child process. */
 export interface ChildService {
   port: number;
   durable: boolean;
-  /** Orderly, before the process ends with 0. */
+  /** Shuts down in order; the process then exits with 0. */
   stop(): Promise<void> | void;
-  /** The parent is gone: immediate, the process ends after it. */
+  /** Releases what outlives the process, because the parent has died; the process exits right after. */
   abandon(): void;
 }
 
 /**
- * Runs a service in this process for as long as its parent lives: the channel to the parent closes with the parent, even when that is
- * killed. Signals are left to the parent, which drains before it says stop; a terminal sends them to both.
+ * Runs a service in this process until its parent stops it or dies; the channel closes even when the parent is killed.
+ * Signals are ignored: a terminal sends them to the parent too, which drains before it stops its children.
  */
 export async function runChild(start: (options: ChildArguments) => Promise<ChildService>): Promise<void> {
   let service: ChildService | undefined;
@@ -25,7 +40,7 @@ export async function runChild(start: (options: ChildArguments) => Promise<Child
     service = await start(JSON.parse(process.argv[2] ?? '{}') as ChildArguments);
   } catch (error) {
     const failure = error as NodeJS.ErrnoException;
-    tellParent({ kind: 'failed', message: failure.message, portTaken: failure.code === 'EADDRINUSE' }, () =>
+    sendToParent({ kind: 'failed', message: failure.message, portTaken: failure.code === 'EADDRINUSE' }, () =>
       process.exit(1),
     );
     return;
@@ -38,7 +53,7 @@ export async function runChild(start: (options: ChildArguments) => Promise<Child
   process.on('message', (message: ParentMessage) => {
     if (message.kind === 'stop') void stop(running);
   });
-  tellParent({ kind: 'ready', port: running.port, durable: running.durable });
+  sendToParent({ kind: 'ready', port: running.port, durable: running.durable });
 }
 
 async function stop(service: ChildService): Promise<void> {
@@ -51,6 +66,6 @@ async function stop(service: ChildService): Promise<void> {
   }
 }
 
-function tellParent(message: ChildMessage, sent: () => void = () => undefined): void {
+function sendToParent(message: ChildMessage, sent: () => void = () => undefined): void {
   process.send?.(message, undefined, undefined, sent);
 }

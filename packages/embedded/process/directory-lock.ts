@@ -5,24 +5,25 @@ import { identifyProcess, isRunning, type ProcessIdentity } from './process-iden
 
 interface Holder {
   holder: ProcessIdentity;
-  /** The process that the holder works for, and ends with. */
+  /** The process that started the holder; the holder ends with it. */
   parent: ProcessIdentity;
 }
 
-const ORPHAN_GRACE_MS = 3000;
-const POLL_MS = 50;
-const ATTEMPTS = 200;
+const orphanGraceMs = 3000;
+const pollMs = 50;
+const lockAttempts = 200;
 
 /**
- * Takes `dataDirectory` for this process, working for `parentPid`; makes the directory when it is missing. A lock of a process that
- * is gone is taken over; an orphan still on its way out is waited for, and ended after 3 s.
- * Throws a message for people while another living owner has it. Returns what gives the lock back.
+ * Locks `dataDirectory` for this process, a child of `parentPid`; creates the directory when it is missing. The lock of a dead process
+ * is taken over. A holder whose parent has died gets 3 s to end and is then killed.
+ * @returns a function that releases the lock
+ * @throws Error that names the owner while a living process holds the lock
  */
 export async function lockDirectory(dataDirectory: string, parentPid: number): Promise<() => void> {
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const path = join(dataDirectory, 'lock.json');
   const mine = JSON.stringify({ holder: identifyProcess(process.pid), parent: identifyProcess(parentPid) });
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  for (let attempt = 0; attempt < lockAttempts; attempt++) {
     if (createWhole(path, mine)) return () => rmSync(path, { force: true });
     const found = readOrUndefined(path);
     if (found === undefined) continue;
@@ -32,7 +33,7 @@ export async function lockDirectory(dataDirectory: string, parentPid: number): P
   throw new Error(`cannot lock the data directory ${dataDirectory}: ${path} keeps coming back`);
 }
 
-/** A link either has the whole content or fails, whoever else tries. */
+/** Creates a file with its whole content or not at all: linking is atomic even when several processes try. */
 function createWhole(path: string, content: string): boolean {
   const draft = `${path}.${process.pid}`;
   writeFileSync(draft, content);
@@ -50,7 +51,7 @@ function createWhole(path: string, content: string): boolean {
 async function waitUntilGone(dataDirectory: string, content: string): Promise<void> {
   const found = readHolder(content);
   if (found === undefined) return;
-  const giveUpAt = performance.now() + ORPHAN_GRACE_MS;
+  const giveUpAt = performance.now() + orphanGraceMs;
   while (isRunning(found.holder)) {
     if (isRunning(found.parent)) {
       throw new Error(
@@ -58,11 +59,11 @@ async function waitUntilGone(dataDirectory: string, content: string): Promise<vo
       );
     }
     if (performance.now() > giveUpAt) process.kill(found.holder.pid, 'SIGKILL');
-    await delay(POLL_MS);
+    await delay(pollMs);
   }
 }
 
-/** Takes the stale file away, but not one that a faster process has put in its place. */
+/** Removes the stale lock, unless another process has already replaced it. */
 function removeIfStill(path: string, content: string): void {
   const aside = `${path}.stale.${process.pid}`;
   try {
@@ -74,7 +75,7 @@ function removeIfStill(path: string, content: string): void {
     try {
       linkSync(aside, path);
     } catch {
-      // A third process has it now; it will be found there.
+      // A third process has created its lock meanwhile; the next attempt finds it.
     }
   }
   rmSync(aside, { force: true });

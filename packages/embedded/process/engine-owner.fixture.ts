@@ -4,26 +4,26 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** Starts the embedded part in a process of its own, for tests that kill it. */
+/** Starts an embedded engine under an owner process that a test can kill. */
 export async function startOwner(
-  what: 'redis' | 'timescale',
+  engine: 'redis' | 'timescale',
   dataDirectory: string,
 ): Promise<{ process: ChildProcess; url: string }> {
   const module = fileURLToPath(new URL('./engine-owner-process.fixture.ts', import.meta.url));
-  const owner = spawn(process.execPath, ['--import', 'tsx', module, what, dataDirectory], {
+  const owner = spawn(process.execPath, ['--import', 'tsx', module, engine, dataDirectory], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [url] = (await once(owner.stdout, 'data')) as [Buffer];
   return { process: owner, url: url.toString().trim() };
 }
 
-/** The process that holds the data directory. */
+/** The id of the process that holds the lock of the data directory. */
 export function holderPid(dataDirectory: string): number {
   const lock = JSON.parse(readFileSync(join(dataDirectory, 'lock.json'), 'utf8')) as { holder: { pid: number } };
   return lock.holder.pid;
 }
 
-/** Kills with SIGKILL and waits for the end. */
+/** Sends SIGKILL and waits for the exit. */
 export async function killHard(child: ChildProcess): Promise<void> {
   const ended = once(child, 'exit');
   child.kill('SIGKILL');

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 
-/** A process that another process with the same number is not taken for. */
+/** A process, told apart from later ones that reuse its id. */
 export interface ProcessIdentity {
   pid: number;
-  /** When it started, as the system counts; empty where the system does not tell. */
+  /** Start time in the kernel's clock ticks; empty where it is not available. */
   startedAt: string;
 }
 
-/** The identity of a running process; `startedAt` is known on Linux only. */
+/** Identifies a running process; `startedAt` is available on Linux only. */
 export function identifyProcess(pid: number): ProcessIdentity {
   return { pid, startedAt: readStartTime(pid) };
 }
 
-/** Whether this very process still runs. */
+/** Whether this process still runs, and its id was not reused. */
 export function isRunning({ pid, startedAt }: ProcessIdentity): boolean {
   try {
     process.kill(pid, 0);
@@ -26,7 +26,7 @@ export function isRunning({ pid, startedAt }: ProcessIdentity): boolean {
 
 const readStartTime = (pid: number): string => readProcess(pid)?.startedAt ?? '';
 
-/** proc(5), /proc/pid/stat: field 3 is the state, field 22 the start time. The name before them may hold anything. */
+/** proc(5), /proc/pid/stat: field 3 is the state, field 22 the start time. The name before them may contain any character. */
 function readProcess(pid: number): { state: string; startedAt: string } | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');

@@ -4,9 +4,9 @@ import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import type { ChildArguments, ChildMessage, ParentMessage } from './child-messages.ts';
+import type { ChildArguments, ChildMessage, ParentMessage } from './child-service.ts';
 
-/** A child that answers on a port, and is started again on that port when it ends unasked. */
+/** A child process that listens on a port and is restarted on that port when it ends unexpectedly. */
 export interface SupervisedChild {
   port: number;
   durable: boolean;
@@ -19,10 +19,10 @@ interface StartedChild {
   durable: boolean;
 }
 
-const STOP_GRACE_MS = 10_000;
-const LONGEST_RESTART_DELAY_MS = 5000;
+const stopGraceMs = 10_000;
+const longestRestartDelayMs = 5000;
 
-/** Starts the module as a child process and keeps it running until `stop`. Throws the child's message when the first start fails. */
+/** Starts a module as a child process and restarts it until `stop`. @throws the child's message when the first start fails */
 export async function superviseChild(
   module: URL,
   options: ChildArguments,
@@ -39,9 +39,9 @@ export async function superviseChild(
     child.process.once('exit', (code, signal) => {
       current = undefined;
       if (stopping) return;
-      onLine(`ended unexpectedly (${signal ?? `exit code ${code}`}), starting again`);
-      const stable = performance.now() - startedAt > LONGEST_RESTART_DELAY_MS;
-      restartDelayMs = stable ? 0 : Math.min(LONGEST_RESTART_DELAY_MS, 2 * restartDelayMs + 100);
+      onLine(`ended unexpectedly (${signal ?? `exit code ${code}`}), restarting`);
+      const stable = performance.now() - startedAt > longestRestartDelayMs;
+      restartDelayMs = stable ? 0 : Math.min(longestRestartDelayMs, 2 * restartDelayMs + 100);
       restarting = restart();
     });
   }
@@ -53,8 +53,8 @@ export async function superviseChild(
         current = await startChild(module, again, onLine);
         watch(current);
       } catch (error) {
-        onLine(`could not start again: ${error instanceof Error ? error.message : String(error)}`);
-        restartDelayMs = LONGEST_RESTART_DELAY_MS;
+        onLine(`restart failed: ${error instanceof Error ? error.message : String(error)}`);
+        restartDelayMs = longestRestartDelayMs;
       }
     }
   }
@@ -95,7 +95,7 @@ function firstAnswer(child: ChildProcess): Promise<ChildMessage> {
 async function stopChild(child: ChildProcess): Promise<void> {
   const message: ParentMessage = { kind: 'stop' };
   if (child.connected) child.send(message, () => undefined);
-  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_GRACE_MS);
+  const timer = setTimeout(() => child.kill('SIGKILL'), stopGraceMs);
   await ended(child);
   clearTimeout(timer);
 }
@@ -104,12 +104,12 @@ async function ended(child: ChildProcess): Promise<void> {
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
 }
 
-/** Since Node 22.18; the types are those of Node 20. */
+/** Node.js runs TypeScript since 22.18; the types used here are those of Node.js 20. */
 function runsTypeScript(): boolean {
   return 'typescript' in process.features && Boolean(process.features.typescript);
 }
 
-/** Node without types of its own runs TypeScript through tsx. */
+/** The loader with which older versions of Node.js run TypeScript. */
 function loaderUrl(): string {
   return pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 }

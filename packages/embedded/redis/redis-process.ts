@@ -2,21 +2,20 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createRedisServer } from 'js-redis-server';
-import type { ChildArguments } from '../process/child-messages.ts';
-import { type ChildService, runChild } from '../process/child-service.ts';
+import { type ChildArguments, type ChildService, runChild } from '../process/child-service.ts';
 import { lockDirectory } from '../process/directory-lock.ts';
 import { identifyProcess, isRunning, type ProcessIdentity } from '../process/process-identity.ts';
 import { endRedisServer, RedisMissingError, type RunningRedis, startRedisServer } from './redis-server.ts';
 
-const RESTART_DELAY_MS = 200;
+const restartDelayMs = 200;
 
-function orphanFile(dataDirectory: string): string {
+function serverFile(dataDirectory: string): string {
   return join(dataDirectory, 'redis-process.json');
 }
 
-/** A server that outlived the process that should have ended it still writes to the directory. */
+/** Kills a server that outlived its parent, because it would still write to the directory. */
 async function endOrphan(dataDirectory: string): Promise<void> {
-  const orphan = readIdentity(orphanFile(dataDirectory));
+  const orphan = readIdentity(serverFile(dataDirectory));
   while (orphan !== undefined && isRunning(orphan)) {
     process.kill(orphan.pid, 'SIGKILL');
     await delay(20);
@@ -32,19 +31,19 @@ function readIdentity(path: string): ProcessIdentity | undefined {
 }
 
 async function serveDurably(options: ChildArguments, unlock: () => void): Promise<ChildService> {
-  let server = await startNoted(options.dataDirectory, options.port);
+  let server = await startRecorded(options.dataDirectory, options.port);
   let stopping = false;
   const { port } = server;
   async function keepRunning(): Promise<void> {
     while (!stopping) {
       await untilEnded(server);
       if (stopping) return;
-      console.log('redis-server ended unexpectedly, starting it again on its data');
-      server = await startAgain(options.dataDirectory, port);
+      console.log('redis-server ended unexpectedly, restarting it on its data');
+      server = await restart(options.dataDirectory, port);
       if (stopping) await endRedisServer(server);
     }
   }
-  // Without its server this process is no use: the parent starts it anew.
+  // This process is useless without its server; the parent restarts both.
   const running = keepRunning().catch((error: unknown) => {
     console.error(error);
     unlock();
@@ -54,30 +53,30 @@ async function serveDurably(options: ChildArguments, unlock: () => void): Promis
     stopping = true;
     await endRedisServer(server);
     await running;
-    rmSync(orphanFile(options.dataDirectory), { force: true });
+    rmSync(serverFile(options.dataDirectory), { force: true });
     unlock();
   }
   return { port, durable: true, stop, abandon: unlock };
 }
 
-async function startNoted(dataDirectory: string, port: number): Promise<RunningRedis> {
+async function startRecorded(dataDirectory: string, port: number): Promise<RunningRedis> {
   return await startRedisServer(dataDirectory, port, (server) => {
     if (server.pid === undefined) return;
-    writeFileSync(orphanFile(dataDirectory), JSON.stringify(identifyProcess(server.pid)));
+    writeFileSync(serverFile(dataDirectory), JSON.stringify(identifyProcess(server.pid)));
     const end = (): void => void server.kill('SIGKILL');
     process.once('exit', end);
     server.once('exit', () => process.off('exit', end));
   });
 }
 
-/** Right after a kill the old sockets may hold the port for a moment. */
-async function startAgain(dataDirectory: string, port: number): Promise<RunningRedis> {
+/** Retries, because sockets of a killed server can hold the port for a moment. */
+async function restart(dataDirectory: string, port: number): Promise<RunningRedis> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await startNoted(dataDirectory, port);
+      return await startRecorded(dataDirectory, port);
     } catch (error) {
       if (attempt === 10) throw error;
-      await delay(RESTART_DELAY_MS);
+      await delay(restartDelayMs);
     }
   }
 }

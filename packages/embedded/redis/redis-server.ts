@@ -1,17 +1,18 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findFreePort } from '../process/free-port.ts';
-import { probeRedis } from './redis-probe.ts';
 
-/** The settings with which Redis keeps every write, a file of its own. */
+/** The Redis configuration that has every write on disk before it is answered. */
 export const durableSettings = fileURLToPath(new URL('../../../infra/redis.conf', import.meta.url));
 
-const PORT_ATTEMPTS = 10;
-const PROBE_INTERVAL_MS = 20;
+const answerTimeoutMs = 2000;
+const portAttempts = 10;
+const probeIntervalMs = 20;
 
-/** `redis-server` is not on the PATH. */
+/** Thrown when `redis-server` is not on the PATH. */
 export class RedisMissingError extends Error {}
 
 export interface RunningRedis {
@@ -21,8 +22,10 @@ export interface RunningRedis {
 }
 
 /**
- * Starts `redis-server` with every write on disk before its answer, and waits until it has loaded its data. Port 0 takes a free one.
- * `onSpawn` hears of each process before it is ready. Throws RedisMissingError, an error with code EADDRINUSE for a taken port, or what the server said last.
+ * Starts `redis-server` with every write on disk before it is answered, and waits until it has loaded its data.
+ * @param port 0 for any free port
+ * @param onSpawn called with each process before it is ready
+ * @throws RedisMissingError; an error with code EADDRINUSE for a busy port; otherwise an error with the server's last line
  */
 export async function startRedisServer(
   dataDirectory: string,
@@ -34,7 +37,7 @@ export async function startRedisServer(
       return await startOnPort(dataDirectory, port === 0 ? await findFreePort() : port, onSpawn);
     } catch (error) {
       const taken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
-      if (!taken || port !== 0 || attempt === PORT_ATTEMPTS) throw error;
+      if (!taken || port !== 0 || attempt === portAttempts) throw error;
     }
   }
 }
@@ -46,7 +49,7 @@ async function startOnPort(
 ): Promise<RunningRedis> {
   const server = spawn('redis-server', redisArguments(dataDirectory, port), {
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A terminal's Ctrl-C must not reach it: uploads are still drained into it then.
+    // Ctrl-C in a terminal must not reach it, because the platform still drains uploads into it.
     detached: true,
   });
   onSpawn(server);
@@ -65,9 +68,31 @@ async function startOnPort(
 async function untilReady(server: ChildProcess, port: number): Promise<undefined> {
   while (server.exitCode === null && server.signalCode === null) {
     if (server.pid !== undefined && (await probeRedis(port)) === server.pid) return undefined;
-    await delay(PROBE_INTERVAL_MS);
+    await delay(probeIntervalMs);
   }
   return new Promise(() => undefined);
+}
+
+/** Reads the process id of the Redis server on the port; undefined until the server has loaded its data. */
+async function probeRedis(port: number): Promise<number | undefined> {
+  const answer = await ask(port, 'INFO server\r\nPING\r\n', /\+PONG|-LOADING|-NOAUTH|-ERR/);
+  const processId = /process_id:(\d+)/.exec(answer)?.[1];
+  return answer.includes('+PONG') && processId !== undefined ? Number(processId) : undefined;
+}
+
+function ask(port: number, commands: string, complete: RegExp): Promise<string> {
+  return new Promise((resolve) => {
+    let answer = '';
+    const socket = connect({ port, host: '127.0.0.1' }, () => socket.write(commands));
+    socket.setTimeout(answerTimeoutMs, () => socket.destroy());
+    socket.on('data', (chunk) => {
+      answer += chunk.toString('latin1');
+      if (complete.test(answer)) socket.end();
+    });
+    // A refused connection means that the server is not up yet, as an empty answer does.
+    socket.on('error', () => undefined);
+    socket.on('close', () => resolve(answer));
+  });
 }
 
 function redisArguments(dataDirectory: string, port: number): string[] {
@@ -91,10 +116,10 @@ function endError(port: number, lines: readonly string[]): Error {
   if (/address already in use/i.test(said)) {
     return Object.assign(new Error(`port ${port} of 127.0.0.1 is already in use`), { code: 'EADDRINUSE' });
   }
-  return new Error(`redis-server ended: ${lines.at(-1) ?? 'without a word'}`);
+  return new Error(`redis-server ended: ${lines.at(-1) ?? 'without output'}`);
 }
 
-/** Asks the server to end and waits for it; it has nothing left to write. */
+/** Stops the server and waits for its exit. */
 export async function endRedisServer(server: RunningRedis): Promise<void> {
   if (server.process.exitCode !== null || server.process.signalCode !== null) return;
   server.process.kill('SIGTERM');

@@ -2,25 +2,26 @@ import { resolve } from 'node:path';
 import { superviseChild } from '../process/supervise-child.ts';
 
 export interface EmbeddedRedisOptions {
-  /** Where the append-only file persists; made when it is missing. */
+  /** Holds the append-only file; created when it is missing. */
   dataDirectory: string;
-  /** On 127.0.0.1; 0 or undefined takes a free one. */
+  /** Port of 127.0.0.1; 0 or undefined for any free port. */
   port?: number;
-  /** Receives what the Redis process has to say. */
+  /** Called with each line that the Redis process prints. */
   onLine?: (line: string) => void;
 }
 
 export interface EmbeddedRedis {
   url: string;
-  /** False for the in-memory server, which forgets everything when it ends. */
+  /** False for the in-memory server, which loses its data when it ends. */
   durable: boolean;
   stop(): Promise<void>;
 }
 
 /**
- * Starts `redis-server` from the PATH with every write on disk before it is answered (append-only file, fsync always, no eviction), or,
- * where there is none, an in-memory server written in JavaScript. Both run outside of this process and end with it; one that ends unasked
- * is started again on the same port. Throws when another process uses `dataDirectory` or the port.
+ * Starts `redis-server` from the PATH with every write on disk before it is answered (append-only file, fsync always, no eviction), or
+ * an in-memory server in JavaScript when there is none. Either runs in a process of its own, ends with this one, and is restarted
+ * on the same port when it ends unexpectedly.
+ * @throws Error when another process uses `dataDirectory` or the port
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {
   const child = await superviseChild(
