@@ -36,7 +36,7 @@ beforeAll(async () => {
     LOG_LEVEL: 'trace',
     ADMIN_TOKEN: '',
   });
-  platform = spawnServices(['fleet', 'console'], environment);
+  platform = spawnServices(['fleet', 'access', 'console'], environment);
   platform.stderr.pipe(process.stderr);
   platformLog = text(platform.stdout);
   await eventually(async () => {
@@ -126,7 +126,13 @@ describe('npx odograph', () => {
       return chains.find((chain: { appId: string }) => chain.appId === appId);
     };
     const before = await verify();
-    expect(before).toEqual({ appId, length: 2, head: expect.stringMatching(/^[0-9a-f]{64}$/) });
+    expect(before).toEqual({
+      appId,
+      length: 2,
+      prunedThrough: 0,
+      erasedRows: 0,
+      head: expect.stringMatching(/^[0-9a-f]{64}$/),
+    });
     await tamperWithAudit(environment['DATABASE_URL'] ?? '', appId);
     expect(await verify()).toEqual({ ...before, fault: { position: 2, reason: 'CHANGED' } });
     expect((await odograph(['audit', 'verify'])).status).toBe(1);
