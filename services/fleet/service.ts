@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { deviceRevokedChannel } from '@odograph/contracts/presence';
 import { findCaller } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { requireAdmin, requireToken } from '@odograph/http/authentication';
+import { operatorRoutes, tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
@@ -20,17 +20,6 @@ import { parkingRoutes } from './parking/routes.ts';
 import { privacyRoutes } from './privacy/routes.ts';
 import { stateRoutes } from './states/routes.ts';
 import { vehicleRoutes } from './vehicles/routes.ts';
-
-const tokenPlugins = [passwordRoutes, vehicleRoutes, stateRoutes, privacyRoutes, deviceRoutes, parkingRoutes];
-const operatorPlugins = [
-  operatorApplicationRoutes,
-  operatorUserRoutes,
-  operatorVehicleRoutes,
-  operatorDeviceRoutes,
-  operatorRequestRoutes,
-  operatorPersonRoutes,
-  operatorAuditRoutes,
-];
 
 function openFleetDatabase(host: ServiceHost<Http>) {
   const db = openDatabase({ url: host.config.DATABASE_URL, name: 'fleet', size: host.config.DATABASE_POOL_SIZE });
@@ -53,30 +42,33 @@ export const fleetService: Service<Http> = {
     const { config, http, adminToken } = host;
     const db = openFleetDatabase(host);
     const redis = await openRedis(host);
-    const options = {
-      db,
-      lifetimes: { accessSeconds: config.ACCESS_TOKEN_SECONDS, refreshSeconds: config.REFRESH_TOKEN_SECONDS },
-      countAttempt: createLoginLimit(redis, config.QUEUE_PREFIX, config.LOGIN_ATTEMPTS_PER_MINUTE),
-      async recheckSession(deviceId: string) {
-        // The new credentials are committed: a failure here must not withhold them from the operator.
-        await redis.publish(deviceRevokedChannel(config.QUEUE_PREFIX), deviceId).catch((err: unknown) => {
-          host.logger.warn({ err, deviceId }, 'brokers not notified of new device credentials');
-        });
-      },
+    const countAttempt = createLoginLimit(redis, config.QUEUE_PREFIX, config.LOGIN_ATTEMPTS_PER_MINUTE);
+    const lifetimes = { accessSeconds: config.ACCESS_TOKEN_SECONDS, refreshSeconds: config.REFRESH_TOKEN_SECONDS };
+    const recheckSession = async (deviceId: string) => {
+      // The new credentials are committed: a failure here must not withhold them from the operator.
+      await redis.publish(deviceRevokedChannel(config.QUEUE_PREFIX), deviceId).catch((err: unknown) => {
+        host.logger.warn({ err, deviceId }, 'brokers not notified of new device credentials');
+      });
     };
 
-    await http.register(loginRoutes, options);
-    await http.register(async (scope) => {
-      scope.addHook(
-        'onRequest',
-        requireToken((hash) => findCaller(db, hash)),
-      );
-      for (const plugin of tokenPlugins) await scope.register(plugin, options);
-    });
-    await http.register(async (scope) => {
-      scope.addHook('onRequest', requireAdmin(adminToken));
-      for (const plugin of operatorPlugins) await scope.register(plugin, options);
-    });
+    await loginRoutes({ db, lifetimes, countAttempt })(http);
+    await tokenRoutes(http, (tokenSha256) => findCaller(db, tokenSha256), [
+      passwordRoutes({ db, countAttempt }),
+      vehicleRoutes(db),
+      stateRoutes(db),
+      privacyRoutes(db),
+      deviceRoutes(db),
+      parkingRoutes(db),
+    ]);
+    await operatorRoutes(http, adminToken, [
+      operatorApplicationRoutes(db),
+      operatorUserRoutes(db),
+      operatorVehicleRoutes(db),
+      operatorDeviceRoutes({ db, recheckSession }),
+      operatorRequestRoutes(db),
+      operatorPersonRoutes(db),
+      operatorAuditRoutes(db),
+    ]);
 
     return {
       async health() {

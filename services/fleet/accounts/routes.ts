@@ -2,6 +2,7 @@ import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { answers, EmptyAnswer, Password, text } from '@odograph/http/schemas';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
@@ -123,44 +124,47 @@ function addRefreshRoute(http: Http, { db, lifetimes }: LoginOptions): void {
 }
 
 /** POST /v1/login and /v1/refreshToken (interface specification, "Authentication"), which need no token. */
-export async function loginRoutes(http: Http, options: LoginOptions): Promise<void> {
-  addLoginRoute(http, options);
-  addRefreshRoute(http, options);
+export function loginRoutes(options: LoginOptions): RoutePlugin {
+  return (http) => {
+    addLoginRoute(http, options);
+    addRefreshRoute(http, options);
+  };
 }
 
 /** POST /v1/user/updatePassword (interface specification, "Authentication"), in user mode only. */
-export async function passwordRoutes(http: Http, { db, countAttempt }: Omit<LoginOptions, 'lifetimes'>): Promise<void> {
-  http.post(
-    '/v1/user/updatePassword',
-    {
-      schema: {
-        tags: ['authentication'],
-        summary: 'Change the password; other sessions of the user end',
-        security: [{ serviceToken: [] }],
-        body: Type.Object({ oldPassword: Password, newPassword: NewPassword }),
-        response: answers(EmptyAnswer, 'INVALID_OLD_PASSWORD', 'INVALID_PASSWORD_LENGTH', 'UNAUTHORIZED'),
+export function passwordRoutes({ db, countAttempt }: Omit<LoginOptions, 'lifetimes'>): RoutePlugin {
+  return (http) => {
+    http.post(
+      '/v1/user/updatePassword',
+      {
+        schema: {
+          tags: ['authentication'],
+          summary: 'Change the password; other sessions of the user end',
+          body: Type.Object({ oldPassword: Password, newPassword: NewPassword }),
+          response: answers(EmptyAnswer, 'INVALID_OLD_PASSWORD', 'INVALID_PASSWORD_LENGTH', 'UNAUTHORIZED'),
+        },
       },
-    },
-    async (request) => {
-      const { body, headers } = request;
-      const { userId } = request.caller;
-      if (userId === undefined) throw new Failure('UNAUTHORIZED', 'an application has no password');
-      requirePasswordLength(body.newPassword);
-      await countAttempt('password', userId);
-      const oldHash = await findPasswordHash(db, userId);
-      if (!(await passwordMatches(body.oldPassword, oldHash)) || oldHash === undefined) {
-        throw new Failure('INVALID_OLD_PASSWORD');
-      }
-      const newHash = await hashPassword(body.newPassword);
-      const tokenSha256 = hashSecret(String(headers['x-service-token']));
-      const changed = await db.transaction().execute(async (trx) => {
-        if (!(await changePassword(trx, { userId, oldHash, newHash, tokenSha256 }))) return false;
-        const subject = `user:${userId}`;
-        await appendAudit(trx, { ...originOf(request), action: 'user.password', subject, outcome: 'done' });
-        return true;
-      });
-      if (!changed) throw new Failure('INVALID_OLD_PASSWORD');
-      return {};
-    },
-  );
+      async (request) => {
+        const { body, headers } = request;
+        const { userId } = request.caller;
+        if (userId === undefined) throw new Failure('UNAUTHORIZED', 'an application has no password');
+        requirePasswordLength(body.newPassword);
+        await countAttempt('password', userId);
+        const oldHash = await findPasswordHash(db, userId);
+        if (!(await passwordMatches(body.oldPassword, oldHash)) || oldHash === undefined) {
+          throw new Failure('INVALID_OLD_PASSWORD');
+        }
+        const newHash = await hashPassword(body.newPassword);
+        const tokenSha256 = hashSecret(String(headers['x-service-token']));
+        const changed = await db.transaction().execute(async (trx) => {
+          if (!(await changePassword(trx, { userId, oldHash, newHash, tokenSha256 }))) return false;
+          const subject = `user:${userId}`;
+          await appendAudit(trx, { ...originOf(request), action: 'user.password', subject, outcome: 'done' });
+          return true;
+        });
+        if (!changed) throw new Failure('INVALID_OLD_PASSWORD');
+        return {};
+      },
+    );
+  };
 }

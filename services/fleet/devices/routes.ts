@@ -2,7 +2,7 @@ import type { Caller } from '@odograph/contracts/caller';
 import { originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
-import type { Http } from '@odograph/http/http';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import { answers, DeviceId, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -16,64 +16,66 @@ const refusals = [
   'VEHICLE_NOT_AVAILABLE',
   'VEHICLE_ALREADY_LINKED',
 ] as const;
-const route = { tags: ['vehicles and devices'], security: [{ serviceToken: [] }] };
+const route = { tags: ['vehicles and devices'] };
 
 /** POST, PUT and DELETE /v1/device (interface specification, "Vehicles and devices"). */
-export async function deviceRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
-  const changeLink = (
-    request: { caller: Caller; ip: string },
-    deviceId: string,
-    change: (trx: Database) => Promise<LinkChange>,
-  ) => changeLinks(db, async (trx) => recordLinkChange(trx, originOf(request), deviceId, await change(trx)));
+export function deviceRoutes(db: Kysely<Tables>): RoutePlugin {
+  return (http) => {
+    const changeLink = (
+      request: { caller: Caller; ip: string },
+      deviceId: string,
+      change: (trx: Database) => Promise<LinkChange>,
+    ) => changeLinks(db, async (trx) => recordLinkChange(trx, originOf(request), deviceId, await change(trx)));
 
-  http.post(
-    '/v1/device',
-    {
-      schema: {
-        ...route,
-        summary: 'Link a device to a vehicle',
-        body: Link,
-        response: answers(EmptyAnswer, ...refusals, 'DEVICE_ALREADY_LINKED'),
+    http.post(
+      '/v1/device',
+      {
+        schema: {
+          ...route,
+          summary: 'Link a device to a vehicle',
+          body: Link,
+          response: answers(EmptyAnswer, ...refusals, 'DEVICE_ALREADY_LINKED'),
+        },
       },
-    },
-    async (request) => {
-      const { caller, body } = request;
-      await changeLink(request, body.deviceId, (trx) => linkDevice(trx, caller, body));
-      return {};
-    },
-  );
+      async (request) => {
+        const { caller, body } = request;
+        await changeLink(request, body.deviceId, (trx) => linkDevice(trx, caller, body));
+        return {};
+      },
+    );
 
-  http.put(
-    '/v1/device',
-    {
-      schema: {
-        ...route,
-        summary: 'Move a device to another vehicle',
-        body: Link,
-        response: answers(EmptyAnswer, ...refusals),
+    http.put(
+      '/v1/device',
+      {
+        schema: {
+          ...route,
+          summary: 'Move a device to another vehicle',
+          body: Link,
+          response: answers(EmptyAnswer, ...refusals),
+        },
       },
-    },
-    async (request) => {
-      const { caller, body } = request;
-      await changeLink(request, body.deviceId, (trx) => moveDevice(trx, caller, body));
-      return {};
-    },
-  );
+      async (request) => {
+        const { caller, body } = request;
+        await changeLink(request, body.deviceId, (trx) => moveDevice(trx, caller, body));
+        return {};
+      },
+    );
 
-  http.delete(
-    '/v1/device',
-    {
-      schema: {
-        ...route,
-        summary: 'Unlink a device from its vehicle',
-        body: Type.Object({ deviceId: DeviceId }),
-        response: answers(EmptyAnswer, 'UNKNOWN_DEVICE', 'UNAUTHORIZED'),
+    http.delete(
+      '/v1/device',
+      {
+        schema: {
+          ...route,
+          summary: 'Unlink a device from its vehicle',
+          body: Type.Object({ deviceId: DeviceId }),
+          response: answers(EmptyAnswer, 'UNKNOWN_DEVICE', 'UNAUTHORIZED'),
+        },
       },
-    },
-    async (request) => {
-      const { caller, body } = request;
-      await changeLink(request, body.deviceId, (trx) => unlinkDevice(trx, caller, body.deviceId));
-      return {};
-    },
-  );
+      async (request) => {
+        const { caller, body } = request;
+        await changeLink(request, body.deviceId, (trx) => unlinkDevice(trx, caller, body.deviceId));
+        return {};
+      },
+    );
+  };
 }

@@ -1,13 +1,14 @@
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { findVehicle, requireManager } from '@odograph/database/vehicle-access';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { answers, text, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import * as queries from './queries.ts';
 import { missingCodes, requireFilled, requireSpot } from './rules.ts';
 
-const route = { tags: ['parking spots'], security: [{ serviceToken: [] }] };
+const route = { tags: ['parking spots'] };
 const field = (description: string) => Type.Optional({ ...text(0, 256), description });
 const SpotFields = Type.Object({
   name: field('name'),
@@ -166,8 +167,10 @@ function addVehicleParking(http: Http, db: Database): void {
 }
 
 /** The routes for parking spots (interface specification, "Parking spots"). */
-export async function parkingRoutes(http: Http, { db }: { db: Database }): Promise<void> {
-  addSpotReading(http, db);
-  addSpotChanges(http, db);
-  addVehicleParking(http, db);
+export function parkingRoutes(db: Database): RoutePlugin {
+  return (http) => {
+    addSpotReading(http, db);
+    addSpotChanges(http, db);
+    addVehicleParking(http, db);
+  };
 }

@@ -2,7 +2,7 @@ import type { Caller } from '@odograph/contracts/caller';
 import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
-import type { Http } from '@odograph/http/http';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import { answers, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -10,7 +10,6 @@ import { changePrivacy, closeInterval, openInterval, removePositions } from './q
 
 const schema = {
   tags: ['privacy'],
-  security: [{ serviceToken: [] }],
   body: Type.Object({ vehicleId: VehicleId }),
   response: answers(
     Type.Object({ Privacy: Type.Boolean() }),
@@ -29,28 +28,30 @@ async function record(
 }
 
 /** POST /v1/vehicle/privacy/on and /off (interface specification, "Vehicle data (fleet flavor)"). */
-export async function privacyRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
-  http.post(
-    '/v1/vehicle/privacy/on',
-    { schema: { ...schema, summary: 'Start a privacy interval: positions of the vehicle are not stored' } },
-    async (request) => {
-      await changePrivacy(db, request.caller, request.body.vehicleId, async (trx, vehicleId) => {
-        const from = await openInterval(trx, vehicleId);
-        if (from !== undefined) await removePositions(trx, vehicleId, from);
-        await record(trx, request, 'privacy.on', from !== undefined);
-      });
-      return { Privacy: true };
-    },
-  );
+export function privacyRoutes(db: Kysely<Tables>): RoutePlugin {
+  return (http) => {
+    http.post(
+      '/v1/vehicle/privacy/on',
+      { schema: { ...schema, summary: 'Start a privacy interval: positions of the vehicle are not stored' } },
+      async (request) => {
+        await changePrivacy(db, request.caller, request.body.vehicleId, async (trx, vehicleId) => {
+          const from = await openInterval(trx, vehicleId);
+          if (from !== undefined) await removePositions(trx, vehicleId, from);
+          await record(trx, request, 'privacy.on', from !== undefined);
+        });
+        return { Privacy: true };
+      },
+    );
 
-  http.post(
-    '/v1/vehicle/privacy/off',
-    { schema: { ...schema, summary: 'End the privacy interval of a vehicle' } },
-    async (request) => {
-      await changePrivacy(db, request.caller, request.body.vehicleId, async (trx, vehicleId) => {
-        await record(trx, request, 'privacy.off', await closeInterval(trx, vehicleId));
-      });
-      return { Privacy: false };
-    },
-  );
+    http.post(
+      '/v1/vehicle/privacy/off',
+      { schema: { ...schema, summary: 'End the privacy interval of a vehicle' } },
+      async (request) => {
+        await changePrivacy(db, request.caller, request.body.vehicleId, async (trx, vehicleId) => {
+          await record(trx, request, 'privacy.off', await closeInterval(trx, vehicleId));
+        });
+        return { Privacy: false };
+      },
+    );
+  };
 }

@@ -1,5 +1,6 @@
 import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { answers, Flag, isTrue, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
@@ -13,7 +14,6 @@ function addStateRoute(http: Http, db: Kysely<Tables>, flag: StateFlag): void {
       schema: {
         tags: ['states'],
         summary: `Set or clear the state ${flag} of a vehicle`,
-        security: [{ serviceToken: [] }],
         params: Type.Object({ id: VehicleId }),
         body: Type.Object({ state: Flag }),
         response: answers(
@@ -41,6 +41,8 @@ function addStateRoute(http: Http, db: Kysely<Tables>, flag: StateFlag): void {
 }
 
 /** POST /v1/vehicle/{id}/towing and the other five states (interface specification, "Vehicle data (fleet flavor)"). */
-export async function stateRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
-  for (const flag of stateFlags) addStateRoute(http, db, flag);
+export function stateRoutes(db: Kysely<Tables>): RoutePlugin {
+  return (http) => {
+    for (const flag of stateFlags) addStateRoute(http, db, flag);
+  };
 }

@@ -2,6 +2,7 @@ import { invalidParameter } from '@odograph/contracts/failures';
 import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { answers, EmptyAnswer, Flag, isTrue, text, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
@@ -23,7 +24,7 @@ const VehicleDetail = Type.Object({
   deviceModel: Type.String(),
   accessories: Type.Array(Type.String()),
 });
-const route = { tags: ['vehicles and devices'], security: [{ serviceToken: [] }] };
+const route = { tags: ['vehicles and devices'] };
 
 function addRequestRoute(http: Http, db: Kysely<Tables>): void {
   http.post(
@@ -142,8 +143,10 @@ function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
 }
 
 /** POST, GET, PUT and DELETE /v1/vehicle (interface specification, "Vehicles and devices"). */
-export async function vehicleRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
-  addRequestRoute(http, db);
-  addSearchRoutes(http, db);
-  addChangeRoutes(http, db);
+export function vehicleRoutes(db: Kysely<Tables>): RoutePlugin {
+  return (http) => {
+    addRequestRoute(http, db);
+    addSearchRoutes(http, db);
+    addChangeRoutes(http, db);
+  };
 }

@@ -2,8 +2,9 @@ import { invalidParameter } from '@odograph/contracts/failures';
 import { findApplicationId } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { AppId, adminRoute } from '@odograph/http/operator-routes';
+import { AppId } from '@odograph/http/operator-routes';
 import { answers, text } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -25,39 +26,39 @@ function isTimeZone(name: string): boolean {
 }
 
 /** The operator's routes for applications. */
-export async function operatorApplicationRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
-  http.post(
-    '/v1/x/admin/applications',
-    {
-      schema: {
-        ...adminRoute,
-        summary: 'Create an application; its appKey is shown only once',
-        body: Type.Object({ name: text(1, 256) }),
-        response: answers(Type.Object({ appId: Type.String(), appKey: Type.String() })),
+export function operatorApplicationRoutes(db: Kysely<Tables>): RoutePlugin {
+  return (http) => {
+    http.post(
+      '/v1/x/admin/applications',
+      {
+        schema: {
+          summary: 'Create an application; its appKey is shown only once',
+          body: Type.Object({ name: text(1, 256) }),
+          response: answers(Type.Object({ appId: Type.String(), appKey: Type.String() })),
+        },
       },
-    },
-    async ({ body, ip }) =>
-      db.transaction().execute(async (trx) => {
-        const created = await createApplication(trx, body.name);
-        const subject = `application:${created.appId}`;
-        await appendAudit(trx, { ...operatorOrigin({ ip }), action: 'application.create', subject, outcome: 'done' });
-        return created;
-      }),
-  );
+      async ({ body, ip }) =>
+        db.transaction().execute(async (trx) => {
+          const created = await createApplication(trx, body.name);
+          const subject = `application:${created.appId}`;
+          await appendAudit(trx, { ...operatorOrigin({ ip }), action: 'application.create', subject, outcome: 'done' });
+          return created;
+        }),
+    );
 
-  http.get(
-    '/v1/x/admin/applications',
-    {
-      schema: {
-        ...adminRoute,
-        summary: 'List the applications',
-        response: answers(Type.Object({ applications: Type.Array(Application) })),
+    http.get(
+      '/v1/x/admin/applications',
+      {
+        schema: {
+          summary: 'List the applications',
+          response: answers(Type.Object({ applications: Type.Array(Application) })),
+        },
       },
-    },
-    async () => ({ applications: await listApplications(db) }),
-  );
+      async () => ({ applications: await listApplications(db) }),
+    );
 
-  addSettingsRoute(http, db);
+    addSettingsRoute(http, db);
+  };
 }
 
 function addSettingsRoute(http: Http, db: Kysely<Tables>): void {
@@ -65,7 +66,6 @@ function addSettingsRoute(http: Http, db: Kysely<Tables>): void {
     '/v1/x/admin/applications/:appId',
     {
       schema: {
-        ...adminRoute,
         summary: 'Change the view, the time zone or the tariff of an application; answers all three',
         params: Type.Object({ appId: AppId }),
         body: SettingsChange,

@@ -1,8 +1,8 @@
 import { findApplicationId } from '@odograph/database/accounts';
 import { operatorChain } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
-import type { Http } from '@odograph/http/http';
-import { AppId, adminRoute, pageLimit } from '@odograph/http/operator-routes';
+import type { RoutePlugin } from '@odograph/http/authentication';
+import { AppId, pageLimit } from '@odograph/http/operator-routes';
 import { answers, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -32,39 +32,39 @@ const Verdict = Type.Object({
 });
 
 /** The operator's routes that list and verify the audit. */
-export async function operatorAuditRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
-  http.get(
-    '/v1/x/admin/audit',
-    {
-      schema: {
-        ...adminRoute,
-        summary: 'List the audit of an application, or of the actions outside of any',
-        querystring: Type.Object({
-          appId: Type.Optional(AppId),
-          limit: pageLimit,
-          after: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
-        }),
-        response: answers(Type.Object({ audit: Type.Array(AuditRow) }), 'UNKNOWN_APPLICATION'),
+export function operatorAuditRoutes(db: Kysely<Tables>): RoutePlugin {
+  return (http) => {
+    http.get(
+      '/v1/x/admin/audit',
+      {
+        schema: {
+          summary: 'List the audit of an application, or of the actions outside of any',
+          querystring: Type.Object({
+            appId: Type.Optional(AppId),
+            limit: pageLimit,
+            after: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
+          }),
+          response: answers(Type.Object({ audit: Type.Array(AuditRow) }), 'UNKNOWN_APPLICATION'),
+        },
       },
-    },
-    async ({ query: { appId, after, limit } }) => {
-      const chain = appId === undefined ? operatorChain : await findApplicationId(db, appId);
-      return { audit: await listAudit(db, chain, { after, limit }) };
-    },
-  );
+      async ({ query: { appId, after, limit } }) => {
+        const chain = appId === undefined ? operatorChain : await findApplicationId(db, appId);
+        return { audit: await listAudit(db, chain, { after, limit }) };
+      },
+    );
 
-  http.get(
-    '/v1/x/admin/audit/verify',
-    {
-      schema: {
-        ...adminRoute,
-        summary: 'Recompute the hashes of the audit; answers the first altered row of each chain',
-        response: answers(Type.Object({ ok: Type.Boolean(), chains: Type.Array(Verdict) })),
+    http.get(
+      '/v1/x/admin/audit/verify',
+      {
+        schema: {
+          summary: 'Recompute the hashes of the audit; answers the first altered row of each chain',
+          response: answers(Type.Object({ ok: Type.Boolean(), chains: Type.Array(Verdict) })),
+        },
       },
-    },
-    async () => {
-      const chains = await verifyChains(db);
-      return { ok: chains.every(({ fault }) => fault === undefined), chains };
-    },
-  );
+      async () => {
+        const chains = await verifyChains(db);
+        return { ok: chains.every(({ fault }) => fault === undefined), chains };
+      },
+    );
+  };
 }

@@ -5,8 +5,9 @@ import { findApplicationId } from '@odograph/database/accounts';
 import { type AuditOrigin, appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { AppId, adminRoute, pageLimit } from '@odograph/http/operator-routes';
+import { AppId, pageLimit } from '@odograph/http/operator-routes';
 import { answers, DeviceId, EmptyAnswer, text, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -65,11 +66,13 @@ const Rotation = Type.Object({
 const linkRefusals = ['UNKNOWN_DEVICE', 'UNKNOWN_VEHICLE', 'VEHICLE_NOT_AVAILABLE', 'VEHICLE_ALREADY_LINKED'] as const;
 
 /** The operator's routes for devices, their links and their credentials. */
-export async function operatorDeviceRoutes(http: Http, { db, recheckSession }: DeviceOptions): Promise<void> {
-  addCreation(http, db);
-  addList(http, db);
-  addLinkRoutes(http, db);
-  addCredentialRoutes(http, db, recheckSession);
+export function operatorDeviceRoutes({ db, recheckSession }: DeviceOptions): RoutePlugin {
+  return (http) => {
+    addCreation(http, db);
+    addList(http, db);
+    addLinkRoutes(http, db);
+    addCredentialRoutes(http, db, recheckSession);
+  };
 }
 
 async function enterDevice(trx: Database, origin: AuditOrigin, device: NewDevice) {
@@ -85,7 +88,6 @@ function addCreation(http: Http, db: Kysely<Tables>): void {
     '/v1/x/admin/devices',
     {
       schema: {
-        ...adminRoute,
         summary: 'Create a device and link it to a vehicle if one is given; its secret is shown only once',
         body: NewDeviceBody,
         response: answers(
@@ -127,7 +129,6 @@ function addList(http: Http, db: Kysely<Tables>): void {
     '/v1/x/admin/devices',
     {
       schema: {
-        ...adminRoute,
         summary: 'List the devices of one application or of all',
         querystring: Type.Object({ appId: Type.Optional(AppId), limit: pageLimit, after: optionalText }),
         response: answers(Type.Object({ devices: Type.Array(ListedDevice) }), 'UNKNOWN_APPLICATION'),
@@ -143,7 +144,7 @@ function addList(http: Http, db: Kysely<Tables>): void {
 /** The rules are those of /v1/device, for the application of the vehicle. */
 function addLinkRoutes(http: Http, db: Kysely<Tables>): void {
   const body = Type.Object({ vehicleId: VehicleId });
-  const schema = { ...adminRoute, params: DevicePath };
+  const schema = { params: DevicePath };
   const linkTo = async (
     { params, body, ip }: { params: { id: string }; body: { vehicleId: string }; ip: string },
     change: typeof linkDevice,
@@ -222,7 +223,6 @@ function addCredentialRoutes(http: Http, db: Kysely<Tables>, recheckSession: Dev
     '/v1/x/admin/devices/:id/secret',
     {
       schema: {
-        ...adminRoute,
         summary: 'Replace the secret of a device, shown only once; sessions with an invalid secret end',
         params: DevicePath,
         body: Rotation,
@@ -238,7 +238,6 @@ function addCredentialRoutes(http: Http, db: Kysely<Tables>, recheckSession: Dev
     '/v1/x/admin/devices/:id/certificates',
     {
       schema: {
-        ...adminRoute,
         summary: 'Revoke all client certificates issued to a device before now; sessions opened with one end',
         params: DevicePath,
         response: answers(EmptyAnswer, 'UNKNOWN_DEVICE'),

@@ -1,8 +1,8 @@
 import { findApplicationId } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
-import type { Http } from '@odograph/http/http';
-import { AppId, adminRoute } from '@odograph/http/operator-routes';
+import type { RoutePlugin } from '@odograph/http/authentication';
+import { AppId } from '@odograph/http/operator-routes';
 import { answers, text } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -30,64 +30,64 @@ const Erased = Type.Object({
 });
 
 /** The operator's routes that hand out and erase the data of a driver or user. */
-export async function operatorPersonRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
-  const scopeOf = (appId: string | undefined) => (appId === undefined ? undefined : findApplicationId(db, appId));
+export function operatorPersonRoutes(db: Kysely<Tables>): RoutePlugin {
+  return (http) => {
+    const scopeOf = (appId: string | undefined) => (appId === undefined ? undefined : findApplicationId(db, appId));
 
-  http.get(
-    '/v1/x/admin/persons/:id',
-    {
-      schema: {
-        ...adminRoute,
-        summary: 'Export everything stored about a driver or user',
-        params: PersonPath,
-        querystring: Scope,
-        response: answers(Exported, 'UNKNOWN_APPLICATION', 'UNKNOWN_USER'),
+    http.get(
+      '/v1/x/admin/persons/:id',
+      {
+        schema: {
+          summary: 'Export everything stored about a driver or user',
+          params: PersonPath,
+          querystring: Scope,
+          response: answers(Exported, 'UNKNOWN_APPLICATION', 'UNKNOWN_USER'),
+        },
       },
-    },
-    async ({ params, query, ip }) => {
-      const scope = await scopeOf(query.appId);
-      return db
-        .transaction()
-        .setIsolationLevel('repeatable read')
-        .execute(async (trx) => {
+      async ({ params, query, ip }) => {
+        const scope = await scopeOf(query.appId);
+        return db
+          .transaction()
+          .setIsolationLevel('repeatable read')
+          .execute(async (trx) => {
+            const person = await findPerson(trx, params.id, scope);
+            const exported = await exportPerson(trx, person);
+            const origin = operatorOrigin({ ip }, person.applicationId);
+            const subject = `${person.accountId === null ? 'driver' : 'user'}:${person.ids[0]}`;
+            await appendAudit(trx, { ...origin, action: 'person.export', subject, outcome: 'done' });
+            return exported;
+          });
+      },
+    );
+
+    http.post(
+      '/v1/x/admin/persons/:id/erase',
+      {
+        schema: {
+          summary: 'Erase a driver or user: replaces the id everywhere by an irreversible pseudonym',
+          params: PersonPath,
+          body: Scope,
+          response: answers(Erased, 'UNKNOWN_APPLICATION', 'UNKNOWN_USER', 'NOT_ALL_AUTHORIZATIONS_REVOKED'),
+        },
+      },
+      async ({ params, body, ip }) => {
+        const scope = await scopeOf(body.appId);
+        return db.transaction().execute(async (trx) => {
           const person = await findPerson(trx, params.id, scope);
-          const exported = await exportPerson(trx, person);
+          await requireNothingOpen(trx, person);
+          const erased = await erasePerson(trx, person);
           const origin = operatorOrigin({ ip }, person.applicationId);
-          const subject = `${person.accountId === null ? 'driver' : 'user'}:${person.ids[0]}`;
-          await appendAudit(trx, { ...origin, action: 'person.export', subject, outcome: 'done' });
-          return exported;
+          const subject = `person:${erased.pseudonym}`;
+          await appendAudit(trx, {
+            ...origin,
+            action: 'person.erase',
+            subject,
+            details: { ...erased.changed },
+            outcome: 'done',
+          });
+          return erased;
         });
-    },
-  );
-
-  http.post(
-    '/v1/x/admin/persons/:id/erase',
-    {
-      schema: {
-        ...adminRoute,
-        summary: 'Erase a driver or user: replaces the id everywhere by an irreversible pseudonym',
-        params: PersonPath,
-        body: Scope,
-        response: answers(Erased, 'UNKNOWN_APPLICATION', 'UNKNOWN_USER', 'NOT_ALL_AUTHORIZATIONS_REVOKED'),
       },
-    },
-    async ({ params, body, ip }) => {
-      const scope = await scopeOf(body.appId);
-      return db.transaction().execute(async (trx) => {
-        const person = await findPerson(trx, params.id, scope);
-        await requireNothingOpen(trx, person);
-        const erased = await erasePerson(trx, person);
-        const origin = operatorOrigin({ ip }, person.applicationId);
-        const subject = `person:${erased.pseudonym}`;
-        await appendAudit(trx, {
-          ...origin,
-          action: 'person.erase',
-          subject,
-          details: { ...erased.changed },
-          outcome: 'done',
-        });
-        return erased;
-      });
-    },
-  );
+    );
+  };
 }

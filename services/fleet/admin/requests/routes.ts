@@ -2,8 +2,9 @@ import { uuidPattern } from '@odograph/contracts/uuid';
 import { findApplicationId } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { AppId, adminRoute, pageLimit } from '@odograph/http/operator-routes';
+import { AppId, pageLimit } from '@odograph/http/operator-routes';
 import { answers, EmptyAnswer, text, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -32,7 +33,6 @@ function addRequestList(http: Http, db: Kysely<Tables>): void {
     '/v1/x/admin/requests',
     {
       schema: {
-        ...adminRoute,
         summary: 'List the requests for vehicles by age, oldest first',
         querystring: Type.Object({
           appId: Type.Optional(AppId),
@@ -55,7 +55,6 @@ function addApproval(http: Http, db: Kysely<Tables>): void {
     '/v1/x/admin/requests/:id/approve',
     {
       schema: {
-        ...adminRoute,
         summary: 'Approve a request: creates the vehicle and grants it to the user who made the request',
         params: RequestPath,
         body: Type.Object({
@@ -90,10 +89,12 @@ function addApproval(http: Http, db: Kysely<Tables>): void {
 }
 
 /** The operator's routes for requests made with POST /v1/vehicle. */
-export async function operatorRequestRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
-  addRequestList(http, db);
-  addApproval(http, db);
-  addDecline(http, db);
+export function operatorRequestRoutes(db: Kysely<Tables>): RoutePlugin {
+  return (http) => {
+    addRequestList(http, db);
+    addApproval(http, db);
+    addDecline(http, db);
+  };
 }
 
 function addDecline(http: Http, db: Kysely<Tables>): void {
@@ -101,7 +102,6 @@ function addDecline(http: Http, db: Kysely<Tables>): void {
     '/v1/x/admin/requests/:id/decline',
     {
       schema: {
-        ...adminRoute,
         summary: 'Decline a request',
         params: RequestPath,
         body: Type.Object({ reason: text(1, 1000) }),

@@ -3,8 +3,9 @@ import { type AuditOrigin, appendAudit, operatorOrigin } from '@odograph/databas
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { type GrantRole, grantRoles } from '@odograph/database/vehicle-access';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { AppId, adminRoute } from '@odograph/http/operator-routes';
+import { AppId } from '@odograph/http/operator-routes';
 import { answers, EmptyAnswer, text, VehicleId, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -33,9 +34,11 @@ const Role = Type.Unsafe<GrantRole>({
 const UserPath = Type.Object({ userId: Type.String() });
 
 /** The operator's routes for the users of an application and their vehicles. */
-export async function operatorUserRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
-  addUserRoutes(http, db);
-  addGrantRoutes(http, db);
+export function operatorUserRoutes(db: Kysely<Tables>): RoutePlugin {
+  return (http) => {
+    addUserRoutes(http, db);
+    addGrantRoutes(http, db);
+  };
 }
 
 function addUserRoutes(http: Http, db: Kysely<Tables>): void {
@@ -43,7 +46,6 @@ function addUserRoutes(http: Http, db: Kysely<Tables>): void {
     '/v1/x/admin/users',
     {
       schema: {
-        ...adminRoute,
         summary: 'Create a user of an application',
         body: NewUser,
         response: answers(
@@ -71,7 +73,6 @@ function addUserRoutes(http: Http, db: Kysely<Tables>): void {
     '/v1/x/admin/users',
     {
       schema: {
-        ...adminRoute,
         summary: 'List the users of an application',
         querystring: Type.Object({ appId: AppId }),
         response: answers(Type.Object({ users: Type.Array(User) }), 'UNKNOWN_APPLICATION'),
@@ -96,7 +97,6 @@ function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
     '/v1/x/admin/users/:userId/vehicles',
     {
       schema: {
-        ...adminRoute,
         summary: 'Grant a user access to a vehicle, or change the role of the grant',
         params: UserPath,
         body: Type.Object({ vehicleId: VehicleId, role: Role }),
@@ -116,7 +116,6 @@ function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
     '/v1/x/admin/users/:userId/vehicles/:vehicleId',
     {
       schema: {
-        ...adminRoute,
         summary: 'Revoke the access of a user to a vehicle',
         params: Type.Object({ userId: Type.String(), vehicleId: VehicleId }),
         response: answers(EmptyAnswer, 'UNKNOWN_USER', 'UNKNOWN_VEHICLE', 'NOT_FOUND'),

@@ -1,8 +1,9 @@
 import { findApplicationId } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { AppId, adminRoute, pageLimit } from '@odograph/http/operator-routes';
+import { AppId, pageLimit } from '@odograph/http/operator-routes';
 import { answers } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -27,50 +28,50 @@ const ListedVehicle = Type.Object({
 });
 
 /** The operator's routes for vehicles. */
-export async function operatorVehicleRoutes(http: Http, { db }: { db: Kysely<Tables> }): Promise<void> {
-  http.post(
-    '/v1/x/admin/vehicles',
-    {
-      schema: {
-        ...adminRoute,
-        summary: 'Create a vehicle of an application',
-        body: Type.Object({ appId: AppId, plate: Plate, ...DescriptionFields }),
-        response: answers(Type.Object({ id: Type.String() }), 'UNKNOWN_APPLICATION', 'ALREADY_EXISTS'),
+export function operatorVehicleRoutes(db: Kysely<Tables>): RoutePlugin {
+  return (http) => {
+    http.post(
+      '/v1/x/admin/vehicles',
+      {
+        schema: {
+          summary: 'Create a vehicle of an application',
+          body: Type.Object({ appId: AppId, plate: Plate, ...DescriptionFields }),
+          response: answers(Type.Object({ id: Type.String() }), 'UNKNOWN_APPLICATION', 'ALREADY_EXISTS'),
+        },
       },
-    },
-    async ({ body: { appId, plate, vin, brand, model, energy, seats, gearbox, kind, accessories }, ip }) => {
-      const applicationId = await findApplicationId(db, appId);
-      const description = { plate, vin, brand, model, energy, seats, gearbox, kind, accessories };
-      return db.transaction().execute(async (trx) => {
-        const id = await createVehicle(trx, applicationId, description);
-        const origin = operatorOrigin({ ip }, applicationId);
-        await appendAudit(trx, { ...origin, action: 'vehicle.create', subject: `vehicle:${id}`, outcome: 'done' });
-        return { id };
-      });
-    },
-  );
-
-  http.get(
-    '/v1/x/admin/vehicles',
-    {
-      schema: {
-        ...adminRoute,
-        summary: 'List the vehicles of an application with their devices',
-        querystring: Type.Object({
-          appId: AppId,
-          limit: pageLimit,
-          after: Type.Integer({ minimum: 0, maximum: maximumId, default: 0 }),
-        }),
-        response: answers(Type.Object({ vehicles: Type.Array(ListedVehicle) }), 'UNKNOWN_APPLICATION'),
+      async ({ body: { appId, plate, vin, brand, model, energy, seats, gearbox, kind, accessories }, ip }) => {
+        const applicationId = await findApplicationId(db, appId);
+        const description = { plate, vin, brand, model, energy, seats, gearbox, kind, accessories };
+        return db.transaction().execute(async (trx) => {
+          const id = await createVehicle(trx, applicationId, description);
+          const origin = operatorOrigin({ ip }, applicationId);
+          await appendAudit(trx, { ...origin, action: 'vehicle.create', subject: `vehicle:${id}`, outcome: 'done' });
+          return { id };
+        });
       },
-    },
-    async ({ query }) => {
-      const applicationId = await findApplicationId(db, query.appId);
-      return { vehicles: await listVehicles(db, applicationId, query) };
-    },
-  );
+    );
 
-  addTankCapacityRoute(http, db);
+    http.get(
+      '/v1/x/admin/vehicles',
+      {
+        schema: {
+          summary: 'List the vehicles of an application with their devices',
+          querystring: Type.Object({
+            appId: AppId,
+            limit: pageLimit,
+            after: Type.Integer({ minimum: 0, maximum: maximumId, default: 0 }),
+          }),
+          response: answers(Type.Object({ vehicles: Type.Array(ListedVehicle) }), 'UNKNOWN_APPLICATION'),
+        },
+      },
+      async ({ query }) => {
+        const applicationId = await findApplicationId(db, query.appId);
+        return { vehicles: await listVehicles(db, applicationId, query) };
+      },
+    );
+
+    addTankCapacityRoute(http, db);
+  };
 }
 
 function addTankCapacityRoute(http: Http, db: Kysely<Tables>): void {
@@ -78,7 +79,6 @@ function addTankCapacityRoute(http: Http, db: Kysely<Tables>): void {
     '/v1/x/admin/vehicles/:id',
     {
       schema: {
-        ...adminRoute,
         summary: 'Set the fuel tank capacity of a vehicle in litres',
         params: Type.Object({ id: Type.String() }),
         body: Type.Object({ tankLitres: TankLitres }),
