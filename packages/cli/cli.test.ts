@@ -57,7 +57,7 @@ interface Outcome {
   stderr: string;
 }
 
-/** Runs the command as an operator's shell does. */
+/** Runs the command as a shell does. */
 async function odograph(args: readonly string[], settings: NodeJS.ProcessEnv = {}): Promise<Outcome> {
   const child = spawn(join(root, 'node_modules/.bin/odograph'), args, {
     cwd: root,
@@ -68,7 +68,7 @@ async function odograph(args: readonly string[], settings: NodeJS.ProcessEnv = {
   return { status, stdout, stderr };
 }
 
-/** The one JSON value that a command prints. */
+/** Runs a command that succeeds, and returns the JSON value that it prints. */
 async function answerOf(...args: string[]) {
   const { status, stdout, stderr } = await odograph(args);
   expect([status, stderr]).toEqual([0, '']);
@@ -83,7 +83,7 @@ async function refusalOf(args: readonly string[], settings?: NodeJS.ProcessEnv):
   return stderr;
 }
 
-/** Changes what a row of the audit says, behind the back of what keeps it from being changed. */
+/** Changes a row of the audit with its append-only trigger disabled. */
 async function tamperWithAudit(databaseUrl: string, appId: string): Promise<void> {
   const db = openDatabase({ url: databaseUrl, name: 'test', size: 1 });
   await db.transaction().execute(async (trx) => {
@@ -96,7 +96,7 @@ async function tamperWithAudit(databaseUrl: string, appId: string): Promise<void
 }
 
 describe('npx odograph', () => {
-  it('lets the operator decide what applications ask for, and says so in the audit', async () => {
+  it('approves and declines vehicle requests, recorded in the audit', async () => {
     const application = await answerOf('application', 'create', '--name', 'Asking');
     const { appId } = application;
     const { body: login } = await createApiClient(httpUrl).post('/v1/login', application);
@@ -115,7 +115,7 @@ describe('npx odograph', () => {
     expect(audit.at(-1)).toMatchObject({ action: 'request.approve', actor: 'operator', subject: `request:${id}` });
   }, 240_000);
 
-  it('ends with 1 when a row of the audit was changed, and names it', async () => {
+  it('exits with 1 and names the row when the audit was tampered with', async () => {
     const { appId } = await answerOf('application', 'create', '--name', 'Tampered');
     for (const plate of ['AA-111-AA', 'BB-222-BB'])
       await answerOf('vehicle', 'create', '--app', appId, '--plate', plate);
@@ -138,7 +138,7 @@ describe('npx odograph', () => {
     expect((await odograph(['audit', 'verify'])).status).toBe(1);
   }, 240_000);
 
-  it('takes an operator from an empty platform to a device in a vehicle, and no secret reaches the log', async () => {
+  it('sets up an application, a vehicle and a device on an empty platform, without a secret in the log', async () => {
     const application = await answerOf('application', 'create', '--name', 'Acme & Söhne');
     expect(Object.keys(application)).toEqual(['appId', 'appKey']);
     const { appId } = application;
@@ -201,24 +201,24 @@ describe('npx odograph', () => {
     for (const secret of secrets) expect([secret, log.includes(secret)]).toEqual([secret, false]);
   }, 240_000);
 
-  it('says what the platform refuses in one line, by its code', async () => {
+  it('reports the code of a refusal in one line', async () => {
     const settings = { ADMIN_TOKEN: 'a token that is wrong' };
-    expect(await refusalOf(['application', 'list'], settings)).toMatch(/INVALID_TOKEN|nothing answers/);
+    expect(await refusalOf(['application', 'list'], settings)).toMatch(/INVALID_TOKEN|no answer/);
   });
 
-  it('says that nothing answers', async () => {
+  it('reports an unreachable platform with its URL', async () => {
     const url = `http://127.0.0.1:${await freePort()}`;
     for (const [args, settings] of [
       [['application', 'list', '--url', url], {}],
       [['application', 'list'], { ODOGRAPH_URL: url }],
     ] as const) {
       expect(await refusalOf(args, settings)).toBe(
-        `odograph: nothing answers at ${url} (ECONNREFUSED); does the platform run?\n`,
+        `odograph: no answer from ${url} (ECONNREFUSED); is the platform running?\n`,
       );
     }
   });
 
-  it('says where an admin token is looked for when there is none', async () => {
+  it('names the expected file when there is no admin token', async () => {
     expect(await refusalOf(['application', 'list'], { DATA_DIR: '/nowhere' })).toContain('/nowhere/admin-token');
   });
 
@@ -238,11 +238,11 @@ describe('npx odograph', () => {
     [['nonsense'], '--help'],
     [[], '--help'],
     [['application', 'list', '--url', 'ftp://x'], '--url'],
-  ])('names what is wrong with %j', async (args, named) => {
+  ])('names the fault of %j', async (args, named) => {
     expect(await refusalOf(args, { ADMIN_TOKEN: 'a token of sixteen' })).toContain(named);
   });
 
-  it('explains every command on --help, of one group or one command too', async () => {
+  it('prints help for all commands, for a group and for one command', async () => {
     const all = await odograph(['--help']);
     expect([all.status, all.stderr]).toEqual([0, '']);
     for (const name of ['application create', 'user grant', 'vehicle create', 'device secret', 'quarantine replay']) {

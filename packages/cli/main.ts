@@ -1,44 +1,31 @@
 import { readAdminToken } from '@odograph/runtime/admin-token';
 import { type Config, readConfig } from '@odograph/runtime/config';
-import { connectAdminApi } from './admin-api.ts';
-import { applicationCommands } from './application.ts';
-import { auditCommands } from './audit.ts';
-import { type Command, parseGiven, usageOf } from './command.ts';
-import { deviceCommands } from './device.ts';
-import { keyCommands } from './key.ts';
-import { personCommands } from './person.ts';
-import { quarantineCommands } from './quarantine.ts';
-import { registrationCommands } from './registration/commands.ts';
-import { requestCommands } from './request.ts';
-import { userCommands } from './user.ts';
-import { vehicleCommands } from './vehicle.ts';
+import { createAdminApi } from './admin-api.ts';
+import { type Command, helpOf, parseArguments } from './command.ts';
+import { accountCommands } from './commands/accounts.ts';
+import { deviceCommands } from './commands/devices.ts';
+import { operationCommands } from './commands/operations.ts';
+import { registrationCommands } from './commands/registration.ts';
+import { vehicleCommands } from './commands/vehicles.ts';
 
 const commands: readonly Command[] = [
-  ...applicationCommands,
-  ...userCommands,
+  ...accountCommands,
   ...vehicleCommands,
   ...deviceCommands,
-  ...keyCommands,
-  ...requestCommands,
-  ...personCommands,
-  ...quarantineCommands,
-  ...auditCommands,
+  ...operationCommands,
   ...registrationCommands,
 ];
 
+const footer = `
+Every command accepts --help and --url, the address of the platform; the default is ODOGRAPH_URL, else HTTP_HOST and
+HTTP_PORT. The admin token is ADMIN_TOKEN, else the file admin-token in DATA_DIR. Results are printed as one JSON value.
+`;
+
 function helpFor(listed: readonly Command[]): string {
-  const lines = listed.flatMap((command) => [`  odograph ${usageOf(command)}`, `      ${command.summary}`]);
-  return [
-    'Usage:',
-    ...lines,
-    '',
-    'Every command takes --help and --url (or ODOGRAPH_URL), the address of the platform; else HTTP_HOST and HTTP_PORT',
-    'are used. The admin token is ADMIN_TOKEN, else the file admin-token in DATA_DIR. Prints one JSON value.',
-    '',
-  ].join('\n');
+  return `Usage:\n${listed.map(helpOf).join('\n')}\n${footer}`;
 }
 
-/** Where the platform listens; one that listens on every address is reached on this machine. */
+/** Returns where the platform listens; one that listens on all addresses is reached on this host. */
 function platformUrl(config: Config): string {
   if (config.ODOGRAPH_URL !== undefined) return config.ODOGRAPH_URL;
   const host = config.HTTP_HOST === '0.0.0.0' ? '127.0.0.1' : config.HTTP_HOST === '::' ? '::1' : config.HTTP_HOST;
@@ -46,39 +33,43 @@ function platformUrl(config: Config): string {
 }
 
 function parseUrl(text: string): string {
-  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new Error('--url is no http(s) address');
+  if (!/^https?:\/\//.test(text) || !URL.canParse(text)) throw new Error('--url must be an http or https URL');
   return text;
 }
 
-async function adminToken(config: Config): Promise<string> {
+async function readToken(config: Config): Promise<string> {
   return readAdminToken(config).catch((cause: unknown) => {
     const file = `${config.DATA_DIR}/admin-token`;
-    throw new Error(`there is no admin token: set ADMIN_TOKEN, or DATA_DIR so that ${file} can be read`, { cause });
+    throw new Error(`no admin token: set ADMIN_TOKEN, or DATA_DIR so that ${file} is readable`, { cause });
   });
 }
 
 async function run(command: Command, args: readonly string[]): Promise<string> {
-  const given = parseGiven(command, args);
+  const { values, operands, url } = parseArguments(command, args);
   const config = readConfig();
-  const url = given.text.url === undefined ? platformUrl(config) : parseUrl(given.text.url);
-  const { url: _, ...text } = given.text;
-  const answer = await command.run(connectAdminApi(url, await adminToken(config)), { ...given, text });
-  return `${JSON.stringify(answer, null, process.stdout.isTTY ? 2 : undefined)}\n`;
+  const api = createAdminApi(url === undefined ? platformUrl(config) : parseUrl(url), () => readToken(config));
+  const result = await command.run({ api, config, operands, operand: operands[0] ?? '' }, values);
+  if (process.stdout.isTTY && command.format) return command.format(result);
+  return `${JSON.stringify(result, null, process.stdout.isTTY ? 2 : undefined)}\n`;
 }
 
-/** @returns what goes to stdout. @throws Error whose message is for the operator */
+/** Splits arguments into a command and the arguments after its name; the command is undefined when none matches. */
+function findCommand(args: readonly string[]): { command: Command | undefined; rest: readonly string[] } {
+  const command = commands.find(({ name }) => name.split(' ').every((word, index) => args[index] === word));
+  return { command, rest: args.slice(command?.name.split(' ').length ?? 0) };
+}
+
+/** @returns the text for stdout. @throws Error with a message for the operator */
 async function main(args: readonly string[]): Promise<string> {
-  const [group = '', verb = '', ...rest] = args;
-  const ofGroup = commands.filter(({ name }) => name.startsWith(`${group} `));
-  const command = ofGroup.find(({ name }) => name === `${group} ${verb}`);
+  const { command, rest } = findCommand(args);
+  const group = commands.filter(({ name }) => name.split(' ')[0] === args[0]);
+  const related = group.length > 0 ? group : commands;
   if (args.includes('--help') || args.includes('-h') || args[0] === 'help') {
-    return helpFor(command ? [command] : ofGroup.length > 0 ? ofGroup : commands);
+    return helpFor(command ? [command] : related);
   }
-  if (!command) {
-    const known = (ofGroup.length > 0 ? ofGroup : commands).map(({ name }) => name).join(', ');
-    throw new Error(`there is no command "${`${group} ${verb}`.trim()}"; the commands are ${known} (see --help)`);
-  }
-  return run(command, rest);
+  if (command) return run(command, rest);
+  const known = related.map(({ name }) => name).join(', ');
+  throw new Error(`unknown command "${args.slice(0, 2).join(' ')}"; the commands are ${known} (see --help)`);
 }
 
 main(process.argv.slice(2)).then(

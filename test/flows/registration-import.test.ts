@@ -85,7 +85,7 @@ describe('npx odograph registration import', { timeout: 90_000 }, () => {
     expect([second.tires[0].rear_width, second.tires[1].rear_width]).toEqual([0, 255]);
   });
 
-  it('reports bad rows by line and field, imports the others, and exits 1 each time it is asked', async () => {
+  it('reports bad rows by line and field, imports the others, and exits with 1 every time', async () => {
     const lines = [
       'plate,vin,seats',
       'RB-001-RA,,5',
@@ -111,8 +111,8 @@ describe('npx odograph registration import', { timeout: 90_000 }, () => {
       [7, ''],
       [10, 'certificate.plate'],
     ]);
-    expect(stderr).toContain(`${file}:3: vin is no VIN`);
-    expect(stderr).toContain(`${file}:6: the row has a quote where none can be`);
+    expect(stderr).toContain(`${file}:3: vin is not a VIN`);
+    expect(stderr).toContain(`${file}:6: the row has a misplaced quote`);
     expect((await recordOf('RB-007-RA')).certificate.seats).toBe(5);
 
     const again = await runImport(file);
@@ -120,20 +120,20 @@ describe('npx odograph registration import', { timeout: 90_000 }, () => {
     expect(again.summary).toEqual({ ...summary, resumedAt: 8 });
   });
 
-  it('reports a quote that is never closed as one line, however much follows', async () => {
+  it('loses only one line to an unclosed quote, however much follows', async () => {
     const rest = Array.from({ length: 8000 }, (_, index) => `RC-${String((index % 900) + 100)}-RA,text`).join('\n');
     const file = await fileWith('open.csv', `plate,color\nRC-001-RA,red\nRC-002-RA,"blue\n${rest}\n`);
     const { code, summary } = await runImport(file);
     expect(code).toBe(1);
     expect(summary).toMatchObject({ rows: 8002, bad: 1 });
-    expect(summary.faults).toEqual([{ line: 3, field: '', message: 'has a quote that is not closed' }]);
+    expect(summary.faults).toEqual([{ line: 3, field: '', message: 'has an unclosed quote' }]);
 
     const short = await runImport(await fileWith('short.csv', 'plate,color\nRC-003-RA,"blue\nRC-004-RA,red\n'));
     expect(short.summary).toMatchObject({ rows: 2, changed: 1, bad: 1, faults: [{ line: 2, field: '' }] });
     expect((await recordOf('RC-004-RA')).additional_information.color).toBe('red');
   });
 
-  it('reads NDJSON, an answer of the interface included', async () => {
+  it('reads NDJSON, including an answer of the interface', async () => {
     const { plate, ...rest } = (await recordOf('RA-001-RA')).certificate;
     const answer = { ...(await recordOf('RA-001-RA')), certificate: { ...rest, plate: 'RD-001-RA' } };
     expect(plate).toBe('RA-001-RA');
@@ -154,7 +154,7 @@ describe('npx odograph registration import', { timeout: 90_000 }, () => {
     expect(await recordOf('RD-001-RA')).toEqual(answer);
   });
 
-  it('does nothing twice: another file with the same rows changes nothing, --again begins anew', async () => {
+  it('is idempotent: the same rows in another file change nothing, --again restarts the file', async () => {
     const file = await fileWith('once.csv', 'plate,model\nRE-001-RA,A\n');
     expect((await runImport(file)).summary).toMatchObject({ resumedAt: 0, changed: 1, unchanged: 0 });
     await runImport(await fileWith('other.csv', 'plate,model\nRE-001-RA,B\n'));
@@ -166,7 +166,7 @@ describe('npx odograph registration import', { timeout: 90_000 }, () => {
     expect(same.summary).toMatchObject({ changed: 0, unchanged: 1 });
   });
 
-  it('goes on where it was when it is killed in the middle', async () => {
+  it('resumes after kill -9', async () => {
     const { appId } = await createApplication(platform.db);
     const count = 20_000;
     const letters = 'ABCDEFGHJK';
@@ -202,15 +202,15 @@ describe('npx odograph registration import', { timeout: 90_000 }, () => {
     expect(stored[0]?.count).toBe(count - 20);
   });
 
-  it('imports nothing of a file with a column it does not know, unless that one is ignored', async () => {
+  it('imports nothing from a file with an unknown column, unless the column is ignored', async () => {
     const file = await fileWith('columns.csv', 'plate,owner\nRF-001-RA,somebody\n');
     const refused = await runImport(file);
     expect([refused.code, refused.summary]).toEqual([1, undefined]);
-    expect(refused.stderr).toContain('no field of a record: "owner"');
+    expect(refused.stderr).toContain('not fields of a record: "owner"');
     expect((await runImport(file, '--ignore', 'owner')).summary).toMatchObject({ changed: 1, bad: 0 });
   });
 
-  it('says which encoding to try for a file that is no UTF-8', async () => {
+  it('suggests an encoding for a file that is not UTF-8', async () => {
     const file = await fileWith('latin.csv', Buffer.from('plate;color\nRG-001-RA;beige foncé\n', 'latin1'));
     const refused = await runImport(file);
     expect([refused.code, refused.summary]).toEqual([1, undefined]);
@@ -219,7 +219,7 @@ describe('npx odograph registration import', { timeout: 90_000 }, () => {
     expect((await recordOf('RG-001-RA')).additional_information.color).toBe('beige foncé');
   });
 
-  it('fails in one line for a file that is not there', async () => {
+  it('fails with one line for a missing file', async () => {
     const { code, stderr } = await runImport(join(directory, 'missing.csv'));
     expect([code, stderr.trim().split('\n').length]).toEqual([1, 1]);
   });

@@ -13,7 +13,7 @@ import { testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { describe, expect, it } from 'vitest';
 
 describe('a provider of registration data', () => {
-  it('has its key in no log line and no answer, whatever it does', async () => {
+  it('never exposes its key in logs or answers, however it fails', async () => {
     const key = 'the-key-that-nobody-sees';
     const keys: unknown[] = [];
     const ends = [500, 302, 200, 0];
@@ -21,7 +21,7 @@ describe('a provider of registration data', () => {
       keys.push(request.headers['authorization']);
       const status = ends[keys.length - 1] ?? 0;
       if (status === 0) request.socket.destroy();
-      // It even tells the key to whoever reads its answer.
+      // A hostile provider echoes the key.
       else response.writeHead(status, { location: `http://127.0.0.1:1/${key}` }).end(`not JSON: ${key}`);
     }).listen(0, '127.0.0.1');
     await once(provider, 'listening');
@@ -29,7 +29,7 @@ describe('a provider of registration data', () => {
     const mapping = join(directory, 'mapping.json');
     await writeFile(mapping, JSON.stringify({ brand: 'make' }));
     const config = await testConfig();
-    const platform = await spawnPlatform(['fleet'], {
+    const platform = await spawnPlatform(['registration'], {
       DATABASE_URL: config.DATABASE_URL,
       REDIS_URL: config.REDIS_URL,
       QUEUE_PREFIX: config.QUEUE_PREFIX,

@@ -1,7 +1,6 @@
 import { type AdminApi, segment } from '../admin-api.ts';
-import type { Command } from '../command.ts';
-import { inspectFile, type RegistrationFile, rowsOf } from './file.ts';
-import type { FileRow } from './rows.ts';
+import { command, flag, list, optional } from '../command.ts';
+import { type FileRow, inspectFile, type RegistrationFile, rowsOf } from '../registration-file.ts';
 
 /** The answer of GET /v1/x/admin/registration-imports/{sha256}. */
 interface ImportState {
@@ -14,10 +13,10 @@ interface ImportState {
 }
 
 const maximumBatchRows = 500;
-/** The platform takes bodies of at most 1 MiB. */
+/** The platform accepts bodies of at most 1 MiB. */
 const maximumBatchBytes = 512 * 1024;
 
-/** Names of columns for readHeader: full paths of fields, or names without the section, of which the first counts. */
+/** Returns a test for column names: full paths of fields, or names without their section. */
 function knownNames(fields: Record<string, string>): (name: string) => boolean {
   const names = new Set(Object.keys(fields).flatMap((path) => [path, path.slice(path.lastIndexOf('.') + 1)]));
   return (name) => names.has(name.replace(/^tires\.\d\./, 'tires.0.'));
@@ -30,15 +29,15 @@ function createHeaderReader(fields: Record<string, string>, ignored: readonly st
     const unknown = columns.filter((name) => name !== undefined && !isKnown(name));
     if (unknown.length > 0) {
       const listed = unknown.map((name) => `"${name}"`).join(', ');
-      throw new Error(`no field of a record: ${listed}; rename these columns, or give --ignore for each`);
+      throw new Error(`not fields of a record: ${listed}; rename these columns or pass --ignore for each`);
     }
     const twice = columns.filter((name, index) => name !== undefined && columns.indexOf(name) !== index);
-    if (twice.length > 0) throw new Error(`the column "${twice[0]}" is there twice`);
+    if (twice.length > 0) throw new Error(`duplicate column "${twice[0]}"`);
     return columns;
   };
 }
 
-/** Sends the rows after `position` in parts; what the platform has already is not sent again. */
+/** Sends the rows after `done` in parts; rows that the platform has already are skipped. */
 async function sendRows(
   rows: AsyncIterable<FileRow>,
   send: (batch: { position: number; rows: FileRow[]; last: boolean }) => Promise<number>,
@@ -50,9 +49,9 @@ async function sendRows(
   let bytes = 0;
   const flush = async (last: boolean) => {
     const next = await send({ position, rows: batch, last });
-    // Another import of the same file went ahead of this one.
+    // A concurrent import of the same file may be ahead of this one.
     batch = next > position + batch.length ? [] : batch.slice(next - position);
-    if (batch.length > 0 && next <= position) throw new Error('the import was begun anew by somebody else');
+    if (batch.length > 0 && next <= position) throw new Error('the import was reset concurrently');
     position = next;
     bytes = Buffer.byteLength(JSON.stringify(batch));
   };
@@ -89,48 +88,43 @@ async function importFile(
   return { rows: position, resumedAt: before.position, ...after };
 }
 
-export const registrationCommands: readonly Command[] = [
-  {
+const app = optional('appId of the application that sees the records; without it, all applications do');
+
+/** Registration data. */
+export const registrationCommands = [
+  command({
     name: 'registration import',
-    summary: 'import records from a CSV or NDJSON file; the same file again goes on where it was, or does nothing',
-    words: 'FILE',
-    optional: ['app', 'encoding'],
-    lists: ['ignore'],
-    flags: ['again'],
-    async run(api, { words, text, lists, flags }) {
-      const [path] = words;
-      if (path === undefined || words.length > 1) throw new Error('give one FILE');
-      const file = await inspectFile(path, text.encoding ?? 'utf-8');
-      if (flags.has('again')) await api.delete(withApplication(`registration-imports/${file.sha256}`, text.app));
-      const summary = await importFile(api, file, text.app, lists.ignore ?? []);
+    summary: 'import records from a CSV or NDJSON file; importing the same file again resumes, or changes nothing',
+    operand: 'FILE',
+    options: {
+      app,
+      encoding: optional('encoding of the file, such as windows-1252; utf-8 without it'),
+      ignore: list('name of a column to ignore'),
+      again: flag('import the file from its first row'),
+    },
+    async run({ api, operand: path }, { app: appId, encoding = 'utf-8', ignore = [], again }) {
+      const file = await inspectFile(path, encoding);
+      if (again) await api.delete(`registration-imports/${file.sha256}`, { appId });
+      const summary = await importFile(api, file, appId, ignore);
       for (const { line, field, message } of summary.faults) {
         process.stderr.write(`${path}:${line}: ${field === '' ? 'the row' : field} ${message}\n`);
       }
       if (summary.bad > 0) process.exitCode = 1;
       return { file: path, ...summary };
     },
-  },
-  {
+  }),
+  command({
     name: 'registration show',
-    summary: 'look up a vehicle, with the source of each field and what its VIN says',
-    words: 'PLATE_OR_VIN',
-    optional: ['app'],
-    run: (api, { words, text }) => api.get(`registrations/${onePlateOrVin(words)}`, { appId: text.app }),
-  },
-  {
+    summary: 'look up a vehicle, with the source of each field and the decoded VIN',
+    operand: 'PLATE_OR_VIN',
+    options: { app },
+    run: ({ api, operand }, { app: appId }) => api.get(`registrations/${segment(operand)}`, { appId }),
+  }),
+  command({
     name: 'registration remove',
-    summary: 'remove the imported records of a vehicle and the kept answers of the provider',
-    words: 'PLATE_OR_VIN',
-    optional: ['app'],
-    run: (api, { words, text }) => api.delete(withApplication(`registrations/${onePlateOrVin(words)}`, text.app)),
-  },
+    summary: 'remove the imported records of a vehicle and the cached answers of the provider',
+    operand: 'PLATE_OR_VIN',
+    options: { app },
+    run: ({ api, operand }, { app: appId }) => api.delete(`registrations/${segment(operand)}`, { appId }),
+  }),
 ];
-
-function onePlateOrVin(words: readonly string[]): string {
-  if (words.length !== 1) throw new Error('give one PLATE_OR_VIN, quoted if it holds spaces');
-  return segment(words[0]);
-}
-
-function withApplication(path: string, appId: string | undefined): string {
-  return appId === undefined ? path : `${path}?${new URLSearchParams({ appId }).toString()}`;
-}

@@ -1,0 +1,86 @@
+import { segment } from '../admin-api.ts';
+import { command, flag, optional, required } from '../command.ts';
+
+const app = required('appId of the application');
+
+/** Applications, their settings and users, and the data about a person. */
+export const accountCommands = [
+  command({
+    name: 'application create',
+    summary: 'create an application; its appKey is shown only once',
+    options: { name: required('name for people') },
+    run: ({ api }, { name }) => api.post('applications', { name }),
+  }),
+  command({
+    name: 'application list',
+    summary: 'list the applications',
+    run: ({ api }) => api.get('applications'),
+  }),
+  command({
+    name: 'application set',
+    summary: 'change the settings of an application',
+    options: {
+      app,
+      view: optional('shape of the fleet answers: dynamic, fleet or combined'),
+      'time-zone': optional('IANA time zone, such as Europe/Paris'),
+      'tariff-per-km': optional('price of a kilometre'),
+      'tariff-per-minute': optional('price of a minute'),
+    },
+    run: ({ api }, options) =>
+      api.put(`applications/${segment(options.app)}`, {
+        view: options.view,
+        timeZone: options['time-zone'],
+        tariffPerKm: options['tariff-per-km'],
+        tariffPerMinute: options['tariff-per-minute'],
+      }),
+  }),
+  command({
+    name: 'user create',
+    summary: 'create a user of an application, who sees granted vehicles only',
+    options: {
+      app,
+      username: required('name to sign in with'),
+      password: required('password to sign in with'),
+      'must-change': flag('the user must change the password at the first login'),
+    },
+    run: ({ api }, { app: appId, username, password, ...options }) =>
+      api.post('users', { appId, username, password, mustChangePassword: options['must-change'] }),
+  }),
+  command({
+    name: 'user list',
+    summary: 'list the users of an application with the vehicles granted to them',
+    options: { app },
+    run: ({ api }, options) => api.get('users', { appId: options.app }),
+  }),
+  command({
+    name: 'user grant',
+    summary: 'grant a user access to a vehicle, or change the role',
+    options: {
+      user: required('id of the user'),
+      vehicle: required('id of the vehicle'),
+      role: optional('viewer, driver (default) or manager'),
+    },
+    run: ({ api }, { user, vehicle, role }) =>
+      api.post(`users/${segment(user)}/vehicles`, { vehicleId: vehicle, role }),
+  }),
+  command({
+    name: 'user revoke',
+    summary: 'revoke the access of a user to a vehicle, with its bookings and authorizations there',
+    options: { user: required('id of the user'), vehicle: required('id of the vehicle') },
+    run: ({ api }, { user, vehicle }) => api.delete(`users/${segment(user)}/vehicles/${segment(vehicle)}`),
+  }),
+  command({
+    name: 'person export',
+    summary: 'print everything stored about a driver or user',
+    operand: 'ID',
+    options: { app: optional('appId of the application; all without it') },
+    run: ({ api, operand }, options) => api.get(`persons/${segment(operand)}`, { appId: options.app }),
+  }),
+  command({
+    name: 'person erase',
+    summary: 'replace the id of a driver or user everywhere by a pseudonym; irreversible',
+    operand: 'ID',
+    options: { app: optional('appId of the application; all without it') },
+    run: ({ api, operand }, options) => api.post(`persons/${segment(operand)}/erase`, { appId: options.app }),
+  }),
+];

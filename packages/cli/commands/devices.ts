@@ -1,0 +1,87 @@
+import { segment } from '../admin-api.ts';
+import { command, optional, required } from '../command.ts';
+
+const id = required('id of the device');
+
+/** Devices, their credentials, links and device keys. */
+export const deviceCommands = [
+  command({
+    name: 'device create',
+    summary: 'create a device; its secret is shown only once',
+    options: {
+      id,
+      model: required('name of the device model'),
+      vehicle: optional('id of the vehicle to link it to'),
+      app: optional('appId of the application'),
+      'bluetooth-name': optional('Bluetooth name'),
+      'bluetooth-pin': optional('Bluetooth PIN'),
+    },
+    run: ({ api }, options) =>
+      api.post('devices', {
+        id: options.id,
+        model: options.model,
+        vehicleId: options.vehicle,
+        appId: options.app,
+        bluetoothName: options['bluetooth-name'],
+        bluetoothPin: options['bluetooth-pin'],
+      }),
+  }),
+  command({
+    name: 'device list',
+    summary: 'list the devices',
+    options: {
+      app: optional('appId of the application; all without it'),
+      limit: optional('maximum number of rows'),
+      after: optional('id of the last row of the previous page'),
+    },
+    run: ({ api }, { app: appId, ...page }) => api.get('devices', { appId, ...page }),
+  }),
+  command({
+    name: 'device secret',
+    summary: 'replace the secret of a device; the new one is shown only once',
+    options: { id, overlap: optional('seconds for which the old secret stays valid') },
+    run: ({ api }, { id: deviceId, overlap }) =>
+      api.post(`devices/${segment(deviceId)}/secret`, overlap === undefined ? {} : { overlapSeconds: overlap }),
+  }),
+  command({
+    name: 'device revoke-certificates',
+    summary: 'revoke all client certificates issued to a device until now',
+    options: { id },
+    run: ({ api }, options) => api.delete(`devices/${segment(options.id)}/certificates`),
+  }),
+  command({
+    name: 'device link',
+    summary: 'link a device to a vehicle',
+    options: { id, vehicle: required('id of the vehicle') },
+    run: ({ api }, options) => api.post(`devices/${segment(options.id)}/link`, { vehicleId: options.vehicle }),
+  }),
+  command({
+    name: 'device move',
+    summary: 'move a device to another vehicle',
+    options: { id, vehicle: required('id of the vehicle') },
+    run: ({ api }, options) => api.put(`devices/${segment(options.id)}/link`, { vehicleId: options.vehicle }),
+  }),
+  command({
+    name: 'device unlink',
+    summary: 'unlink a device from its vehicle',
+    options: { id },
+    run: ({ api }, options) => api.delete(`devices/${segment(options.id)}/link`),
+  }),
+  command({
+    name: 'device key',
+    summary: 'create or replace the device key for keyless access; it is shown only once',
+    options: { id },
+    run: ({ api }, options) => api.post(`devices/${segment(options.id)}/key`, {}),
+  }),
+  command({
+    name: 'device key-state',
+    summary: 'show the version of the device key and the key lists sent and confirmed',
+    options: { id },
+    run: ({ api }, options) => api.get(`devices/${segment(options.id)}/key`),
+  }),
+  command({
+    name: 'key reseal',
+    summary: 'reseal every device key under the newest of ENCRYPTION_KEYS, so that older keys can be dropped',
+    run: ({ api }) => api.post('device-keys/reseal', {}),
+  }),
+];
