@@ -15,7 +15,7 @@ const allowed: Record<string, readonly string[]> = {
   database: ['contracts', 'runtime'],
   queue: ['contracts', 'runtime'],
   http: ['contracts', 'runtime'],
-  simulator: ['contracts'],
+  simulator: ['contracts', 'keyless'],
   cli: ['contracts', 'runtime'],
   testkit: ['contracts', 'database', 'embedded', 'http', 'runtime'],
 };

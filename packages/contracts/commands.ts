@@ -33,6 +33,8 @@ export const AcknowledgementMessage = Type.Object({
   ok: Type.Boolean(),
   status: Type.Optional(Type.String({ maxLength: 64 })),
   reason: Type.Optional(Type.String({ maxLength: 256 })),
+  /** Of the confirmation of a key list (docs/keyless.md). */
+  mac: Type.Optional(Type.String({ maxLength: 64 })),
 });
 export type AcknowledgementMessage = Static<typeof AcknowledgementMessage>;
 

@@ -1,14 +1,14 @@
-/** The Redis channel that says that a list of keys has changed; who publishes lists looks at the database then. */
+/** Redis channel on which changed key lists are announced to the command service. */
 export function keyListChannel(prefix: string): string {
   return `${prefix}:key-lists`;
 }
 
-/** What a box acknowledges a list by, on v1/devices/{id}/acks. */
+/** Formats the id by which a device acknowledges a key list on v1/devices/{id}/acks. */
 export function keyListAcknowledgementId(version: number): string {
   return `keys:${version}`;
 }
 
-/** The version of the list that is acknowledged; undefined when it is the acknowledgement of something else. */
+/** Parses the version from the id of an acknowledgement; undefined for the acknowledgement of a command. */
 export function parseKeyListAcknowledgementId(id: string): number | undefined {
   const digits = /^keys:(\d{1,15})$/.exec(id)?.[1];
   return digits === undefined ? undefined : Number(digits);

@@ -19,6 +19,8 @@ export interface KeyList {
   readonly keyVersion: number;
   /** Lowest valid epoch of a token. */
   readonly epoch: number;
+  /** Time of issue, UNIX milliseconds, by the clock of the platform. */
+  readonly issuedAtMs: number;
   readonly authorizations: readonly ListedAuthorization[];
 }
 
@@ -35,7 +37,8 @@ export interface DeviceIdentity {
   readonly keyVersion: number;
 }
 
-const format = 1;
+const format = 2;
+const confirmationFormat = 1;
 
 function signedBytes(crypto: KeylessCrypto, deviceId: string, list: KeyList): Uint8Array {
   const entries = list.authorizations.map(({ id, state, untilMs }) =>
@@ -48,6 +51,7 @@ function signedBytes(crypto: KeylessCrypto, deviceId: string, list: KeyList): Ui
     bigEndian(list.keyVersion, 2),
     bigEndian(list.epoch, 4),
     bigEndian(list.version, 8),
+    bigEndian(list.issuedAtMs, 8),
     bigEndian(entries.length, 4),
     ...entries,
   );
@@ -83,12 +87,12 @@ export function parseKeyList(text: string): KeyListMessage | undefined {
     return undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
-  const { version, keyVersion, epoch, authorizations, mac } = value as Record<string, unknown>;
-  if (!isCount(version) || !isCount(keyVersion) || !isCount(epoch)) return undefined;
+  const { version, keyVersion, epoch, issuedAtMs, authorizations, mac } = value as Record<string, unknown>;
+  if (!isCount(version) || !isCount(keyVersion) || !isCount(epoch) || !isCount(issuedAtMs)) return undefined;
   if (!Array.isArray(authorizations) || typeof mac !== 'string') return undefined;
   const listed = authorizations.map(parseListed).filter((one) => one !== undefined);
   if (listed.length !== authorizations.length) return undefined;
-  return { version, keyVersion, epoch, authorizations: listed, mac };
+  return { version, keyVersion, epoch, issuedAtMs, authorizations: listed, mac };
 }
 
 /** The device's answer on v1/devices/{id}/acks. */
@@ -96,10 +100,44 @@ export interface KeyListAcknowledgement {
   readonly id: string;
   readonly ok: boolean;
   readonly reason?: 'KEY_VERSION' | 'MAC';
+  /** HMAC-SHA-256 in base64url; present if ok. */
+  readonly mac?: string;
+}
+
+/** Identifies a key list to its confirmation. */
+export type ConfirmedList = Pick<KeyList, 'version' | 'keyVersion'>;
+
+function confirmationMac(
+  crypto: KeylessCrypto,
+  { deviceId, deviceKey }: Pick<DeviceIdentity, 'deviceId' | 'deviceKey'>,
+  { version, keyVersion }: ConfirmedList,
+): Uint8Array {
+  const header = concat(ascii('confirmation'), Uint8Array.of(confirmationFormat), deviceTag(crypto, deviceId));
+  return crypto.hmacSha256(listKey(crypto, deviceKey), concat(header, bigEndian(keyVersion, 2), bigEndian(version, 8)));
+}
+
+/** Signs the confirmation that a device has a key list. @returns `mac` of the acknowledgement */
+export function signConfirmation(
+  crypto: KeylessCrypto,
+  device: Pick<DeviceIdentity, 'deviceId' | 'deviceKey'>,
+  list: ConfirmedList,
+): string {
+  return toBase64Url(confirmationMac(crypto, device, list));
+}
+
+/** Verifies `mac` of an acknowledgement in constant time: only the holder of the device key can confirm a key list. */
+export function isConfirmation(
+  crypto: KeylessCrypto,
+  device: Pick<DeviceIdentity, 'deviceId' | 'deviceKey'>,
+  list: ConfirmedList,
+  mac: string,
+): boolean {
+  const bytes = fromBase64Url(mac);
+  return bytes !== undefined && equalInConstantTime(confirmationMac(crypto, device, list), bytes);
 }
 
 /**
- * Verifies a received key list. The newest version wins, in whatever order lists arrive.
+ * Verifies a received key list. The highest version wins, of equal ones the later issue, in whatever order lists arrive.
  * @returns the list to keep in non-volatile memory, and the acknowledgement to send
  */
 export function acceptKeyList(
@@ -117,6 +155,11 @@ export function acceptKeyList(
   const mac = crypto.hmacSha256(listKey(crypto, device.deviceKey), signedBytes(crypto, device.deviceId, list));
   const bytes = fromBase64Url(given);
   if (!bytes || !equalInConstantTime(mac, bytes)) return refuse('MAC');
-  const newest = current && current.version > list.version ? current : list;
-  return { list: newest, acknowledgement: { id: `keys:${newest.version}`, ok: true } };
+  const newest = current && isNewer(current, list) ? current : list;
+  const confirmation = signConfirmation(crypto, device, { version: newest.version, keyVersion: device.keyVersion });
+  return { list: newest, acknowledgement: { id: `keys:${newest.version}`, ok: true, mac: confirmation } };
+}
+
+function isNewer(list: KeyList, other: KeyList): boolean {
+  return list.version === other.version ? list.issuedAtMs > other.issuedAtMs : list.version > other.version;
 }

@@ -150,7 +150,7 @@ describe('a session between a phone and a device', () => {
     expect(session.acceptFrame(lock(nearTheEnd), endMs)).toEqual({ ok: false, reason: 'EXPIRED' });
     const revoked = open(keys);
     const authorizations = [{ id: authorizationId, state: 'revoked', untilMs: endMs } as const];
-    list = { version: 1, keyVersion: 1, epoch: 1, authorizations };
+    list = { version: 1, keyVersion: 1, epoch: 1, issuedAtMs: startMs, authorizations };
     expect(session.acceptFrame(lock(revoked), startMs)).toEqual({ ok: false, reason: 'REVOKED' });
     expect(session.acceptHello(hello(keys, randomBytes(16)), startMs)).toEqual({ ok: false, reason: 'REVOKED' });
   });

@@ -1,7 +1,15 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { acceptKeyList, type DeviceIdentity, type KeyList, parseKeyList, signKeyList } from './key-list.ts';
+import {
+  acceptKeyList,
+  type DeviceIdentity,
+  isConfirmation,
+  type KeyList,
+  parseKeyList,
+  signConfirmation,
+  signKeyList,
+} from './key-list.ts';
 import { nodeCrypto } from './node-crypto.ts';
 import { parseTokenText, signToken, type TokenFields, verifyToken } from './token.ts';
 
@@ -25,6 +33,7 @@ const listOf = (changes: Partial<KeyList> = {}): KeyList => ({
   version: 5,
   keyVersion: 2,
   epoch: 3,
+  issuedAtMs: fields.notBeforeMs,
   authorizations: [],
   ...changes,
 });
@@ -84,6 +93,12 @@ describe('an offline device', () => {
     expect(reasonOf(sign(), Number.NaN)).toBe('NOT_ACTIVE');
   });
 
+  it('refuses every token while its clock is more than 5 minutes behind the issue of its key list', () => {
+    const list = listOf({ issuedAtMs: during + 300_000 });
+    expect(reasonOf(sign(), during, list)).toBe('OK');
+    expect(reasonOf(sign(), during - 1, list)).toBe('CLOCK');
+  });
+
   it('refuses a revoked authorization for good, and a suspended one until its suspension ends', () => {
     const id = fields.authorizationId;
     const revoked = listOf({ authorizations: [{ id, state: 'revoked', untilMs: during - 5 }] });
@@ -111,8 +126,29 @@ describe('a key list', () => {
     expect(parsed).toEqual(message);
     if (!parsed) throw new Error('not parsed');
     const { list, acknowledgement } = acceptKeyList(nodeCrypto, device, undefined, parsed);
-    expect(acknowledgement).toEqual({ id: 'keys:5', ok: true });
+    const mac = signConfirmation(nodeCrypto, device, list ?? listOf());
+    expect(acknowledgement).toEqual({ id: 'keys:5', ok: true, mac });
     expect(list).toEqual(listOf({ authorizations }));
+  });
+
+  it('is confirmed only by the holder of the device key, for its device, version and key version', () => {
+    const { acknowledgement } = accept(listOf());
+    const confirms = (identity = device, version = 5, keyVersion = 2) =>
+      isConfirmation(nodeCrypto, identity, { version, keyVersion }, acknowledgement.mac ?? '');
+    expect(confirms()).toBe(true);
+    expect(confirms({ ...device, deviceKey: randomBytes(32) })).toBe(false);
+    expect(confirms({ ...device, deviceId: '350000000000002' })).toBe(false);
+    expect(confirms(device, 6)).toBe(false);
+    expect(confirms(device, 5, 3)).toBe(false);
+    for (const mac of ['', 'AAAA', '=']) {
+      expect(isConfirmation(nodeCrypto, device, { version: 5, keyVersion: 2 }, mac)).toBe(false);
+    }
+  });
+
+  it('of equal version is replaced only by a later issue', () => {
+    const [early, late] = [listOf({ issuedAtMs: 1000 }), listOf({ issuedAtMs: 2000 })];
+    expect(accept(late, early).list).toEqual(late);
+    expect(accept(early, late).list).toEqual(late);
   });
 
   it('ends as the newest version, in any order and repetition of arrivals', () => {
@@ -135,6 +171,7 @@ describe('a key list', () => {
     for (const change of [
       { version: 6 },
       { epoch: 2 },
+      { issuedAtMs: 0 },
       { authorizations: [] },
       { authorizations: [{ ...authorizations[0], state: 'revoked' as const, id: randomUUID(), untilMs: during }] },
       { authorizations: authorizations.map((one) => ({ ...one, untilMs: 0 })) },
@@ -153,7 +190,14 @@ describe('a key list', () => {
         }),
       );
     }
-    for (const change of [{ version: -1 }, { epoch: 1.5 }, { mac: 1 }, { authorizations: [{}] }, { keyVersion: '2' }]) {
+    for (const change of [
+      { version: -1 },
+      { epoch: 1.5 },
+      { issuedAtMs: null },
+      { mac: 1 },
+      { authorizations: [{}] },
+      { keyVersion: '2' },
+    ]) {
       expect(parseKeyList(JSON.stringify({ ...message, ...change }))).toBeUndefined();
     }
   });

@@ -90,6 +90,9 @@ export function parseTokenText(text: string): Uint8Array | undefined {
   return bytes?.length === tokenBytes ? bytes : undefined;
 }
 
+/** A clock this far behind the issue of the key list has been set back, and would revive expired tokens. */
+export const clockToleranceMs = 300_000;
+
 /** Why a device refuses a token. */
 export type TokenRefusal =
   | 'MALFORMED'
@@ -97,6 +100,7 @@ export type TokenRefusal =
   | 'MAC'
   | 'DEVICE'
   | 'EPOCH'
+  | 'CLOCK'
   | 'NOT_ACTIVE'
   | 'EXPIRED'
   | 'REVOKED'
@@ -136,6 +140,7 @@ function refusalOf(
 ): TokenRefusal | undefined {
   if (!equalInConstantTime(token.deviceTag, deviceTag(crypto, device.deviceId))) return 'DEVICE';
   if (token.epoch < (list?.epoch ?? 0)) return 'EPOCH';
+  if (list && nowMs < list.issuedAtMs - clockToleranceMs) return 'CLOCK';
   // Negated comparisons, so that NaN refuses.
   if (!(nowMs >= token.notBeforeMs)) return 'NOT_ACTIVE';
   if (!(nowMs < token.notAfterMs)) return 'EXPIRED';

@@ -3,7 +3,7 @@ import { deviceProof, openChannel, phoneProof, protectFrame, protectResult } fro
 import { bluetoothCommands, commandString, encodeCommand } from './command-string.ts';
 import type { KeylessCrypto } from './crypto.ts';
 import { commandStringKey, deviceTag, encryptionKey, listKey, sessionKey, tokenKey } from './key-hierarchy.ts';
-import { type KeyList, signKeyList } from './key-list.ts';
+import { type KeyList, signConfirmation, signKeyList } from './key-list.ts';
 import { encodeSignedPart, signToken, type TokenFields } from './token.ts';
 
 /** Inputs of the test vectors; bytes in hexadecimal. */
@@ -64,5 +64,6 @@ export function vectorsFrom(crypto: KeylessCrypto, input: VectorInput) {
     ),
     result: hex(protectResult(crypto, channel, { counter: 2, status: 0, data: new Uint8Array(0) })),
     keyListMessage: signKeyList(crypto, { deviceId: input.token.deviceId, deviceKey }, input.list),
+    confirmation: signConfirmation(crypto, { deviceId: input.token.deviceId, deviceKey }, input.list),
   };
 }

@@ -1,6 +1,7 @@
 import type { AcknowledgementMessage, CommandMessage } from '@odograph/contracts/commands';
-import { keyListAcknowledgementId } from '@odograph/contracts/key-lists';
 import { deviceTopic } from '@odograph/contracts/topics';
+import { acceptKeyList, type DeviceIdentity, type KeyList, parseKeyList } from '@odograph/keyless/key-list';
+import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import { connect, type IClientOptions, type MqttClient } from 'mqtt';
 
 export interface DeviceCredentials {
@@ -11,6 +12,12 @@ export interface DeviceCredentials {
 /** The answer of a simulated device to a command; undefined for none. */
 export type CommandAnswer = Omit<AcknowledgementMessage, 'id'> | undefined;
 
+/** Non-volatile memory of a device for keyless access; outlives its connections. */
+export interface KeyMemory {
+  readonly identity: DeviceIdentity;
+  list: KeyList | undefined;
+}
+
 /** The MQTT session of a device. */
 export interface DeviceConnection {
   readonly client: MqttClient;
@@ -18,8 +25,8 @@ export interface DeviceConnection {
   upload(payload: unknown): Promise<void>;
   /** Subscribes to the device's commands and answers each; resolves with the SUBACK. */
   obey(answer: (command: CommandMessage) => CommandAnswer | Promise<CommandAnswer>): Promise<void>;
-  /** Subscribes to the device's key lists and confirms each without checking it; resolves with the SUBACK. */
-  confirmKeyLists(): Promise<void>;
+  /** Subscribes to the device's key lists, and verifies and acknowledges each; resolves with the SUBACK. */
+  confirmKeyLists(memory: KeyMemory): Promise<void>;
   acknowledge(acknowledgement: AcknowledgementMessage): Promise<void>;
   /** Ends the session with DISCONNECT, or breaks the connection without one. */
   close(how?: 'disconnect' | 'cut'): Promise<void>;
@@ -69,12 +76,14 @@ export async function connectDevice(
       });
       await client.subscribeAsync(topic, { qos: 1 });
     },
-    async confirmKeyLists() {
+    async confirmKeyLists(memory) {
       const topic = deviceTopic(deviceId, 'keys');
       client.on('message', (received, payload) => {
-        if (received !== topic) return;
-        const { version } = JSON.parse(payload.toString()) as { version: number };
-        acknowledge({ id: keyListAcknowledgementId(version), ok: true }).catch(() => undefined);
+        const message = received === topic ? parseKeyList(payload.toString()) : undefined;
+        if (!message) return;
+        const { list, acknowledgement } = acceptKeyList(nodeCrypto, memory.identity, memory.list, message);
+        memory.list = list;
+        acknowledge(acknowledgement).catch(() => undefined);
       });
       await client.subscribeAsync(topic, { qos: 1 });
     },

@@ -1,10 +1,13 @@
-import { connectDevice, type DeviceConnection, type DeviceCredentials } from './device-connection.ts';
+import type { DeviceIdentity } from '@odograph/keyless/key-list';
+import { connectDevice, type DeviceConnection, type DeviceCredentials, type KeyMemory } from './device-connection.ts';
 import { ReadingBuffer } from './reading-buffer.ts';
 import type { SimulatedVehicle } from './simulated-vehicle.ts';
 
 export interface SimulatedDeviceOptions {
   url: string;
   credentials: DeviceCredentials;
+  /** Device key with which it verifies and confirms key lists. */
+  identity: DeviceIdentity;
   vehicle: SimulatedVehicle;
   intervalMs: number;
 }
@@ -13,6 +16,7 @@ export interface SimulatedDeviceOptions {
 export class SimulatedDevice {
   readonly #options: SimulatedDeviceOptions;
   readonly #buffer = new ReadingBuffer();
+  readonly #keys: KeyMemory;
   #connection: DeviceConnection | undefined;
   #timer: NodeJS.Timeout | undefined;
   #connecting = false;
@@ -20,6 +24,7 @@ export class SimulatedDevice {
 
   constructor(options: SimulatedDeviceOptions) {
     this.#options = options;
+    this.#keys = { identity: options.identity, list: undefined };
   }
 
   get bufferedReadings(): number {
@@ -63,7 +68,7 @@ export class SimulatedDevice {
       await connection.obey(({ action, expiresAt }) =>
         expiresAt < Date.now() / 1000 ? undefined : vehicle.execute(action),
       );
-      await connection.confirmKeyLists();
+      await connection.confirmKeyLists(this.#keys);
       this.#connection = connection;
     } finally {
       this.#connecting = false;

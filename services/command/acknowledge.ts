@@ -4,6 +4,7 @@ import type { QueuedAcknowledgement } from '@odograph/contracts/queues';
 import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
 import type { Logger } from '@odograph/runtime/logger';
+import type { Sealer } from '@odograph/runtime/sealing';
 import Value from 'typebox/value';
 import type { CommandEvents } from './command-events.ts';
 import { confirmKeyList } from './keys/confirm.ts';
@@ -29,12 +30,13 @@ export function parseAcknowledgement(text: string): AcknowledgementMessage | und
     ok: value.ok,
     ...(value.status === undefined ? {} : { status: storable(value.status) }),
     ...(value.reason === undefined ? {} : { reason: storable(value.reason) }),
+    ...(value.mac === undefined ? {} : { mac: value.mac }),
   };
 }
 
 /** Records one acknowledgement and wakes whoever waits for it. A repeated, foreign or malformed one changes nothing. */
 export async function acknowledge(
-  { db, events, logger }: { db: Database; events: CommandEvents; logger: Logger },
+  { db, sealer, events, logger }: { db: Database; sealer: Sealer; events: CommandEvents; logger: Logger },
   { deviceId, text }: Pick<QueuedAcknowledgement, 'deviceId' | 'text'>,
 ): Promise<void> {
   const acknowledgement = parseAcknowledgement(text);
@@ -42,7 +44,7 @@ export async function acknowledge(
     logger.warn({ deviceId }, 'a malformed acknowledgement was dropped');
     return;
   }
-  if (await confirmKeyList({ db, logger }, deviceId, acknowledgement)) return;
+  if (await confirmKeyList({ db, sealer, logger }, deviceId, acknowledgement)) return;
   const command = await acknowledgeCommand(db, deviceId, acknowledgement);
   if (command) events.announce([command]);
   else logger.debug({ deviceId }, 'an acknowledgement changed nothing');

@@ -5,7 +5,7 @@ import type { Http } from '@odograph/http/http';
 import { openWorker } from '@odograph/queue/queues';
 import { isPresent } from '@odograph/runtime/presence';
 import { connectRedis } from '@odograph/runtime/redis';
-import { openSealer } from '@odograph/runtime/sealing';
+import { openSealer, type Sealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { acknowledge } from './acknowledge.ts';
 import type { CommandPath } from './await-end.ts';
@@ -50,7 +50,10 @@ function openCommandPath({ config, logger, adminToken, onStop }: ServiceHost<Htt
   };
 }
 
-function openAcknowledgements({ config, logger, onStop }: ServiceHost<Http>, path: CommandPath): void {
+function openAcknowledgements(
+  { config, logger, onStop }: ServiceHost<Http>,
+  path: CommandPath & { readonly sealer: Sealer },
+): void {
   const worker = openWorker({
     name: 'acknowledgements',
     redisUrl: config.REDIS_URL,
@@ -66,11 +69,11 @@ function openAcknowledgements({ config, logger, onStop }: ServiceHost<Http>, pat
 export const commandService: Service<Http> = {
   name: 'command',
   async start(host) {
-    const path = openCommandPath(host);
+    const path = { ...openCommandPath(host), sealer: await openSealer(host.config) };
     openAcknowledgements(host, path);
     host.onStop('sweep of the commands', startSweep(path));
     const { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix } = host.config;
-    const stopKeyDelivery = startKeyDelivery({ ...path, sealer: await openSealer(host.config) }, { redisUrl, prefix });
+    const stopKeyDelivery = startKeyDelivery(path, { redisUrl, prefix });
     host.onStop('delivery of keys', stopKeyDelivery);
     const metrics = createCommandMetrics(host.metrics, path.publisher.isConnected);
     await tokenRoutes(host.http, (tokenSha256) => findCaller(path.db, tokenSha256), [

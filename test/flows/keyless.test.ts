@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { parseCommandString } from '@odograph/keyless/command-string';
 import { DeviceSession } from '@odograph/keyless/device-session';
+import { signConfirmation } from '@odograph/keyless/key-list';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import { answerChallenge, hello, openPhoneSession } from '@odograph/keyless/phone-session';
+import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -223,6 +225,32 @@ describe('the way of a list of keys', () => {
         where device_id = ${vehicle.deviceId}`.execute(fixture.fleet.db);
       expect(rows[0]?.reason).toBe('KEY_VERSION');
     });
+  });
+
+  it('is not confirmed with the MQTT credentials alone: a confirmation needs the MAC of the device key', async () => {
+    const vehicle = await fixture.newVehicle();
+    const { identity } = await fixture.newDevice(vehicle);
+    await fixture.revoke((await fixture.issue(vehicle)).authorizationId);
+    const connection = await connectDevice(fixture.fleet.mqttUrl, identity);
+    const stateAfter = async (acknowledgement: { id: string; ok: boolean; mac?: string }) => {
+      await sql`update device_key set refused_reason = null where device_id = ${vehicle.deviceId}`.execute(
+        fixture.fleet.db,
+      );
+      await connection.acknowledge(acknowledgement);
+      return eventually(async () => {
+        const { rows } = await sql<{ reason: string; versions: number[] }>`
+          select refused_reason as reason, array[list_version::float8, confirmed_version::float8] as versions from device_key
+          where device_id = ${vehicle.deviceId}`.execute(fixture.fleet.db);
+        expect(rows[0]?.reason).toBe('CONFIRMATION_MAC');
+        return rows[0]?.versions;
+      });
+    };
+    const other = signConfirmation(nodeCrypto, identity, { version: 2, keyVersion: 1 });
+    for (const mac of [{}, { mac: '' }, { mac: other }]) {
+      expect(await stateAfter({ id: 'keys:1', ok: true, ...mac })).toEqual([1, 0]);
+    }
+    expect(await stateAfter({ id: 'keys:999999999999999', ok: true })).toEqual([1, 0]);
+    await connection.close();
   });
 
   it('leaves a row in the audit for each list that a device confirmed', async () => {

@@ -18,7 +18,7 @@ async function provision(deviceId = access.vehicle.deviceId) {
 function verdictOf(device: Awaited<ReturnType<typeof provision>>, token: string, nowMs = Date.now(), epoch = 0) {
   const bytes = parseTokenText(token);
   if (!bytes) return 'NO_TOKEN';
-  const list = { version: 1, keyVersion: device.keyVersion, epoch, authorizations: [] };
+  const list = { version: 1, keyVersion: device.keyVersion, epoch, issuedAtMs: 0, authorizations: [] };
   const verdict = verifyToken(nodeCrypto, device, list, bytes, nowMs);
   return verdict.ok ? 'OK' : verdict.reason;
 }

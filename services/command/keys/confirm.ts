@@ -3,37 +3,50 @@ import { parseKeyListAcknowledgementId } from '@odograph/contracts/key-lists';
 import { appendAudit, operatorChain } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { isConfirmation } from '@odograph/keyless/key-list';
+import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import type { Logger } from '@odograph/runtime/logger';
+import { deviceKeyContext, type Sealer } from '@odograph/runtime/sealing';
 import { type Kysely, sql } from 'kysely';
 
 const reasonForm = /^[A-Z_]{1,64}$/;
-/** A box that got an older list than it was just sent has not seen the newer one yet. */
-const onTheWaySeconds = 2;
+/** Within this time of a publication, a confirmation of the previous list may still be in flight. */
+const inFlightSeconds = 2;
 
-interface Held {
+interface DeviceKeyState {
   applicationId: number | null;
+  sealed: Buffer;
+  keyVersion: number;
   listVersion: number;
   confirmedVersion: number;
 }
 
-async function lockHeld(db: Database, deviceId: string): Promise<Held | undefined> {
-  const { rows } = await sql<Held>`select device.application_id as "applicationId", held.list_version as "listVersion",
-      held.confirmed_version as "confirmedVersion"
-    from device_key held join device on device.id = held.device_id
-    where held.device_id = ${deviceId} for no key update of held`.execute(db);
+async function lockDeviceKey(db: Database, deviceId: string): Promise<DeviceKeyState | undefined> {
+  const { rows } = await sql<DeviceKeyState>`select device.application_id as "applicationId",
+      stored.sealed_key as sealed, stored.key_version as "keyVersion", stored.list_version as "listVersion",
+      stored.confirmed_version as "confirmedVersion"
+    from device_key stored join device on device.id = stored.device_id
+    where stored.device_id = ${deviceId} for no key update of stored`.execute(db);
   return rows[0];
 }
 
-/** The box has this list and no newer one. */
-async function confirm(db: Database, deviceId: string, held: Held, version: number): Promise<void> {
+function isAuthentic(sealer: Sealer, deviceId: string, state: DeviceKeyState, version: number, mac: string): boolean {
+  const { sealed, keyVersion } = state;
+  if (!sealer.canOpen(sealed)) return false;
+  const deviceKey = sealer.open(sealed, deviceKeyContext(deviceId, keyVersion));
+  return isConfirmation(nodeCrypto, { deviceId, deviceKey }, { version, keyVersion }, mac);
+}
+
+/** Records that the device has this list and none newer; an older one than published makes the newest due again. */
+async function confirm(db: Database, deviceId: string, state: DeviceKeyState, version: number): Promise<void> {
   await sql`update device_key set refused_reason = null,
       confirmed_version = greatest(confirmed_version, ${version}), confirmed_at = clock_timestamp(),
       published_version = case when ${version} < list_version and published_version = list_version
-        and published_at < clock_timestamp() - ${onTheWaySeconds} * interval '1 second' then 0 else published_version end
+        and published_at < clock_timestamp() - ${inFlightSeconds} * interval '1 second' then 0 else published_version end
     where device_id = ${deviceId}`.execute(db);
-  if (version <= held.confirmedVersion) return;
+  if (version <= state.confirmedVersion) return;
   await appendAudit(db, {
-    chain: held.applicationId ?? operatorChain,
+    chain: state.applicationId ?? operatorChain,
     actor: `device:${deviceId}`,
     address: '',
     action: 'key-list.confirm',
@@ -43,29 +56,37 @@ async function confirm(db: Database, deviceId: string, held: Held, version: numb
   });
 }
 
+async function markRefused(db: Database, deviceId: string, reason: string): Promise<void> {
+  await db.updateTable('device_key').set({ refused_reason: reason }).where('device_id', '=', deviceId).execute();
+}
+
 /**
- * Records what a box said of a list of keys.
- * @returns whether the acknowledgement was one of a list
+ * Records the acknowledgement of a key list. A confirmation counts only with the MAC of the device key: the credentials
+ * of the MQTT session do not suffice to hide a revocation from the device, or to raise its list version.
+ * @returns false for the acknowledgement of a command
  */
 export async function confirmKeyList(
-  { db, logger }: { db: Kysely<Tables>; logger: Logger },
+  { db, sealer, logger }: { db: Kysely<Tables>; sealer: Sealer; logger: Logger },
   deviceId: string,
-  { id, ok, reason }: AcknowledgementMessage,
+  { id, ok, reason, mac }: AcknowledgementMessage,
 ): Promise<boolean> {
   const version = parseKeyListAcknowledgementId(id);
   if (version === undefined) return false;
   await db.transaction().execute(async (trx) => {
-    const held = await lockHeld(trx, deviceId);
-    if (!held) return;
+    const state = await lockDeviceKey(trx, deviceId);
+    if (!state) return;
     if (!ok) {
       const refused = reason !== undefined && reasonForm.test(reason) ? reason : 'REFUSED';
-      await trx.updateTable('device_key').set({ refused_reason: refused }).where('device_id', '=', deviceId).execute();
-      logger.warn({ deviceId, version, reason: refused }, 'a box refused its list of keys');
-    } else if (version > held.listVersion) {
-      // The database is older than the box, after a backup was restored: the box takes nothing below its own version.
+      await markRefused(trx, deviceId, refused);
+      logger.warn({ deviceId, version, reason: refused }, 'key list refused by the device');
+    } else if (!isAuthentic(sealer, deviceId, state, version, mac ?? '')) {
+      await markRefused(trx, deviceId, 'CONFIRMATION_MAC');
+      logger.warn({ deviceId, version }, 'confirmation of a key list ignored: wrong MAC');
+    } else if (version > state.listVersion) {
+      // The database was restored from a backup: the device ignores every version below its own.
       await sql`update device_key set list_version = ${version} + 1 where device_id = ${deviceId}`.execute(trx);
-      logger.warn({ deviceId, version }, 'a box has a newer list of keys than the platform');
-    } else await confirm(trx, deviceId, held, version);
+      logger.warn({ deviceId, version }, 'the device has a newer key list than the platform');
+    } else await confirm(trx, deviceId, state, version);
   });
   return true;
 }

@@ -9,12 +9,12 @@ import type { Sealer } from '@odograph/runtime/sealing';
 import { within } from '../deadline.ts';
 import { claimDue, markPublished, readList, republishAll, republishUnconfirmed } from './queries.ts';
 
-/** What can leave a list at the broker for a device, now or when it connects. */
+/** Publishes retained key lists at the broker. */
 export interface KeyListPublisher {
   isConnected(): boolean;
-  /** Resolves when the broker has taken it. */
+  /** Resolves with the PUBACK. */
   publishKeyList(deviceId: string, message: KeyListMessage): Promise<void>;
-  /** Called after each connection, the first too. */
+  /** Calls `listener` after each connection, including the first. */
   onConnect(listener: () => void): void;
 }
 
@@ -39,8 +39,8 @@ async function publish({ db, sealer, publisher }: KeyListDelivery, deviceId: str
 }
 
 /**
- * Publishes every list that is due. A list is the whole truth with a version, so publishing one twice, here or at another
- * replica, comes to the same; a crash anywhere leaves it due.
+ * Publishes every key list that is due. A list is complete and has a version, so publishing it twice, here or in another
+ * replica, is harmless; after a crash it is still due.
  */
 export async function deliverDue(delivery: KeyListDelivery): Promise<void> {
   const { db, sealer, publisher, logger } = delivery;
@@ -50,20 +50,20 @@ export async function deliverDue(delivery: KeyListDelivery): Promise<void> {
     const outcomes = await Promise.allSettled(deviceIds.map((deviceId) => publish(delivery, deviceId, claim)));
     const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
     if (failed.length > 0) {
-      logger.warn({ err: failed[0]?.reason, lists: failed.length }, 'lists of keys wait to be published again');
+      logger.warn({ err: failed[0]?.reason, lists: failed.length }, 'key lists not published; retrying');
     }
     if (deviceIds.length < listsAtOnce) return;
   }
 }
 
-/** Runs `work` one at a time; calls during a run make one more run after it. */
+/** Runs `work` one at a time; calls during a run cause one more run after it. */
 function createTurns(work: () => Promise<void>, logger: Logger) {
   let running: Promise<void> | undefined;
   let again = false;
   const run = async (): Promise<void> => {
     do {
       again = false;
-      await work().catch((err: unknown) => logger.debug({ err }, 'lists of keys could not be delivered'));
+      await work().catch((err: unknown) => logger.debug({ err }, 'key lists not delivered; retrying'));
     } while (again);
     running = undefined;
   };
@@ -77,8 +77,8 @@ function createTurns(work: () => Promise<void>, logger: Logger) {
 }
 
 /**
- * Delivers lists of keys whenever one is announced on Redis, and looks every second for what was not.
- * @returns what stops it
+ * Delivers key lists when they are announced on Redis, and polls every second for lost announcements.
+ * @returns a function that stops the delivery
  */
 export function startKeyDelivery(
   delivery: KeyListDelivery,
@@ -105,7 +105,7 @@ export function startKeyDelivery(
   subscriber.on('ready', () => {
     subscriber
       .subscribe(keyListChannel(prefix))
-      .catch((err: unknown) => logger.debug({ err }, 'lists are only polled'));
+      .catch((err: unknown) => logger.debug({ err }, 'announcements of key lists unavailable; polling'));
   });
   subscriber.on('message', turns.take);
   const timer = setInterval(turns.take, pollMs);

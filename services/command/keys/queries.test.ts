@@ -120,7 +120,7 @@ describe('a list', () => {
     const { deviceKey, ...list } = (await readList(db, sealer, deviceId)) ?? {};
     expect(deviceKey).toHaveLength(32);
     expect(list).toEqual({
-      ...{ version: 1, keyVersion: 1, epoch: 1 },
+      ...{ version: 1, keyVersion: 1, epoch: 1, issuedAtMs: expect.any(Number) },
       authorizations: [
         { id: revoked.id, state: 'revoked', untilMs: revoked.untilMs },
         { id: suspended.id, state: 'suspended', untilMs: suspended.suspendedMs },

@@ -14,11 +14,16 @@ const outageIntervalMs = 60_000;
 const outageMs = 20_000;
 
 function startDevices(mqttUrl: string, fleet: DemoFleet): SimulatedDevice[] {
-  return fleet.vehicles.map(({ device }, index) => {
+  return fleet.vehicles.map(({ device, deviceKey }, index) => {
     const vehicle = new SimulatedVehicle(index + 1, paris);
     const simulated = new SimulatedDevice({
       url: mqttUrl,
       credentials: device,
+      identity: {
+        deviceId: device.deviceId,
+        deviceKey: Buffer.from(deviceKey.key, 'base64url'),
+        keyVersion: deviceKey.keyVersion,
+      },
       vehicle,
       intervalMs: readingIntervalMs,
     });

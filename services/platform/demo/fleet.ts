@@ -2,11 +2,18 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DeviceCredentials } from '@odograph/simulator/device-connection';
 
+/** A device key as the operator route answers it. */
+interface DeviceKey {
+  /** base64url */
+  key: string;
+  keyVersion: number;
+}
+
 /** What the demo made on its first start, kept so that later starts drive the same cars. */
 export interface DemoFleet {
   appId: string;
   appKey: string;
-  vehicles: { id: string; device: DeviceCredentials }[];
+  vehicles: { id: string; device: DeviceCredentials; deviceKey: DeviceKey }[];
 }
 
 async function postAdmin<Answer>(httpUrl: string, adminToken: string, path: string, body: object): Promise<Answer> {
@@ -30,7 +37,9 @@ async function createDemoFleet(httpUrl: string, adminToken: string, vehicleCount
     const car = { plate, vin, brand: 'Renault', model: 'Zoe', energy: 'EL', seats: 5, gearbox: 'AUTOMATIC' };
     const { id } = await post<{ id: string }>('vehicles', { appId, ...car });
     const device = { id: `demo-${run}-${index}`, model: 'generic', vehicleId: id };
-    vehicles.push({ id, device: await post<DeviceCredentials>('devices', device) });
+    const credentials = await post<DeviceCredentials>('devices', device);
+    const deviceKey = await post<DeviceKey>(`devices/${device.id}/key`, {});
+    vehicles.push({ id, device: credentials, deviceKey });
   }
   return { appId, appKey, vehicles };
 }
