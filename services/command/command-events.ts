@@ -3,45 +3,48 @@ import type { Logger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
 import { hasEnded, type Outcome } from './rules.ts';
 
-/** The end of a command, or its correction by a late acknowledgement, as every replica hears it. */
+/** The end of a command, or its correction by a late acknowledgement, as announced to every replica. */
 export interface CommandEnd extends Outcome {
   readonly id: string;
   readonly vehicleId: number;
-  /** The one command whose turn it is now; without it each that waits looks for itself. */
+  /** The next command of the vehicle; without it every waiting command checks its own turn. */
   readonly nextId?: string;
 }
 
-/** Waits for what happens to one command and to the vehicle whose turn it waits for. */
+/** Waits for the end of one command, and for its turn among the commands of its vehicle. */
 export interface Watch {
-  /** The end of the command, once it was heard. */
+  /** The end of the command, once announced. */
   end(): CommandEnd | undefined;
   /**
-   * Resolves when the command ended or its turn may have come since the last call, or after `milliseconds`.
-   * @returns whether something was heard
+   * Resolves when the command has ended or its turn may have come since the last call, or after `milliseconds`.
+   * @returns false after the timeout
    */
   changed(milliseconds: number): Promise<boolean>;
   stop(): void;
 }
 
-/** Tells the ends of commands to who waits here, and over Redis to the other replicas. What is lost on the way is found by the waiting one's poll. */
+/**
+ * Announces the ends of commands to the requests that wait for them, here and, through Redis, at other replicas. An
+ * announcement can be lost, so waiting requests poll as well.
+ */
 export interface CommandEvents {
   announce(ends: readonly CommandEnd[]): void;
-  /** Watches from now on; to be called before the command can end. */
+  /** Starts a watch; call it before the command can end. */
   watch(vehicleId: number, commandId: string): Watch;
   close(): Promise<void>;
 }
 
 interface Watcher {
   readonly watch: Watch;
-  hear(end: CommandEnd): void;
+  notify(end: CommandEnd): void;
 }
 
 function createWatcher(commandId: string, stop: () => void): Watcher {
   let ended: CommandEnd | undefined;
-  let heard = false;
+  let isNotified = false;
   let wake: (() => void) | undefined;
   const changed = async (milliseconds: number): Promise<boolean> => {
-    if (!heard) {
+    if (!isNotified) {
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, milliseconds);
         wake = () => {
@@ -50,16 +53,16 @@ function createWatcher(commandId: string, stop: () => void): Watcher {
         };
       });
     }
-    const was = heard;
-    heard = false;
-    return was;
+    const wasNotified = isNotified;
+    isNotified = false;
+    return wasNotified;
   };
   return {
     watch: { end: () => ended, changed, stop },
-    hear(end) {
+    notify(end) {
       if (end.id === commandId) ended = end;
       else if (end.nextId !== undefined && end.nextId !== commandId) return;
-      heard = true;
+      isNotified = true;
       wake?.();
     },
   };
@@ -79,7 +82,7 @@ function remove<Key>(watchers: WatchersBy<Key>, key: Key, watcher: Watcher): voi
   if (ofKey?.size === 0) watchers.delete(key);
 }
 
-/** What another replica announced; undefined for anything else. */
+/** Parses the announcement of another replica; undefined for anything else. */
 function parseEnd(text: string, ownOrigin: string): CommandEnd | undefined {
   try {
     const { origin, ...end } = JSON.parse(text) as CommandEnd & { origin?: string };
@@ -90,32 +93,36 @@ function parseEnd(text: string, ownOrigin: string): CommandEnd | undefined {
   }
 }
 
-/** Opens the two Redis connections that publishing and subscribing need; the caller closes them. */
+/** Opens one Redis connection to publish and one to subscribe; the caller closes them. */
 export function openCommandEvents(redisUrl: string, prefix: string, logger: Logger): CommandEvents {
   const channel = `${prefix}:commands`;
   const origin = randomUUID();
   const publisher = connectRedis(redisUrl, logger);
   const subscriber = connectRedis(redisUrl, logger);
   const byVehicle: WatchersBy<number> = new Map();
-  const hear = (end: CommandEnd): void => {
-    for (const watcher of byVehicle.get(end.vehicleId) ?? []) watcher.hear(end);
+  const notify = (end: CommandEnd): void => {
+    for (const watcher of byVehicle.get(end.vehicleId) ?? []) watcher.notify(end);
   };
 
   subscriber.on('ready', () => {
-    subscriber.subscribe(channel).catch((error: unknown) => logger.warn({ err: error }, 'commands are only polled'));
+    subscriber
+      .subscribe(channel)
+      .catch((error: unknown) => logger.warn({ err: error }, 'command announcements not heard; polling only'));
   });
   subscriber.on('message', (_channel: string, text: string) => {
     const end = parseEnd(text, origin);
-    if (end) hear(end);
+    if (end) notify(end);
   });
 
   return {
     announce(ends) {
       for (const end of ends) {
-        hear(end);
+        notify(end);
         const { id, vehicleId, state, cause, status, reason, nextId } = end;
         const text = JSON.stringify({ origin, id, vehicleId, state, cause, status, reason, nextId });
-        publisher.publish(channel, text).catch((error: unknown) => logger.debug({ err: error }, 'not announced'));
+        publisher
+          .publish(channel, text)
+          .catch((error: unknown) => logger.debug({ err: error }, 'end of a command not announced'));
       }
     },
     watch(vehicleId, commandId) {

@@ -17,7 +17,7 @@ export interface CommandPublisher {
   isConnected(): boolean;
   /** Hands a command to the device's live session; nothing is kept for a later one. */
   publish(deviceId: string, message: CommandMessage): Promise<void>;
-  /** Leaves a list of keys at the broker, for now and for when the device connects. */
+  /** Leaves a key list at the broker, for the live session and for the next one. */
   publishKeyList(deviceId: string, message: KeyListMessage): Promise<void>;
   /** Calls `listener` after each connection, the first too. */
   onConnect(listener: () => void): void;
@@ -40,7 +40,7 @@ export function createCommandPublisher(url: string, adminToken: string, logger: 
     // A command that cannot go out now must not go out later.
     queueQoSZero: false,
   });
-  client.on('error', (error) => logger.warn({ reason: error.message }, 'the MQTT broker cannot be used'));
+  client.on('error', (error) => logger.warn({ reason: error.message }, 'no connection to the MQTT broker'));
   client.on('connect', () => {
     // A command is small, and must not wait until the broker's TCP has confirmed the one before it.
     if (client.stream instanceof Socket) client.stream.setNoDelay(true);

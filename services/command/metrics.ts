@@ -1,14 +1,20 @@
+import { performance } from 'node:perf_hooks';
+import { Failure } from '@odograph/contracts/failures';
+import type { Logger } from '@odograph/runtime/logger';
 import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
+import { type CommandRequest, type Outcome, requireAcknowledged } from './rules.ts';
+import type { CommandResult } from './send-command.ts';
 
-export interface CommandMetrics {
-  /** @param outcome `acknowledged`, or the `reason` of the failure */
-  ended(action: string, outcome: string, milliseconds: number): void;
-}
+/**
+ * Runs a command, and counts and logs its outcome.
+ * @throws Failure COMMUNICATION_FAILED for a command that was not acknowledged
+ */
+export type MeasureCommand = (request: CommandRequest, send: () => Promise<CommandResult>) => Promise<Outcome>;
 
-export function createCommandMetrics(registry: Registry, isConnected: () => boolean): CommandMetrics {
+export function createCommandMetrics(registry: Registry, logger: Logger, isConnected: () => boolean): MeasureCommand {
   const outcomes = new Counter({
     name: 'odograph_commands_total',
-    help: 'Remote actions asked for, by action and outcome (acknowledged, or the reason of the failure)',
+    help: 'Remote actions requested, by action and outcome (acknowledged, or the reason of the failure)',
     labelNames: ['action', 'outcome'],
     registers: [registry],
   });
@@ -27,10 +33,25 @@ export function createCommandMetrics(registry: Registry, isConnected: () => bool
       this.set(isConnected() ? 1 : 0);
     },
   });
-  return {
-    ended(action, outcome, milliseconds) {
+  return async ({ action, vehicleId }, send) => {
+    const startMs = performance.now();
+    const record = (word: string, result?: CommandResult) => {
+      const durationMs = performance.now() - startMs;
+      const outcome = result?.repeated ? 'REPEATED' : word;
       outcomes.inc({ action, outcome });
-      durations.observe({ action }, milliseconds / 1000);
-    },
+      durations.observe({ action }, durationMs / 1000);
+      const commandId = result?.commandId;
+      logger.info({ commandId, vehicleId, action, outcome, durationMs: Math.round(durationMs) }, 'command');
+    };
+    let result: CommandResult | undefined;
+    try {
+      result = await send();
+      requireAcknowledged(result.outcome);
+      record('acknowledged', result);
+      return result.outcome;
+    } catch (error) {
+      record(error instanceof Failure ? (error.details.reason ?? error.code) : 'INTERNAL_ERROR', result);
+      throw error;
+    }
   };
 }

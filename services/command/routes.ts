@@ -1,15 +1,12 @@
-import { performance } from 'node:perf_hooks';
-import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { invalidParameter } from '@odograph/contracts/failures';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { answers, EmptyAnswer } from '@odograph/http/schemas';
 import Type, { type TSchema } from 'typebox';
-import { availableActions, type RemoteAction, remoteActions, statusOf } from './actions.ts';
-import type { CommandPath } from './await-end.ts';
-import { type Dispatched, dispatch } from './dispatch.ts';
-import type { CommandMetrics } from './metrics.ts';
+import type { MeasureCommand } from './metrics.ts';
 import { findTarget, listCommands } from './queries.ts';
-import { type Order, type Outcome, requireAcknowledged, unreachable } from './rules.ts';
+import { availableActions, type Outcome, type RemoteAction, remoteActions, statusOf, unreachable } from './rules.ts';
+import { type CommandContext, sendCommand } from './send-command.ts';
 
 const maximumKeyLength = 255;
 const maximumListed = 1000;
@@ -18,7 +15,7 @@ const OfVehicle = Type.Object({ vehicleId: Type.String() });
 const KeyHeader = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
-      description: 'the same key again answers the outcome of the first request, without a second command',
+      description: 'a repeated key answers the outcome of the first request, without a second command',
     }),
   ),
 });
@@ -33,9 +30,9 @@ const ListedCommands = Type.Object({
       expiresAt: Type.String(),
       sentAt: Type.Optional(Type.String()),
       endedAt: Type.Optional(Type.String()),
-      reason: Type.Optional(Type.String({ description: 'why it was not acknowledged' })),
-      message: Type.Optional(Type.String({ description: 'what the device said when it refused' })),
-      status: Type.Optional(Type.String({ description: 'what the device reported' })),
+      reason: Type.Optional(Type.String({ description: 'the cause when it was not acknowledged' })),
+      message: Type.Optional(Type.String({ description: 'the message of a device that refused' })),
+      status: Type.Optional(Type.String({ description: 'the status that the device reported' })),
     }),
   ),
 });
@@ -61,32 +58,9 @@ function idempotencyKey(header: string | undefined): string | undefined {
   return header;
 }
 
-/** Dispatches an order, and counts and logs how it ended. */
-async function recorded(path: CommandPath, metrics: CommandMetrics, order: Order): Promise<Outcome> {
-  const start = performance.now();
-  const record = (word: string, dispatched?: Dispatched) => {
-    const { action, vehicleId } = order;
-    const milliseconds = performance.now() - start;
-    const outcome = dispatched?.repeated ? 'REPEATED' : word;
-    metrics.ended(action, outcome, milliseconds);
-    const durationMs = Math.round(milliseconds);
-    path.logger.info({ commandId: dispatched?.commandId, vehicleId, action, outcome, durationMs }, 'command');
-  };
-  let dispatched: Dispatched | undefined;
-  try {
-    dispatched = await dispatch(path, order);
-    requireAcknowledged(dispatched.outcome);
-    record('acknowledged', dispatched);
-    return dispatched.outcome;
-  } catch (error) {
-    record(error instanceof Failure ? (error.details.reason ?? error.code) : 'INTERNAL_ERROR', dispatched);
-    throw error;
-  }
-}
-
 /** POST /v1/vehicle/lock, unlock, … : interface specification, "Remote vehicle actions". */
 export const actionRoutes =
-  (path: CommandPath, metrics: CommandMetrics): RoutePlugin =>
+  (context: CommandContext, measure: MeasureCommand): RoutePlugin =>
   (http) => {
     for (const remoteAction of remoteActions) {
       const { summary, action } = remoteAction;
@@ -98,22 +72,23 @@ export const actionRoutes =
         `/v1/vehicle/${remoteAction.path}`,
         { schema: { tags, summary, headers: KeyHeader, body: OfVehicle, response } },
         async (request, reply) => {
-          const outcome = await recorded(path, metrics, {
+          const command = {
             caller: request.caller,
             address: request.ip,
             vehicleId: request.body.vehicleId,
             action,
             idempotencyKey: idempotencyKey(request.headers['idempotency-key']),
-          });
+          };
+          const outcome = await measure(command, () => sendCommand(context, command));
           return reply.send(successBody(remoteAction, outcome));
         },
       );
     }
   };
 
-/** What a vehicle can be asked for, and what it was asked for. */
+/** GET /v1/vehicle/actions and /v1/x/commands. */
 export const listRoutes =
-  ({ db }: CommandPath): RoutePlugin =>
+  ({ db }: CommandContext): RoutePlugin =>
   (http) => {
     http.get(
       '/v1/vehicle/actions',
@@ -131,7 +106,7 @@ export const listRoutes =
       },
       async ({ caller, query }) => {
         const target = await findTarget(db, caller, query.vehicleId, 'read');
-        // An archived vehicle stays readable, and nothing can be done with it.
+        // An archived vehicle stays readable but takes no commands.
         if (target.archived) return { actions: [] };
         if (!target.device) throw unreachable('NO_DEVICE');
         return { actions: availableActions(target.device.actions) };

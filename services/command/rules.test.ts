@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseAcknowledgement } from './acknowledge.ts';
-import { availableActions, statusOf } from './actions.ts';
-import { isDriving, type LastReported, requireAcknowledged } from './rules.ts';
+import { parseAcknowledgement } from './acknowledgements.ts';
+import { availableActions, isDriving, type LastReported, requireAcknowledged, statusOf } from './rules.ts';
 
 describe('isDriving', () => {
   it.each<[says: string, driving: boolean, reported: LastReported]>([

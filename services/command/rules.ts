@@ -2,7 +2,7 @@ import type { Caller } from '@odograph/contracts/caller';
 import type { CommandState, DeviceAction } from '@odograph/contracts/commands';
 import { Failure } from '@odograph/contracts/failures';
 
-/** Why a vehicle could not be reached: the `reason` of COMMUNICATION_FAILED, with a sentence for people. */
+/** Causes of COMMUNICATION_FAILED: its `reason`, with a message for people. */
 export const causes = {
   VEHICLE_ARCHIVED: 'the vehicle is archived',
   NO_DEVICE: 'the vehicle has no device',
@@ -12,19 +12,71 @@ export const causes = {
   NO_ACKNOWLEDGEMENT: 'the device did not answer in time; whether it acted is unknown',
   REFUSED: 'the device refused',
   VEHICLE_BUSY: 'the vehicle was busy with another command',
-  VEHICLE_MOVING: 'the vehicle drives',
+  VEHICLE_MOVING: 'the vehicle is driving',
 } as const;
 export type Cause = keyof typeof causes;
 
-/** The failure of a remote action; `message` replaces the standard sentence. */
+/** The failure of a remote action; `message` replaces the standard one. */
 export function unreachable(cause: Cause, message?: string, options?: ErrorOptions): Failure {
   return new Failure('COMMUNICATION_FAILED', message || causes[cause], { reason: cause }, options);
 }
 
-/** What a client asks for. */
-export interface Order {
+/** One route of the interface specification, "Remote vehicle actions". */
+export interface RemoteAction {
+  /** Below `/v1/vehicle/`. */
+  readonly path: string;
+  readonly summary: string;
+  readonly action: DeviceAction;
+  /** The two values of `Status`; the first is the one that the action achieves. */
+  readonly statuses?: readonly [achieved: string, opposite: string];
+  /** The body of success: the Status, `{}`, or none at all. */
+  readonly answer: 'status' | 'object' | 'nothing';
+}
+
+/** Every remote action: the one table behind the routes, their schemas and their answers. */
+export const remoteActions: readonly RemoteAction[] = [
+  { path: 'lock', summary: 'Lock the doors', action: 'LOCK', statuses: ['CLOSED', 'OPEN'], answer: 'status' },
+  { path: 'unlock', summary: 'Unlock the doors', action: 'UNLOCK', statuses: ['OPEN', 'CLOSED'], answer: 'status' },
+  {
+    path: 'immobilize',
+    summary: 'Prevent startup; refused while the vehicle drives',
+    action: 'IMMOBILIZE',
+    statuses: ['LOCKED', 'UNLOCKED'],
+    answer: 'status',
+  },
+  { path: 'start', summary: 'Allow startup', action: 'START', statuses: ['UNLOCKED', 'LOCKED'], answer: 'status' },
+  { path: 'honk', summary: 'Sound the horn', action: 'HONK', answer: 'nothing' },
+  { path: 'lights/on', summary: 'Flash the turning lights', action: 'TURNING-LIGHTS', answer: 'object' },
+  { path: 'trunk/unlock', summary: 'Unlock the trunk', action: 'UNLOCK-TRUNK', answer: 'object' },
+  { path: 'windows/open', summary: 'Open the windows', action: 'OPEN-WINDOWS', answer: 'object' },
+  { path: 'windows/close', summary: 'Close the windows', action: 'CLOSE-WINDOWS', answer: 'object' },
+];
+
+/** The words of GET /v1/vehicle/actions, each with the device actions that it needs. */
+const actionWords: Readonly<Record<string, readonly DeviceAction[]>> = {
+  IMMOBILIZE: ['IMMOBILIZE', 'START'],
+  'CENTRAL-LOCK': ['LOCK', 'UNLOCK'],
+  HONK: ['HONK'],
+  'TURNING-LIGHTS': ['TURNING-LIGHTS'],
+  'UNLOCK-TRUNK': ['UNLOCK-TRUNK'],
+  'CLOSE-WINDOWS': ['CLOSE-WINDOWS'],
+  'OPEN-WINDOWS': ['OPEN-WINDOWS'],
+};
+
+/** Maps the device actions that a model supports to the words of GET /v1/vehicle/actions. */
+export function availableActions(supported: readonly string[]): string[] {
+  return Object.keys(actionWords).filter((word) => actionWords[word]?.every((action) => supported.includes(action)));
+}
+
+/** Chooses the `Status` to answer: the reported one when it is documented, else the one that the action achieves. */
+export function statusOf(statuses: readonly [string, string], reported: string | undefined): string {
+  return reported !== undefined && statuses.includes(reported) ? reported : statuses[0];
+}
+
+/** A remote action as a client requests it. */
+export interface CommandRequest {
   readonly caller: Caller;
-  /** The network address of the client. */
+  /** Network address of the client. */
   readonly address: string;
   /** As the client wrote it. */
   readonly vehicleId: string;
@@ -35,7 +87,7 @@ export interface Order {
 /** Speeds above this are driving, in km/h. */
 const drivingAboveKmh = 5;
 
-/** The last that the vehicle reported of its driving; undefined where it never did. */
+/** The latest reported values that show whether a vehicle is driving; absent when never reported. */
 export interface LastReported {
   readonly ignition?: boolean;
   /** `engine` of the fleet group. */
@@ -54,30 +106,30 @@ function lastSpeedKmh(reported: LastReported): number {
 }
 
 /**
- * Whether the last that was reported says that the vehicle drives: ignition on and speed above 5 km/h.
+ * Tests whether a vehicle is driving by its latest reported values: ignition on and speed above 5 km/h.
  *
- * Each group of fields counts with the latest of it, however old: silence is no sign of standing still. Of two speeds
- * the newer counts, of the same time the higher. A device that never tells the ignition says it by `engine`.
+ * Values count however old they are: silence does not mean that the vehicle is parked. Of two speeds the newer counts, or
+ * the higher when both have the same time. `engine` stands for the ignition when a device never reports the ignition.
  */
 export function isDriving(reported: LastReported): boolean {
   const ignition = reported.ignition ?? reported.engine === 'ON';
   return ignition && lastSpeedKmh(reported) > drivingAboveKmh;
 }
 
-/** A vehicle as a command finds it. */
+/** The vehicle of a command, with its device and latest reported values. */
 export interface Target {
   readonly vehicleId: number;
   readonly archived: boolean;
-  /** The device that is linked now. */
+  /** The device that is linked now, with the actions of its model. */
   readonly device?: { readonly id: string; readonly actions: readonly string[] };
   readonly reported: LastReported;
 }
 
 /**
- * The device that may be asked for this action.
+ * Checks the rules of an action and returns the device that will carry it out.
  * @throws Failure COMMUNICATION_FAILED with VEHICLE_ARCHIVED, NO_DEVICE, ACTION_NOT_SUPPORTED or VEHICLE_MOVING
  */
-export function deviceFor(target: Target, action: DeviceAction): string {
+export function requireDevice(target: Target, action: DeviceAction): string {
   if (target.archived) throw unreachable('VEHICLE_ARCHIVED');
   if (!target.device) throw unreachable('NO_DEVICE');
   if (!target.device.actions.includes(action)) throw unreachable('ACTION_NOT_SUPPORTED');
@@ -85,7 +137,7 @@ export function deviceFor(target: Target, action: DeviceAction): string {
   return target.device.id;
 }
 
-/** What of a command decides its answer. */
+/** The state of a command and the device's report, which decide the answer. */
 export interface Outcome {
   readonly state: CommandState;
   readonly cause?: string;
@@ -99,8 +151,8 @@ export function hasEnded({ state }: Outcome): boolean {
 }
 
 /**
- * Passes for an acknowledged command.
- * @throws Failure COMMUNICATION_FAILED for one that ended in any other way, with the device's reason where it gave one
+ * Requires that a command was acknowledged.
+ * @throws Failure COMMUNICATION_FAILED for any other end, with the device's reason if there is one
  */
 export function requireAcknowledged(outcome: Outcome): void {
   if (outcome.state === 'acknowledged') return;

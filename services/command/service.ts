@@ -7,25 +7,25 @@ import { isPresent } from '@odograph/runtime/presence';
 import { connectRedis } from '@odograph/runtime/redis';
 import { openSealer, type Sealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
-import { acknowledge } from './acknowledge.ts';
-import type { CommandPath } from './await-end.ts';
+import { acknowledge } from './acknowledgements.ts';
 import { openCommandEvents } from './command-events.ts';
 import { createCommandPublisher } from './command-publisher.ts';
 import { startKeyDelivery } from './keys/deliver.ts';
 import { createCommandMetrics } from './metrics.ts';
 import { actionRoutes, listRoutes } from './routes.ts';
+import type { CommandContext } from './send-command.ts';
 import { startSweep } from './sweep.ts';
 
-/** A statement of the command path takes a millisecond; one that hangs must not hold a request beyond its bound. */
+/** A statement of the command path takes a millisecond; one that hangs must not hold a request beyond its deadline. */
 const statementTimeoutMs = 5000;
-/** All statements of the command path and of its keys, with room. */
+/** More than the statements of this service. */
 const preparedStatements = 64;
-const acknowledgementsAtOnce = 8;
-/** A start does not wait longer for the broker, which may start after this service. */
+const concurrentAcknowledgements = 8;
+/** The broker may start after this service, so a start waits no longer for it. */
 const firstConnectionMs = 2000;
 
-/** Opens everything the command path works with; the host closes it. */
-function openCommandPath({ config, logger, adminToken, onStop }: ServiceHost<Http>): CommandPath {
+/** Opens the connections of the command path; the host closes them. */
+function openContext({ config, logger, adminToken, onStop }: ServiceHost<Http>): CommandContext {
   const db = openDatabase({
     url: config.DATABASE_URL,
     name: 'command',
@@ -33,13 +33,13 @@ function openCommandPath({ config, logger, adminToken, onStop }: ServiceHost<Htt
     statementTimeoutMs,
     preparedStatements,
   });
-  onStop('database of the commands', () => db.destroy());
+  onStop('command database', () => db.destroy());
   const presence = connectRedis(config.REDIS_URL, logger);
   onStop('presence', () => presence.disconnect());
   const events = openCommandEvents(config.REDIS_URL, config.QUEUE_PREFIX, logger);
-  onStop('events of the commands', () => events.close());
+  onStop('command events', () => events.close());
   const publisher = createCommandPublisher(config.MQTT_URL, adminToken, logger);
-  onStop('session at the broker', () => publisher.close());
+  onStop('MQTT session', () => publisher.close());
   return {
     db,
     events,
@@ -52,40 +52,40 @@ function openCommandPath({ config, logger, adminToken, onStop }: ServiceHost<Htt
 
 function openAcknowledgements(
   { config, logger, onStop }: ServiceHost<Http>,
-  path: CommandPath & { readonly sealer: Sealer },
+  context: CommandContext & { readonly sealer: Sealer },
 ): void {
   const worker = openWorker({
     name: 'acknowledgements',
     redisUrl: config.REDIS_URL,
     prefix: config.QUEUE_PREFIX,
-    concurrency: acknowledgementsAtOnce,
-    process: (job) => acknowledge(path, job.data),
-    onFailure: (error, jobId) => logger.warn({ err: error, jobId }, 'an acknowledgement waits to be tried again'),
+    concurrency: concurrentAcknowledgements,
+    process: (job) => acknowledge(context, job.data),
+    onFailure: (error, jobId) => logger.warn({ err: error, jobId }, 'acknowledgement failed; trying again'),
   });
   onStop('acknowledgements', () => worker.close());
 }
 
-/** Remote vehicle actions and lists of keys: the sole right to publish to devices. */
+/** Remote vehicle actions and key lists: the only service with the right to publish to devices. */
 export const commandService: Service<Http> = {
   name: 'command',
   async start(host) {
-    const path = { ...openCommandPath(host), sealer: await openSealer(host.config) };
-    openAcknowledgements(host, path);
-    host.onStop('sweep of the commands', startSweep(path));
-    const { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix } = host.config;
-    const stopKeyDelivery = startKeyDelivery(path, { redisUrl, prefix });
-    host.onStop('delivery of keys', stopKeyDelivery);
-    const metrics = createCommandMetrics(host.metrics, path.publisher.isConnected);
-    await tokenRoutes(host.http, (tokenSha256) => findCaller(path.db, tokenSha256), [
-      actionRoutes(path, metrics),
-      listRoutes(path),
+    const { config, http, logger, metrics, onStop } = host;
+    const context = { ...openContext(host), sealer: await openSealer(config) };
+    const { db, publisher } = context;
+    openAcknowledgements(host, context);
+    onStop('sweep of overdue commands', startSweep(context));
+    onStop('key delivery', startKeyDelivery(context, config));
+    const measure = createCommandMetrics(metrics, logger, publisher.isConnected);
+    await tokenRoutes(http, (tokenSha256) => findCaller(db, tokenSha256), [
+      actionRoutes(context, measure),
+      listRoutes(context),
     ]);
     return {
       async health() {
-        await pingDatabase(path.db);
-        return { ok: true, state: path.publisher.isConnected() ? 'running' : 'waiting for the broker' };
+        await pingDatabase(db);
+        return { ok: true, state: publisher.isConnected() ? 'running' : 'waiting for the broker' };
       },
-      ready: () => path.publisher.open(firstConnectionMs),
+      ready: () => publisher.open(firstConnectionMs),
     };
   },
 };

@@ -1,51 +1,42 @@
 import type { Database } from '@odograph/database/database';
-import type { Logger } from '@odograph/runtime/logger';
-import type { CommandEvents } from './command-events.ts';
-import { endCommand, endOverdueCommands, findBeyond } from './queries.ts';
+import { findBeyondDeadline } from './queries.ts';
+import type { CommandContext } from './send-command.ts';
+import { endCommand, endOverdueCommands } from './transitions.ts';
 
 const intervalMs = 2000;
-/** Twice what ACK_TIMEOUT_MS can be. */
+/** Twice the maximum of ACK_TIMEOUT_MS. */
 const longestMs = 120_000;
 
 /**
- * Finds the commands whose time the database's clock took away, by being set back: they are over when this process has
- * seen them under way for longer than any command may be.
- * @returns looks for them; resolves with those to end
+ * Finds commands that a database clock set back would keep active for too long: those that this process has seen active
+ * for longer than any command may take, by its monotonic clock.
+ * @returns a function to call regularly; resolves with the ids of the commands to end
  */
-export function createOutlivedFinder(db: Database, nowMs: () => number = () => performance.now()) {
+export function createStaleFinder(db: Database, nowMs: () => number = () => performance.now()) {
   let seenSinceMs = new Map<string, number>();
   return async (): Promise<string[]> => {
     const now = nowMs();
-    const found = await findBeyond(db, longestMs);
+    const found = await findBeyondDeadline(db, longestMs);
     seenSinceMs = new Map(found.map((id) => [id, seenSinceMs.get(id) ?? now]));
     return found.filter((id) => now - (seenSinceMs.get(id) ?? now) > longestMs);
   };
 }
 
 /**
- * Ends, every two seconds, the commands that outlived their time because the process that waited for them is gone.
- * They are never sent later.
- * @returns what stops it
+ * Ends overdue commands every two seconds: the process that waited for them is gone, and they must never be sent later.
+ * @returns stops the sweep
  */
-export function startSweep({
-  db,
-  events,
-  logger,
-}: {
-  db: Database;
-  events: CommandEvents;
-  logger: Logger;
-}): () => Promise<void> {
-  const findOutlived = createOutlivedFinder(db);
+export function startSweep({ db, events, logger }: CommandContext): () => Promise<void> {
+  const findStale = createStaleFinder(db);
   const sweep = async (): Promise<void> => {
     try {
       events.announce(await endOverdueCommands(db));
-      for (const id of await findOutlived()) {
+      for (const id of await findStale()) {
         const ended = await endCommand(db, id);
         if (ended) events.announce([ended]);
       }
     } catch (error) {
-      logger.debug({ err: error }, 'overdue commands could not be ended');
+      logger.warn({ err: error }, 'overdue commands not ended');
     }
   };
   let running = sweep();

@@ -3,10 +3,11 @@ import { keyListChannel } from '@odograph/contracts/key-lists';
 import type { Database } from '@odograph/database/database';
 import { type KeyListMessage, signKeyList } from '@odograph/keyless/key-list';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
+import type { ResolvedConfig } from '@odograph/runtime/config';
+import { within } from '@odograph/runtime/deadline';
 import type { Logger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
 import type { Sealer } from '@odograph/runtime/sealing';
-import { within } from '../deadline.ts';
 import { claimDue, markPublished, readList, republishAll, republishUnconfirmed } from './queries.ts';
 
 /** Publishes retained key lists at the broker. */
@@ -25,7 +26,7 @@ export interface KeyListDelivery {
   readonly logger: Logger;
 }
 
-const listsAtOnce = 20;
+const listsPerClaim = 20;
 const publishTimeoutMs = 5000;
 const pollMs = 1000;
 
@@ -46,29 +47,29 @@ export async function deliverDue(delivery: KeyListDelivery): Promise<void> {
   const { db, sealer, publisher, logger } = delivery;
   while (publisher.isConnected()) {
     const claim = randomUUID();
-    const deviceIds = await claimDue(db, sealer, claim, listsAtOnce);
+    const deviceIds = await claimDue(db, sealer, claim, listsPerClaim);
     const outcomes = await Promise.allSettled(deviceIds.map((deviceId) => publish(delivery, deviceId, claim)));
     const failed = outcomes.filter((outcome) => outcome.status === 'rejected');
     if (failed.length > 0) {
       logger.warn({ err: failed[0]?.reason, lists: failed.length }, 'key lists not published; retrying');
     }
-    if (deviceIds.length < listsAtOnce) return;
+    if (deviceIds.length < listsPerClaim) return;
   }
 }
 
 /** Runs `work` one at a time; calls during a run cause one more run after it. */
-function createTurns(work: () => Promise<void>, logger: Logger) {
+function createRuns(work: () => Promise<void>, logger: Logger) {
   let running: Promise<void> | undefined;
   let again = false;
   const run = async (): Promise<void> => {
     do {
       again = false;
-      await work().catch((err: unknown) => logger.debug({ err }, 'key lists not delivered; retrying'));
+      await work().catch((err: unknown) => logger.warn({ err }, 'key lists not delivered; retrying'));
     } while (again);
     running = undefined;
   };
   return {
-    take(): void {
+    request(): void {
       again = true;
       running ??= run();
     },
@@ -82,12 +83,12 @@ function createTurns(work: () => Promise<void>, logger: Logger) {
  */
 export function startKeyDelivery(
   delivery: KeyListDelivery,
-  { redisUrl, prefix }: { redisUrl: string; prefix: string },
+  { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix }: Pick<ResolvedConfig, 'REDIS_URL' | 'QUEUE_PREFIX'>,
 ): () => Promise<void> {
   const { db, sealer, publisher, logger } = delivery;
   let connections = 0;
   let republished = 0;
-  const turns = createTurns(async () => {
+  const runs = createRuns(async () => {
     const connection = connections;
     if (connection > republished) {
       await republishAll(db, sealer);
@@ -99,19 +100,19 @@ export function startKeyDelivery(
 
   publisher.onConnect(() => {
     connections += 1;
-    turns.take();
+    runs.request();
   });
   const subscriber = connectRedis(redisUrl, logger);
   subscriber.on('ready', () => {
     subscriber
       .subscribe(keyListChannel(prefix))
-      .catch((err: unknown) => logger.debug({ err }, 'announcements of key lists unavailable; polling'));
+      .catch((err: unknown) => logger.warn({ err }, 'announcements of key lists unavailable; polling'));
   });
-  subscriber.on('message', turns.take);
-  const timer = setInterval(turns.take, pollMs);
+  subscriber.on('message', runs.request);
+  const timer = setInterval(runs.request, pollMs);
   return async () => {
     clearInterval(timer);
     subscriber.disconnect();
-    await turns.ended();
+    await runs.ended();
   };
 }

@@ -2,20 +2,19 @@ import { AcknowledgementMessage } from '@odograph/contracts/commands';
 import { parseKeyListAcknowledgementId } from '@odograph/contracts/key-lists';
 import type { QueuedAcknowledgement } from '@odograph/contracts/queues';
 import { isUuid } from '@odograph/contracts/uuid';
-import type { Database } from '@odograph/database/database';
-import type { Logger } from '@odograph/runtime/logger';
+import { isDataFault } from '@odograph/database/postgres-failure';
 import type { Sealer } from '@odograph/runtime/sealing';
 import Value from 'typebox/value';
-import type { CommandEvents } from './command-events.ts';
 import { confirmKeyList } from './keys/confirm.ts';
-import { acknowledgeCommand } from './queries.ts';
+import type { CommandContext } from './send-command.ts';
+import { acknowledgeCommand } from './transitions.ts';
 
-/** Text as PostgreSQL can store it: without NUL, and with U+FFFD for half a surrogate pair. */
+/** Makes text storable in PostgreSQL: without NUL, and with U+FFFD for an unpaired surrogate. */
 function storable(text: string): string {
   return Buffer.from(text.replaceAll('\0', ''), 'utf8').toString('utf8');
 }
 
-/** What a device said of a command or of a list of keys; undefined for anything that cannot be of one. */
+/** Parses the acknowledgement of a command or of a key list; undefined for anything else. */
 export function parseAcknowledgement(text: string): AcknowledgementMessage | undefined {
   let value: unknown;
   try {
@@ -34,18 +33,27 @@ export function parseAcknowledgement(text: string): AcknowledgementMessage | und
   };
 }
 
-/** Records one acknowledgement and wakes whoever waits for it. A repeated, foreign or malformed one changes nothing. */
+/**
+ * Records one acknowledgement and announces the end of its command. One that is repeated, malformed, of another device or
+ * rejected by the database as data changes nothing; it is never tried again.
+ * @throws when the database is away
+ */
 export async function acknowledge(
-  { db, sealer, events, logger }: { db: Database; sealer: Sealer; events: CommandEvents; logger: Logger },
+  { db, sealer, events, logger }: Pick<CommandContext, 'db' | 'events' | 'logger'> & { readonly sealer: Sealer },
   { deviceId, text }: Pick<QueuedAcknowledgement, 'deviceId' | 'text'>,
 ): Promise<void> {
   const acknowledgement = parseAcknowledgement(text);
   if (!acknowledgement) {
-    logger.warn({ deviceId }, 'a malformed acknowledgement was dropped');
+    logger.warn({ deviceId }, 'malformed acknowledgement dropped');
     return;
   }
-  if (await confirmKeyList({ db, sealer, logger }, deviceId, acknowledgement)) return;
-  const command = await acknowledgeCommand(db, deviceId, acknowledgement);
-  if (command) events.announce([command]);
-  else logger.debug({ deviceId }, 'an acknowledgement changed nothing');
+  try {
+    if (await confirmKeyList({ db, sealer, logger }, deviceId, acknowledgement)) return;
+    const command = await acknowledgeCommand(db, deviceId, acknowledgement);
+    if (command) events.announce([command]);
+    else logger.debug({ deviceId }, 'acknowledgement changed nothing');
+  } catch (error) {
+    if (!isDataFault(error)) throw error;
+    logger.warn({ err: error, deviceId }, 'acknowledgement dropped: the database rejects its values');
+  }
 }

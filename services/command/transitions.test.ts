@@ -5,6 +5,7 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createStaleFinder } from './sweep.ts';
 import {
   acknowledgeCommand,
   endCommand,
@@ -12,8 +13,7 @@ import {
   insertCommand,
   markSent,
   type NewCommand,
-} from './queries.ts';
-import { createOutlivedFinder } from './sweep.ts';
+} from './transitions.ts';
 
 let platform: TestPlatform;
 let application: TestApplication;
@@ -195,7 +195,7 @@ it('a command whose time the database took away by being set back is over when i
     platform.db,
   );
   let nowMs = 0;
-  const find = createOutlivedFinder(platform.db, () => nowMs);
+  const find = createStaleFinder(platform.db, () => nowMs);
   const found = async () => (await find()).filter((id) => id === command.id || id === other.id);
   expect(await found()).toEqual([]);
   nowMs = 120_000;

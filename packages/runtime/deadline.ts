@@ -1,0 +1,29 @@
+import { performance } from 'node:perf_hooks';
+
+/** A point in time of the monotonic clock, which no change of the wall clock moves. */
+export interface Deadline {
+  /** Not below 0. */
+  remainingMs(): number;
+}
+
+export function deadlineIn(milliseconds: number): Deadline {
+  const endMs = performance.now() + milliseconds;
+  return { remainingMs: () => Math.max(0, endMs - performance.now()) };
+}
+
+/**
+ * Waits for `work` until a timeout, after which its result is ignored.
+ * @throws the failure of `work`, or an error after the timeout
+ */
+export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`no answer in ${Math.round(timeoutMs)} ms`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, timeout]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => undefined);
+  }
+}

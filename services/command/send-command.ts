@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import type { DeviceAction } from '@odograph/contracts/commands';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import { type Deadline, deadlineIn, within } from '@odograph/runtime/deadline';
+import type { Logger } from '@odograph/runtime/logger';
+import type { CommandEvents, Watch } from './command-events.ts';
+import type { CommandPublisher } from './command-publisher.ts';
+import { type Command, findCommand, findCommandByKey, findTarget, isNext } from './queries.ts';
+import { type CommandRequest, hasEnded, type Outcome, requireDevice, unreachable } from './rules.ts';
+import { endCommand, endOverdueCommands, insertCommand, markSent } from './transitions.ts';
+
+/** The parts that the command path uses. */
+export interface CommandContext {
+  readonly db: Database;
+  readonly events: CommandEvents;
+  readonly publisher: CommandPublisher;
+  readonly logger: Logger;
+  readonly ackTimeoutMs: number;
+  /** Tests whether the device has a live session. @throws while Redis is away */
+  isPresent(deviceId: string): Promise<boolean>;
+}
+
+/** A command and its end; `repeated` when an earlier request with the same idempotency key made it. */
+export interface CommandResult {
+  readonly commandId: string;
+  readonly outcome: Outcome;
+  readonly repeated: boolean;
+}
+
+/** A command is not sent in the last tenth of its time, in which its outcome could no longer arrive. */
+const reservedShare = 0.1;
+/** Limit for Redis to tell the presence of a device, and for the broker to take a command. */
+const stepTimeoutMs = 2000;
+/** Announcements can be lost, so a waiting request reads the row this often. */
+const pollIntervalMs = 500;
+
+/**
+ * Sends a command to the device of a vehicle and waits for its end, all within `ackTimeoutMs`; see "The command path" in
+ * docs/architecture.md.
+ * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED; COMMUNICATION_FAILED when it was not sent; INVALID_PARAMETER for an idempotency key of
+ *   another command
+ */
+export async function sendCommand(context: CommandContext, request: CommandRequest): Promise<CommandResult> {
+  const deadline = deadlineIn(context.ackTimeoutMs);
+  const [target, earlier] = await Promise.all([
+    findTarget(context.db, request.caller, request.vehicleId, 'use'),
+    findEarlier(context, request),
+  ]);
+  const { vehicleId } = target;
+  if (earlier) return awaitEarlier(context, request, vehicleId, earlier);
+  const deviceId = requireDevice(target, request.action);
+  await requireSession(context, deviceId);
+
+  const id = randomUUID();
+  const watch = context.events.watch(vehicleId, id);
+  try {
+    const remainingMs = deadline.remainingMs();
+    const command = await insertCommand(context.db, { ...request, id, vehicleId, deviceId, remainingMs });
+    if (!command) return await awaitEarlier(context, request, vehicleId, await findEarlier(context, request));
+    return { commandId: id, outcome: await carryOut(context, request, command, watch, deadline), repeated: false };
+  } finally {
+    watch.stop();
+  }
+}
+
+/** Takes an inserted command to its end. A failure on the way ends the command before it is thrown. */
+async function carryOut(
+  context: CommandContext,
+  request: CommandRequest,
+  command: Command,
+  watch: Watch,
+  deadline: Deadline,
+): Promise<Outcome> {
+  try {
+    const sent = command.state === 'sent' ? command : await awaitTurn(context, request, command, watch, deadline);
+    await publish(context, sent, deadline);
+    return await awaitEnd(context, command.id, watch, deadline);
+  } catch (error) {
+    const cause = error instanceof Failure ? (error.details.reason ?? error.code) : 'PLATFORM_UNAVAILABLE';
+    const outcome = await end(context, command.id, cause);
+    // It has ended in another way before, perhaps by an acknowledgement.
+    if (outcome.cause !== cause) return outcome;
+    throw error;
+  }
+}
+
+/** @throws Failure COMMUNICATION_FAILED with DEVICE_OFFLINE or PLATFORM_UNAVAILABLE */
+async function requireSession(context: CommandContext, deviceId: string): Promise<void> {
+  if (!context.publisher.isConnected()) throw unreachable('PLATFORM_UNAVAILABLE');
+  let isPresent: boolean;
+  try {
+    isPresent = await within(stepTimeoutMs, context.isPresent(deviceId));
+  } catch (error) {
+    throw unreachable('PLATFORM_UNAVAILABLE', undefined, { cause: error });
+  }
+  if (!isPresent) throw unreachable('DEVICE_OFFLINE');
+}
+
+/**
+ * Waits until a pending command is the next of its vehicle, and marks it as sent.
+ * @throws Failure COMMUNICATION_FAILED when its turn does not come in time, or when it may not be sent any more
+ */
+async function awaitTurn(
+  context: CommandContext,
+  request: CommandRequest,
+  command: Command,
+  watch: Watch,
+  deadline: Deadline,
+): Promise<Command> {
+  const reservedMs = context.ackTimeoutMs * reservedShare;
+  for (let isNotified = false; !watch.end() && deadline.remainingMs() > reservedMs; ) {
+    // Commands of a process that is gone are never announced.
+    if (!isNotified) context.events.announce(await endOverdueCommands(context.db, command.vehicleId));
+    if (await isNext(context.db, command.id)) {
+      await requireUnchanged(context, request, command.deviceId);
+      const sent = await markSent(context.db, command.id);
+      if (sent) return sent;
+    }
+    isNotified = await watch.changed(Math.min(Math.max(deadline.remainingMs() - reservedMs, 0), pollIntervalMs));
+  }
+  throw unreachable('VEHICLE_BUSY');
+}
+
+/** Checks the rules again: while the command waited, the vehicle may have driven off or its link may have changed. */
+async function requireUnchanged(context: CommandContext, request: CommandRequest, deviceId: string): Promise<void> {
+  const target = await findTarget(context.db, request.caller, request.vehicleId, 'use');
+  if (requireDevice(target, request.action) !== deviceId) {
+    throw unreachable('NO_DEVICE', 'the device of the vehicle changed');
+  }
+  await requireSession(context, deviceId);
+}
+
+/** @throws Failure COMMUNICATION_FAILED with PLATFORM_UNAVAILABLE */
+async function publish(context: CommandContext, command: Command, deadline: Deadline): Promise<void> {
+  const { id, deviceId, expiresAt } = command;
+  const message = { id, action: command.action as DeviceAction, expiresAt };
+  try {
+    if (deadline.remainingMs() === 0) throw new Error('deadline passed before publishing');
+    await within(stepTimeoutMs, context.publisher.publish(deviceId, message));
+  } catch (error) {
+    context.logger.warn({ err: error, commandId: id }, 'command not published');
+    throw unreachable('PLATFORM_UNAVAILABLE', undefined, { cause: error });
+  }
+}
+
+/** Waits for the end of a command, and ends it at the deadline. */
+async function awaitEnd(context: CommandContext, id: string, watch: Watch, deadline: Deadline): Promise<Outcome> {
+  for (;;) {
+    const ended = watch.end();
+    if (ended) return ended;
+    const remainingMs = deadline.remainingMs();
+    if (remainingMs === 0) return end(context, id);
+    if (await watch.changed(Math.min(remainingMs, pollIntervalMs))) continue;
+    const command = await findCommand(context.db, id).catch(() => undefined);
+    if (command && hasEnded(command)) return command;
+  }
+}
+
+/**
+ * Ends a command that is still active: sent -> unknown, pending -> expired.
+ * @param cause the `reason` of the answer; left out after the deadline
+ * @returns its end, which may have come before
+ */
+async function end({ db, events, logger }: CommandContext, id: string, cause?: string): Promise<Outcome> {
+  try {
+    const ended = await endCommand(db, id, cause);
+    if (ended) events.announce([ended]);
+    return ended ?? (await findCommand(db, id)) ?? { state: 'unknown' };
+  } catch (error) {
+    // The sweep ends the row later; the outcome is not known here.
+    logger.error({ err: error, commandId: id }, 'command not ended');
+    return { state: 'unknown', ...(cause === undefined ? {} : { cause }) };
+  }
+}
+
+async function findEarlier(
+  { db }: CommandContext,
+  { caller, idempotencyKey }: CommandRequest,
+): Promise<Command | undefined> {
+  return idempotencyKey === undefined ? undefined : findCommandByKey(db, caller, idempotencyKey);
+}
+
+/**
+ * Waits for the end of a command that an earlier request made, perhaps at another replica.
+ * @throws Failure INVALID_PARAMETER when the key belongs to another action or vehicle
+ */
+async function awaitEarlier(
+  context: CommandContext,
+  request: CommandRequest,
+  vehicleId: number,
+  earlier: Command | undefined,
+): Promise<CommandResult> {
+  if (!earlier) throw new Error('a command was neither inserted nor found');
+  if (earlier.action !== request.action || earlier.vehicleId !== vehicleId) {
+    throw invalidParameter('Idempotency-Key', 'belongs to another request');
+  }
+  const { id } = earlier;
+  const watch = context.events.watch(vehicleId, id);
+  try {
+    const command = (await findCommand(context.db, id)) ?? earlier;
+    const outcome = hasEnded(command) ? command : await awaitEnd(context, id, watch, deadlineIn(command.remainingMs));
+    return { commandId: id, outcome, repeated: true };
+  } finally {
+    watch.stop();
+  }
+}

@@ -1,0 +1,165 @@
+import type { Caller } from '@odograph/contracts/caller';
+import type { AcknowledgementMessage, DeviceAction } from '@odograph/contracts/commands';
+import { type AuditExpressions, actorOf, auditCall } from '@odograph/database/audit';
+import type { Database } from '@odograph/database/database';
+import { sqlState } from '@odograph/database/postgres-failure';
+import { type RawBuilder, sql } from 'kysely';
+import { type Command, type CommandRow, commandColumns, isActive, returnCommands } from './queries.ts';
+
+/** The actor of a change and its network address, for the audit. */
+interface CommandOrigin {
+  readonly actor: string;
+  readonly address: string;
+  /** The new state of the command when left out. */
+  readonly outcome?: string;
+}
+
+const byPlatform: CommandOrigin = { actor: 'platform', address: '' };
+
+const entryOf = ({ actor, address, outcome }: CommandOrigin): AuditExpressions => ({
+  actor,
+  address,
+  chain: sql`command.application_id`,
+  action: sql`'command.' || lower(command.action)`,
+  subject: sql`'vehicle:' || command.vehicle_id`,
+  details: sql`jsonb_strip_nulls(jsonb_build_object('commandId', command.id, 'cause', command.cause))`,
+  outcome: outcome ?? sql`command.state`,
+});
+
+/**
+ * Changes commands and appends the change to the audit, in one statement.
+ * @param change an insert into or update of the table command, without a returning clause
+ * @param returned columns of the changed rows, whose alias is `command`
+ */
+function audited(
+  change: RawBuilder<unknown>,
+  origin: CommandOrigin,
+  returned: RawBuilder<unknown>,
+): RawBuilder<CommandRow> {
+  // Sorted, so that all rows change before the first audit chain is locked, and chains are locked in one order.
+  return sql<CommandRow>`with changed as (${change} returning *),
+    ordered as materialized (select * from changed order by application_id, position)
+    select ${returned}, ${auditCall(entryOf(origin))} as audited from ordered as command`;
+}
+
+const nextId = sql`(select next.id from command next where next.vehicle_id = command.vehicle_id
+  and next.state = 'pending' and next.id <> command.id order by next.position limit 1) as next_id`;
+
+export interface NewCommand {
+  readonly id: string;
+  readonly caller: Caller;
+  /** Network address of the client. */
+  readonly address: string;
+  readonly vehicleId: number;
+  readonly deviceId: string;
+  readonly action: DeviceAction;
+  readonly idempotencyKey: string | undefined;
+  readonly remainingMs: number;
+}
+
+/** True while the device is linked to the vehicle and the vehicle is neither archived nor deleted. */
+const reachable = (vehicleId: RawBuilder<unknown>, deviceId: RawBuilder<unknown>) => sql`exists (
+  select 1 from device_link link join vehicle on vehicle.id = link.vehicle_id
+  where link.device_id = ${deviceId} and link.vehicle_id = ${vehicleId} and link.period @> clock_timestamp()
+    and vehicle.archived_at is null and vehicle.deleted_at is null)`;
+
+const insertion = (command: NewCommand, state: RawBuilder<unknown>, condition: RawBuilder<unknown>) =>
+  audited(
+    sql`insert into command
+    (id, application_id, user_id, vehicle_id, device_id, action, idempotency_key, expires_at, state, sent_at)
+  select ${command.id}::uuid, ${command.caller.applicationId}::integer, ${command.caller.userId ?? null}::uuid,
+    ${command.vehicleId}::integer, ${command.deviceId}::text, ${command.action}::text,
+    ${command.idempotencyKey ?? null}::text,
+    clock_timestamp() + ${command.remainingMs}::float8 * interval '1 millisecond',
+    turn.state, case turn.state when 'sent' then clock_timestamp() end
+  from (select ${state} as state) turn
+  where ${condition}
+  on conflict do nothing`,
+    { actor: actorOf(command.caller), address: command.address, outcome: 'requested' },
+    commandColumns,
+  );
+
+/**
+ * Inserts a command: `sent` when its vehicle has no active command, else `pending`. Needs a second statement only after a
+ * race with another command of the vehicle.
+ * @returns undefined when the caller has used the idempotency key before
+ */
+export async function insertCommand(db: Database, command: NewCommand): Promise<Command | undefined> {
+  const vehicleId = sql`${command.vehicleId}::integer`;
+  const busy = sql`exists (select 1 from command where vehicle_id = ${vehicleId} and ${isActive})`;
+  const state = sql`case when ${busy} then 'pending' else 'sent' end`;
+  const inserted = await returnCommands(
+    db,
+    insertion(command, state, reachable(vehicleId, sql`${command.deviceId}::text`)),
+  );
+  if (inserted[0]) return inserted[0];
+  // The key is taken, another command was first, or the link ended: a pending command handles all three in its turn.
+  return (await returnCommands(db, insertion(command, sql`'pending'`, sql`true`)))[0];
+}
+
+/** pending -> sent, when it is the command's turn, before its deadline, while its device is still linked to the vehicle. */
+export async function markSent(db: Database, id: string): Promise<Command | undefined> {
+  try {
+    const sent = await returnCommands(
+      db,
+      sql`update command set state = 'sent', sent_at = clock_timestamp()
+        where id = ${id} and state = 'pending' and expires_at > clock_timestamp()
+          and not exists (select 1 from command other where other.vehicle_id = command.vehicle_id
+            and other.state in ('pending', 'sent') and other.position < command.position)
+          and ${reachable(sql`command.vehicle_id`, sql`command.device_id`)}
+        returning ${commandColumns}`,
+    );
+    return sent[0];
+  } catch (error) {
+    // unique_violation: another command of the vehicle is in flight.
+    if (sqlState(error) === '23505') return undefined;
+    throw error;
+  }
+}
+
+const ending = (cause: string | undefined, condition: RawBuilder<unknown>, returned: RawBuilder<unknown>) =>
+  audited(
+    sql`update command set ended_at = clock_timestamp(),
+      state = case state when 'sent' then 'unknown' else 'expired' end,
+      cause = coalesce(${cause ?? null}::text, case state when 'sent' then 'NO_ACKNOWLEDGEMENT' else 'VEHICLE_BUSY' end)
+    where ${isActive} and ${condition}`,
+    byPlatform,
+    returned,
+  );
+
+/**
+ * sent -> unknown, pending -> expired.
+ * @param cause the `reason` of the answer; left out after the deadline
+ * @returns undefined when the command had ended before
+ */
+export async function endCommand(db: Database, id: string, cause?: string): Promise<Command | undefined> {
+  return (await returnCommands(db, ending(cause, sql`id = ${id}`, sql`${commandColumns}, ${nextId}`)))[0];
+}
+
+/** Ends the commands of one vehicle, or of all, whose deadline has passed. @returns the commands that it ended */
+export async function endOverdueCommands(db: Database, vehicleId?: number): Promise<Command[]> {
+  const ofVehicle = vehicleId === undefined ? sql`true` : sql`vehicle_id = ${vehicleId}`;
+  return returnCommands(db, ending(undefined, sql`expires_at <= clock_timestamp() and ${ofVehicle}`, commandColumns));
+}
+
+/**
+ * sent | unknown -> acknowledged | refused; a late acknowledgement corrects unknown.
+ * @returns undefined for one that is repeated, of another device, or of no command: nothing changes
+ */
+export async function acknowledgeCommand(
+  db: Database,
+  deviceId: string,
+  { id, ok, status, reason }: AcknowledgementMessage,
+): Promise<Command | undefined> {
+  const acknowledged = await returnCommands(
+    db,
+    audited(
+      sql`update command set state = ${ok ? 'acknowledged' : 'refused'}, cause = ${ok ? null : 'REFUSED'},
+          status = ${status ?? null}, reason = ${reason ?? null}, ended_at = clock_timestamp()
+        where id = ${id} and device_id = ${deviceId} and state in ('sent', 'unknown')`,
+      { actor: `device:${deviceId}`, address: '' },
+      sql`${commandColumns}, ${nextId}`,
+    ),
+  );
+  return acknowledged[0];
+}
