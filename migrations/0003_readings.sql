@@ -103,6 +103,7 @@ create table quarantine (
   unique (device_id, payload_fingerprint)
 );
 create index quarantine_open on quarantine (id) where resolved_at is null;
+create index quarantine_age on quarantine (received_at);
 
 -- The next two run as the owner of the hypertable, on behalf of ingest (infra/database-roles.sql).
 create function compress_reading_chunk(chunk regclass) returns void

@@ -52,6 +52,7 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
     // Tests use fixed times of past years.
     READING_MAX_AGE_DAYS: '36500',
     READING_NEW_CHUNKS_PER_HOUR: '1000000',
+    QUARANTINE_RETENTION_DAYS: '0',
     ...(inRoles ? { LOG_LEVEL: 'error', ...roleSettings(settings['DATABASE_URL'] ?? inject('databaseUrl')) } : {}),
     ...settings,
   });

@@ -3,6 +3,7 @@ import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metr
 export interface IngestMetrics {
   readings: Counter;
   quarantined: Counter;
+  droppedQuarantine: Counter;
   lagSeconds: Histogram;
 }
 
@@ -25,6 +26,11 @@ export function createIngestMetrics(registry: Registry, waitingJobs: () => Promi
     quarantined: new Counter({
       name: 'odograph_ingest_quarantined_uploads_total',
       help: 'Uploads of which something went to quarantine',
+      registers: [registry],
+    }),
+    droppedQuarantine: new Counter({
+      name: 'odograph_ingest_quarantine_dropped_uploads_total',
+      help: 'Uploads beyond the quarantine quota of their device: counted, not kept',
       registers: [registry],
     }),
     lagSeconds: new Histogram({

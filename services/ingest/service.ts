@@ -7,6 +7,7 @@ import { createGapMetrics } from './gaps/metrics.ts';
 import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createIngestMetrics } from './metrics.ts';
 import { scheduleTrips } from './trips/schedule.ts';
+import { DelayedUploads } from './upload/delayed-uploads.ts';
 import { createUploadProcessor, jobsPerTransaction } from './upload/ingest-upload.ts';
 
 const silentDatabaseMs = 30_000;
@@ -34,6 +35,7 @@ export const ingestService: Service<Http> = {
     host.onStop('uploads database', () => uploads.destroy());
     const queue = openQueue('uploads', connection);
     host.onStop('uploads queue', () => queue.close());
+    const delayed = new DelayedUploads(queue);
     const metrics = createIngestMetrics(host.metrics, () => countUnfinishedJobs(queue));
     createGapMetrics(host.metrics, db);
     await scheduleMaintenance(db, host);
@@ -46,10 +48,12 @@ export const ingestService: Service<Http> = {
         db: uploads,
         sealer: await openSealer(config),
         metrics,
+        delayed,
         logger,
         transactions: config.INGEST_TRANSACTIONS,
         maximumAgeDays: config.READING_MAX_AGE_DAYS,
         newChunksPerHour: config.READING_NEW_CHUNKS_PER_HOUR,
+        quarantinePerHour: config.QUARANTINE_UPLOADS_PER_HOUR,
       }),
       onFailure: (error, jobId) => logger.debug({ jobId, reason: error.message }, 'uploads worker'),
     });
@@ -57,8 +61,10 @@ export const ingestService: Service<Http> = {
     return {
       async health() {
         await pingDatabase(db);
-        const ok = worker.isRunning();
-        return { ok, state: ok ? 'processing uploads' : 'not processing uploads' };
+        if (!worker.isRunning()) return { ok: false, state: 'not processing uploads' };
+        const delaySeconds = Math.floor((await delayed.oldestAgeMs()) / 1000);
+        if (delaySeconds <= config.UPLOAD_MAX_DELAY_SECONDS) return { ok: true, state: 'processing uploads' };
+        return { ok: false, state: `an upload has been waiting for ${delaySeconds} s` };
       },
     };
   },

@@ -87,11 +87,15 @@ export async function findUnresolvedPayloads(
   db: Database,
   { after, last, limit }: { after: number; last: number; limit: number },
 ): Promise<SealedUpload[]> {
-  return selectPayloads(db, limit)
-    .where('resolved_at', 'is', null)
-    .where('id', '>', after)
-    .where('id', '<=', last)
-    .execute();
+  return (
+    selectPayloads(db, limit)
+      .where('resolved_at', 'is', null)
+      // Rows that only count uploads beyond the quota have no payload.
+      .where('payload_bytes', '>', 0)
+      .where('id', '>', after)
+      .where('id', '<=', last)
+      .execute()
+  );
 }
 
 /** Finds the newest id, 0 when the quarantine is empty. */

@@ -58,6 +58,19 @@ export async function deleteExpired(db: Database): Promise<void> {
     and not exists (select 1 from refresh_token where refresh_token.session_id = session.id)`.execute(db);
 }
 
+const quarantineRowsAtOnce = 10_000;
+
+/** Deletes uploads from quarantine that were received more than `retentionDays` ago. @returns the number of uploads */
+export async function deleteOldQuarantine(db: Database, retentionDays: number): Promise<number> {
+  for (let deleted = 0; ; ) {
+    const { numAffectedRows = 0n } = await sql`delete from quarantine where id in (
+      select id from quarantine where received_at < now() - make_interval(days => ${retentionDays})
+      order by received_at limit ${quarantineRowsAtOnce})`.execute(db);
+    deleted += Number(numAffectedRows);
+    if (numAffectedRows < BigInt(quarantineRowsAtOnce)) return deleted;
+  }
+}
+
 /**
  * Analyzes the chunks that are being filled and those without statistics. Without statistics the planner assumes nearly
  * empty chunks and sorts rows that an index returns in order.

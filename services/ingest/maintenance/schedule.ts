@@ -6,7 +6,14 @@ import { openQueue, openWorker } from '@odograph/queue/queues';
 import { keepSchedule } from '@odograph/queue/schedules';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
-import { compressReadings, deleteExpired, dropOldReadings, rewriteRedisLog, vacuumBusyTables } from './policies.ts';
+import {
+  compressReadings,
+  deleteExpired,
+  deleteOldQuarantine,
+  dropOldReadings,
+  rewriteRedisLog,
+  vacuumBusyTables,
+} from './policies.ts';
 import { purgeDeletedVehicles } from './purge.ts';
 
 const hourMs = 3_600_000;
@@ -30,7 +37,13 @@ export async function scheduleMaintenance(db: Kysely<Tables>, host: ServiceHost)
       run: async () => (config.RETENTION_DAYS === 0 ? 0 : dropOldReadings(db, config.RETENTION_DAYS)),
     },
     count: { every: hourMs, run: () => countReadings(db) },
-    forget: { every: hourMs, run: () => deleteExpired(db) },
+    forget: {
+      every: hourMs,
+      run: async () => {
+        await deleteExpired(db);
+        return config.QUARANTINE_RETENTION_DAYS === 0 ? 0 : deleteOldQuarantine(db, config.QUARANTINE_RETENTION_DAYS);
+      },
+    },
     vacuum: { every: hourMs, run: () => vacuumBusyTables(db) },
     rewrite: { every: hourMs, run: () => rewriteRedisLog(config.REDIS_URL, logger) },
     purge: { every: purgeMs, run: () => purgeDeletedVehicles(db, logger) },

@@ -1,7 +1,9 @@
 import type { Database } from '@odograph/database/database';
 import { quarantineContext, type Sealer } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
+import { groupBy } from '../group-by.ts';
 import { type UploadInProgress, uploadBytes } from '../upload/decode-uploads.ts';
+import { quotaWindowMs } from './quarantine-quota.ts';
 
 interface SealedUpload {
   deviceId: string;
@@ -46,6 +48,32 @@ export async function quarantineUploads(
       ${rows.map(({ faults }) => faults)}::jsonb[])
     on conflict (device_id, payload_fingerprint) do update set
       faults = excluded.faults, times_seen = quarantine.times_seen + 1, resolved_at = null`.execute(db);
+}
+
+/**
+ * Counts uploads beyond the quota in one row for each device and hour, without payload: `times_seen` is their number. The
+ * replay of all unresolved uploads skips empty payloads.
+ */
+export async function countDropped(
+  db: Database,
+  sealer: Sealer,
+  uploads: readonly UploadInProgress[],
+  nowMs: number,
+): Promise<void> {
+  if (uploads.length === 0) return;
+  const hour = Math.floor(nowMs / quotaWindowMs);
+  const fault = { index: null, reason: 'QUOTA_EXCEEDED', message: 'uploads beyond the quarantine quota of the device' };
+  const rows = [...groupBy(uploads, ({ upload }) => upload.deviceId)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const empty = Buffer.alloc(0);
+  await sql`
+    insert into quarantine (device_id, received_at, payload_bytes, sealed_payload, payload_fingerprint, faults, times_seen)
+    select device_id, to_timestamp(${nowMs} / 1000.0), 0, sealed, ${Buffer.from(`dropped in hour ${hour}`)}::bytea,
+      ${JSON.stringify([fault])}::jsonb, times_seen
+    from unnest(${rows.map(([deviceId]) => deviceId)}::text[],
+      ${rows.map(([deviceId]) => sealer.seal(empty, quarantineContext(deviceId)))}::bytea[],
+      ${rows.map(([, dropped]) => dropped.length)}::integer[]) as dropped (device_id, sealed, times_seen)
+    on conflict (device_id, payload_fingerprint) do update set
+      times_seen = quarantine.times_seen + excluded.times_seen`.execute(db);
 }
 
 /** Marks replayed uploads as resolved that were stored without a fault. */

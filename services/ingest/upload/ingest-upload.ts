@@ -6,9 +6,12 @@ import { Batcher, BatchSlots } from '@odograph/runtime/batcher';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { createLatestNow } from '@odograph/runtime/time-of-day';
+import { WindowCounter } from '@odograph/runtime/window-counter';
 import type { IngestMetrics } from '../metrics.ts';
+import { QuarantineQuota } from '../quarantine/quarantine-quota.ts';
 import { ChunkBudget } from './chunk-budget.ts';
 import { decodeUploads } from './decode-uploads.ts';
+import type { DelayedUploads } from './delayed-uploads.ts';
 import { BatchStore } from './store-batch.ts';
 
 /** The error of a failed job. It repeats no value of a reading, since the queue stores and shows it. */
@@ -24,12 +27,15 @@ export interface UploadProcessing {
   db: Database;
   sealer: Sealer;
   metrics: IngestMetrics;
+  delayed: DelayedUploads;
   logger: Logger;
   /** Concurrent transactions. */
   transactions: number;
   maximumAgeDays: number;
   /** New chunks that the readings of one device may create. */
   newChunksPerHour: number;
+  /** Uploads of one device that go to quarantine. */
+  quarantinePerHour: number;
 }
 
 /** Queue jobs taken for each transaction, since a job can hold a single upload. */
@@ -43,6 +49,22 @@ const maximumLateBatchBytes = 256 * 1024;
  * visible, but leaves the processor to PUBACKs when the platform is busy (docs/performance.md).
  */
 const intervalMs = 40;
+
+const warningWindowMs = 10_000;
+const maximumCauses = 100;
+
+/** Logs each message and SQLSTATE at most every 10 s: a batch of thousands fails for one cause. */
+function createRateLimitedWarning(
+  logger: Logger,
+): (message: string, fields: Record<string, string | number | undefined>) => void {
+  const logged = new WindowCounter(warningWindowMs, maximumCauses);
+  return (message, fields) => {
+    const cause = `${message} ${fields['sqlState'] ?? fields['error'] ?? ''}`;
+    if (logged.read(cause, performance.now()) > 0) return;
+    logged.add(cause, performance.now());
+    logger.warn(fields, message);
+  };
+}
 
 type Store = (jobs: readonly UploadBatch[]) => Promise<void>;
 
@@ -73,9 +95,10 @@ function createBatchers(
  * a job twice is harmless, because a reading's key is in its data.
  */
 export function createUploadProcessor(processing: UploadProcessing): (job: TypedJob<'uploads'>) => Promise<void> {
-  const { db, sealer, metrics, logger, transactions, maximumAgeDays } = processing;
+  const { db, sealer, metrics, delayed, logger, transactions, maximumAgeDays } = processing;
   const latestNow = createLatestNow();
-  const batches = new BatchStore(db, sealer);
+  const warn = createRateLimitedWarning(logger);
+  const batches = new BatchStore(db, sealer, new QuarantineQuota(processing.quarantinePerHour));
   const chunkBudget = new ChunkBudget(db, processing.newChunksPerHour);
   const { live, late } = createBatchers(transactions, async (jobs) => {
     const uploads = jobs.flatMap((job) => job.uploads);
@@ -84,16 +107,22 @@ export function createUploadProcessor(processing: UploadProcessing): (job: Typed
     const stored = await batches.store(await chunkBudget.charge(decoded, nowMs));
     metrics.readings.inc(stored.readings);
     metrics.quarantined.inc(stored.quarantinedUploads);
+    if (stored.droppedUploads === 0) return;
+    metrics.droppedQuarantine.inc(stored.droppedUploads);
+    warn('uploads beyond the quarantine quota of their device dropped', { uploads: stored.droppedUploads });
   });
-  return async ({ data, priority }) => {
+  return async (job) => {
+    const { data, priority } = job;
     const { uploads } = data;
+    delayed.started(job);
     try {
       await (priority === lateUploadPriority ? late : live).add(data);
     } catch (error) {
       const description = describeDatabaseError(error);
-      logger.warn({ ...description, uploads: uploads.length }, 'uploads not stored, retrying');
+      warn('uploads not stored, retrying', { ...description, uploads: uploads.length });
       throw new UploadsNotStored(description);
     }
+    delayed.stored(job);
     const oldestMs = uploads.reduce((oldest, { receivedAtMs }) => Math.min(oldest, receivedAtMs), Date.now());
     metrics.lagSeconds.observe(Math.max(0, Date.now() - oldestMs) / 1000);
   };

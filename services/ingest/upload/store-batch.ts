@@ -4,7 +4,8 @@ import { isDataFault, sqlState } from '@odograph/database/postgres-failure';
 import { SettledHours } from '@odograph/database/reading-counts/maintain';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { writeGaps } from '../gaps/write-gaps.ts';
-import { quarantineUploads, resolveQuarantined } from '../quarantine/quarantine-uploads.ts';
+import { QuarantineQuota } from '../quarantine/quarantine-quota.ts';
+import { countDropped, quarantineUploads, resolveQuarantined } from '../quarantine/quarantine-uploads.ts';
 import { touchTrips } from '../trips/trip-work.ts';
 import type { UploadInProgress } from './decode-uploads.ts';
 import { LinkCache, linkReadings } from './link-readings.ts';
@@ -17,6 +18,8 @@ import { insertOrMergeReadings, mergeAllReadings, type WriteReadings } from './w
 export interface StoredBatch {
   readings: number;
   quarantinedUploads: number;
+  /** Uploads beyond the quarantine quota of their device. */
+  droppedUploads: number;
 }
 
 const uniqueViolation = '23505';
@@ -25,12 +28,14 @@ const uniqueViolation = '23505';
 export class BatchStore {
   readonly #db: Database;
   readonly #sealer: Sealer;
+  readonly #quota: QuarantineQuota;
   readonly #links = new LinkCache();
   readonly #settledHours = new SettledHours();
 
-  constructor(db: Database, sealer: Sealer) {
+  constructor(db: Database, sealer: Sealer, quota = new QuarantineQuota(Number.POSITIVE_INFINITY)) {
     this.#db = db;
     this.#sealer = sealer;
+    this.#quota = quota;
   }
 
   /**
@@ -51,6 +56,7 @@ export class BatchStore {
       return {
         readings: first.readings + second.readings,
         quarantinedUploads: first.quarantinedUploads + second.quarantinedUploads,
+        droppedUploads: first.droppedUploads + second.droppedUploads,
       };
     }
   }
@@ -67,7 +73,8 @@ export class BatchStore {
 
   /** The path of a decoded batch, step by step. */
   async #storeInTransaction(decoded: readonly UploadInProgress[], writeReadings: WriteReadings): Promise<StoredBatch> {
-    return this.#db.transaction().execute(async (transaction) => {
+    const nowMs = Date.now();
+    const { kept, stored } = await this.#db.transaction().execute(async (transaction) => {
       const version = await shareIngestBarrier(transaction);
       const links = await this.#links.find(transaction, version, devicesWithReadings(decoded));
       const { linked, uploads } = linkReadings(decoded, links);
@@ -77,13 +84,18 @@ export class BatchStore {
       await writeReadings(transaction, readings, previous);
       await writeVehicleStates(transaction, readings, previous);
       await this.#settledHours.markLate(transaction, version, readings);
-      await writeGaps(transaction, uploads, Date.now());
+      await writeGaps(transaction, uploads, nowMs);
       await touchTrips(transaction, readings);
       const faulty = uploads.filter(({ faults }) => faults.length > 0);
-      await quarantineUploads(transaction, this.#sealer, faulty);
+      const { kept, dropped } = this.#quota.split(faulty, nowMs);
+      await quarantineUploads(transaction, this.#sealer, kept);
+      await countDropped(transaction, this.#sealer, dropped, nowMs);
       await resolveQuarantined(transaction, uploads);
-      return { readings: linked.length, quarantinedUploads: faulty.length };
+      const counts = { quarantinedUploads: kept.length, droppedUploads: dropped.length };
+      return { kept, stored: { readings: linked.length, ...counts } };
     });
+    this.#quota.count(kept, nowMs);
+    return stored;
   }
 }
 

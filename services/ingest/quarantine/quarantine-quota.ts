@@ -1,0 +1,43 @@
+import { WindowCounter } from '@odograph/runtime/window-counter';
+import type { UploadInProgress } from '../upload/decode-uploads.ts';
+
+export const quotaWindowMs = 3_600_000;
+/** Devices counted at once. */
+const maximumDevices = 100_000;
+
+/**
+ * Limits the uploads of one device that are kept in quarantine in an hour, so that a device that sends nothing but garbage
+ * does not fill the disk. Each ingest process counts for itself. Replays do not count: their uploads are kept already.
+ */
+export class QuarantineQuota {
+  readonly #perHour: number;
+  readonly #kept = new WindowCounter(quotaWindowMs, maximumDevices);
+
+  constructor(perHour: number) {
+    this.#perHour = perHour;
+  }
+
+  /** Separates the uploads to keep from those beyond the quota. Count the kept ones after the commit. */
+  split(
+    uploads: readonly UploadInProgress[],
+    nowMs: number,
+  ): { kept: UploadInProgress[]; dropped: UploadInProgress[] } {
+    const [kept, dropped]: [UploadInProgress[], UploadInProgress[]] = [[], []];
+    const left = new Map<string, number>();
+    for (const inProgress of uploads) {
+      const { deviceId, quarantineId } = inProgress.upload;
+      if (quarantineId !== undefined) {
+        kept.push(inProgress);
+        continue;
+      }
+      const free = left.get(deviceId) ?? this.#perHour - this.#kept.read(deviceId, nowMs);
+      left.set(deviceId, free - 1);
+      (free > 0 ? kept : dropped).push(inProgress);
+    }
+    return { kept, dropped };
+  }
+
+  count(kept: readonly UploadInProgress[], nowMs: number): void {
+    for (const { upload } of kept) if (upload.quarantineId === undefined) this.#kept.add(upload.deviceId, nowMs);
+  }
+}

@@ -1,0 +1,141 @@
+import { randomUUID } from 'node:crypto';
+import type { QueuedUpload } from '@odograph/contracts/queues';
+import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { createApiClient } from '@odograph/testkit/api-client';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createDevice, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { deleteOldQuarantine } from '../maintenance/policies.ts';
+import { ingestService } from '../service.ts';
+
+const quota = 20;
+const start = 1_750_000_000;
+let platform: TestPlatform;
+let queue: TypedQueue<'uploads'>;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([ingestService], {
+    QUARANTINE_UPLOADS_PER_HOUR: String(quota),
+    UPLOAD_MAX_DELAY_SECONDS: '1',
+  });
+  queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+});
+afterAll(async () => {
+  await queue?.close();
+  await platform?.stop();
+});
+
+const upload = (deviceId: string, text: string): QueuedUpload => ({ deviceId, receivedAtMs: Date.now(), text });
+const reading = (second: number, mileage = 1) => ({ timestamp: start + second, status: { mileage } });
+
+async function addJob(...uploads: QueuedUpload[]): Promise<string> {
+  const jobId = randomUUID();
+  await queue.add('uploads', { uploads, devices: 1, bytes: 1 }, { jobId });
+  return jobId;
+}
+
+async function ingest(...uploads: QueuedUpload[]): Promise<void> {
+  const jobId = await addJob(...uploads);
+  await eventually(async () => expect(await queue.getJob(jobId)).toBeUndefined());
+}
+
+async function rowsOf(deviceId: string) {
+  const { rows } = await sql<{ bytes: number; reason: string; seen: number }>`
+    select payload_bytes as bytes, faults->0->>'reason' as reason, times_seen as seen from quarantine
+    where device_id = ${deviceId} order by payload_bytes desc, id`.execute(platform.db);
+  return rows;
+}
+
+describe('the quarantine quota', () => {
+  it('keeps a bounded number of uploads of a device in an hour and counts the others in one row', async () => {
+    const [noisy, quiet] = [await createDevice(platform.db), await createDevice(platform.db)];
+    const garbage = (from: number, count: number) =>
+      Array.from({ length: count }, (_, index) => upload(noisy.deviceId, `{"n":${from + index}`));
+    await ingest(...garbage(0, 15), upload(quiet.deviceId, '{'));
+    await ingest(...garbage(15, 15));
+    await ingest(...garbage(30, 200), upload(quiet.deviceId, '['));
+    const rows = await rowsOf(noisy.deviceId);
+    expect(rows).toHaveLength(quota + 1);
+    expect(rows.at(-1)).toEqual({ bytes: 0, reason: 'QUOTA_EXCEEDED', seen: 230 - quota });
+    expect(await rowsOf(quiet.deviceId)).toHaveLength(2);
+  });
+
+  it('does not apply to valid readings', async () => {
+    const vehicle = await createVehicle(platform.db, await createApplication(platform.db));
+    await ingest(...Array.from({ length: 2 * quota }, (_, n) => upload(vehicle.deviceId, `{"n":${n}`)));
+    await ingest(upload(vehicle.deviceId, JSON.stringify([reading(1), { timestamp: 'never' }])));
+    const { rows } = await sql`select from reading where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
+    expect(rows).toHaveLength(1);
+  });
+});
+
+describe('the retention of quarantine', () => {
+  it('deletes uploads by their age, resolved or not', async () => {
+    const device = await createDevice(platform.db);
+    await ingest(upload(device.deviceId, '{"old"'), upload(device.deviceId, '{"new"'));
+    await sql`update quarantine set received_at = now() - interval '3650 days'
+      where device_id = ${device.deviceId} and id = (select min(id) from quarantine where device_id = ${device.deviceId})`.execute(
+      platform.db,
+    );
+    expect(await deleteOldQuarantine(platform.db, 3600)).toBe(1);
+    expect(await rowsOf(device.deviceId)).toHaveLength(1);
+  });
+});
+
+describe('a database error', () => {
+  let vehicle: TestVehicle;
+  const suffix = randomUUID().slice(0, 8);
+
+  /** Makes PostgreSQL raise an SQLSTATE for a mileage of 666 of the vehicle. */
+  async function failWith(state: string): Promise<void> {
+    vehicle = await createVehicle(platform.db, await createApplication(platform.db));
+    await sql`create or replace function ${sql.ref(`fail_${suffix}`)}(mileage double precision) returns boolean
+      language plpgsql immutable as ${sql.lit(
+        `begin if mileage = 666 then raise exception 'test' using errcode = '${state}'; end if; return true; end`,
+      )}`.execute(platform.db);
+    await sql`alter table reading add constraint ${sql.ref(`fail_${suffix}`)}
+      check (vehicle_id <> ${sql.lit(Number(vehicle.id))} or ${sql.ref(`fail_${suffix}`)}(mileage))`.execute(
+      platform.db,
+    );
+  }
+  const recover = () =>
+    sql`alter table reading drop constraint if exists ${sql.ref(`fail_${suffix}`)}`.execute(platform.db);
+  afterEach(recover);
+
+  const count = async () => {
+    const { rows } = await sql`select from reading where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
+    return rows.length;
+  };
+
+  it.each(['53200', '54000', '22003'])(
+    'for the values or size of a statement (%s) quarantines only the reading at fault',
+    async (state) => {
+      await failWith(state);
+      const readings = Array.from({ length: 9 }, (_, n) => reading(n, n === 5 ? 666 : 1));
+      await ingest(
+        upload(vehicle.deviceId, JSON.stringify(readings)),
+        upload(vehicle.deviceId, JSON.stringify(reading(20))),
+      );
+      expect(await count()).toBe(9);
+      expect(await rowsOf(vehicle.deviceId)).toMatchObject([{ reason: 'NOT_STORABLE' }]);
+    },
+  );
+
+  it('of an outage is retried, and /health fails while an upload waits longer than UPLOAD_MAX_DELAY_SECONDS', async () => {
+    const health = () => createApiClient(platform.httpUrl).get('/health');
+    await failWith('57P03');
+    expect((await health()).status).toBe(200);
+    const jobId = await addJob(upload(vehicle.deviceId, JSON.stringify(reading(0, 666))));
+    await eventually(async () => {
+      const { status, body } = await health();
+      expect([status, body.services.ingest.ok]).toEqual([503, false]);
+    });
+    await recover();
+    await eventually(async () => expect(await queue.getJob(jobId)).toBeUndefined());
+    expect((await health()).status).toBe(200);
+    expect(await count()).toBe(1);
+    expect(await rowsOf(vehicle.deviceId)).toEqual([]);
+  });
+});
