@@ -13,6 +13,8 @@ const long = {
   stormDevices: 10_000,
   backlogReadings: 604_800,
   awayMs: 120_000,
+  strangerConnections: 18_000,
+  strangerDescriptors: 8192,
 };
 
 /** Runs the faults suite at full length: `npm run test:faults -- [--rounds N …] [--report FILE] [file name filter …]`. */

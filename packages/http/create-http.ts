@@ -2,14 +2,15 @@ import { randomUUID } from 'node:crypto';
 import helmet from '@fastify/helmet';
 import rateLimit from '@fastify/rate-limit';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import underPressure from '@fastify/under-pressure';
 import { Failure, tooManyRequests } from '@odograph/contracts/failures';
 import type { Config } from '@odograph/runtime/config';
+import { shareDescriptors } from '@odograph/runtime/descriptors';
 import type { Logger } from '@odograph/runtime/logger';
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { answerFailure, answerUnknownPath } from './failure-answer.ts';
 import type { Http } from './http.ts';
 import { describeInterface } from './openapi.ts';
+import { refuseWhileOverloaded } from './overload.ts';
 import { answerPolicy, keepToTls } from './page-policy.ts';
 import { acceptEmptyJson, mergeParameters, refuseExtremes } from './parameters.ts';
 import { RequestCounts } from './request-counts.ts';
@@ -46,10 +47,10 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
   acceptEmptyJson(http);
   http.addHook('preValidation', mergeParameters);
   http.addHook('preHandler', refuseExtremes);
-  http.server.maxConnections = config.HTTP_MAX_CONNECTIONS;
+  http.server.maxConnections = Math.min(config.HTTP_MAX_CONNECTIONS, shareDescriptors().http);
   keepToTls(http);
   await http.register(helmet, { contentSecurityPolicy: answerPolicy, strictTransportSecurity: false });
-  await http.register(underPressure, { maxEventLoopDelay: 5000, pressureHandler: refuseOverloaded });
+  refuseWhileOverloaded(http);
   await http.register(rateLimit, {
     max: config.HTTP_REQUESTS_PER_MINUTE,
     timeWindow: 60_000,
@@ -58,10 +59,6 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
   });
   await describeInterface(http);
   return http;
-}
-
-function refuseOverloaded(): never {
-  throw new Failure('OVERLOADED', undefined, { retryAfterSeconds: 5 });
 }
 
 function refuseWhileClosing(http: Http): void {

@@ -39,6 +39,8 @@ const Settings = Type.Object({
   MQTT_TLS_CLIENT_CA: Type.Optional(Type.String({ minLength: 1 })),
   MQTT_TLS_CLIENT_CRL: Type.Optional(Type.String({ minLength: 1 })),
   MQTT_MAX_CONNECTIONS: count(100_000),
+  MQTT_MAX_UNAUTHENTICATED: count(10_000),
+  MQTT_MAX_UNAUTHENTICATED_PER_ADDRESS: count(5000),
   MQTT_FAILURES_PER_DEVICE: count(10),
   MQTT_FAILURES_PER_ADDRESS: count(300),
   DATA_DIR: Type.String({ minLength: 1, default: '.odograph' }),

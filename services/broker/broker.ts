@@ -3,9 +3,12 @@ import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Http } from '@odograph/http/http';
 import type { ResolvedConfig } from '@odograph/runtime/config';
+import { descriptorLimit, shareDescriptors } from '@odograph/runtime/descriptors';
+import { Gauge } from '@odograph/runtime/metrics';
 import type { ServiceHost } from '@odograph/runtime/service';
 import { ConnectAttempts } from './connect/attempts.ts';
 import { createAuthenticate, dropWill } from './connect/authenticate.ts';
+import { ConnectionLimits } from './connect/connection-limits.ts';
 import { CredentialStore } from './connect/credentials.ts';
 import { type Listeners, listen } from './connect/listen.ts';
 import { limitPackets } from './connect/packet-limit.ts';
@@ -59,6 +62,7 @@ export async function startBroker(
   const registry = new SessionRegistry({ redis, prefix, brokerId, connectedDevices, failures });
   const uploads = new UploadIntake({ queue: engines.uploads, backlog, config, metrics, log });
   const acknowledgements = new AcknowledgementIntake({ queue: engines.acknowledgements, backlog, metrics, log });
+  const limits = createConnectionLimits(host, metrics, log);
   let isStopping = false;
 
   const aedes = new DeviceBroker(
@@ -71,7 +75,9 @@ export async function startBroker(
       // No shared queue of deliveries, in which one slow device could block the others.
       concurrency: 0,
       preConnect: dropWill,
-      authenticate: createAuthenticate({ credentials, registry, sessions, attempts, commandSecret, metrics, log }),
+      authenticate: createAuthenticate({
+        ...{ credentials, registry, sessions, attempts, limits, commandSecret, metrics, log },
+      }),
       authorizePublish: createAcceptPublish({
         ...{ sessions, held, uploads, acknowledgements, metrics },
         isStopping: () => isStopping,
@@ -87,7 +93,7 @@ export async function startBroker(
   const stopRevocations = disconnectRevokedDevices({ subscriber, prefix, registry, credentials, failures, logger });
   host.onStop('broker revocations', stopRevocations);
 
-  const listeners = await listenFor(aedes, config, metrics, log);
+  const listeners = await listenFor(aedes, config, limits, metrics, log);
   host.onStop('broker', async () => {
     isStopping = true;
     listeners.stop();
@@ -97,9 +103,46 @@ export async function startBroker(
   return listeners;
 }
 
+/** Derives the limits on connections from the settings and from the file descriptors of this process. */
+function createConnectionLimits(
+  { config, logger, metrics: registry }: ServiceHost<Http>,
+  metrics: BrokerMetrics,
+  log: ThrottledLog,
+): ConnectionLimits {
+  const maximum = Math.min(config.MQTT_MAX_CONNECTIONS, shareDescriptors().mqtt);
+  const maximumUnauthenticated = Math.min(config.MQTT_MAX_UNAUTHENTICATED, Math.ceil(maximum / 2));
+  const limits = new ConnectionLimits({
+    maximum,
+    maximumUnauthenticated,
+    maximumUnauthenticatedPerNetwork: config.MQTT_MAX_UNAUTHENTICATED_PER_ADDRESS,
+    onRefused(reason, address) {
+      metrics.refused.inc({ reason });
+      log('connection refused', { reason, address });
+    },
+  });
+  logger.info({ maximum, maximumUnauthenticated, descriptors: descriptorLimit() }, 'limits on MQTT connections');
+  new Gauge({
+    name: 'odograph_broker_connections',
+    help: 'Open connections, by whether their client has authenticated',
+    labelNames: ['authenticated'] as const,
+    registers: [registry],
+    collect() {
+      this.set({ authenticated: 'no' }, limits.unauthenticated);
+      this.set({ authenticated: 'yes' }, limits.open - limits.unauthenticated);
+    },
+  });
+  return limits;
+}
+
 /** Hands accepted connections to aedes. */
-function listenFor(aedes: DeviceBroker, config: ResolvedConfig, metrics: BrokerMetrics, log: ThrottledLog) {
-  return listen(config, {
+function listenFor(
+  aedes: DeviceBroker,
+  config: ResolvedConfig,
+  limits: ConnectionLimits,
+  metrics: BrokerMetrics,
+  log: ThrottledLog,
+) {
+  return listen(config, limits, {
     onConnection(socket) {
       limitPackets(socket, (fault) => {
         metrics.refused.inc({ reason: 'packet' });

@@ -7,6 +7,7 @@ export type RefusalReason =
   | 'attempts'
   | 'certificate'
   | 'connections'
+  | 'unauthenticated'
   | 'publish'
   | 'subscribe'
   | 'packet'

@@ -1,4 +1,3 @@
-import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -70,15 +69,5 @@ describe('a broker', () => {
     expect(await connack(device.deviceId, device.secret)).toBe(0);
     for (const _ of [1, 2, 3, 4]) await connack(device.deviceId, 'wrong');
     expect(await connack(device.deviceId, device.secret)).toBe(0);
-  });
-
-  it('closes connections above MQTT_MAX_CONNECTIONS and keeps those that are open', async () => {
-    const small = await startTestPlatform([brokerService], { MQTT_MAX_CONNECTIONS: '1' });
-
-    const first = await connectDevice(small.mqttUrl, await createDevice(small.db));
-    await expect(connectDevice(small.mqttUrl, await createDevice(small.db))).rejects.toThrow('closed');
-    await first.upload({ timestamp: 1 });
-    await first.close();
-    await small.stop();
   });
 });

@@ -9,6 +9,7 @@ import type { BrokerMetrics } from '../metrics.ts';
 import { createDeviceSession, type DeviceSession, type Session, type Sessions } from '../sessions/session.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { ConnectAttempts } from './attempts.ts';
+import type { ConnectionLimits } from './connection-limits.ts';
 import { type CredentialStore, firstUseOfSecret, type PresentedCredential, validUntil } from './credentials.ts';
 import { type ClientCertificate, clientCertificateOf } from './tls.ts';
 
@@ -32,6 +33,7 @@ export interface AuthenticateOptions {
   readonly registry: SessionRegistry;
   readonly sessions: Sessions;
   readonly attempts: ConnectAttempts;
+  readonly limits: ConnectionLimits;
   readonly commandSecret: string;
   readonly metrics: BrokerMetrics;
   readonly log: ThrottledLog;
@@ -62,7 +64,7 @@ export const dropWill: NonNullable<AedesOptions['preConnect']> = (_client, packe
  * finds the device there.
  */
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { credentials, registry, sessions, metrics, log } = options;
+  const { credentials, registry, sessions, limits, metrics, log } = options;
   const identify = createIdentify(options);
 
   const endPreviousSecret = async ({ deviceId, replaces }: DeviceSession): Promise<void> => {
@@ -80,6 +82,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
       log('connection refused: wrong id or credentials', { clientId: shortId(client) });
       return answer(refusal(badUserNameOrPassword, 'wrong id or credentials'), false);
     }
+    limits.authenticated(client.conn as Socket);
     sessions.set(client, outcome);
     // In the registry before anything is awaited: from here on, a revocation finds the session there.
     if (outcome.kind === 'device') await Promise.all([registry.add(outcome), endPreviousSecret(outcome)]);

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { ResolvedConfig } from '@odograph/runtime/config';
+import type { ConnectionLimits } from './connection-limits.ts';
 import { createTlsServer, followTlsFiles, hasBadCertificate, readTlsFiles } from './tls.ts';
 
 /** Connections that wait to be accepted while a fleet reconnects. */
@@ -16,18 +17,22 @@ export interface Listeners {
 
 export interface ListenOptions {
   onConnection(socket: Socket): void;
-  /** A connection was closed before it could send anything: too many are open, or its certificate is bad. */
-  onRefused(reason: 'connections' | 'certificate', address: string | undefined): void;
+  /** A connection was closed because too many are open, or its certificate is bad. */
+  onRefused(reason: 'connections' | 'unauthenticated' | 'certificate', address: string | undefined): void;
   /** Certificate files changed: new connections use them, or, with an error, still the ones before. */
   onCertificates(error?: unknown): void;
 }
 
 /**
- * Listens for MQTT on MQTT_PORT, and with a certificate for MQTT over TLS on MQTTS_PORT; each accepts at most
- * MQTT_MAX_CONNECTIONS. With MQTT_TLS_CLIENT_CA a client may present a certificate.
+ * Listens for MQTT on MQTT_PORT, and with a certificate for MQTT over TLS on MQTTS_PORT, within `limits`. With
+ * MQTT_TLS_CLIENT_CA a client may present a certificate.
  * @throws when it cannot listen on a port, or a certificate cannot be read
  */
-export async function listen(config: ResolvedConfig, options: ListenOptions): Promise<Listeners> {
+export async function listen(
+  config: ResolvedConfig,
+  limits: ConnectionLimits,
+  options: ListenOptions,
+): Promise<Listeners> {
   const accept = (socket: Socket): void => {
     socket.setNoDelay(true);
     socket.setKeepAlive(true, keepAliveDelayMs);
@@ -40,18 +45,23 @@ export async function listen(config: ResolvedConfig, options: ListenOptions): Pr
     } else accept(socket);
   };
   const open = async (server: Server, port: number): Promise<Server> => {
-    server.maxConnections = config.MQTT_MAX_CONNECTIONS;
+    // Drops what exceeds the limit before a socket is created for it.
+    server.maxConnections = limits.maximum;
     server.on('drop', (dropped) => options.onRefused('connections', dropped?.remoteAddress));
     server.listen({ host: config.MQTT_HOST, port, backlog: acceptQueue });
     await once(server, 'listening');
     return server;
   };
-  const servers = [await open(createServer(accept), config.MQTT_PORT)];
+  const acceptPlain = (socket: Socket): void => {
+    if (limits.admit(socket)) accept(socket);
+  };
+  const servers = [await open(createServer(acceptPlain), config.MQTT_PORT)];
   let stopFollowing = (): void => undefined;
   try {
     const files = await readTlsFiles(config);
     if (files) {
       const tls = createTlsServer(files, acceptTls);
+      tls.on('connection', (socket) => limits.admit(socket));
       servers.push(await open(tls, config.MQTTS_PORT));
       stopFollowing = followTlsFiles(tls, config, files, options.onCertificates);
     }

@@ -23,6 +23,9 @@ export interface FaultScale {
   readonly backlogReadings: number;
   /** How long an engine stays away. */
   readonly awayMs: number;
+  /** Silent connections that a stranger opens, and the file descriptors of the process that it opens them to. */
+  readonly strangerConnections: number;
+  readonly strangerDescriptors: number;
   /** Whether faults that only show after a while (locks that expire) are waited for. */
   readonly patient: boolean;
 }
@@ -35,6 +38,8 @@ const short: FaultScale = {
   stormDevices: 200,
   backlogReadings: 5000,
   awayMs: 2000,
+  strangerConnections: 1500,
+  strangerDescriptors: 1024,
   patient: false,
 };
 

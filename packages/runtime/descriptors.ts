@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs';
+
+/** Descriptors kept for databases, Redis, files and child processes: a fortieth of the limit, and at least this many. */
+const leastReserve = 256;
+const reserveDivisor = 40;
+/** The part of the rest that HTTP connections may take; MQTT connections may take what remains. */
+const httpDivisor = 8;
+
+export interface ConnectionShares {
+  readonly mqtt: number;
+  readonly http: number;
+}
+
+/**
+ * Divides the file descriptors of this process between client connections, so that clients can never take the last one:
+ * without descriptors, timers that read a file and reconnects to databases fail.
+ * @param limit descriptors that the process may open
+ * @returns the most connections of each kind
+ */
+export function shareDescriptors(limit: number = descriptorLimit()): ConnectionShares {
+  const available = Math.max(2, limit - Math.max(leastReserve, Math.ceil(limit / reserveDivisor)));
+  const http = Math.floor(available / httpDivisor);
+  return { http, mqtt: available - http };
+}
+
+/** Reads the limit of open file descriptors of this process; the largest safe integer where there is none. */
+export function descriptorLimit(): number {
+  return limitOf(process.platform === 'linux' ? linuxLimit() : reportedLimit());
+}
+
+/** proc(5), /proc/pid/limits. */
+function linuxLimit(): string | undefined {
+  return /^Max open files\s+(\S+)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+}
+
+/** Slower than reading a file, but the same on every system. */
+function reportedLimit(): string | number | undefined {
+  const report: { userLimits?: { open_files?: { soft?: string | number } } } = process.report.getReport();
+  return report.userLimits?.open_files?.soft;
+}
+
+function limitOf(value: string | number | undefined): number {
+  const limit = Number(value);
+  return Number.isInteger(limit) && limit > 0 ? limit : Number.MAX_SAFE_INTEGER;
+}
