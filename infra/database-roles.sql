@@ -59,7 +59,8 @@ begin
 end $$;
 call pg_temp.show('{application,user_account,device}',
   'odograph_query, odograph_command, odograph_ingest, odograph_console, odograph_registration',
-  '{app_key_sha256,password_hash,secret_sha256,previous_secret_sha256,bluetooth_pin}');
+  '{app_key_sha256,previous_app_key_sha256,password_hash,secret_sha256,previous_secret_sha256,claim_code_sha256,
+    bluetooth_pin}');
 
 -- broker: is this the device that it says it is?
 grant select (id, secret_sha256, previous_secret_sha256, previous_secret_until, certificates_issued_from) on device
@@ -107,8 +108,8 @@ grant select on audit, audit_chain, command, trip_turn, device_sequence, closed_
 grant execute on function raise_ingest_barrier(), erase_person(integer, text[], uuid, uuid) to odograph_fleet;
 
 -- access: authorizations, bookings and the keys of the devices
-call pg_temp.show('{application,user_account}', 'odograph_access', '{app_key_sha256,password_hash}');
-call pg_temp.show('{device}', 'odograph_access', '{secret_sha256,previous_secret_sha256}');
+call pg_temp.show('{application,user_account}', 'odograph_access', '{app_key_sha256,previous_app_key_sha256,password_hash}');
+call pg_temp.show('{device}', 'odograph_access', '{secret_sha256,previous_secret_sha256,claim_code_sha256}');
 grant select, insert, update, delete on device_key, bluetooth_authorization, booking to odograph_access;
 grant select on vehicle, device_link, device_model, reading to odograph_access;
 -- a booking locks its vehicle, which takes the right to update some column of it

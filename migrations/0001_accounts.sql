@@ -6,6 +6,9 @@ create table application (
   id integer generated always as identity primary key,
   app_id text not null unique,
   app_key_sha256 bytea not null,
+  -- the appKey being rotated out
+  previous_app_key_sha256 bytea,
+  previous_app_key_until timestamptz,
   name text not null,
   -- shape of GET /v1/vehicles and GET /v1/vehicle/{id}/status; null: both shapes in one object
   view text check (view in ('dynamic', 'fleet')),
@@ -15,7 +18,8 @@ create table application (
     check (tariff_per_minute >= 0 and tariff_per_minute <= 1e9),
   -- Changes of this transaction and of earlier ones may have been deleted; a reader that is further behind missed some.
   changes_forgotten_until xid8 not null default '0',
-  created_at timestamptz not null default now()
+  created_at timestamptz not null default now(),
+  deleted_at timestamptz
 );
 
 create table user_account (
@@ -50,7 +54,9 @@ create table refresh_token (
   token_sha256 bytea primary key,
   session_id uuid not null references session on delete cascade,
   expires_at timestamptz not null,
-  spent_at timestamptz
+  spent_at timestamptz,
+  -- the refresh token issued for it, while it may be presented once more because the answer was lost
+  successor_sha256 bytea
 );
 create index refresh_token_session on refresh_token (session_id);
 create index refresh_token_expiry on refresh_token (expires_at);

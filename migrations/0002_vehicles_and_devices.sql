@@ -105,12 +105,16 @@ create table device (
   previous_secret_until timestamptz,
   -- client certificates issued earlier are revoked; null: none revoked
   certificates_issued_from timestamptz,
+  -- lets an application link a device without an owner; null: not claimable
+  claim_code_sha256 bytea,
   bluetooth_name text not null default '',
   bluetooth_pin text not null default '',
   -- When the device left a vehicle that was then deleted, whose links are gone. Without it the next link would reach back
   -- without bound and claim readings of the deleted vehicle.
   left_deleted_vehicle_at timestamptz,
   created_at timestamptz not null default now(),
+  -- the row stays for links and commands of the past
+  deleted_at timestamptz,
   constraint device_previous_secret check ((previous_secret_sha256 is null) = (previous_secret_until is null))
 );
 

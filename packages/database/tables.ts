@@ -7,9 +7,12 @@ interface ApplicationTable {
   id: Generated<number>;
   app_id: string;
   app_key_sha256: Buffer;
+  previous_app_key_sha256: Written<Buffer | null>;
+  previous_app_key_until: Written<Date | null>;
   name: string;
   view: Written<'dynamic' | 'fleet' | null>;
   created_at: Generated<Date>;
+  deleted_at: Written<Date | null>;
 }
 
 interface UserAccountTable {
@@ -41,6 +44,7 @@ interface RefreshTokenTable {
   session_id: string;
   expires_at: Date;
   spent_at: Written<Date | null>;
+  successor_sha256: Written<Buffer | null>;
 }
 
 interface VehicleTable {
@@ -92,9 +96,11 @@ interface DeviceTable {
   previous_secret_sha256: Written<Buffer | null>;
   previous_secret_until: Written<Date | null>;
   certificates_issued_from: Written<Date | null>;
+  claim_code_sha256: Written<Buffer | null>;
   bluetooth_name: Generated<string>;
   bluetooth_pin: Generated<string>;
   created_at: Generated<Date>;
+  deleted_at: Written<Date | null>;
 }
 
 interface DeviceLinkTable {

@@ -50,6 +50,7 @@ const Settings = Type.Object({
   ACK_TIMEOUT_MS: milliseconds(10_000, 100, 60_000),
   ACCESS_TOKEN_SECONDS: count(3600),
   REFRESH_TOKEN_SECONDS: count(30 * 86_400),
+  SESSION_SECONDS: count(90 * 86_400),
   UPLOAD_BATCH_MS: Type.Integer({ minimum: 0, maximum: 1000, default: 5 }),
   UPLOAD_BATCH_SIZE: Type.Integer({ minimum: 1, maximum: 5000, default: 500 }),
   UPLOAD_BACKLOG_JOBS: count(20_000),

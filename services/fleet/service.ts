@@ -6,7 +6,7 @@ import { operatorRoutes, tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
-import { createLoginLimit } from './accounts/login-limit.ts';
+import { LoginLimit } from './accounts/login-limit.ts';
 import { loginRoutes, passwordRoutes } from './accounts/routes.ts';
 import { operatorApplicationRoutes } from './admin/applications/routes.ts';
 import { operatorAuditRoutes } from './admin/audit/routes.ts';
@@ -42,8 +42,12 @@ export const fleetService: Service<Http> = {
     const { config, http, adminToken } = host;
     const db = openFleetDatabase(host);
     const redis = await openRedis(host);
-    const countAttempt = createLoginLimit(redis, config.QUEUE_PREFIX, config.LOGIN_ATTEMPTS_PER_MINUTE);
-    const lifetimes = { accessSeconds: config.ACCESS_TOKEN_SECONDS, refreshSeconds: config.REFRESH_TOKEN_SECONDS };
+    const loginLimit = new LoginLimit(redis, config.QUEUE_PREFIX, config.LOGIN_ATTEMPTS_PER_MINUTE);
+    const lifetimes = {
+      accessSeconds: config.ACCESS_TOKEN_SECONDS,
+      refreshSeconds: config.REFRESH_TOKEN_SECONDS,
+      sessionSeconds: config.SESSION_SECONDS,
+    };
     const recheckSession = async (deviceId: string) => {
       // The new credentials are committed: a failure here must not withhold them from the operator.
       await redis.publish(deviceRevokedChannel(config.QUEUE_PREFIX), deviceId).catch((err: unknown) => {
@@ -51,9 +55,9 @@ export const fleetService: Service<Http> = {
       });
     };
 
-    await loginRoutes({ db, lifetimes, countAttempt })(http);
+    await loginRoutes({ db, lifetimes, loginLimit })(http);
     await tokenRoutes(http, (tokenSha256) => findCaller(db, tokenSha256), [
-      passwordRoutes({ db, countAttempt }),
+      passwordRoutes({ db, loginLimit }),
       vehicleRoutes(db),
       stateRoutes(db),
       privacyRoutes(db),

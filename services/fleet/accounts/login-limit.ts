@@ -1,34 +1,83 @@
 import { createHash } from 'node:crypto';
 import { Failure, tooManyRequests } from '@odograph/contracts/failures';
 import type { Redis } from '@odograph/runtime/redis';
+import { networkOf } from '@odograph/runtime/window-counter';
 
 const windowMs = 60_000;
 
-/** Counts an attempt under a name. @throws Failure TOO_MANY_REQUESTS; OVERLOADED while Redis is away */
-export type CountAttempt = (...name: readonly string[]) => Promise<void>;
-
-/**
- * Limits attempts at a password or key per minute. The counts are in Redis, so all replicas share them; while Redis is
- * away an attempt cannot be counted and fails.
- */
-export function createLoginLimit(redis: Redis, prefix: string, attemptsPerMinute: number): CountAttempt {
-  return async (...name) => {
-    // Names come from clients: hashed, they have one length and their parts cannot run into each other.
-    const key = `${prefix}:attempts:${createHash('sha256').update(JSON.stringify(name)).digest('base64url')}`;
-    const [count, remainingMs] = await countInWindow(redis, key);
-    if (count > attemptsPerMinute) throw tooManyRequests(remainingMs);
-  };
+/** The account that somebody signs in to, and from where. */
+export interface LoginSubject {
+  /** What names the account, such as an appId and a username. */
+  readonly account: readonly string[];
+  /** The network address of the client. */
+  readonly address: string;
 }
 
-async function countInWindow(redis: Redis, key: string): Promise<[count: number, remainingMs: number]> {
-  const results = await redis
-    .multi()
-    .set(key, 0, 'PX', windowMs, 'NX')
-    .incr(key)
-    .pttl(key)
-    .exec()
-    .catch((cause: unknown) => {
-      throw new Failure('OVERLOADED', 'the login limit is not available', { retryAfterSeconds: 5 }, { cause });
-    });
-  return [Number(results?.[1]?.[1]), Number(results?.[2]?.[1])];
+/**
+ * Limits wrong passwords and keys per minute, for each account and address apart, so that nobody can lock the account
+ * for other addresses. The counts are in Redis and shared by all replicas; while Redis is away, attempts fail.
+ */
+export class LoginLimit {
+  readonly #redis: Redis;
+  readonly #prefix: string;
+  readonly #failuresPerMinute: number;
+  /** The last attempt in line for each key. */
+  readonly #lines = new Map<string, Promise<unknown>>();
+
+  constructor(redis: Redis, prefix: string, failuresPerMinute: number) {
+    this.#redis = redis;
+    this.#prefix = prefix;
+    this.#failuresPerMinute = failuresPerMinute;
+  }
+
+  /**
+   * Verifies credentials. Attempts at one account from one address run one after the other, so that concurrent guesses
+   * cannot pass the limit together.
+   * @param verify throws a Failure for wrong credentials
+   * @throws Failure TOO_MANY_REQUESTS; OVERLOADED while Redis is away; whatever `verify` throws
+   */
+  async attempt<T>({ account, address }: LoginSubject, verify: () => Promise<T>): Promise<T> {
+    // Names come from clients: hashed, they have one length and their parts cannot run into each other.
+    const name = JSON.stringify([...account, networkOf(address)]);
+    const key = `${this.#prefix}:login-failures:${createHash('sha256').update(name).digest('base64url')}`;
+    const previous = this.#lines.get(key) ?? Promise.resolve();
+    const attempt = previous.then(() => this.#verify(key, verify));
+    const settled = attempt.catch(() => undefined);
+    this.#lines.set(key, settled);
+    try {
+      return await attempt;
+    } finally {
+      if (this.#lines.get(key) === settled) this.#lines.delete(key);
+    }
+  }
+
+  async #verify<T>(key: string, verify: () => Promise<T>): Promise<T> {
+    const [failures, remainingMs] = await this.#read(key);
+    if (failures >= this.#failuresPerMinute) throw tooManyRequests(remainingMs);
+    try {
+      const verified = await verify();
+      if (failures > 0) await available(this.#redis.del(key));
+      return verified;
+    } catch (error) {
+      if (error instanceof Failure) await this.#count(key);
+      throw error;
+    }
+  }
+
+  async #read(key: string): Promise<[failures: number, remainingMs: number]> {
+    const results = await available(this.#redis.multi().get(key).pttl(key).exec());
+    return [Number(results?.[0]?.[1] ?? 0), Number(results?.[1]?.[1])];
+  }
+
+  async #count(key: string): Promise<void> {
+    await available(this.#redis.multi().set(key, 0, 'PX', windowMs, 'NX').incr(key).exec());
+  }
+}
+
+async function available<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (cause) {
+    throw new Failure('OVERLOADED', 'the login limit is not available', { retryAfterSeconds: 5 }, { cause });
+  }
 }

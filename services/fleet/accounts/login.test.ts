@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import { createSecret } from '@odograph/runtime/secrets';
 import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createUser } from '@odograph/testkit/fixtures';
-import { startTestPlatform } from '@odograph/testkit/test-platform';
-import { describe, expect, it } from 'vitest';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
 import { fleetService } from '../service.ts';
 import { hashPassword } from './passwords.ts';
@@ -89,50 +89,72 @@ describe('POST /v1/login', () => {
     expect(answer.body).toMatchObject({ error: 'INVALID_PARAMETER', field });
   });
 
-  it('answers TOO_MANY_REQUESTS with Retry-After on every replica, only for that appId', async () => {
-    const shared = { QUEUE_PREFIX: `test-${randomUUID()}`, LOGIN_ATTEMPTS_PER_MINUTE: '3' };
-    const replicas = await Promise.all([
-      startTestPlatform([fleetService], shared),
-      startTestPlatform([fleetService], shared),
-    ]);
-    try {
-      const clients = replicas.map(({ httpUrl }) => createApiClient(httpUrl));
-      const login = (replica: number, body: object) => clients[replica]?.post('/v1/login', body);
-      const wrong = { ...credentials(), appKey: 'wrong' };
-      for (const replica of [0, 1, 0]) expect((await login(replica, wrong))?.status).toBe(401);
+  describe('behind the limit', () => {
+    const settings = {
+      QUEUE_PREFIX: `test-${randomUUID()}`,
+      LOGIN_ATTEMPTS_PER_MINUTE: '3',
+      HTTP_TRUST_PROXY: 'true',
+    };
+    let replicas: TestPlatform[] = [];
+    beforeAll(async () => {
+      replicas = [await startTestPlatform([fleetService], settings), await startTestPlatform([fleetService], settings)];
+    });
+    afterAll(async () => {
+      for (const replica of replicas) await replica.stop();
+    });
+
+    const newAddress = () => `10.${randomInt(256)}.${randomInt(256)}.${randomInt(256)}`;
+    const login = (body: object, address: string, replica = 0) =>
+      createApiClient(replicas[replica]?.httpUrl ?? '', { 'x-forwarded-for': address }).post('/v1/login', body);
+    const statuses = async (logins: Promise<{ status: number }>[]) =>
+      (await Promise.all(logins)).map(({ status }) => status).sort((a, b) => a - b);
+
+    it('answers TOO_MANY_REQUESTS with Retry-After on every replica, only for that appId and address', async () => {
+      const [address, other] = [newAddress(), await createApplication(platform.db)];
+      for (const replica of [0, 1, 0]) {
+        expect((await login({ ...credentials(), appKey: 'wrong' }, address, replica)).status).toBe(401);
+      }
       for (const replica of [0, 1]) {
-        const refused = await login(replica, credentials());
-        expect(refused?.status).toBe(429);
-        expect(refused?.body.error).toBe('TOO_MANY_REQUESTS');
-        const retryAfter = Number(refused?.headers.get('retry-after'));
+        const refused = await login(credentials(), address, replica);
+        expect([refused.status, refused.body.error]).toEqual([429, 'TOO_MANY_REQUESTS']);
+        const retryAfter = Number(refused.headers.get('retry-after'));
         expect(retryAfter).toBeGreaterThan(0);
         expect(retryAfter).toBeLessThanOrEqual(60);
       }
-      const other = await createApplication(platform.db);
-      expect((await login(0, { appId: other.appId, appKey: other.appKey }))?.status).toBe(200);
-    } finally {
-      for (const replica of replicas) await replica.stop();
-    }
-  });
-
-  it('limits guesses at the password of one user across addresses', async () => {
-    const limited = await startTestPlatform([fleetService], {
-      LOGIN_ATTEMPTS_PER_MINUTE: '3',
-      HTTP_TRUST_PROXY: 'true',
+      expect((await login(credentials(), newAddress())).status).toBe(200);
+      expect((await login({ appId: other.appId, appKey: other.appKey }, address)).status).toBe(200);
     });
-    try {
-      const { username } = await newUser();
-      const guess = (n: number, name: string) =>
-        createApiClient(limited.httpUrl, { 'x-forwarded-for': `10.0.0.${n}` }).post('/v1/login', {
-          ...credentials(),
-          username: name,
-          password: `guess ${n}`,
-        });
-      for (const n of [1, 2, 3]) expect((await guess(n, username)).status).toBe(401);
-      expect((await guess(4, username.toUpperCase())).status).toBe(429);
-      expect((await guess(5, (await newUser()).username)).status).toBe(401);
-    } finally {
-      await limited.stop();
-    }
+
+    it('refuses an address for one user, and lets the user in from other addresses', async () => {
+      const [address, user, colleague] = [newAddress(), await newUser(), await newUser()];
+      const as = (username: string, given: string) => ({ ...credentials(), username, password: given });
+      for (const name of [user.username, user.username.toUpperCase(), user.username]) {
+        expect((await login(as(name, 'guess'), address)).status).toBe(401);
+      }
+      expect((await login(as(user.username, password), address)).status).toBe(429);
+      expect((await login(as(user.username, password), newAddress())).status).toBe(200);
+      expect((await login(as(colleague.username, password), address)).status).toBe(200);
+      expect((await login(credentials(), address)).status).toBe(200);
+    });
+
+    it('counts failures only, and a success clears them', async () => {
+      const [address, { username }] = [newAddress(), await newUser()];
+      const [right, wrong] = [
+        { ...credentials(), username, password },
+        { ...credentials(), username, password: 'no' },
+      ];
+      expect(await statuses(Array.from({ length: 8 }, () => login(right, address)))).toEqual(Array(8).fill(200));
+      for (let round = 0; round < 3; round += 1) {
+        expect(await statuses([login(wrong, address), login(wrong, address)])).toEqual([401, 401]);
+        expect((await login(right, address)).status).toBe(200);
+      }
+    });
+
+    it('verifies no more concurrent guesses than the limit admits', async () => {
+      const [address, { username }] = [newAddress(), await newUser()];
+      const guess = () => login({ ...credentials(), username, password: 'guess' }, address);
+      const outcomes = await statuses(Array.from({ length: 12 }, guess));
+      expect(outcomes).toEqual([401, 401, 401, ...Array(9).fill(429)]);
+    });
   });
 });

@@ -8,6 +8,8 @@ import { type Kysely, sql } from 'kysely';
 export interface TokenLifetimes {
   readonly accessSeconds: number;
   readonly refreshSeconds: number;
+  /** Counted from the login; no token of a session outlives it. */
+  readonly sessionSeconds: number;
 }
 
 /** The tokens of an answer; dates in ISO 8601 UTC. */
@@ -21,18 +23,20 @@ export interface IssuedTokens {
 /** How long a spent refresh token is still accepted: the answer with its successor may have been lost. */
 const graceSeconds = 60;
 
-const afterSeconds = (seconds: number) => sql<Date>`now() + make_interval(secs => ${seconds})`;
+interface StoredApplication {
+  id: number;
+  keySha256: Buffer;
+  /** Of the appKey being rotated out, while it is valid. */
+  previousKeySha256: Buffer | null;
+}
 
-/** Finds the application with this appId and the hash of its appKey. */
-export async function findApplication(
-  db: Database,
-  appId: string,
-): Promise<{ id: number; keySha256: Buffer } | undefined> {
-  return db
-    .selectFrom('application')
-    .select(['id', 'app_key_sha256 as keySha256'])
-    .where('app_id', '=', appId)
-    .executeTakeFirst();
+/** Finds the application with this appId and the hashes of its valid appKeys. */
+export async function findApplication(db: Database, appId: string): Promise<StoredApplication | undefined> {
+  const { rows } = await sql<StoredApplication>`
+    select id, app_key_sha256 as "keySha256",
+      case when previous_app_key_until > now() then previous_app_key_sha256 end as "previousKeySha256"
+    from application where app_id = ${appId} and deleted_at is null`.execute(db);
+  return rows[0];
 }
 
 export interface UserAccount {
@@ -86,6 +90,8 @@ export async function openUserSession(db: Database, { id, passwordHash }: UserAc
 export async function issueTokens(db: Database, sessionId: string, lifetimes: TokenLifetimes): Promise<IssuedTokens> {
   const token = createSecret();
   const refreshToken = createSecret();
+  const afterSeconds = (seconds: number) => sql<Date>`(select least(now() + make_interval(secs => ${seconds}),
+    created_at + make_interval(secs => ${lifetimes.sessionSeconds})) from session where id = ${sessionId})`;
   const access = await db
     .insertInto('access_token')
     .values({
@@ -114,7 +120,10 @@ export async function issueTokens(db: Database, sessionId: string, lifetimes: To
 
 interface PresentedToken {
   sessionId: string;
-  reused: boolean;
+  spent: boolean;
+  /** Whether it was spent less than the grace period ago. */
+  recent: boolean;
+  successorSha256: Buffer | null;
   expired: boolean;
 }
 
@@ -125,8 +134,9 @@ async function lockRefreshToken(
   tokenSha256: Buffer,
 ): Promise<PresentedToken | undefined> {
   const { rows } = await sql<PresentedToken>`
-    select session.id as "sessionId",
-      coalesce(refresh_token.spent_at < now() - make_interval(secs => ${graceSeconds}), false) as reused,
+    select session.id as "sessionId", refresh_token.spent_at is not null as spent,
+      coalesce(refresh_token.spent_at >= now() - make_interval(secs => ${graceSeconds}), false) as recent,
+      refresh_token.successor_sha256 as "successorSha256",
       refresh_token.expires_at <= now() as expired
     from refresh_token
     join session on session.id = refresh_token.session_id
@@ -137,12 +147,17 @@ async function lockRefreshToken(
   return rows[0];
 }
 
-async function spend(db: Database, tokenSha256: Buffer): Promise<void> {
-  await db
-    .updateTable('refresh_token')
-    .set({ spent_at: sql`coalesce(spent_at, now())` })
-    .where('token_sha256', '=', tokenSha256)
-    .execute();
+/**
+ * Spends a token. Without a successor it is not accepted again.
+ * @returns whether it was unspent
+ */
+async function spend(db: Database, tokenSha256: Buffer, successorSha256: Buffer | null): Promise<boolean> {
+  const { rows } = await sql<{ unspent: boolean }>`
+    with held as (select spent_at from refresh_token where token_sha256 = ${tokenSha256} for update)
+    update refresh_token set spent_at = coalesce(held.spent_at, now()), successor_sha256 = ${successorSha256}
+    from held where token_sha256 = ${tokenSha256}
+    returning held.spent_at is null as unspent`.execute(db);
+  return rows[0]?.unspent ?? false;
 }
 
 async function revokeSession(db: Database, sessionId: string): Promise<void> {
@@ -150,8 +165,16 @@ async function revokeSession(db: Database, sessionId: string): Promise<void> {
 }
 
 /**
- * Exchanges a refresh token for new tokens of its session. A token spent longer ago than the grace period may be stolen:
- * its session is revoked with all its tokens.
+ * Whether a spent token may be presented once more, because the answer with its successor may have been lost. The
+ * successor is then spent as well: whoever presents it received that answer, so one of the two is a thief.
+ */
+async function isWithinGrace(db: Database, { recent, successorSha256 }: PresentedToken): Promise<boolean> {
+  return recent && successorSha256 !== null && (await spend(db, successorSha256, null));
+}
+
+/**
+ * Exchanges a refresh token for new tokens of its session. A reused token may be stolen: its session is revoked with all
+ * its tokens. One reuse within the grace period is accepted, as long as the successor is unused.
  * @throws Failure INVALID_TOKEN for a token that is unknown, revoked, reused or another application's; TOKEN_EXPIRED
  */
 export async function refreshSession(
@@ -164,13 +187,14 @@ export async function refreshSession(
   const result = await db.transaction().execute(async (trx) => {
     const presented = await lockRefreshToken(trx, applicationId, tokenSha256);
     if (!presented) return new Failure('INVALID_TOKEN');
-    if (presented.reused) {
+    if (presented.spent && !(await isWithinGrace(trx, presented))) {
       await revokeSession(trx, presented.sessionId);
       return new Failure('INVALID_TOKEN');
     }
     if (presented.expired) return new Failure('TOKEN_EXPIRED');
-    await spend(trx, tokenSha256);
-    return issueTokens(trx, presented.sessionId, lifetimes);
+    const tokens = await issueTokens(trx, presented.sessionId, lifetimes);
+    await spend(trx, tokenSha256, presented.spent ? null : hashSecret(tokens.refresh_token));
+    return tokens;
   });
   if (result instanceof Failure) throw result;
   return result;

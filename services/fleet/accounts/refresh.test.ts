@@ -61,16 +61,46 @@ describe('POST /v1/refreshToken', () => {
     expect(await works(second.token)).toBe('INVALID_TOKEN');
   });
 
-  it('answers concurrent refreshes with valid tokens', async () => {
+  it('answers two concurrent refreshes with valid tokens', async () => {
     const first = await login();
-    const answers = await Promise.all([1, 2, 3, 4].map(() => refresh(first.refresh_token)));
+    const answers = await Promise.all([1, 2].map(() => refresh(first.refresh_token)));
     for (const { status, body } of answers) {
       expect(status).toBe(200);
       expect(await works(body.token)).toBe('UNKNOWN_DEVICE');
     }
-    await spentAgo(first.refresh_token, 61);
+  });
+
+  it('accepts a token again only once, and then revokes the session', async () => {
+    const first = await login();
+    await refresh(first.refresh_token);
+    const second = (await refresh(first.refresh_token)).body;
+    expect(await works(second.token)).toBe('UNKNOWN_DEVICE');
     expect((await refresh(first.refresh_token)).body.error).toBe('INVALID_TOKEN');
-    for (const { body } of answers) expect(await works(body.token)).toBe('INVALID_TOKEN');
+    expect(await works(second.token)).toBe('INVALID_TOKEN');
+  });
+
+  it('revokes the session if a token is reused after the use of its successor, or the successor after the reuse', async () => {
+    const [used, replaced] = [await login(), await login()];
+    const successor = (await refresh(used.refresh_token)).body;
+    expect((await refresh(successor.refresh_token)).status).toBe(200);
+    expect((await refresh(used.refresh_token)).body.error).toBe('INVALID_TOKEN');
+    expect(await works(successor.token)).toBe('INVALID_TOKEN');
+
+    const lost = (await refresh(replaced.refresh_token)).body;
+    const again = (await refresh(replaced.refresh_token)).body;
+    expect((await refresh(lost.refresh_token)).body.error).toBe('INVALID_TOKEN');
+    expect(await works(again.token)).toBe('INVALID_TOKEN');
+  });
+
+  it('limits the age of a session, however often it is refreshed', async () => {
+    const first = await login();
+    const session = sql`(select session_id from refresh_token where token_sha256 = ${hashSecret(first.refresh_token)})`;
+    await sql`update session set created_at = now() - interval '89 days 23 hours 30 minutes'
+      where id = ${session}`.execute(platform.db);
+    const { body } = await refresh(first.refresh_token);
+    for (const date of [body.until, body.refresh_until]) {
+      expect(Math.abs(Date.parse(date) - Date.now() - 1_800_000)).toBeLessThan(10_000);
+    }
   });
 
   it('sees what a concurrent refresh did to the token', async () => {

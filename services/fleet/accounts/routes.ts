@@ -8,7 +8,7 @@ import { answers, EmptyAnswer, Password, text } from '@odograph/http/schemas';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import type { CountAttempt } from './login-limit.ts';
+import type { LoginLimit } from './login-limit.ts';
 import { hashPassword, passwordMatches, requirePasswordLength } from './passwords.ts';
 import {
   changePassword,
@@ -47,33 +47,37 @@ const LoginAnswer = Type.Object({ ...Tokens.properties, update_password: Type.Bo
 interface LoginOptions {
   readonly db: Kysely<Tables>;
   readonly lifetimes: TokenLifetimes;
-  readonly countAttempt: CountAttempt;
+  readonly loginLimit: LoginLimit;
 }
+
+/** Hash of an appKey that the schema refuses. */
+const noKey = hashSecret('');
 
 /** Authenticates an application. @returns its id. @throws Failure INVALID_CREDENTIALS */
 async function authenticateApplication(db: Database, appId: string, appKey: string): Promise<number> {
   const application = await findApplication(db, appId);
   const presented = hashSecret(appKey);
-  if (!equalSecrets(presented, application?.keySha256 ?? hashSecret('')) || !application) {
-    throw new Failure('INVALID_CREDENTIALS');
-  }
+  const [current, previous] = [application?.keySha256 ?? noKey, application?.previousKeySha256 ?? noKey];
+  // Both comparisons always run, so that the time tells nothing.
+  const matches = [equalSecrets(presented, current), equalSecrets(presented, previous)].includes(true);
+  if (!application || !matches) throw new Failure('INVALID_CREDENTIALS');
   return application.id;
 }
 
-/** Authenticates a user; undefined in application mode. @throws Failure INVALID_CREDENTIALS */
+/** Authenticates a user of an application. @throws Failure INVALID_CREDENTIALS */
 async function authenticateUser(
   db: Database,
   applicationId: number,
-  { username, password }: { username?: string; password?: string },
-): Promise<UserAccount | undefined> {
-  if (username === undefined || password === undefined) return undefined;
+  username: string,
+  password: string,
+): Promise<UserAccount> {
   const user = await findUser(db, applicationId, username);
   const matches = await passwordMatches(password, user?.passwordHash);
   if (!user || !matches) throw new Failure('INVALID_CREDENTIALS');
   return user;
 }
 
-function addLoginRoute(http: Http, { db, lifetimes, countAttempt }: LoginOptions): void {
+function addLoginRoute(http: Http, { db, lifetimes, loginLimit }: LoginOptions): void {
   http.post(
     '/v1/login',
     {
@@ -88,11 +92,16 @@ function addLoginRoute(http: Http, { db, lifetimes, countAttempt }: LoginOptions
     async ({ body, ip }) => {
       if (body.username !== undefined && body.password === undefined) throw invalidParameter('password', 'is missing');
       if (body.password !== undefined && body.username === undefined) throw invalidParameter('username', 'is missing');
-      await countAttempt('login', body.appId, ip);
-      const applicationId = await authenticateApplication(db, body.appId, body.appKey);
-      // Whoever has the appKey can guess passwords from many addresses.
-      if (body.username !== undefined) await countAttempt('user', String(applicationId), body.username.toLowerCase());
-      const user = await authenticateUser(db, applicationId, body);
+      const { appId, appKey, username, password } = body;
+      const applicationId = await loginLimit.attempt({ account: [appId], address: ip }, () =>
+        authenticateApplication(db, appId, appKey),
+      );
+      const user =
+        username === undefined || password === undefined
+          ? undefined
+          : await loginLimit.attempt({ account: [appId, username.toLowerCase()], address: ip }, () =>
+              authenticateUser(db, applicationId, username, password),
+            );
       const tokens = await db.transaction().execute(async (trx) => {
         const session = user ? await openUserSession(trx, user) : await openApplicationSession(trx, applicationId);
         return issueTokens(trx, session, lifetimes);
@@ -131,8 +140,15 @@ export function loginRoutes(options: LoginOptions): RoutePlugin {
   };
 }
 
+/** Verifies the password of a user. @returns its hash. @throws Failure INVALID_OLD_PASSWORD */
+async function verifyOldPassword(db: Database, userId: string, password: string): Promise<string> {
+  const hash = await findPasswordHash(db, userId);
+  if (!(await passwordMatches(password, hash)) || hash === undefined) throw new Failure('INVALID_OLD_PASSWORD');
+  return hash;
+}
+
 /** POST /v1/user/updatePassword (interface specification, "Authentication"), in user mode only. */
-export function passwordRoutes({ db, countAttempt }: Omit<LoginOptions, 'lifetimes'>): RoutePlugin {
+export function passwordRoutes({ db, loginLimit }: Pick<LoginOptions, 'db' | 'loginLimit'>): RoutePlugin {
   return (http) => {
     http.post(
       '/v1/user/updatePassword',
@@ -149,11 +165,9 @@ export function passwordRoutes({ db, countAttempt }: Omit<LoginOptions, 'lifetim
         const { userId } = request.caller;
         if (userId === undefined) throw new Failure('UNAUTHORIZED', 'an application has no password');
         requirePasswordLength(body.newPassword);
-        await countAttempt('password', userId);
-        const oldHash = await findPasswordHash(db, userId);
-        if (!(await passwordMatches(body.oldPassword, oldHash)) || oldHash === undefined) {
-          throw new Failure('INVALID_OLD_PASSWORD');
-        }
+        const oldHash = await loginLimit.attempt({ account: ['password', userId], address: request.ip }, () =>
+          verifyOldPassword(db, userId, body.oldPassword),
+        );
         const newHash = await hashPassword(body.newPassword);
         const tokenSha256 = hashSecret(String(headers['x-service-token']));
         const changed = await db.transaction().execute(async (trx) => {
