@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueueJobs, QueueName } from '@odograph/contracts/queues';
-import { type Job, type JobsOptions, Queue, UnrecoverableError, Worker, type WorkerOptions } from 'bullmq';
+import { type Job, type JobsOptions, Queue, QueueEvents, UnrecoverableError, Worker, type WorkerOptions } from 'bullmq';
 
 /** A BullMQ queue whose jobs have the data of contracts/queues.ts. */
 export type TypedQueue<Name extends QueueName> = Queue<
@@ -47,6 +47,56 @@ export function openQueue<Name extends QueueName>(name: Name, { redisUrl, prefix
   // Without a listener a lost connection would end the process; each call that fails reports it to its caller.
   queue.on('error', () => undefined);
   return queue;
+}
+
+/** Adds a job under an id of the caller's choice and resolves once the job would survive a crash of every process. */
+export type DurableAdd<Name extends QueueName> = (
+  data: QueueJobs[Name],
+  options: JobsOptions & { jobId: string },
+) => Promise<void>;
+
+const processedTimeoutMs = 10_000;
+
+/**
+ * Adds jobs to a queue in a Redis that keeps nothing on disk: a job is durable only once a worker has processed it and
+ * committed its effect, so that is what `add` waits for.
+ *
+ * `add` rejects if that takes more than 10 s, as after a restart of Redis, which forgets the job. Repeating it with the
+ * same job id is harmless.
+ */
+export function openVolatileQueue<Name extends QueueName>(
+  queue: TypedQueue<Name>,
+  { redisUrl, prefix }: QueueConnection,
+): { add: DurableAdd<Name>; close(): Promise<void> } {
+  const events = new QueueEvents(queue.name, {
+    connection: { url: redisUrl, maxRetriesPerRequest: null, retryStrategy: reconnectDelayMs },
+    prefix,
+  });
+  events.on('error', () => undefined);
+  const waiting = new Map<string, () => void>();
+  const settle = ({ jobId }: { jobId: string }): void => waiting.get(jobId)?.();
+  events.on('completed', settle);
+  events.on('failed', settle);
+  return {
+    async add(data, options) {
+      await events.waitUntilReady();
+      const timeout = new AbortController();
+      const processed = new Promise<void>((resolve) => {
+        waiting.set(options.jobId, resolve);
+      });
+      try {
+        await queue.add(queue.name, data, options);
+        const late = delay(processedTimeoutMs, undefined, { signal: timeout.signal, ref: false }).then(() => {
+          throw new Error(`a job of the queue ${queue.name} was not processed within ${processedTimeoutMs} ms`);
+        });
+        await Promise.race([processed, late]);
+      } finally {
+        timeout.abort();
+        waiting.delete(options.jobId);
+      }
+    },
+    close: () => events.close(),
+  };
 }
 
 /** Counts the jobs that are not done: waiting, active, or delayed. */

@@ -93,15 +93,21 @@ export type ResolvedConfig = Config & {
   readonly QUERY_DATABASE_URL: string;
   readonly REDIS_URL: string;
   readonly MQTT_URL: string;
+  /** False for the embedded Redis in memory: its queues do not survive a crash. */
+  readonly REDIS_IS_DURABLE: boolean;
 };
 
 /** Completes the settings with the addresses that were not given. */
-export function resolveConfig(config: Config, engines: { databaseUrl: string; redisUrl: string }): ResolvedConfig {
+export function resolveConfig(
+  config: Config,
+  engines: { databaseUrl: string; redisUrl: string; redisIsDurable?: boolean },
+): ResolvedConfig {
   return Object.freeze({
     ...config,
     DATABASE_URL: engines.databaseUrl,
     QUERY_DATABASE_URL: config.QUERY_DATABASE_URL ?? engines.databaseUrl,
     REDIS_URL: engines.redisUrl,
+    REDIS_IS_DURABLE: engines.redisIsDurable ?? true,
     MQTT_URL: config.MQTT_URL ?? `mqtt://${config.MQTT_HOST}:${config.MQTT_PORT}`,
   });
 }

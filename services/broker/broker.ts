@@ -60,8 +60,8 @@ export async function startBroker(
   });
   const { connectedDevices } = metrics;
   const registry = new SessionRegistry({ redis, prefix, brokerId, connectedDevices, failures });
-  const uploads = new UploadIntake({ queue: engines.uploads, backlog, config, metrics, log });
-  const acknowledgements = new AcknowledgementIntake({ queue: engines.acknowledgements, backlog, metrics, log });
+  const uploads = new UploadIntake({ add: engines.addUploads, backlog, config, metrics, log });
+  const acknowledgements = new AcknowledgementIntake({ add: engines.addAcknowledgement, backlog, metrics, log });
   const limits = createConnectionLimits(host, metrics, log);
   let isStopping = false;
 

@@ -1,7 +1,14 @@
 import { once } from 'node:events';
+import type { QueueName } from '@odograph/contracts/queues';
 import { openDatabase } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
-import { openQueue } from '@odograph/queue/queues';
+import {
+  type DurableAdd,
+  openQueue,
+  openVolatileQueue,
+  type QueueConnection,
+  type TypedQueue,
+} from '@odograph/queue/queues';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import type { ServiceHost } from '@odograph/runtime/service';
 import { BackgroundFailures } from './failures.ts';
@@ -20,15 +27,29 @@ export async function openEngines({ config, logger, metrics: registry, onStop }:
     subscriber.disconnect();
   });
   const connection = { redisUrl: REDIS_URL, prefix: QUEUE_PREFIX };
-  const uploads = openQueue('uploads', connection);
-  const acknowledgements = openQueue('acknowledgements', connection);
-  onStop('broker queues', () => Promise.all([uploads.close(), acknowledgements.close()]));
+  const [uploads, addUploads] = openDurably('uploads', connection, config.REDIS_IS_DURABLE, onStop);
+  const [, addAcknowledgement] = openDurably('acknowledgements', connection, config.REDIS_IS_DURABLE, onStop);
   const metrics = createBrokerMetrics(registry);
   const failures = new BackgroundFailures(logger, metrics.backgroundFailures);
   await awaitRedis(redis);
   const backlog = await watchBacklog({ uploads, redis, config, metrics, failures });
   onStop('broker backlog', () => backlog.stop());
-  return { db, redis, subscriber, uploads, acknowledgements, backlog, metrics, failures };
+  return { db, redis, subscriber, addUploads, addAcknowledgement, backlog, metrics, failures };
+}
+
+/** Opens a queue with the function whose success is what a PUBACK promises. */
+function openDurably<Name extends QueueName>(
+  name: Name,
+  connection: QueueConnection,
+  redisIsDurable: boolean,
+  onStop: ServiceHost<Http>['onStop'],
+): [TypedQueue<Name>, DurableAdd<Name>] {
+  const queue = openQueue(name, connection);
+  onStop(`broker queue ${name}`, () => queue.close());
+  if (redisIsDurable) return [queue, async (data, options) => void (await queue.add(name, data, options))];
+  const volatileQueue = openVolatileQueue(queue, connection);
+  onStop(`broker queue events ${name}`, () => volatileQueue.close());
+  return [queue, volatileQueue.add];
 }
 
 const redisTimeoutMs = 2000;

@@ -7,7 +7,7 @@ import type { Logger } from '@odograph/runtime/logger';
 import type { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 
 const notDurable =
-  'redis-server is not on the PATH: Redis runs in memory, and uploads acknowledged but not yet stored would not outlive it';
+  'redis-server is not on the PATH: Redis runs in memory; uploads are acknowledged once they are in the database';
 
 async function databaseUrl(config: Config, logger: Logger, shutdownHooks: ShutdownHooks): Promise<string> {
   if (config.DATABASE_URL !== undefined) return config.DATABASE_URL;
@@ -21,14 +21,14 @@ async function databaseUrl(config: Config, logger: Logger, shutdownHooks: Shutdo
   return engine.url;
 }
 
-async function redisUrl(config: Config, logger: Logger, shutdownHooks: ShutdownHooks): Promise<string> {
-  if (config.REDIS_URL !== undefined) return config.REDIS_URL;
+async function redis(config: Config, logger: Logger, shutdownHooks: ShutdownHooks) {
+  if (config.REDIS_URL !== undefined) return { redisUrl: config.REDIS_URL, redisIsDurable: true };
   const dataDirectory = join(config.DATA_DIR, 'redis');
   const engine = await startEmbeddedRedis({ dataDirectory, onLine: (line) => logger.debug({ line }, 'Redis') });
   shutdownHooks.add('embedded Redis', engine.stop);
   if (engine.durable) logger.info({ dataDirectory }, 'embedded Redis runs');
   else logger.warn(notDurable);
-  return engine.url;
+  return { redisUrl: engine.url, redisIsDurable: engine.durable };
 }
 
 /** Finds or starts TimescaleDB and Redis, and migrates the database. */
@@ -39,7 +39,7 @@ export async function prepareEngines(
 ): Promise<ResolvedConfig> {
   const engines = {
     databaseUrl: await databaseUrl(config, logger, shutdownHooks),
-    redisUrl: await redisUrl(config, logger, shutdownHooks),
+    ...(await redis(config, logger, shutdownHooks)),
   };
   const applied = await migrate(config.MIGRATION_DATABASE_URL ?? engines.databaseUrl, {
     onWait: (migration) => logger.warn({ migration }, 'a migration waits for others to release their locks'),

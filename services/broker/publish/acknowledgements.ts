@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { TypedQueue } from '@odograph/queue/queues';
+import type { DurableAdd } from '@odograph/queue/queues';
 import type { ThrottledLog } from '../failures.ts';
 import type { BrokerMetrics } from '../metrics.ts';
 import { addUntilStored, type Backlog } from './backlog.ts';
@@ -9,7 +9,7 @@ import type { HeldPublication } from './held-publications.ts';
 export const maximumAcknowledgementBytes = 4096;
 
 export interface AcknowledgementIntakeOptions {
-  readonly queue: TypedQueue<'acknowledgements'>;
+  readonly add: DurableAdd<'acknowledgements'>;
   readonly backlog: Backlog;
   readonly metrics: BrokerMetrics;
   readonly log: ThrottledLog;
@@ -30,7 +30,7 @@ export class AcknowledgementIntake {
 
   /** Resolves when the queue has the acknowledgement; with false when the broker stopped first. */
   async add({ payload, deviceId, receivedAtMs }: HeldPublication): Promise<boolean> {
-    const { queue, backlog, metrics, log } = this.#options;
+    const { add, backlog, metrics, log } = this.#options;
     if (payload.length > maximumAcknowledgementBytes || !isUtf8(payload)) {
       metrics.refused.inc({ reason: 'acknowledgement' });
       log('invalid acknowledgement dropped', { deviceId, bytes: payload.length });
@@ -39,7 +39,7 @@ export class AcknowledgementIntake {
     const job = { deviceId, receivedAtMs, text: payload.toString() };
     const stored = addUntilStored({
       isFull: () => backlog.isMemoryFull,
-      add: (jobId) => queue.add('acknowledgements', job, { jobId }),
+      add: (jobId) => add(job, { jobId }),
       onFailure: (error) => log('acknowledgement not stored in Redis; retrying', { err: error, deviceId }),
       signal: this.#end.signal,
     });

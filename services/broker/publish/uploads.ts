@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { setTimeout as delay } from 'node:timers/promises';
 import { lateUploadPriority, type QueuedUpload, type UploadBatch } from '@odograph/contracts/queues';
-import type { TypedQueue } from '@odograph/queue/queues';
+import type { DurableAdd } from '@odograph/queue/queues';
 import { Batcher } from '@odograph/runtime/batcher';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { ThrottledLog } from '../failures.ts';
@@ -10,7 +10,7 @@ import { addUntilStored, type Backlog } from './backlog.ts';
 import type { HeldPublication } from './held-publications.ts';
 
 export interface UploadIntakeOptions {
-  readonly queue: TypedQueue<'uploads'>;
+  readonly add: DurableAdd<'uploads'>;
   readonly backlog: Backlog;
   readonly config: Pick<ResolvedConfig, 'UPLOAD_BATCH_MS' | 'UPLOAD_BATCH_SIZE'>;
   readonly metrics: BrokerMetrics;
@@ -56,10 +56,10 @@ export class UploadIntake {
   }
 
   async #store(lane: UploadLane, uploads: readonly HeldPublication[]): Promise<boolean> {
-    const { queue, backlog, metrics, log } = this.#options;
+    const { add, backlog, metrics, log } = this.#options;
     const isStored = await addUntilStored({
       isFull: () => lane.isFull(backlog),
-      add: (jobId) => queue.add('uploads', describeBatch(uploads), { jobId, ...lane.jobOptions }),
+      add: (jobId) => add(describeBatch(uploads), { jobId, ...lane.jobOptions }),
       onFailure(error) {
         metrics.failedBatches.inc();
         log('uploads not stored in Redis; retrying', { err: error, uploads: uploads.length });
