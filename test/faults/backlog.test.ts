@@ -8,24 +8,24 @@ import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 400_000;
 const backlogJobs = 40;
-/** What the broker may grow by while devices knock at a full backlog: far less than they would bring. */
+/** Allowed growth of the broker while devices retry against a full backlog: far less than they would upload. */
 const growthBytes = 150 * 1024 ** 2;
 let testbed: Testbed;
 
-/** Resident memory of a process in bytes, where the system tells. */
+/** Resident memory of a process in bytes; 0 where the system does not report it. */
 async function residentBytes(pid: number | undefined): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
 }
 
-describe.skipIf(!hasRedisServer)('a backlog over its bound', () => {
+describe.skipIf(!hasRedisServer)('a backlog above its limit', () => {
   beforeEach(async () => {
     testbed = await openTestbed({ settings: { UPLOAD_BACKLOG_JOBS: String(backlogJobs) } });
   }, timeoutMs);
   afterEach(() => testbed.close());
 
   it(
-    'stops the acknowledgements and not the broker, and drains to the last upload when ingest is back',
+    'stops PUBACKs but not the broker, and drains to the last upload when ingest is back',
     async () => {
       const load = await testbed.startLoad({ pauseMs: 1 });
       await load.progress(2);
@@ -47,7 +47,7 @@ describe.skipIf(!hasRedisServer)('a backlog over its bound', () => {
       await load.progress(3);
       const uploads = await load.finish();
       const megabytes = Math.round(growth / 1024 ** 2);
-      await report('backlog over its bound', { heldMs: scale.awayMs, brokerGrewByMiB: megabytes, stored: uploads });
+      await report('backlog above its limit', { heldMs: scale.awayMs, brokerGrewByMiB: megabytes, stored: uploads });
     },
     timeoutMs,
   );

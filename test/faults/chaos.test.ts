@@ -12,12 +12,12 @@ import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 600_000 + scale.chaosRounds * 90_000;
 const roundsBetweenLooks = 10;
-/** What a device waits for its PUBACK in vain before it comes again. */
+/** How long a device waits for a PUBACK before it reconnects. */
 const patienceMs = 8000;
 let database: SeparateDatabase;
 let testbed: Testbed | undefined;
 
-/** A device that only ever uploads what nobody can use. */
+/** Creates a device that sends only malformed uploads. */
 async function createPoisoner({ db, mqttUrl }: Testbed) {
   const vehicle = await createVehicle(db, await createApplication(db));
   let sent = 0;
@@ -38,7 +38,7 @@ async function createPoisoner({ db, mqttUrl }: Testbed) {
       sent += 1;
       void attempt(sent).catch(() => undefined);
     },
-    /** Sends each again, acknowledged or not. @returns how many there are */
+    /** Sends each upload again, acknowledged or not. @returns their number */
     async finish(): Promise<number> {
       for (let number = 1; number <= sent; number += 1) await eventually(() => attempt(number), 120_000);
       return sent;
@@ -46,7 +46,7 @@ async function createPoisoner({ db, mqttUrl }: Testbed) {
   };
 }
 
-describe.skipIf(!hasRedisServer)('while everything fails, at random and at once', () => {
+describe.skipIf(!hasRedisServer)('while several random faults overlap', () => {
   beforeEach(async () => {
     database = await createSeparateDatabase();
     await migrate(database.url);
@@ -58,7 +58,7 @@ describe.skipIf(!hasRedisServer)('while everything fails, at random and at once'
   });
 
   it(
-    'every acknowledged upload is stored, once, and what nobody can use is in quarantine, once',
+    'every acknowledged upload is stored once, and every malformed one is in quarantine once',
     async () => {
       if (!testbed) throw new Error('there is no testbed');
       const { db } = testbed;

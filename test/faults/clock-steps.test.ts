@@ -14,7 +14,7 @@ async function setClocks(offsetMs: number): Promise<void> {
   await Promise.all(Object.values(testbed.clocks).map((clock) => clock.step(offsetMs)));
 }
 
-describe.skipIf(!hasRedisServer)('when the clocks of broker and ingest are set', () => {
+describe.skipIf(!hasRedisServer)('when the clocks of broker and ingest jump', () => {
   beforeEach(async () => {
     testbed = await openTestbed({ settings: { TRIPS_PAUSE_MS: '1' } });
   }, timeoutMs);
@@ -31,7 +31,7 @@ describe.skipIf(!hasRedisServer)('when the clocks of broker and ingest are set',
   }
 
   it(
-    'no upload is lost, none is stored twice, none taken for one of the future, and nothing waits until the time has come again',
+    'no upload is lost, stored twice or rejected as from the future, and nothing waits for the old time',
     async () => {
       const load = await testbed.startLoad();
       const ids = load.vehicles.map(({ id }) => Number(id));
@@ -39,7 +39,7 @@ describe.skipIf(!hasRedisServer)('when the clocks of broker and ingest are set',
       const steps = scale.patient ? [hourMs, 0, -hourMs, 0, 2000, -2000, 60_000, 0] : [hourMs, -hourMs];
       for (let round = 0; round < scale.rounds; round += 1) {
         for (const offsetMs of steps) {
-          // What fails is tried again by the clock of now, and the clock is another one then.
+          // Retries are scheduled by the current clock, which has jumped when they are due.
           testbed.lines['ingest-database'].cut();
           await load.progress(1);
           await setClocks(offsetMs);
@@ -52,7 +52,7 @@ describe.skipIf(!hasRedisServer)('when the clocks of broker and ingest are set',
       const { rows } = await sql<{ waiting: number }>`select count(*)::int as waiting from quarantine
         where device_id = any(${load.vehicles.map(({ deviceId }) => deviceId)}::text[])`.execute(testbed.db);
       expect(rows[0]?.waiting).toBe(0);
-      await report('clocks of the platform set', {
+      await report('clock jumps', {
         steps: steps.length * scale.rounds,
         acknowledged: uploads,
         stored: uploads,
@@ -62,7 +62,7 @@ describe.skipIf(!hasRedisServer)('when the clocks of broker and ingest are set',
   );
 
   it.skipIf(!scale.patient)(
-    'uploads that Redis did not take are acknowledged when it does, on the connections they came over',
+    'uploads that Redis rejected are acknowledged on their connections when Redis is back',
     async () => {
       const load = await testbed.startLoad();
       await load.progress(2);
@@ -75,7 +75,7 @@ describe.skipIf(!hasRedisServer)('when the clocks of broker and ingest are set',
       await load.progress(3);
       const uploads = await load.finish();
       expect(uploads).toBeGreaterThan(0);
-      await report('clocks set while Redis is away', { acknowledged: uploads, stored: uploads });
+      await report('clock jumps during a Redis outage', { acknowledged: uploads, stored: uploads });
     },
     timeoutMs,
   );

@@ -15,11 +15,11 @@ import { createSteppedClock, type SteppedClock } from './parts/stepped-clock.fix
 
 const timeoutMs = 120_000;
 const ackTimeoutMs = 4000;
-/** What an answer may take beyond its time on a busy machine; an hour is what it must not take. */
+/** Tolerance on a busy machine; far below the hour of the jump. */
 const patienceMs = 20_000;
 const hourMs = 3_600_000;
 
-describe.skipIf(!hasRedisServer)('when the clock of the platform is set', () => {
+describe.skipIf(!hasRedisServer)('when the clock of the platform jumps', () => {
   const closes: (() => unknown)[] = [];
   let clock: SteppedClock;
   let child: ChildPlatform;
@@ -68,13 +68,13 @@ describe.skipIf(!hasRedisServer)('when the clock of the platform is set', () => 
   }
 
   it(
-    'commands are answered in their time and with what came of them, and connections, tokens and limits hold',
+    'commands are answered in time with their outcome, and connections, tokens and limits hold',
     async () => {
       expect(await lock()).toMatchObject([{ status: 200 }, 1]);
-      // Behind the database's clock: the broker has time that the command has no more, and the device looks for itself.
+      // Behind the database's clock: the broker would still send a command that has expired, so the device checks too.
       await clock.step(-hourMs);
       expect(await lock()).toMatchObject([{ status: 200 }, 1]);
-      // Ahead of it every command has expired when the broker sees it: none is carried out, and nobody is told that one was.
+      // Ahead of it, every command has expired when the broker sees it: none is executed, and none is reported as executed.
       await clock.step(hourMs);
       expect(await lock()).toMatchObject([{ status: 504, body: { reason: 'NO_ACKNOWLEDGEMENT' } }, 0]);
       await clock.step(0);
@@ -85,7 +85,7 @@ describe.skipIf(!hasRedisServer)('when the clock of the platform is set', () => 
   );
 
   it(
-    'who asked too often is let in again after a minute at the most, not when the hour has come again',
+    'a throttled client is admitted after a minute at most, not after the hour',
     async () => {
       const client = clientWithToken(child.httpUrl, application.token);
       await clock.step(hourMs);

@@ -13,7 +13,7 @@ import { report } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 300_000;
 const start = 1_760_000_000;
-/** The lowest numbers would say that the device begins to count anew (docs/device-protocol.md, "Missing readings"). */
+/** The lowest numbers would mean that the device restarts its sequence (docs/device-protocol.md, "Missing readings"). */
 const firstSequence = 100;
 const readingsPerUpload = 7;
 let platform: TestPlatform;
@@ -60,7 +60,7 @@ function readingsOf(drive: Drive): (Reading & { lost: boolean })[] {
     clock += step + 1;
     const sequence = firstSequence + index;
     const timestamp = Math.round((clock + index / 1000) * 1000) / 1000;
-    // What is lost at either end nobody can know of.
+    // Losses at either end leave no gap.
     const isInside = index > 0 && index < drive.length - 1;
     return { timestamp, sequence, status: { mileage: sequence }, lost: lost && isInside };
   });
@@ -79,9 +79,9 @@ function rangesOf(sequences: readonly number[]): number[][] {
 const mileagesByTime = (readings: readonly Reading[]) =>
   [...readings].sort((a, b) => a.timestamp - b.timestamp).map(({ status: { mileage } }) => mileage);
 
-describe('a device whose clock is set while it counts on', () => {
+describe('a device whose clock jumps while its sequence continues', () => {
   it(
-    'has every reading in its history in the order of its own times, and exactly the gaps of what it lost',
+    'has every reading in history in order of device time, and exactly the gaps of lost readings',
     async () => {
       const numRuns = scale.patient ? 100 : 5;
       let stored = 0;
@@ -89,10 +89,10 @@ describe('a device whose clock is set while it counts on', () => {
         fc.asyncProperty(drives, async (drive) => {
           const readings = readingsOf(drive);
           const vehicle = await createVehicle(platform.db, application);
-          const box = await connectDevice(platform.mqttUrl, vehicle);
+          const device = await connectDevice(platform.mqttUrl, vehicle);
           const upload = async (chosen: readonly Reading[]) => {
             for (let first = 0; first < chosen.length; first += readingsPerUpload) {
-              await box.upload(chosen.slice(first, first + readingsPerUpload));
+              await device.upload(chosen.slice(first, first + readingsPerUpload));
             }
           };
           const sent = readings.filter(({ lost }) => !lost);
@@ -107,7 +107,7 @@ describe('a device whose clock is set while it counts on', () => {
             expect((await history(vehicle.id)).map(({ status }) => status.mileage)).toEqual(mileagesByTime(readings));
             expect(await openGaps(vehicle.id)).toEqual([]);
           }, 30_000);
-          await box.close();
+          await device.close();
           stored += readings.length;
         }),
         { numRuns, seed: scale.seed, endOnFailure: true },

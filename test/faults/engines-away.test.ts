@@ -8,14 +8,14 @@ import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 const timeoutMs = 300_000 + 3 * scale.awayMs;
 let testbed: Testbed;
 
-describe.skipIf(!hasRedisServer)('while an engine is away', () => {
+describe.skipIf(!hasRedisServer)('while an engine is down', () => {
   beforeEach(async () => {
     testbed = await openTestbed();
   }, timeoutMs);
   afterEach(() => testbed.close());
 
   it(
-    'uploads are acknowledged without the database, and all of them are stored when it is back',
+    'uploads are acknowledged without the database, and stored when it is back',
     async () => {
       const load = await testbed.startLoad();
       await load.progress(2);
@@ -33,7 +33,7 @@ describe.skipIf(!hasRedisServer)('while an engine is away', () => {
   );
 
   it(
-    'no upload is acknowledged without Redis, and the devices go on when it is back',
+    'no upload is acknowledged without Redis, and devices continue when it is back',
     async () => {
       const load = await testbed.startLoad();
       await load.progress(2);
@@ -51,7 +51,7 @@ describe.skipIf(!hasRedisServer)('while an engine is away', () => {
   );
 
   it(
-    'nothing is lost or half stored when the disk of the database is full',
+    'nothing is lost or partly stored when the disk of the database is full',
     async () => {
       const load = await testbed.startLoad();
       await load.progress(2);

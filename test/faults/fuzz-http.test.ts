@@ -85,7 +85,7 @@ const leaks = /\n\s+at |node_modules|\.ts:\d|SQLSTATE|syntax error at|violates [
 /** Statuses that a proxy or the server itself may answer for any request, with the one form of a failure. */
 const general = new Set([400, 401, 404, 429]);
 
-/** What is wrong with an answer; undefined when nothing is. */
+/** Describes the fault of an answer; undefined for a correct one. */
 function faultOf({ answers }: Operation, { status, contentType, text }: FuzzedAnswer): string | undefined {
   if (status === 500 || status === 502 || status === 503) return `status ${status}`;
   if (status >= 400 && leaks.test(text)) return 'it tells what only the log may';
@@ -128,8 +128,8 @@ async function fuzz(operation: Operation, numRuns: number): Promise<string[]> {
   return faults;
 }
 
-describe(`every operation of the interface, whatever it is asked (seed ${seed})`, () => {
-  it('answers as declared, never with a failure of its own, and tells nothing of its inside', async () => {
+describe(`every operation of the interface, for any request (seed ${seed})`, () => {
+  it('answers as declared, never with an internal error, and discloses no internals', async () => {
     expect(operations.length).toBeGreaterThan(40);
     const faults: string[] = [];
     for (const operation of operations) {

@@ -65,7 +65,7 @@ function uploadUntil(isOver: () => boolean): Promise<{ acknowledged: number; slo
 }
 
 describe(`a broker under malformed packets (seed ${seed})`, () => {
-  it('stays, and a healthy device beside them gets every PUBACK and all of its readings stored', async () => {
+  it('keeps running, and a healthy device gets every PUBACK and has all readings stored', async () => {
     const attackers = await Promise.all(Array.from({ length: atOnce }, () => createDevice(platform.db)));
     const numRuns = runs(25, 1500);
     let over = false;
@@ -90,7 +90,7 @@ describe(`a broker under malformed packets (seed ${seed})`, () => {
     }, 60_000);
   }, 3_600_000);
 
-  it('holds nothing of them afterwards, and lets their devices in again', async () => {
+  it('keeps no connection of them, and admits their devices again', async () => {
     const held = async () => platform.metrics.getSingleMetricAsString('odograph_broker_held_bytes');
     await eventually(async () => expect(await held()).toMatch(/odograph_broker_held_bytes 0$/m));
     const connected = async () => platform.metrics.getSingleMetricAsString('odograph_broker_connected_devices');
@@ -102,7 +102,7 @@ describe(`a broker under malformed packets (seed ${seed})`, () => {
     await late.close();
   });
 
-  it('keeps no memory of 200 clients that send the largest packets in pieces and go', async () => {
+  it('frees the memory of 200 clients that send the largest packets in pieces and disconnect', async () => {
     const large = Buffer.concat([Buffer.from([0x10, 0x80, 0x80, 0x01]), Buffer.alloc(16_000)]);
     const before = process.memoryUsage.rss();
     for (let round = 0; round < runs(4, 40); round += 1) {

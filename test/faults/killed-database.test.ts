@@ -30,14 +30,14 @@ describe.skipIf(!hasRedisServer)('a database process that is killed with SIGKILL
   });
 
   it(
-    'comes back with everything that was stored, and takes what waited',
+    'restarts with everything that was stored, and waiting uploads are stored',
     async () => {
       const random = randomNumbers(scale.seed);
       const load = await testbed.startLoad({ pauseMs: 100 });
       for (let round = 0; round < scale.rounds; round += 1) {
         await load.progress(3);
         await delay(random() * 1000);
-        // Its keeper starts it again by itself, and may still be at it since the round before.
+        // Its supervisor restarts it, and may still be doing so since the previous round.
         await eventually(async () => process.kill(holderPid(dataDirectory), 'SIGKILL'), 60_000);
         await delay(random() * 5000);
       }

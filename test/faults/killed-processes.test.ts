@@ -10,38 +10,35 @@ const longestPauseMs = 1500;
 const everything: ProcessName[] = ['broker', 'ingest', 'Redis', 'database'];
 
 let testbed: Testbed;
-describe.skipIf(!hasRedisServer)(
-  'every acknowledged upload is stored, once, when at a random instant of a load',
-  () => {
-    beforeEach(async () => {
-      testbed = await openTestbed();
-    }, timeoutMs);
-    afterEach(() => testbed.close());
+describe.skipIf(!hasRedisServer)('every acknowledged upload is stored once when at a random time under load', () => {
+  beforeEach(async () => {
+    testbed = await openTestbed();
+  }, timeoutMs);
+  afterEach(() => testbed.close());
 
-    it.each<[string, ProcessName[]]>([
-      ['the broker is killed', ['broker']],
-      ['ingest is killed', ['ingest']],
-      ['Redis is killed', ['Redis']],
-      ['all connections to the database are ended', ['database']],
-      ['everything is killed at once', everything],
-    ])(
-      '%s',
-      async (name, victims) => {
-        const random = randomNumbers(scale.seed);
-        const load = await testbed.startLoad();
-        for (let round = 0; round < scale.rounds; round += 1) {
-          await load.progress(1);
-          await delay(random() * longestPauseMs);
-          await testbed.kill(...victims);
-          await delay((random() * longestPauseMs) / 3);
-          await testbed.restart(...victims);
-        }
-        await load.progress(3);
-        const uploads = await load.finish();
-        expect(uploads).toBeGreaterThan(0);
-        await report(name, { rounds: scale.rounds, acknowledged: uploads, stored: uploads, lost: 0, twice: 0 });
-      },
-      timeoutMs,
-    );
-  },
-);
+  it.each<[string, ProcessName[]]>([
+    ['the broker is killed', ['broker']],
+    ['ingest is killed', ['ingest']],
+    ['Redis is killed', ['Redis']],
+    ['all connections to the database are ended', ['database']],
+    ['everything is killed at once', everything],
+  ])(
+    '%s',
+    async (name, victims) => {
+      const random = randomNumbers(scale.seed);
+      const load = await testbed.startLoad();
+      for (let round = 0; round < scale.rounds; round += 1) {
+        await load.progress(1);
+        await delay(random() * longestPauseMs);
+        await testbed.kill(...victims);
+        await delay((random() * longestPauseMs) / 3);
+        await testbed.restart(...victims);
+      }
+      await load.progress(3);
+      const uploads = await load.finish();
+      expect(uploads).toBeGreaterThan(0);
+      await report(name, { rounds: scale.rounds, acknowledged: uploads, stored: uploads, lost: 0, twice: 0 });
+    },
+    timeoutMs,
+  );
+});

@@ -14,7 +14,7 @@ const awayMs = Math.min(scale.awayMs, 10_000);
 
 let testbed: Testbed;
 
-describe.skipIf(!hasRedisServer)('every acknowledged upload is stored, once, when a line', () => {
+describe.skipIf(!hasRedisServer)('every acknowledged upload is stored once when a network connection', () => {
   beforeEach(async () => {
     testbed = await openTestbed();
   }, timeoutMs);

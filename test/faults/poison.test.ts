@@ -41,9 +41,9 @@ async function storedSequences(vehicle: TestVehicle): Promise<number[]> {
   return rows.map(({ sequence }) => sequence);
 }
 
-describe('a poison upload', () => {
+describe('a malformed upload', () => {
   it.each(Object.entries(poisons))(
-    'holds back none of its neighbours, wherever it is in the batch, and waits in quarantine: %s',
+    'delays none of its neighbours, wherever it is in the batch, and goes to quarantine: %s',
     async (_name, poison) => {
       const application = await createApplication(platform.db);
       const vehicle = await createVehicle(platform.db, application);

@@ -28,14 +28,14 @@ async function createDevices(count: number): Promise<{ deviceIds: string[]; secr
   return { deviceIds: rows.map((row) => row.id), secret, applicationId: id };
 }
 
-describe.skipIf(!hasRedisServer)('devices that all reconnect at once', () => {
+describe.skipIf(!hasRedisServer)('devices that reconnect all at once', () => {
   beforeEach(async () => {
     testbed = await openTestbed();
   }, timeoutMs);
   afterEach(() => testbed.close());
 
   it(
-    'all get in, and each upload of theirs is stored',
+    'are all admitted, and each of their uploads is stored',
     async () => {
       const { deviceIds, secret, applicationId } = await createDevices(scale.stormDevices);
       let refused = 0;

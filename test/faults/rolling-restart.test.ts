@@ -9,7 +9,7 @@ import { createApplication, createVehicle, type TestVehicle } from '@odograph/te
 import { freePort } from '@odograph/testkit/free-port';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { afterAll, afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
-import { type Ask, Balancer } from './parts/load-balancer.fixture.ts';
+import { type BalancedRequest, Balancer } from './parts/load-balancer.fixture.ts';
 import { scale } from './parts/scale.fixture.ts';
 import { report } from './parts/testbed.fixture.ts';
 
@@ -36,13 +36,16 @@ async function start(service: string, port: number): Promise<ChildPlatform> {
 }
 
 /** Restarts two replicas, one after the other, while clients ask; each client may ask for something of its own. */
-async function restartUnderRequests(service: string, asks: readonly Ask[]): Promise<Map<string, number>> {
+async function restartUnderRequests(
+  service: string,
+  requests: readonly BalancedRequest[],
+): Promise<Map<string, number>> {
   const ports = [await freePort(), await freePort()];
   const replicas = await Promise.all(ports.map((port) => start(service, port)));
   const balancer = new Balancer(ports);
   const answers = new Map<string, number>();
   let running = true;
-  const client = async (ask: Ask): Promise<void> => {
+  const client = async (ask: BalancedRequest): Promise<void> => {
     while (running) {
       const answer = await balancer.send(ask).then(
         ({ status, body }) => (status === 200 ? '200' : `${status} ${body}`),
@@ -52,7 +55,7 @@ async function restartUnderRequests(service: string, asks: readonly Ask[]): Prom
       await delay(10);
     }
   };
-  const all = Promise.all(asks.map(client));
+  const all = Promise.all(requests.map(client));
   const codes: (number | null)[] = [];
   for (let round = 0; round < scale.rounds; round += 1) {
     for (const [index, port] of ports.entries()) {
@@ -93,7 +96,7 @@ describe('a rolling restart of two replicas', () => {
       const headers = service === 'console' ? asAdmin : { 'x-service-token': application.token };
       const answers = await restartUnderRequests(
         service,
-        Array.from({ length: clients }, (): Ask => ({ method: 'GET', path, headers })),
+        Array.from({ length: clients }, (): BalancedRequest => ({ method: 'GET', path, headers })),
       );
       expect(answers.get('200')).toBeGreaterThan(0);
       await reportRestart(service, answers);
@@ -102,10 +105,15 @@ describe('a rolling restart of two replicas', () => {
   );
 
   it(
-    'fails no write, and carries out each once',
+    'fails no write, and executes each once',
     async () => {
       const name = `rolling ${mqttPort}`;
-      const ask: Ask = { method: 'POST', path: '/v1/x/admin/applications', headers: asAdmin, body: { name } };
+      const ask: BalancedRequest = {
+        method: 'POST',
+        path: '/v1/x/admin/applications',
+        headers: asAdmin,
+        body: { name },
+      };
       const answers = await restartUnderRequests(
         'fleet',
         Array.from({ length: clients }, () => ask),
@@ -118,7 +126,7 @@ describe('a rolling restart of two replicas', () => {
   );
 
   it(
-    'fails no command, and each is carried out once',
+    'fails no command, and executes each once',
     async () => {
       const broker = await start('broker', await freePort());
       const application = await createApplication(db);
@@ -139,7 +147,9 @@ describe('a rolling restart of two replicas', () => {
       const headers = { 'x-service-token': application.token };
       const answers = await restartUnderRequests(
         'command',
-        vehicles.map(({ id }): Ask => ({ method: 'POST', path: '/v1/vehicle/lock', headers, body: { vehicleId: id } })),
+        vehicles.map(
+          ({ id }): BalancedRequest => ({ method: 'POST', path: '/v1/vehicle/lock', headers, body: { vehicleId: id } }),
+        ),
       );
       expect(executed).toBe(answers.get('200'));
       await reportRestart('command', answers);

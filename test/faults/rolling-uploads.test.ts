@@ -20,7 +20,7 @@ import { report } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 300_000 + scale.rounds * 90_000;
 const replicas = 2;
-/** How often a command may have been carried out, by what is said of it. */
+/** How often a command may have been executed, by its answer. */
 const truths: Record<string, readonly number[]> = {
   200: [1],
   NO_ACKNOWLEDGEMENT: [0, 1],
@@ -28,7 +28,7 @@ const truths: Record<string, readonly number[]> = {
   PLATFORM_UNAVAILABLE: [0],
 };
 
-describe.skipIf(!hasRedisServer)('a rolling restart below the devices', () => {
+describe.skipIf(!hasRedisServer)('a rolling restart under connected devices', () => {
   let closes: (() => unknown)[] = [];
   let db: Database;
   let settings: Record<string, string>;
@@ -51,7 +51,7 @@ describe.skipIf(!hasRedisServer)('a rolling restart below the devices', () => {
     closes = [];
   });
 
-  /** A process that can be ended and started anew in its place. */
+  /** A process that can be replaced. */
   async function startReplica(service: string, mqttPort: number): Promise<{ restart(): Promise<number | null> }> {
     const start = async (): Promise<ChildPlatform> =>
       spawnPlatform([service], { ...settings, HTTP_PORT: String(await freePort()), MQTT_PORT: String(mqttPort) });
@@ -134,7 +134,7 @@ describe.skipIf(!hasRedisServer)('a rolling restart below the devices', () => {
   }
 
   it(
-    'of the broker leaves nobody with a false answer to a command',
+    'of the broker causes no false answer to a command',
     async () => {
       const { brokers, mqttUrl } = await openBrokers(1);
       const broker = brokers[0];

@@ -9,14 +9,14 @@ const timeoutMs = 400_000;
 const beyondLockMs = 40_000;
 let testbed: Testbed;
 
-describe.skipIf(!hasRedisServer || !scale.patient)('a worker that stops in the middle of its jobs', () => {
+describe.skipIf(!hasRedisServer || !scale.patient)('a worker that stalls in the middle of its jobs', () => {
   beforeEach(async () => {
     testbed = await openTestbed();
   }, timeoutMs);
   afterEach(() => testbed.close());
 
   it(
-    'loses its jobs to another one, and stores nothing twice when it goes on',
+    'loses its jobs to another worker, and stores nothing twice when it resumes',
     async () => {
       const load = await testbed.startLoad();
       await load.progress(3);

@@ -17,19 +17,19 @@ interface LagRow {
   stored: number;
 }
 
-describe.skipIf(!hasRedisServer)('a device that brings a long backlog', () => {
+describe.skipIf(!hasRedisServer)('a device that uploads a long backlog', () => {
   beforeEach(async () => {
     testbed = await openTestbed();
   }, timeoutMs);
   afterEach(() => testbed.close());
 
   it(
-    'is stored to the last reading, and live devices go on beside it',
+    'has its last reading stored, while live devices continue',
     async () => {
       const load = await testbed.startLoad({ pauseMs: 100 });
       await load.progress(3);
       const vehicle = await createVehicle(testbed.db, await createApplication(testbed.db));
-      const box = await connectDevice(testbed.mqttUrl, vehicle);
+      const device = await connectDevice(testbed.mqttUrl, vehicle);
       const before = load.acknowledged();
       const uploads: Promise<void>[] = [];
       for (let first = 1; first <= scale.backlogReadings; first += readingsPerUpload) {
@@ -39,7 +39,7 @@ describe.skipIf(!hasRedisServer)('a device that brings a long backlog', () => {
           sequence: first + index,
           location: { latitude: 48.8566, longitude: 2.3522, speed: 50 },
         }));
-        uploads.push(box.upload(readings));
+        uploads.push(device.upload(readings));
         if (uploads.length % 20 === 0) await uploads.at(-20);
       }
       await Promise.all(uploads);
@@ -55,7 +55,7 @@ describe.skipIf(!hasRedisServer)('a device that brings a long backlog', () => {
         expect(rows[0]?.stored).toBe(scale.backlogReadings);
       }, timeoutMs / 2);
       const live = load.acknowledged() - before;
-      await box.close();
+      await device.close();
       await load.finish();
       const worstLiveLagSeconds = Math.round(worst * 10) / 10;
       await report('a long backlog', { readings: scale.backlogReadings, liveUploads: live, worstLiveLagSeconds });

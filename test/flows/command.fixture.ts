@@ -15,14 +15,14 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 
-/** Short, for tests in which the acknowledgement does not come. */
+/** Short, for tests without an acknowledgement. */
 export const ackTimeoutMs = 1500;
-/** Long, for tests in which it does or nothing is waited for, however slow the machine. */
+/** Long, for tests with an acknowledgement on a slow machine. */
 export const patientAckTimeoutMs = 25_000;
 
 type Answering = (command: CommandMessage) => CommandAnswer | Promise<CommandAnswer>;
 
-/** A device that remembers what it heard. */
+/** A device that records its commands. */
 type HearingDevice = DeviceConnection & { heard: CommandMessage[] };
 
 /** A broker, two processes of the command service on the same queues, and an application with vehicles. */
@@ -30,18 +30,18 @@ export interface CommandFixture {
   readonly platform: TestPlatform;
   readonly application: TestApplication;
   readonly client: ApiClient;
-  /** Speaks to the second process. */
+  /** Client of the second process. */
   readonly replicaClient: ApiClient;
   createVehicle(options?: { model?: string }): Promise<TestVehicle>;
-  /** Connects a vehicle's device, which obeys. */
+  /** Connects a vehicle's device, which acknowledges commands. */
   connected(vehicle: TestVehicle, answer?: Answering): Promise<HearingDevice>;
-  /** Connects a device that hears commands and answers only when the test does. */
+  /** Connects a device that records commands and acknowledges only when the test does. */
   silent(vehicle: TestVehicle): Promise<HearingDevice & { next(): Promise<CommandMessage> }>;
-  /** Cuts this device off at the end of the test too. */
+  /** Disconnects this device at the end of the test too. */
   adopt(device: DeviceConnection): void;
   /** POST /v1/vehicle/{action}. */
   act(action: string, vehicle: { id: string }, by?: ApiClient, headers?: Record<string, string>): Promise<ApiAnswer>;
-  /** The rows of a vehicle's commands in their order. */
+  /** The command rows of a vehicle in order. */
   rowsOf(vehicle: { id: string }): ReturnType<typeof commandRows>;
   statesOf(vehicle: { id: string }): Promise<string[]>;
   expectState(vehicle: { id: string }, ...states: string[]): Promise<void>;
@@ -75,7 +75,7 @@ async function connect(platform: TestPlatform, vehicle: TestVehicle, answer: Ans
   return { ...device, heard };
 }
 
-/** A queue of commands that the test takes one by one. */
+/** Creates a queue of commands that the test reads one by one. */
 function createInbox() {
   const waiting: ((command: CommandMessage) => void)[] = [];
   const arrived: CommandMessage[] = [];
@@ -149,7 +149,7 @@ export async function startCommandFixture(timeoutMs = ackTimeoutMs): Promise<Com
   };
 }
 
-/** Makes the vehicle's last reading say this. */
+/** Writes ignition and speed into the vehicle's latest state. */
 export async function reportDriving(
   { platform: { db } }: CommandFixture,
   vehicle: TestVehicle,

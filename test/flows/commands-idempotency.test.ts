@@ -15,7 +15,7 @@ afterAll(() => fixture?.stop());
 
 const keyed = (key: string) => ({ 'idempotency-key': key });
 
-it('answers the outcome of the first request to every other with its key, also at once and at another replica', async () => {
+it('answers every request with the same key like the first, also concurrent ones and at another replica', async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.silent(vehicle);
   const key = randomUUID();
@@ -34,7 +34,7 @@ it('answers the outcome of the first request to every other with its key, also a
   expect(await fixture.statesOf(vehicle)).toEqual(['acknowledged']);
 });
 
-it('answers a refusal and an unknown outcome again for their keys, and what a late acknowledgement told', async () => {
+it('repeats a refusal and an unknown outcome for their keys, and the outcome of a late acknowledgement', async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.silent(vehicle);
   const [refused, unknown] = [randomUUID(), randomUUID()];
@@ -52,7 +52,7 @@ it('answers a refusal and an unknown outcome again for their keys, and what a la
   expect(device.heard).toHaveLength(2);
 });
 
-it('refuses a key of another action or vehicle, and one that is too long', async () => {
+it('rejects a key used for another action or vehicle, and one that is too long', async () => {
   const [vehicle, other] = [await fixture.createVehicle(), await fixture.createVehicle()];
   const device = await fixture.connected(vehicle);
   await fixture.connected(other);
@@ -70,7 +70,7 @@ it('refuses a key of another action or vehicle, and one that is too long', async
   expect(device.heard).toHaveLength(1);
 });
 
-it("keeps the keys of users and of the application apart, so that none reads another's outcome", async () => {
+it("separates the keys of users and of the application, so that none reads another's outcome", async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.connected(vehicle);
   const headers = keyed('the same for all');

@@ -22,7 +22,7 @@ afterEach(() => Promise.all([fixture.disconnectAll(), patientFixture.disconnectA
 
 afterAll(() => Promise.all([fixture?.stop(), patientFixture?.stop()]));
 
-it('sends the commands of a vehicle one after the other, in order of arrival, whichever replica took them', async () => {
+it('sends the commands of a vehicle one at a time in order of arrival, whichever replica accepted them', async () => {
   const vehicle = await patientFixture.createVehicle();
   const device = await patientFixture.silent(vehicle);
   const answers: Promise<ApiAnswer>[] = [];
@@ -42,7 +42,7 @@ it('sends the commands of a vehicle one after the other, in order of arrival, wh
   for (const answer of answers) expect((await answer).status).toBe(200);
 });
 
-it('never has two commands of a vehicle under way when many arrive at once at two replicas', async () => {
+it('never has two commands of a vehicle in flight when many arrive at two replicas at once', async () => {
   const vehicle = await patientFixture.createVehicle();
   let underWay = 0;
   let most = 0;
@@ -63,7 +63,7 @@ it('never has two commands of a vehicle under way when many arrive at once at tw
   expect(new Set(device.heard.map(({ id }) => id)).size).toBe(20);
 });
 
-it('answers VEHICLE_BUSY to a command that waited in vain, and never sends it', async () => {
+it('answers VEHICLE_BUSY to a command that waited until its timeout, and never sends it', async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.silent(vehicle);
   const first = fixture.act('lock', vehicle);
@@ -74,7 +74,7 @@ it('answers VEHICLE_BUSY to a command that waited in vain, and never sends it', 
   expect(await fixture.statesOf(vehicle)).toEqual(['unknown', 'expired']);
 });
 
-it('does not let the vehicles wait for each other', async () => {
+it('does not make one vehicle wait for another', async () => {
   const [slow, quick] = [await patientFixture.createVehicle(), await patientFixture.createVehicle()];
   const device = await patientFixture.silent(slow);
   await patientFixture.connected(quick);
@@ -86,7 +86,7 @@ it('does not let the vehicles wait for each other', async () => {
   expect((await waiting).status).toBe(200);
 });
 
-it('does not send to the device what waited while the device moved to another vehicle', async () => {
+it('does not send a waiting command to a device that has moved to another vehicle', async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.silent(vehicle);
   const first = fixture.act('lock', vehicle);
@@ -116,7 +116,7 @@ it('does not immobilize a vehicle that drove off while the command waited', asyn
   expect(device.heard).toHaveLength(1);
 });
 
-it('ends the commands that a crash left over as expired and unknown, without sending them', async () => {
+it('ends commands that a crash left behind as expired or unknown, without sending them', async () => {
   const vehicle = await patientFixture.createVehicle();
   const device = await patientFixture.connected(vehicle);
   await sql`insert into command (application_id, vehicle_id, device_id, action, state, sent_at, expires_at)
@@ -128,7 +128,7 @@ it('ends the commands that a crash left over as expired and unknown, without sen
   expect(device.heard.map(({ action }) => action)).toEqual(['LOCK']);
 });
 
-it('sweeps the commands that nobody comes after', async () => {
+it('ends abandoned commands that no later command follows', async () => {
   const vehicle = await fixture.createVehicle();
   await sql`insert into command (application_id, vehicle_id, device_id, action, state, expires_at)
     select ${fixture.application.id}, ${Number(vehicle.id)}, ${vehicle.deviceId}, 'UNLOCK', state, now()

@@ -18,7 +18,7 @@ afterEach(() => fixture.disconnectAll());
 
 afterAll(() => fixture?.stop());
 
-it('answers UNKNOWN_VEHICLE for a vehicle of another application, or not granted to the user', async () => {
+it('answers UNKNOWN_VEHICLE for a vehicle of another application, and for one that is not granted to the user', async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.connected(vehicle);
   const other = await createApplication(fixture.platform.db);
@@ -137,7 +137,7 @@ it('lists the actions of the device model', async () => {
   });
 });
 
-it('refuses to immobilize a vehicle that drives, and only that', async () => {
+it('refuses to immobilize a moving vehicle, and no other action', async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.connected(vehicle);
   await reportDriving(fixture, vehicle, true, 5.1);
@@ -150,7 +150,7 @@ it('refuses to immobilize a vehicle that drives, and only that', async () => {
   expect((await fixture.act('immobilize', vehicle)).body).toEqual({ Status: 'LOCKED' });
 });
 
-it('names the parameter that is missing or malformed', async () => {
+it('names the missing or malformed parameter', async () => {
   for (const body of ['', {}, { vehicleId: ['1000000001'] }, { vehicleId: {} }]) {
     const answer = await fixture.client.post('/v1/vehicle/unlock', body);
     expect(answer.body).toMatchObject({ error: 'INVALID_PARAMETER', field: 'vehicleId' });

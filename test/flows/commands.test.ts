@@ -85,14 +85,14 @@ it('answers honk with a body of no bytes', async () => {
   expect(answer.headers.get('content-length')).toBe('0');
 });
 
-it('takes vehicleId from the query string too', async () => {
+it('accepts vehicleId in the query string too', async () => {
   const vehicle = await fixture.createVehicle();
   await fixture.connected(vehicle);
   const answer = await fixture.client.post(`/v1/vehicle/lock?vehicleId=${vehicle.id}`, '');
   expect(answer.body).toEqual({ Status: 'CLOSED' });
 });
 
-it('answers what the device reports where it is a documented word, else the standard one', async () => {
+it('answers the status that the device reports if it is documented, otherwise the default one', async () => {
   const vehicle = await fixture.createVehicle();
   const reports = ['OPEN', 'AJAR'];
   await fixture.connected(vehicle, () => ({ ok: true, status: reports.shift() ?? '' }));
@@ -100,7 +100,7 @@ it('answers what the device reports where it is a documented word, else the stan
   expect((await fixture.act('lock', vehicle)).body).toEqual({ Status: 'CLOSED' });
 });
 
-it('answers the reason of a device that refuses', async () => {
+it('answers the reason that the device gives for a refusal', async () => {
   const vehicle = await fixture.createVehicle();
   await fixture.connected(vehicle, () => ({ ok: false, reason: 'the original key is in\u0000side' }));
   const answer = await fixture.act('unlock', vehicle);
@@ -109,7 +109,7 @@ it('answers the reason of a device that refuses', async () => {
   await fixture.expectState(vehicle, 'refused');
 });
 
-it('answers NO_ACKNOWLEDGEMENT in time, and a late acknowledgement turns unknown into what happened, once', async () => {
+it('answers NO_ACKNOWLEDGEMENT in time, and a late acknowledgement changes unknown into the outcome, once', async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.silent(vehicle);
   const [answer, milliseconds] = await timed(fixture.act('unlock', vehicle));
@@ -134,7 +134,7 @@ it('answers NO_ACKNOWLEDGEMENT in time, and a late acknowledgement turns unknown
   ]);
 });
 
-it('answers DEVICE_OFFLINE at once, and never delivers to the persistent session that comes back', async () => {
+it('answers DEVICE_OFFLINE at once, and never delivers the command to the resumed session', async () => {
   const vehicle = await fixture.createVehicle();
   const persistent = { clean: false };
   const first = await connectDevice(fixture.platform.mqttUrl, vehicle, persistent);
@@ -157,7 +157,7 @@ it('answers DEVICE_OFFLINE at once, and never delivers to the persistent session
   expect(heard).toEqual(['HONK']);
 });
 
-it('does not deliver a command that expired while the connection was cut to the session that comes back', async () => {
+it('does not deliver a command to the resumed session after it has expired', async () => {
   const vehicle = await fixture.createVehicle();
   const first = await connectDevice(fixture.platform.mqttUrl, vehicle, { clean: false });
   await first.obey(() => undefined);
@@ -219,7 +219,7 @@ it('answers by an acknowledgement that only the queue brings', async () => {
   expect((await lock).body).toEqual({ Status: 'CLOSED' });
 });
 
-it('drops what is no acknowledgement', async () => {
+it('drops messages that are no acknowledgement', async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.silent(vehicle);
   const lock = fixture.act('lock', vehicle);
@@ -234,7 +234,7 @@ it('drops what is no acknowledgement', async () => {
   expect((await lock).status).toBe(200);
 });
 
-it('lists the commands of a vehicle with their states and times, the newest first', async () => {
+it('lists the commands of a vehicle with states and times, newest first', async () => {
   const vehicle = await fixture.createVehicle();
   const answers: CommandAnswer[] = [
     { ok: true, status: 'CLOSED' },
@@ -260,7 +260,7 @@ it('counts the outcomes by action', async () => {
   expect(text).toMatch(/odograph_command_duration_seconds_count\{action="LOCK"\} \d+/);
 });
 
-it('finishes what waits before it stops', async () => {
+it('finishes waiting commands before it stops', async () => {
   const alone = await startTestPlatform([brokerService, commandService], { ACK_TIMEOUT_MS: '3000' });
   const own = await createApplication(alone.db);
   const vehicle = await createVehicle(alone.db, own);

@@ -35,14 +35,14 @@ const now = Math.floor(Date.now() / 1000);
 beforeAll(() => applyDatabaseRoles(databaseUrl));
 afterAll(() => owner.destroy());
 
-describe('a platform whose services have their own roles', () => {
+describe('a platform whose services have database roles of their own', () => {
   let platform: TestPlatform;
   beforeAll(async () => {
     platform = await startTestPlatform(all, roleSettings(databaseUrl));
   });
   afterAll(() => platform?.stop());
 
-  it('does everything from the first account to a command and a quarantined upload', async () => {
+  it('works from the first account to a command and a quarantined upload', async () => {
     const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
     const enter = async (path: string, body: object) => (await admin.post(`/v1/x/admin/${path}`, body)).body;
     const application = await enter('applications', { name: 'roles' });
@@ -54,11 +54,13 @@ describe('a platform whose services have their own roles', () => {
     const api = clientWithToken(platform.httpUrl, token);
 
     const rotated = await enter(`devices/${device.deviceId}/secret`, { overlapSeconds: 600 });
-    const box = await connectDevice(platform.mqttUrl, rotated);
+    const connection = await connectDevice(platform.mqttUrl, rotated);
     await expect(connectDevice(platform.mqttUrl, device)).rejects.toThrow('closed');
-    await box.obey(() => ({ ok: true, status: 'CLOSED' }));
-    await box.upload([1, 2, 3].map((n) => ({ timestamp: now - n, sequence: 4 - n, status: { mileage: 100 - n } })));
-    await box.upload('{"not": "a reading"}');
+    await connection.obey(() => ({ ok: true, status: 'CLOSED' }));
+    await connection.upload(
+      [1, 2, 3].map((n) => ({ timestamp: now - n, sequence: 4 - n, status: { mileage: 100 - n } })),
+    );
+    await connection.upload('{"not": "a reading"}');
     const history = `/v1/vehicles/history?from=${now - 60}&until=${now}`;
     await eventually(async () => expect((await api.get(history)).body.status).toHaveLength(3));
 
@@ -73,7 +75,7 @@ describe('a platform whose services have their own roles', () => {
     expect((await admin.post('/v1/x/admin/quarantine/replay', { ids: [quarantine.id] })).status).toBe(200);
     expect((await admin.get('/queues/api/queues')).status).toBe(200);
     expect((await fetch(new URL('/health', platform.httpUrl))).status).toBe(200);
-    await box.close();
+    await connection.close();
   });
 });
 
@@ -86,7 +88,7 @@ describe('the role of', () => {
     return rows.map(({ name }) => name);
   }
 
-  it('the broker reads what a device is known by, and nothing else', async () => {
+  it('the broker reads the credentials of devices, and nothing else', async () => {
     expect(await tablesOf('broker', 'SELECT')).toEqual(['device', 'migration']);
     expect(await tablesOf('broker', 'UPDATE')).toEqual([]);
   });
@@ -99,7 +101,7 @@ describe('the role of', () => {
     await db.destroy();
   });
 
-  it('nobody but fleet reads the hashes of secrets, and of a device only the broker too', async () => {
+  it('only fleet reads the hashes of secrets, and the broker those of devices', async () => {
     const secrets = [
       ['application', 'app_key_sha256', ['fleet']],
       ['user_account', 'password_hash', ['fleet']],
@@ -121,7 +123,7 @@ describe('the role of', () => {
     expect(rows).toEqual([{ allowed: false }]);
   });
 
-  it.each(services)('%s writes no row of the audit by itself, and changes none', async (service) => {
+  it.each(services)('%s inserts audit rows only through the function, and changes none', async (service) => {
     for (const privilege of ['INSERT', 'UPDATE']) {
       const tables = await tablesOf(service, privilege);
       expect(tables.filter((table) => table.startsWith('audit') || table === 'migration')).toEqual([]);
@@ -129,8 +131,8 @@ describe('the role of', () => {
   });
 });
 
-describe('what comes later', () => {
-  it('is closed to every service until the roles say otherwise', async () => {
+describe('a new table', () => {
+  it('is closed to every service until database-roles.sql grants it', async () => {
     await sql`create table if not exists of_tomorrow (id integer)`.execute(owner);
     try {
       await applyDatabaseRoles(databaseUrl);
@@ -146,7 +148,7 @@ describe('what comes later', () => {
     }
   });
 
-  it('is named in the roles when it is a table, so that nobody forgets it', async () => {
+  it('must be named in database-roles.sql', async () => {
     const roles = await readFile(new URL('../../infra/database-roles.sql', import.meta.url), 'utf8');
     const { rows } = await sql<{ name: string }>`select relname as name from pg_class
       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') order by 1`.execute(owner);
@@ -154,7 +156,7 @@ describe('what comes later', () => {
     expect(forgotten).toEqual([]);
   });
 
-  it('is no function that runs with the rights of the owner for everybody', async () => {
+  it("is no function that anybody can run with the owner's rights", async () => {
     const { rows } = await sql<{ name: string }>`select proname as name from pg_proc
       where pronamespace = 'public'::regnamespace and prosecdef and has_function_privilege('public', oid, 'EXECUTE')
         and not exists (select from pg_depend where objid = pg_proc.oid and deptype = 'e')`.execute(owner);

@@ -49,7 +49,7 @@ async function count(condition: ReturnType<typeof sql>): Promise<number> {
 }
 
 describe('a vehicle that is deleted while it uploads', () => {
-  it('leaves no reading behind, and what comes later is kept sealed for nobody', async () => {
+  it('leaves no reading behind, and later uploads are not kept', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const id = Number(vehicle.id);
     const uploading = (async () => {
@@ -84,7 +84,7 @@ describe('a vehicle that is deleted while it uploads', () => {
     expect(rows).toEqual([{ reason: 'DEVICE_NOT_LINKED' }]);
   }, 90_000);
 
-  it('gives its device to another vehicle without what it recorded before', async () => {
+  it('frees its device for another vehicle, which does not get earlier readings', async () => {
     const [old, next] = [await createVehicle(platform.db, application), await createVehicle(platform.db, application)];
     await api.delete('/v1/device', { deviceId: next.deviceId });
     await api.delete('/v1/vehicle', { id: old.id });

@@ -52,8 +52,8 @@ async function upload(...readings: Reading[]): Promise<void> {
 }
 const status = async () => (await api.get(`/v1/vehicle/status?vehicleId=${vehicle.id}`)).body;
 
-describe('what a device uploads comes back as fleet status', () => {
-  it('every field by its exact name', async () => {
+describe("fleet status answers a device's uploads", () => {
+  it('with every field by its exact name', async () => {
     const before = Date.now();
     await upload({ timestamp: start, fleet: { ...fleet, ChargingUntil: start + 3600.5 }, alarms });
     const { lastMessage, scenarii, state, ...told } = await status();
@@ -77,7 +77,7 @@ describe('what a device uploads comes back as fleet status', () => {
     expect(Date.parse(lastMessage)).toBeLessThanOrEqual(Date.now() + 1000);
   });
 
-  it('one field after the other, the newest of each, late ones only where nothing newer is known', async () => {
+  it('the newest value of each field, a late one only where no newer is known', async () => {
     await upload({ timestamp: start, fleet: { lock: 'LOCKED', doors: 'OPEN' } });
     await upload({ timestamp: start + 10, fleet: { lock: 'UNLOCKED' } });
     await upload(
@@ -89,7 +89,7 @@ describe('what a device uploads comes back as fleet status', () => {
     expect(await status()).toMatchObject({ lock: 'UNLOCKED', doors: 'OPEN', lights: 'ON' });
   });
 
-  it('and from the other groups of its readings, with the position', async () => {
+  it('fields of the other groups of a reading, with the position', async () => {
     await upload({
       timestamp: start + 0.25,
       location,
@@ -106,7 +106,7 @@ describe('what a device uploads comes back as fleet status', () => {
     });
   });
 
-  it('without the speed of a private drive once it is over', async () => {
+  it('no speed of a private drive after its end', async () => {
     await upload({ timestamp: start, location: { ...location, speed: 10 } });
     await sql`insert into privacy_period values (${Number(vehicle.id)},
       tstzrange(to_timestamp(${start + 10}), to_timestamp(${start + 20})))`.execute(platform.db);
@@ -117,7 +117,7 @@ describe('what a device uploads comes back as fleet status', () => {
     expect(await status()).toMatchObject({ speed: 3, doors: 'OPEN', position: { latitude: 48.8566 } });
   });
 
-  it('and in the feed of what was stored, late uploads last', async () => {
+  it('in the change feed, late uploads last', async () => {
     const { next } = (await api.get('/v1/x/changes?limit=10000')).body;
     await upload({ timestamp: start + 100, location });
     await device.upload([{ timestamp: start - 86_400, location }]);

@@ -89,8 +89,8 @@ const tokenRoutes = () => routes.filter((route) => guardOf(route) === 'token');
 /** Parking spots and imported registration data belong to the application, and each of its users sees them. */
 const sharedByUsers: ReadonlySet<Resource | undefined> = new Set(['parking', 'registration']);
 
-describe('a token that may not see a vehicle', () => {
-  it("is answered as if another application's things did not exist, on every route, and changes nothing of them", async () => {
+describe('a token without access to a vehicle', () => {
+  it('gets the answer of a missing resource for those of another application, on every route, and changes nothing', async () => {
     const before = await rowsOf(owner);
     const missing = missingNames();
     let tried = 0;
@@ -115,7 +115,7 @@ describe('a token that may not see a vehicle', () => {
     expect(await rowsOf(owner)).toBe(before);
   });
 
-  it('is answered as if they did not exist when it is that of a user without grants', async () => {
+  it('gets the answer of a missing resource as a user without grants', async () => {
     const before = await rowsOf(owner);
     const missing = missingNames();
     for (const route of tokenRoutes()) {
@@ -137,7 +137,7 @@ describe('a token that may not see a vehicle', () => {
     expect(await rowsOf(owner)).toBe(before);
   });
 
-  it('finds nothing of them in any list', async () => {
+  it('finds none of them in any list', async () => {
     const lists = tokenRoutes().filter((route) => namesIn(route).length === 0);
     expect(lists.length).toBeGreaterThan(10);
     const { parking: _, ...hidden } = owner.names;
@@ -164,7 +164,7 @@ describe('a token that may not see a vehicle', () => {
     'GET /v1/user/{userid}/authorizations/scheduled',
   ]);
 
-  it('would be answered otherwise if it were that of the owner', async () => {
+  it('would get another answer as the owner', async () => {
     const missing = missingNames();
     for (const route of tokenRoutes().filter(({ method, path }) => method === 'GET' && !alike.has(`GET ${path}`))) {
       for (const chosen of namesIn(route)) {
@@ -228,21 +228,21 @@ async function refusalOf(
 }
 
 describe('a route', () => {
-  it('says in its description which token it needs', () => {
+  it('declares in its description which token it needs', () => {
     const expected = { token: 'serviceToken', admin: 'adminToken', nobody: undefined };
     for (const route of routes) {
       expect([title(route), route.token]).toEqual([title(route), expected[guardOf(route)]]);
     }
   });
 
-  it('with a token refuses a missing, wrong, expired or revoked one by its code, before it looks at anything else', async () => {
+  it('rejects a missing, wrong, expired or revoked token with its code, before it checks anything else', async () => {
     for (const [token, code] of await brokenTokens()) {
       const headers: Record<string, string> = token === undefined ? {} : { 'x-service-token': token };
       for (const route of tokenRoutes()) expect(await refusalOf(route, headers)).toEqual([title(route), 401, code]);
     }
   });
 
-  it('of the operator refuses a missing or wrong admin token, and any token of an application', async () => {
+  it('for operators rejects a missing or wrong admin token, and any token of an application', async () => {
     const forOperators = routes.filter((route) => guardOf(route) === 'admin');
     expect(forOperators.length).toBeGreaterThan(20);
     for (const [headers, code] of [
@@ -256,7 +256,7 @@ describe('a route', () => {
   });
 
   it.each(['/', '/queues', '/queues/', '/queues/api/queues'])(
-    'of a page of the operator asks for it too: %s',
+    "of the operator's pages requires it too: %s",
     async (path) => {
       const answers = [
         await fetch(new URL(path, platform.httpUrl)),

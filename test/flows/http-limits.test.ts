@@ -40,8 +40,8 @@ function lastOf(text: string): string {
   return text.slice(Math.max(0, text.lastIndexOf('HTTP/1.1 ')));
 }
 
-describe('the headers of an answer', () => {
-  it('let a browser load nothing, guess no type and show no frame', async () => {
+describe('response headers', () => {
+  it('let a browser load nothing, sniff no type and show no frame', async () => {
     const headers = await headersOf('/v1/vehicles');
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
@@ -52,7 +52,7 @@ describe('the headers of an answer', () => {
   });
 
   it.each(['/', '/queues', '/docs', '/docs/static/index.html'])(
-    'let the page %s run scripts of its own alone',
+    'let the page %s run its own scripts only',
     async (path) => {
       const response = await fetch(new URL(path, platform.httpUrl), { headers: asAdmin });
       expect(response.status).toBe(200);
@@ -64,7 +64,7 @@ describe('the headers of an answer', () => {
     },
   );
 
-  it('allow no other origin anything, asked plainly or by a preflight', async () => {
+  it('allow no cross-origin request, with or without a preflight', async () => {
     const origin = { origin: 'https://other.example', 'access-control-request-method': 'POST' };
     for (const method of ['GET', 'OPTIONS']) {
       const response = await fetch(new URL('/v1/login', platform.httpUrl), { method, headers: origin });
@@ -73,7 +73,7 @@ describe('the headers of an answer', () => {
     }
   });
 
-  it('ask for TLS from then on only over TLS', async () => {
+  it('set Strict-Transport-Security only over TLS', async () => {
     expect((await headersOf('/health')).get('strict-transport-security')).toBeNull();
     const secure = await headersOf('/health', { 'x-forwarded-proto': 'https' });
     expect(secure.get('strict-transport-security')).toMatch(/^max-age=\d{7,}/);
@@ -83,12 +83,12 @@ describe('the headers of an answer', () => {
 const answered = 'HEAD /metrics HTTP/1.1\r\nhost: x\r\n\r\n';
 const jsonStart = 'POST /v1/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{';
 
-describe('a request that cannot be read is answered as a failure of the interface', () => {
+describe('a malformed request gets a failure of the interface', () => {
   it.each([
     ['no HTTP', 'what is this?\r\n\r\n', 400],
     ['headers of 20 kB', `GET /health HTTP/1.1\r\nhost: x\r\nx-long: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
     [
-      'headers of 20 kB behind a request that was answered',
+      'headers of 20 kB after a request on the same connection',
       `${answered}GET / HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(20_000)}\r\n\r\n`,
       431,
     ],
@@ -104,7 +104,7 @@ describe('a request that cannot be read is answered as a failure of the interfac
   });
 });
 
-it('does not listen to an address for a while that guesses at the admin token, and counts the guesses', async () => {
+it('blocks an address for a while that guesses the admin token, and counts the guesses', async () => {
   const guess = (token: string, address: string) =>
     fetch(new URL('/v1/x/admin/devices', platform.httpUrl), {
       headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': address },
@@ -117,7 +117,7 @@ it('does not listen to an address for a while that guesses at the admin token, a
   expect(body).toMatch(/odograph_http_failures_total\{code="INVALID_TOKEN"\} 60/);
 });
 
-it('refuses connections above HTTP_MAX_CONNECTIONS', async () => {
+it('rejects connections above HTTP_MAX_CONNECTIONS', async () => {
   const small = await startTestPlatform([], { HTTP_MAX_CONNECTIONS: '1' });
   const { port, hostname } = new URL(small.httpUrl);
   const first = connect(Number(port), hostname);
@@ -133,7 +133,7 @@ it('refuses connections above HTTP_MAX_CONNECTIONS', async () => {
 });
 
 it.each(['1e999', 'Infinity', '-Infinity', `1${'0'.repeat(400)}`])(
-  'refuses the number %s like any other out of bounds',
+  'rejects the number %s as out of bounds',
   async (limit) => {
     const admin = createApiClient(platform.httpUrl, asAdmin);
     const { status, body } = await admin.get(`/v1/x/admin/devices?limit=${limit}`);
@@ -143,7 +143,7 @@ it.each(['1e999', 'Infinity', '-Infinity', `1${'0'.repeat(400)}`])(
   },
 );
 
-it('refuses a value that is nested deeply wherever it stands', async () => {
+it('rejects a deeply nested value in any parameter', async () => {
   const admin = createApiClient(platform.httpUrl, asAdmin);
   const deep = `{"id":"d","model":"generic","extra":${'['.repeat(200_000)}${']'.repeat(200_000)}}`;
   const { status, body } = await admin.post('/v1/x/admin/devices', deep);

@@ -16,15 +16,15 @@ import { freePort } from '@odograph/testkit/free-port';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { expect } from 'vitest';
 
-/** A device with the reference verifier in it: what it has once accepted outlives its connections. */
+/** A device with the reference verifier; its key list outlives its connections. */
 interface KeyDevice {
   readonly identity: Provisioned;
-  /** The versions it received, in their order. */
+  /** Versions of the received lists, in order. */
   readonly received: number[];
   list(): KeyList | undefined;
-  /** What it says of a token now, offline. */
+  /** Verifies a token offline. */
   verdict(token: string): string;
-  /** @param confirms whether it acknowledges what it accepts */
+  /** @param confirms whether it confirms accepted lists */
   connect(confirms?: boolean): Promise<void>;
   disconnect(): Promise<void>;
 }
@@ -39,13 +39,13 @@ export interface KeylessFixture {
   startCommand(): Promise<void>;
   stopCommand(): Promise<void>;
   newVehicle(): Promise<TestVehicle>;
-  /** Provisions the vehicle's device with a key. */
+  /** Provisions a device key to the vehicle's device. */
   newDevice(vehicle: TestVehicle): Promise<KeyDevice>;
-  /** The same device after its memory was erased. */
+  /** The same device with erased memory. */
   erased(device: KeyDevice): KeyDevice;
   issue(vehicle: TestVehicle, driver?: string): Promise<{ authorizationId: string; token: string; key: string }>;
   revoke(authorizationId: string): Promise<void>;
-  /** Waits until the platform knows that the device has everything. */
+  /** Waits until the device has confirmed its newest list. */
   expectConfirmed(device: KeyDevice): Promise<void>;
   disconnectAll(): Promise<void>;
   stop(): Promise<void>;
@@ -101,7 +101,7 @@ function createPart(start: () => Promise<TestPlatform>) {
   };
 }
 
-/** The settings of one installation. */
+/** Settings that the processes of one installation share. */
 async function sharedSettings(): Promise<Record<string, string>> {
   return {
     QUEUE_PREFIX: `test-${randomUUID()}`,
@@ -146,8 +146,8 @@ export async function startKeylessFixture(): Promise<KeylessFixture> {
     },
     erased: ({ identity }) => adopt(identity),
     async issue(vehicle, driver = 'driver') {
-      const period = { from: Date.now() - 1000, until: Date.now() + 3_600_000 };
-      const request = { vehicleId: vehicle.id, userId: driver, level: 'DRIVE', ...period };
+      const interval = { from: Date.now() - 1000, until: Date.now() + 3_600_000 };
+      const request = { vehicleId: vehicle.id, userId: driver, level: 'DRIVE', ...interval };
       const { status, body } = await api.post('/v1/bluetooth-token', request);
       expect(status).toBe(200);
       return body;

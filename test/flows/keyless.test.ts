@@ -25,7 +25,7 @@ afterEach(() => fixture.disconnectAll());
 const bytes = (text: string) => new Uint8Array(Buffer.from(text, 'base64url'));
 
 describe('keyless access, from the platform to the device', () => {
-  it('opens the device with what the interface answered, while the device is offline', async () => {
+  it('opens an offline device with the token and keys that the interface issued', async () => {
     const vehicle = await fixture.newVehicle();
     const device = await fixture.newDevice(vehicle);
     const { authorizationId, token, key } = await fixture.issue(vehicle);
@@ -52,7 +52,7 @@ describe('keyless access, from the platform to the device', () => {
     }
   });
 
-  it('shuts a connected device to a revoked authorization, and to no other', async () => {
+  it('closes a connected device to a revoked authorization, and to no other', async () => {
     const vehicle = await fixture.newVehicle();
     const device = await fixture.newDevice(vehicle);
     await device.connect();
@@ -63,7 +63,7 @@ describe('keyless access, from the platform to the device', () => {
     expect([device.verdict(revoked.token), device.verdict(kept.token)]).toEqual(['REVOKED', 'OK']);
   });
 
-  it('suspends and resumes an authorization at the device, and leaves the end of a suspension to the device itself', async () => {
+  it('suspends and resumes an authorization at the device, which ends a suspension on its own clock', async () => {
     const vehicle = await fixture.newVehicle();
     const device = await fixture.newDevice(vehicle);
     await device.connect();
@@ -83,7 +83,7 @@ describe('keyless access, from the platform to the device', () => {
     await eventually(async () => expect(device.verdict(token)).toBe('OK'));
   });
 
-  it('replaces an authorization at the device: the old token ends with the update', async () => {
+  it('replaces an authorization at the device: the update ends the old token', async () => {
     const vehicle = await fixture.newVehicle();
     const device = await fixture.newDevice(vehicle);
     await device.connect();
@@ -95,7 +95,7 @@ describe('keyless access, from the platform to the device', () => {
     expect([device.verdict(old.token), device.verdict(body.token)]).toEqual(['REVOKED', 'OK']);
   });
 
-  it('tells a device that was offline as soon as it is back, and DELETE /v1/user succeeds from then on', async () => {
+  it('updates an offline device as soon as it reconnects, and DELETE /v1/user succeeds from then on', async () => {
     const vehicle = await fixture.newVehicle();
     const device = await fixture.newDevice(vehicle);
     const { token } = await fixture.issue(vehicle, 'driver-offline');
@@ -108,7 +108,7 @@ describe('keyless access, from the platform to the device', () => {
     expect((await fixture.api.delete('/v1/user/driver-offline')).status).toBe(200);
   });
 
-  it('deletes a driver at every device before it answers, and says so when one does not confirm in time', async () => {
+  it('deletes a driver at every device before it answers, and reports a device that does not confirm in time', async () => {
     const vehicles = [await fixture.newVehicle(), await fixture.newVehicle()];
     const devices = [];
     for (const vehicle of vehicles) devices.push(await fixture.newDevice(vehicle));
@@ -129,7 +129,7 @@ describe('keyless access, from the platform to the device', () => {
     expect([answer.status, answer.body.reason]).toEqual([409, 'NO_ACKNOWLEDGEMENT']);
   });
 
-  it('ends the tokens of a device that is taken out of its vehicle', async () => {
+  it('ends the tokens of a device that is unlinked from its vehicle', async () => {
     const vehicle = await fixture.newVehicle();
     const device = await fixture.newDevice(vehicle);
     await device.connect();
@@ -143,8 +143,8 @@ describe('keyless access, from the platform to the device', () => {
   });
 });
 
-describe('the way of a list of keys', () => {
-  it('goes on after the broker was away: what was changed meanwhile, and what it had forgotten', async () => {
+describe('key distribution', () => {
+  it('resumes after a broker outage, with changes made meanwhile and lists that the broker lost', async () => {
     const [changed, forgotten] = [await fixture.newVehicle(), await fixture.newVehicle()];
     const [first, second] = [await fixture.newDevice(changed), await fixture.newDevice(forgotten)];
     const [early, late] = [await fixture.issue(forgotten), await fixture.issue(changed)];
@@ -164,7 +164,7 @@ describe('the way of a list of keys', () => {
     await eventually(async () => expect(replaced.verdict(early.token)).toBe('REVOKED'));
   });
 
-  it('starts when the command service does, whoever was there at the change', async () => {
+  it('resumes when the command service starts, whoever was connected at the change', async () => {
     const vehicle = await fixture.newVehicle();
     const device = await fixture.newDevice(vehicle);
     await device.connect();
@@ -177,7 +177,7 @@ describe('the way of a list of keys', () => {
     expect(device.verdict(token)).toBe('REVOKED');
   });
 
-  it('ends at the newest list on every device, with two processes that publish, whatever is changed at once', async () => {
+  it('brings the newest list to every device with two publishing processes and concurrent changes', async () => {
     const vehicles = await Promise.all([1, 2, 3, 4].map(() => fixture.newVehicle()));
     const devices = [];
     for (const vehicle of vehicles) devices.push(await fixture.newDevice(vehicle));
@@ -197,7 +197,7 @@ describe('the way of a list of keys', () => {
     }
   });
 
-  it('is taken up again for a device whose list is newer than the platform knows', async () => {
+  it('recovers a device whose list is newer than that of the platform', async () => {
     const vehicle = await fixture.newVehicle();
     const device = await fixture.newDevice(vehicle);
     await device.connect();
@@ -215,7 +215,7 @@ describe('the way of a list of keys', () => {
     await fixture.expectConfirmed(device);
   });
 
-  it('shows the operator a device that does not take it: its key is not the one of the platform', async () => {
+  it('shows the operator a device that rejects its list because its key differs', async () => {
     const vehicle = await fixture.newVehicle();
     const device = await fixture.newDevice(vehicle);
     await device.connect();
@@ -253,7 +253,7 @@ describe('the way of a list of keys', () => {
     await connection.close();
   });
 
-  it('leaves a row in the audit for each list that a device confirmed', async () => {
+  it('writes an audit row for each list that a device confirms', async () => {
     const vehicle = await fixture.newVehicle();
     const device = await fixture.newDevice(vehicle);
     await device.connect();

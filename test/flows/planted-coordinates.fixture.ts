@@ -4,10 +4,10 @@ import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { eventually } from '@odograph/testkit/eventually';
 import { sql } from 'kysely';
 
-/** A coordinate that is planted somewhere, as its digits; the point comes after the second. */
+/** The digits of a coordinate hidden in test data; the decimal point follows the second. */
 export type Planted = string;
 
-/** One number in forms that JSON allows. */
+/** The forms that JSON allows for one number. */
 export const numberForms: readonly ((digits: Planted) => string)[] = [
   (digits) => `${digits.slice(0, 2)}.${digits.slice(2)}`,
   (digits) => `${digits.slice(0, 2)}.${digits.slice(2)}000`,
@@ -15,7 +15,7 @@ export const numberForms: readonly ((digits: Planted) => string)[] = [
   (digits) => `${digits}E-${digits.length - 2}`,
 ];
 
-/** What base64 makes of text that begins at any place of other text, without the characters that depend on it. */
+/** The base64 forms of a text at any offset within another text, without the characters that depend on the latter. */
 function inBase64(text: string): string[] {
   return [0, 1, 2].map((before) =>
     Buffer.from(' '.repeat(before) + text)
@@ -25,18 +25,18 @@ function inBase64(text: string): string[] {
   );
 }
 
-/** Everything by which a coordinate would be recognised: its number forms as text, in hexadecimal and in base64. */
+/** Every trace of a coordinate: its number forms as text, in hexadecimal and in base64. */
 export function tracesOf(digits: Planted): string[] {
   const texts = [`${digits.slice(0, 2)}.${digits.slice(2)}`, `${digits.slice(0, 1)}.${digits.slice(1)}`, digits];
   return texts.flatMap((text) => [text, Buffer.from(text).toString('hex'), ...inBase64(text)]);
 }
 
-/** Those of the coordinates that left a trace in a text. */
+/** Finds the coordinates that left a trace in a text. */
 export function tracedIn(text: string, planted: readonly Planted[]): Planted[] {
   return planted.filter((digits) => tracesOf(digits).some((trace) => text.includes(trace)));
 }
 
-/** The tables and chunks with a row that holds one of the coordinates. A compressed chunk is read through its table. */
+/** Finds tables and chunks with a row that holds one of the coordinates. A compressed chunk is read through its table. */
 export async function searchDatabase(db: Database, planted: readonly Planted[]): Promise<string[]> {
   const { rows: tables } = await sql<{ name: string }>`
     select format('%I.%I', nspname, relname) as name from pg_class join pg_namespace on pg_namespace.oid = relnamespace
@@ -47,7 +47,7 @@ export async function searchDatabase(db: Database, planted: readonly Planted[]):
   const pattern = planted.flatMap(tracesOf).join('|').replaceAll('.', '\\.').replaceAll('+', '\\+');
   const found: string[] = [];
   for (const { name } of tables) {
-    // A chunk of another test's may be gone by now.
+    // A chunk of another test may have been dropped meanwhile.
     const { rows } = await sql`select 1 from ${sql.raw(name)} as t where t::text ~ ${pattern} limit 1`
       .execute(db)
       .catch((error: unknown) => {
@@ -78,7 +78,7 @@ async function contentOf(redis: Redis, key: string): Promise<unknown> {
   }
 }
 
-/** The keys of a platform that hold one of the coordinates, in their name or content. */
+/** Finds the Redis keys of a platform with one of the coordinates in name or content. */
 export async function searchRedis(url: string, prefix: string, planted: readonly Planted[]): Promise<string[]> {
   const redis = connectRedis(url, createLogger('silent'));
   try {

@@ -30,14 +30,14 @@ import {
 
 const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 2 });
 let config: ResolvedConfig;
-/** Everything but ingest, so that what is uploaded waits in Redis as long as the test likes. */
+/** Every service but ingest, so that uploads wait in Redis until the test starts it. */
 let front: ChildPlatform;
 const ended: string[] = [];
 let queue: TypedQueue<'uploads'>;
 let owner: Owner;
 let api: ApiClient;
 let admin: ApiClient;
-let box: DeviceConnection;
+let device: DeviceConnection;
 let stray: DeviceConnection;
 
 async function settings(): Promise<Record<string, string>> {
@@ -57,16 +57,19 @@ async function ingest(until: () => Promise<void> = async () => undefined): Promi
 
 beforeAll(async () => {
   config = await testConfig();
-  front = await spawnPlatform(['broker', 'query', 'fleet', 'command', 'console'], await settings());
+  front = await spawnPlatform(
+    ['broker', 'query', 'fleet', 'access', 'registration', 'command', 'console'],
+    await settings(),
+  );
   queue = openQueue('uploads', { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX });
   owner = await createOwner({ db, httpUrl: front.httpUrl });
   api = clientWithToken(front.httpUrl, owner.application.token);
   admin = createApiClient(front.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-  box = await connectDevice(config.MQTT_URL, owner.vehicle);
+  device = await connectDevice(config.MQTT_URL, owner.vehicle);
   stray = await connectDevice(config.MQTT_URL, await createDevice(db));
 }, 120_000);
 afterAll(async () => {
-  await Promise.all([box?.close(), stray?.close()]);
+  await Promise.all([device?.close(), stray?.close()]);
   await queue?.close();
   if (front?.process.exitCode === null) await front.end('SIGTERM');
   await db.destroy();
@@ -161,8 +164,8 @@ const latitudeOf = async ({ id }: TestVehicle, condition: ReturnType<typeof sql>
     }>`select latitude from reading where vehicle_id = ${Number(id)} and ${condition}`.execute(db)
   ).rows;
 
-describe('positions of a private time', { timeout: 120_000 }, () => {
-  it('are found by this search when they are not private', async () => {
+describe('positions of a privacy interval', { timeout: 120_000 }, () => {
+  it('are found by this search outside a privacy interval', async () => {
     for (const form of numberForms) {
       for (const before of ['', 'x', 'xx']) {
         const payload = before + form(known.before);
@@ -172,25 +175,25 @@ describe('positions of a private time', { timeout: 120_000 }, () => {
       }
     }
     expect(tracesOf(known.before).every((trace) => trace.length >= 7)).toBe(true);
-    await uploadIn(box, reading(now() - 60, known.before), reading(now() + 200, planted.ahead));
+    await uploadIn(device, reading(now() - 60, known.before), reading(now() + 200, planted.ahead));
     await ingest();
     expect(await searchDatabase(db, [known.before])).toEqual(expect.arrayContaining(['public.reading']));
     expect((await searchAnswers([known.before])).length).toBeGreaterThan(1);
     expect(await searchDatabase(db, [planted.ahead])).not.toEqual([]);
   });
 
-  it('leave the database when privacy begins, where a clock ahead had put them', async () => {
+  it('are removed from the database when the interval begins, where a fast clock had put them', async () => {
     const { body } = await api.post('/v1/vehicle/privacy/on', { vehicleId: owner.vehicle.id });
     expect(body).toEqual({ Privacy: true });
     expect(await searchDatabase(db, [planted.ahead])).toEqual([]);
     expect(await searchAnswers([planted.ahead])).toEqual([]);
   });
 
-  it('are shown by nobody while they wait in Redis to be worked', async () => {
+  it('are shown nowhere while they wait in Redis', async () => {
     const forms = [planted.decimal, planted.padded, planted.exponent, planted.shifted];
-    for (const [index, digits] of forms.entries()) await uploadIn(box, reading(now(), digits, numberForms[index]));
+    for (const [index, digits] of forms.entries()) await uploadIn(device, reading(now(), digits, numberForms[index]));
     await uploadIn(
-      box,
+      device,
       reading(now(), planted.notJson).slice(0, -1),
       reading(now(), planted.wrongType).replace('"speed":31', '"speed":"fast"'),
       Buffer.concat([Buffer.from([0xff]), Buffer.from(reading(now(), planted.notUtf8))]),
@@ -204,7 +207,7 @@ describe('positions of a private time', { timeout: 120_000 }, () => {
     expect(await searchDatabase(db, secrets)).toEqual([]);
   });
 
-  it('are in no table and no answer once they are worked, live or in quarantine', async () => {
+  it('are in no table and no answer after ingest, live or in quarantine', async () => {
     await ingest();
     const rows = await latitudeOf(owner.vehicle, sql`time > now() - interval '1 minute' and speed = 31`);
     expect(rows.filter(({ latitude }) => latitude === null)).toHaveLength(5);
@@ -216,7 +219,7 @@ describe('positions of a private time', { timeout: 120_000 }, () => {
     expect([status.privacy, status.position]).toEqual([true, undefined]);
   });
 
-  it('stay out when they are uploaded later, also of compressed chunks', async () => {
+  it('are dropped when they are uploaded later, also into compressed chunks', async () => {
     const duringPrivacy = now();
     expect((await api.post('/v1/vehicle/privacy/off', { vehicleId: owner.vehicle.id })).body).toEqual({
       Privacy: false,
@@ -225,7 +228,7 @@ describe('positions of a private time', { timeout: 120_000 }, () => {
       '[2015-05-05 12:00+00, 2015-05-05 13:00+00)')`.execute(db);
     const halfPastTwelve = Date.UTC(2015, 4, 5, 12, 30) / 1000;
     await uploadIn(
-      box,
+      device,
       reading(duringPrivacy, planted.late),
       reading(halfPastTwelve, planted.compressed),
       reading(halfPastTwelve + 3600, known.compressed),
@@ -243,11 +246,11 @@ describe('positions of a private time', { timeout: 120_000 }, () => {
     expect(await searchAnswers(secrets)).toEqual([]);
   });
 
-  it('are gone from Redis when the queue has drained', async () => {
+  it('are gone from Redis after the queue has drained', async () => {
     expect(await searchRedis(config.REDIS_URL, config.QUEUE_PREFIX, [...secrets, ...Object.values(known)])).toEqual([]);
   });
 
-  it('are opened from quarantine by the operator alone, and that is on record', async () => {
+  it('can be opened from quarantine only by the operator, which is audited', async () => {
     const { rows } = await sql<{ id: string }>`select id::text as id from quarantine
       where device_id = ${owner.vehicle.deviceId} order by id`.execute(db);
     expect(rows).toHaveLength(4);
@@ -265,7 +268,7 @@ describe('positions of a private time', { timeout: 120_000 }, () => {
     expect(await searchDatabase(db, secrets)).toEqual([]);
   });
 
-  it('are in no line of the logs', async () => {
+  it('are in no log line', async () => {
     expect(await front.end('SIGTERM')).toBe(0);
     const log = [front.output(), ...ended].join('\n');
     expect(log.length).toBeGreaterThan(10_000);

@@ -1,19 +1,19 @@
 import { eventually } from '@odograph/testkit/eventually';
 
-/** What a route of the interface takes, as its OpenAPI description says. */
+/** A route of the interface as its OpenAPI description declares it. */
 export interface Route {
   readonly method: string;
-  /** With its parameters in braces. */
+  /** With parameters in braces. */
   readonly path: string;
   readonly parameters: readonly Parameter[];
-  /** Which token it says it needs. */
+  /** The token that it declares. */
   readonly token: string | undefined;
 }
 
 export interface Parameter {
   readonly name: string;
   readonly place: 'path' | 'query' | 'body' | 'header';
-  /** Neither optional nor with a standard value. */
+  /** Neither optional nor with a default. */
   readonly needed: boolean;
 }
 
@@ -41,11 +41,11 @@ function parametersOf({ parameters = [], requestBody }: Operation): Parameter[] 
     place: 'body' as const,
     needed: required.includes(name) && schema.default === undefined,
   }));
-  // What the path says is seen by the body too.
+  // Path parameters are repeated in the body's schema.
   return [...named, ...inBody.filter(({ name }) => !known.has(name))];
 }
 
-/** Every route that a platform describes at /docs/json. */
+/** Reads the routes that a platform describes at /docs/json. */
 export async function readRoutes(httpUrl: string): Promise<Route[]> {
   const { paths } = await eventually(async () => {
     const response = await fetch(new URL('/docs/json', httpUrl));
@@ -64,13 +64,13 @@ export async function readRoutes(httpUrl: string): Promise<Route[]> {
 
 const openPaths: ReadonlySet<string> = new Set(['/v1/login', '/v1/refreshToken', '/health', '/metrics']);
 
-/** Who may call a route. Whatever is not listed as open needs a token. */
+/** The token that a route must require; those not listed as open require one. */
 export function guardOf({ path }: Route): 'nobody' | 'token' | 'admin' {
   if (openPaths.has(path)) return 'nobody';
   return path.startsWith('/v1/x/admin/') ? 'admin' : 'token';
 }
 
-/** What a parameter names, when it names something that belongs to somebody. */
+/** The kinds of resources that parameters name and that have an owner. */
 export type Resource =
   | 'vehicle'
   | 'plate'
@@ -100,9 +100,9 @@ const idsOf: readonly (readonly [prefix: string, resource: Resource])[] = [
   ['/v1/parkings', 'parking'],
 ];
 
-/** What a parameter of a route with a token names; undefined for one that names nothing. */
+/** The resource that a parameter names; undefined for one that names none. */
 export function resourceOf({ method, path }: Route, name: string): Resource | undefined {
-  // Asking for a vehicle names a plate that nobody has yet.
+  // Requesting a vehicle names a new plate.
   if (name === 'plate' && method === 'POST') return undefined;
   if (name === 'id') return idsOf.find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`))?.[1];
   return resourceNames[name];
@@ -110,7 +110,7 @@ export function resourceOf({ method, path }: Route, name: string): Resource | un
 
 const seconds = () => Math.floor(Date.now() / 1000);
 
-/** Values of parameters that name nothing. */
+/** Values of parameters that name no resource. */
 const plainValues: Readonly<Record<string, () => unknown>> = {
   from: () => seconds() - 120,
   until: () => seconds() + 3600,
@@ -130,7 +130,7 @@ const plainValues: Readonly<Record<string, () => unknown>> = {
   newPassword: () => 'new password',
 };
 
-/** The optional parameters without which these routes only say that something is missing. */
+/** Optional parameters without which these routes only report a missing parameter. */
 const wanted: Readonly<Record<string, readonly string[]>> = {
   'POST /v1/bluetooth-token': ['from', 'until', 'level'],
   'POST /v1/bluetooth-token/{authorizationId}': ['from', 'until'],
@@ -141,13 +141,13 @@ const wanted: Readonly<Record<string, readonly string[]>> = {
   'POST /v1/parkings': ['name', 'address', 'zipcode', 'city', 'country'],
 };
 
-/** The parameters that a route is called with; of several that name the same vehicle only `chosen`. */
+/** Selects the parameters to call a route with; of several that name the same vehicle only `chosen`. */
 export function givenParameters(route: Route, chosen: string | undefined): Parameter[] {
   const extra = wanted[`${route.method} ${route.path}`] ?? [];
   return route.parameters.filter(({ name, needed }) => needed || extra.includes(name) || name === chosen);
 }
 
-/** @throws Error for a parameter of which the tests know nothing, so that a new route is taken in */
+/** @throws Error for an unknown parameter, so that a new route is added here */
 export function plainValue({ method, path }: Route, name: string): unknown {
   const value = plainValues[name];
   if (!value) throw new Error(`add to test/flows/route-table.fixture.ts what ${name} of ${method} ${path} is`);

@@ -11,7 +11,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 
-/** What must be seen nowhere, by what it is. */
+/** Secrets that must appear nowhere, by their kind. */
 const planted: Record<string, string> = {
   'admin token': 'planted-admin-token-0123456789',
   'encryption key': 'planted-encryption-key-0123456789abcdef',
@@ -22,7 +22,7 @@ const planted: Record<string, string> = {
   'wrong password': 'planted wrong password',
   'wrong token': 'planted-wrong-token',
 };
-/** Everything that anybody was answered, but for the answers that hand out a secret. */
+/** All answers except those that issue a secret. */
 const answers: string[] = [];
 
 let directory: string;
@@ -30,7 +30,7 @@ let line: Awaited<ReturnType<typeof startLine>>;
 let platform: ChildPlatform;
 let mqttUrl: string;
 
-/** A way to the database that can be cut. */
+/** Starts a proxy to the database that can be cut. */
 async function startLine(target: URL) {
   const open = new Set<Socket>();
   const server = createServer((socket) => {
@@ -170,10 +170,10 @@ async function callEverything({ admin, user, application, device, tokens }: Acto
   }
   await connectDevice(mqttUrl, { ...device, secret: planted['wrong password'] ?? '' }).catch(() => undefined);
   await connectDevice(mqttUrl, device)
-    .then(async (box) => {
-      await box.upload({ timestamp: 1, secret: device.secret });
-      await box.upload(`not JSON ${device.secret}`);
-      await box.close();
+    .then(async (connection) => {
+      await connection.upload({ timestamp: 1, secret: device.secret });
+      await connection.upload(`not JSON ${device.secret}`);
+      await connection.close();
     })
     .catch(() => undefined);
 }
@@ -189,7 +189,7 @@ function expectNowhere(text: string): void {
   expect(found.map(([name]) => name)).toEqual([]);
 }
 
-it('tells no secret in any answer, page, metric or line of its log, with the database there and away', async () => {
+it('discloses no secret in any answer, page, metric or log line, with the database up and down', async () => {
   const actors = await enterActors();
   await callEverything(actors);
   await eventually(async () => {
@@ -226,6 +226,6 @@ it.each([
   ['settings that cannot be used', { ADMIN_TOKEN: 'planted', DATABASE_URL: 'mysql://u:planted@x/y' }],
   ['a database that is not there', { DATABASE_URL: 'postgres://u:planted@127.0.0.1:1/x' }],
   ['a Redis address of another kind', { REDIS_URL: 'http://u:planted@127.0.0.1:1', ENCRYPTION_KEYS: 'planted' }],
-])('tells no secret when it cannot start: %s', async (_what, settings) => {
+])('discloses no secret when it cannot start: %s', async (_what, settings) => {
   expect(await failedStart(settings)).not.toContain('planted');
 });

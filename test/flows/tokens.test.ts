@@ -19,7 +19,7 @@ beforeAll(async () => {
 });
 afterAll(() => platform?.stop());
 
-/** A user who is logged in. */
+/** Creates a user and signs in. */
 async function logIn() {
   const { appId, appKey, id: applicationId } = application;
   const username = `user-${Math.random()}`;
@@ -46,7 +46,7 @@ async function verdictsOf(token: string): Promise<(string | undefined)[]> {
 const everywhere = (code: string | undefined) => [code, code, code];
 
 describe('a token', () => {
-  it('of a user who was deleted opens nothing any more, and cannot be refreshed or made anew', async () => {
+  it('of a deleted user is rejected everywhere, and cannot be refreshed or issued again', async () => {
     const user = await logIn();
     expect(await verdictsOf(user.token)).toEqual(everywhere(undefined));
     await platform.db.updateTable('user_account').set({ deleted_at: new Date() }).where('id', '=', user.id).execute();
@@ -59,7 +59,7 @@ describe('a token', () => {
     expect([again.status, again.body.error]).toEqual([401, 'INVALID_CREDENTIALS']);
   });
 
-  it('that nobody issued is none: changed in one character, its own hash, a refresh token, the admin token', async () => {
+  it('that was not issued is rejected: one changed character, its own hash, a refresh token, the admin token', async () => {
     const { token, refreshToken } = await logIn();
     const last = token.at(-1) === 'A' ? 'B' : 'A';
     const forged = [
@@ -80,7 +80,7 @@ describe('a token', () => {
     expect(await verdictsOf(token)).toEqual(everywhere(undefined));
   });
 
-  it('counts only in its header: not in the query, a cookie, the body or as a bearer', async () => {
+  it('is accepted only in its header: not in the query, a cookie, the body or as a bearer token', async () => {
     const { token } = await logIn();
     const path = `/v1/vehicles/status?view=fleet&x-service-token=${token}&token=${token}`;
     for (const headers of [{ cookie: `x-service-token=${token}` }, { authorization: `Bearer ${token}` }]) {
@@ -89,7 +89,7 @@ describe('a token', () => {
     }
   });
 
-  it('ends with its time, in every service at the same moment', async () => {
+  it('expires in every service at the same time', async () => {
     const { token } = await logIn();
     await platform.db
       .updateTable('access_token')

@@ -40,8 +40,8 @@ async function readHistory(path: string, client: ApiClient): Promise<HistoryRead
   }
 }
 
-describe('what devices upload comes back from history', () => {
-  it('20,000 readings of 50 devices, with duplicates, out of order, in arrays and singly: the distinct ones, in order', async () => {
+describe('history answers uploads', () => {
+  it('in order and once each: 20,000 readings of 50 devices with duplicates, out of order, in arrays and singly', async () => {
     const own = await createApplication(platform.db);
     const vehicles = await Promise.all(Array.from({ length: 50 }, () => createVehicle(platform.db, own)));
     const expected: string[] = [];
@@ -85,7 +85,7 @@ describe('what devices upload comes back from history', () => {
     expect(ofEach.flat().map(key).sort()).toEqual(expected);
   });
 
-  it('a device swapped from one vehicle to another: late uploads of before the swap belong to the first', async () => {
+  it('of a device moved to another vehicle: late uploads from before the move belong to the first vehicle', async () => {
     const first = await createVehicle(platform.db, application);
     const second = await createVehicle(platform.db, application);
     const swap = start + 100;
@@ -94,10 +94,10 @@ describe('what devices upload comes back from history', () => {
       where vehicle_id = ${Number(first.id)}`.execute(platform.db);
     await sql`insert into device_link values (${first.deviceId}, ${Number(second.id)},
       tstzrange(to_timestamp(${swap}), null))`.execute(platform.db);
-    const box = await connectDevice(platform.mqttUrl, first);
-    await box.upload({ timestamp: swap + 1 });
-    await box.upload([{ timestamp: swap - 1 }, { timestamp: swap }]);
-    await box.close();
+    const device = await connectDevice(platform.mqttUrl, first);
+    await device.upload({ timestamp: swap + 1 });
+    await device.upload([{ timestamp: swap - 1 }, { timestamp: swap }]);
+    await device.close();
     const times = async (id: string) => {
       const { body } = await api.get(`/v1/vehicle/${id}/history?from=${start}&until=${start + 500}`);
       return body.status.map(({ timestamp }: HistoryReading) => timestamp);
@@ -108,20 +108,20 @@ describe('what devices upload comes back from history', () => {
 });
 
 describe('an upload that cannot be stored', () => {
-  it('is acknowledged and quarantined, its neighbours are stored, and the connection stays', async () => {
+  it('is acknowledged and quarantined, its neighbours are stored, and the connection stays open open', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const stray = await createDevice(platform.db);
-    const box = await connectDevice(platform.mqttUrl, vehicle);
-    const strayBox = await connectDevice(platform.mqttUrl, stray);
+    const device = await connectDevice(platform.mqttUrl, vehicle);
+    const strayDevice = await connectDevice(platform.mqttUrl, stray);
     const soon = Math.floor(Date.now() / 1000);
-    await box.upload('{"timestamp":');
-    await box.upload([
+    await device.upload('{"timestamp":');
+    await device.upload([
       { timestamp: soon + 1000 },
       { timestamp: soon },
       { timestamp: soon + 1, status: { mileage: '1' } },
     ]);
-    await strayBox.upload({ timestamp: soon });
-    await box.upload({ timestamp: soon + 2 });
+    await strayDevice.upload({ timestamp: soon });
+    await device.upload({ timestamp: soon + 2 });
     const reasons = async (deviceId: string) => {
       const rows = await platform.db
         .selectFrom('quarantine')
@@ -137,17 +137,17 @@ describe('an upload that cannot be stored', () => {
     await eventually(async () => expect(await reasons(stray.deviceId)).toEqual(['DEVICE_NOT_LINKED']));
     const { body } = await api.get(`/v1/vehicle/${vehicle.id}/history?from=${soon - 10}&until=${soon + 10}`);
     expect(body.status.map(({ timestamp }: HistoryReading) => timestamp)).toEqual([soon, soon + 2]);
-    expect(box.client.connected && strayBox.client.connected).toBe(true);
-    await Promise.all([box.close(), strayBox.close()]);
+    expect(device.client.connected && strayDevice.client.connected).toBe(true);
+    await Promise.all([device.close(), strayDevice.close()]);
   });
 
-  it('is refused with its connection when it is a packet of 1 MB, and other devices notice nothing', async () => {
+  it('closes the connection when it is a packet of 1 MB, without affecting other devices', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const other = await createVehicle(platform.db, application);
-    const box = await connectDevice(platform.mqttUrl, vehicle);
+    const device = await connectDevice(platform.mqttUrl, vehicle);
     const otherBox = await connectDevice(platform.mqttUrl, other);
-    const closed = new Promise<void>((resolve) => box.client.once('close', () => resolve()));
-    box.upload(Buffer.alloc(1_000_000, 0x20)).catch(() => undefined);
+    const closed = new Promise<void>((resolve) => device.client.once('close', () => resolve()));
+    device.upload(Buffer.alloc(1_000_000, 0x20)).catch(() => undefined);
     await closed;
     await otherBox.upload({ timestamp: start });
     expect(otherBox.client.connected).toBe(true);

@@ -5,7 +5,7 @@ import { anyValue, type KnownValues, nastyStrings, valuesFor } from './values.fi
 
 export interface FuzzedRequest {
   readonly method: string;
-  /** As it stands in the request line. */
+  /** As in the request line. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | undefined;
@@ -93,7 +93,7 @@ function bodyOf({ body }: Operation, known: KnownValues): Arbitrary<Buffer | und
   );
 }
 
-/** Who asks: mostly somebody who may, else nobody, or somebody with a token that is none. */
+/** Chooses the credentials: mostly valid ones, otherwise none or an invalid token. */
 function credentialsOf(path: string, tokens: readonly string[], adminToken: string) {
   const right = path.startsWith('/v1/x/admin')
     ? [{ authorization: `Bearer ${adminToken}` }]

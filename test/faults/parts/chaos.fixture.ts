@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SeparateDatabase } from './separate-database.fixture.ts';
 import type { LineName, ProcessName, Testbed } from './testbed.fixture.ts';
 
-/** Ends what a fault began, all but what was killed. */
+/** Ends a fault; killed processes are restarted separately. */
 type Mend = () => unknown;
 
-/** What can go wrong, by name; each says how it is mended, or what has to be started again. */
+/** The faults by name: how each ends, or which process to restart. */
 interface Faults {
   readonly lasting: ReadonlyMap<string, () => Promise<Mend>>;
   readonly killing: ReadonlyMap<string, ProcessName>;
@@ -19,7 +19,7 @@ const slowMs = 150;
 
 type Fault = readonly [name: string, begin: () => Promise<Mend>];
 
-/** A fault that lasts until it is mended, or with nothing to mend that is over at once. */
+/** A fault that lasts until it is ended; without `mend` it is over at once. */
 function fault(name: string, begin: () => unknown, mend: Mend = () => undefined): Fault {
   const beginning = async (): Promise<Mend> => {
     await begin();
@@ -33,9 +33,9 @@ function lineFaults({ lines }: Testbed): Fault[] {
     const line = lines[name];
     const mend = (): void => line.mend();
     return [
-      fault(`line cut: ${name}`, () => line.cut(), mend),
-      fault(`line slow: ${name}`, () => line.slow(slowMs), mend),
-      fault(`line silent: ${name}`, () => line.silence(), mend),
+      fault(`connection cut: ${name}`, () => line.cut(), mend),
+      fault(`connection slow: ${name}`, () => line.slow(slowMs), mend),
+      fault(`connection silent: ${name}`, () => line.silence(), mend),
     ];
   });
 }
@@ -53,7 +53,7 @@ function clockFaults({ clocks }: Testbed): Fault[] {
   );
 }
 
-/** Every fault of the suite. @param poison sends an upload that nobody can use */
+/** Lists every fault of the suite. @param poison sends a malformed upload */
 function faultsOf(testbed: Testbed, database: SeparateDatabase, poison: () => unknown): Faults {
   const stalled = () => testbed.ingest().process;
   const full = (isFull: boolean) => () => {
@@ -89,8 +89,7 @@ export interface ChaosOptions {
 }
 
 /**
- * Makes rounds of faults of every kind, one to three at once and as the random numbers have it, each round mended at its end.
- * @returns makes a round, and gives the names of what it brought about
+ * Creates a function that runs one round of one to three random faults, ends them, and returns their names.
  */
 export function createChaos({ testbed, database, random, poison }: ChaosOptions): () => Promise<string[]> {
   const { lasting, killing } = faultsOf(testbed, database, poison);
@@ -112,7 +111,7 @@ export function createChaos({ testbed, database, random, poison }: ChaosOptions)
       }
     }
     await delay(random() * longestHoldMs);
-    // What is killed starts again only where it can reach the others.
+    // A killed process can start only when it reaches the others.
     for (const mend of mends) await mend();
     await testbed.restart(...killed);
     return [...chosen];

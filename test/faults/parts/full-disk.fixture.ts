@@ -1,7 +1,7 @@
 import { Transform, type TransformCallback } from 'node:stream';
 import type { ClientFilter } from './tcp-proxy.fixture.ts';
 
-/** What a database without room on its disk answers to a COMMIT (PostgreSQL, Appendix A: 53100 disk_full). */
+/** Makes the server answer a COMMIT as with a full disk (PostgreSQL, Appendix A: 53100 disk_full). */
 const refusal = `do $$ begin raise exception using errcode = '53100',
   message = 'could not extend file: No space left on device'; end $$`;
 
@@ -13,11 +13,11 @@ function queryMessage(text: string): Buffer {
   return Buffer.concat([header, body]);
 }
 
-/** A disk for a database whose connections run through `filter`. */
+/** A simulated disk of a database whose connections pass through `filter`. */
 export interface Disk {
   readonly filter: ClientFilter;
   full: boolean;
-  /** Transactions that it did not let end. */
+  /** Number of rejected commits. */
   refused: number;
 }
 
@@ -53,7 +53,7 @@ class CommitFilter extends Transform {
   }
 }
 
-/** Makes a disk with room; while it is full, no transaction commits. */
+/** Creates a disk with space; while it is full, no transaction commits. */
 export function createDisk(): Disk {
   const disk: Disk = { filter: () => new CommitFilter(disk), full: false, refused: 0 };
   return disk;

@@ -1,9 +1,9 @@
 import { once } from 'node:events';
-import { Agent, type IncomingMessage, request } from 'node:http';
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** What is asked for, and whether asking twice does no harm. */
-export interface Ask {
+/** A request; a GET may be repeated. */
+export interface BalancedRequest {
   readonly method: 'GET' | 'POST';
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -18,9 +18,9 @@ export interface Answered {
 const checkMs = 200;
 
 /**
- * Sends requests to replicas over connections that it keeps, as balancers do. It looks at their /health, and sends elsewhere
- * what was certainly not begun: a connection that was refused, or a replica that says that it is closing (503 with
- * `connection: close`). What a connection that was reset may have carried out it sends again only when it reads.
+ * Balances requests over replicas with keep-alive connections and health checks. It retries at another replica when the request was
+ * certainly not processed: the connection was refused, or the replica is closing (503 with `connection: close`). After a reset
+ * connection it retries only GET.
  */
 export class Balancer {
   readonly #ports: readonly number[];
@@ -53,18 +53,18 @@ export class Balancer {
     return this.#ports[chosen] ?? 0;
   }
 
-  /** @throws when it failed in a way that nobody may try again */
-  async send(ask: Ask): Promise<Answered> {
+  /** @throws when the request failed and must not be repeated */
+  async send(request: BalancedRequest): Promise<Answered> {
     for (let tries = 0; tries < 10; tries += 1) {
-      const answer = await this.#attempt(ask);
+      const answer = await this.#attempt(request);
       if (answer !== 'elsewhere') return answer;
       if (tries > 1) await delay(checkMs);
     }
     throw new Error('no replica took the request');
   }
 
-  async #attempt({ method, path, headers, body }: Ask): Promise<Answered | 'elsewhere'> {
-    const sent = request({
+  async #attempt({ method, path, headers, body }: BalancedRequest): Promise<Answered | 'elsewhere'> {
+    const sent = httpRequest({
       ...{ host: '127.0.0.1', port: this.#next(), agent: this.#agent, method, path },
       headers: { ...headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     });

@@ -6,16 +6,16 @@ import { createApplication, createVehicle, type TestVehicle } from '@odograph/te
 import { sql } from 'kysely';
 import { expect } from 'vitest';
 
-/** After so long without a PUBACK a device gives its connection up. */
+/** How long a device waits for a PUBACK before it closes the connection. */
 const patienceMs = 8000;
-/** Draining what waited can take long on a busy machine. */
+/** Draining the queue can take long on a busy machine. */
 const drainMs = 180_000;
 
-/** Numbered uploads of one device, each sent again until it is acknowledged, over as many connections as it takes. */
+/** Numbered uploads of one device, each repeated until it is acknowledged, over as many connections as needed. */
 class Uploader {
   acknowledged = 0;
   sent = 0;
-  /** UNIX seconds of the reading that was sent last; a repetition keeps it. */
+  /** UNIX seconds of the last reading; a repetition keeps it. */
   #timestamp = 0;
   readonly #vehicle: TestVehicle;
   readonly #url: string;
@@ -30,7 +30,7 @@ class Uploader {
     this.#done = this.#run();
   }
 
-  /** True while there is something to send: what was sent once is sent until it is acknowledged. */
+  /** True until it is stopped and its last upload is acknowledged. */
   get #busy(): boolean {
     return this.#running || this.sent > this.acknowledged;
   }
@@ -64,7 +64,7 @@ class Uploader {
     }
   }
 
-  /** Stops after what was sent is acknowledged. */
+  /** Stops after the last PUBACK. */
   async stop(): Promise<void> {
     this.#running = false;
     await this.#done;
@@ -75,9 +75,9 @@ class Uploader {
 export interface Load {
   readonly vehicles: readonly TestVehicle[];
   acknowledged(): number;
-  /** Resolves when every device had so many more uploads acknowledged. */
+  /** Resolves when every device has had this many more uploads acknowledged. */
   progress(uploads: number): Promise<void>;
-  /** Stops the devices and counts: what was acknowledged is stored, all of it, once, and nothing else is. */
+  /** Stops the devices and asserts that exactly the acknowledged uploads are stored, once each. @returns their number */
   finish(): Promise<number>;
 }
 
@@ -85,7 +85,7 @@ export interface LoadOptions {
   readonly db: Database;
   readonly mqttUrl: string;
   readonly devices: number;
-  /** Between two uploads of a device. */
+  /** Pause between two uploads of a device. */
   readonly pauseMs?: number;
 }
 

@@ -13,9 +13,9 @@ function uploadPacket(deviceId: string, payload: string): Buffer {
 }
 
 /**
- * Connects over a bare socket and uploads once at QoS 1; cheap enough for thousands in one process.
+ * Connects over a plain socket and uploads once at QoS 1; cheap enough for thousands in one process.
  * @returns the socket, after the PUBACK
- * @throws when the connection is refused or ends before it
+ * @throws Error when the connection is rejected or ends before the PUBACK
  */
 export function connectAndUpload(port: number, deviceId: string, secret: string, payload: string): Promise<Socket> {
   return new Promise((resolve, reject) => {

@@ -8,25 +8,25 @@ declare module 'vitest' {
   }
 }
 
-/** How hard the suite tries; `npm run test:faults` runs the long version. */
+/** The length of the suite; `npm run test:faults` runs the long version. */
 export interface FaultScale {
-  /** Makes the same random instants and victims again. */
+  /** Repeats the same random times and victims. */
   readonly seed: number;
-  /** Kills of each kind: of one process by itself, and of everything at once. */
+  /** Kills of each kind: of single processes, and of all at once. */
   readonly rounds: number;
   readonly devices: number;
-  /** Rounds in which faults of every kind come together. */
+  /** Rounds of overlapping faults. */
   readonly chaosRounds: number;
   /** Devices that reconnect at once. */
   readonly stormDevices: number;
-  /** Readings of the backlog that one device brings beside live ones. */
+  /** Readings in the backlog of one device, uploaded next to live devices. */
   readonly backlogReadings: number;
-  /** How long an engine stays away. */
+  /** How long an engine stays down. */
   readonly awayMs: number;
   /** Silent connections that a stranger opens, and the file descriptors of the process that it opens them to. */
   readonly strangerConnections: number;
   readonly strangerDescriptors: number;
-  /** Whether faults that only show after a while (locks that expire) are waited for. */
+  /** Whether to wait for faults that need time, such as locks that expire. */
   readonly patient: boolean;
 }
 
@@ -43,10 +43,10 @@ const short: FaultScale = {
   patient: false,
 };
 
-/** The scale of this run: the short version, as part of all tests, unless another one was asked for. */
+/** The scale of this run: that of `npm run test:faults`, otherwise the short one. */
 export const scale: FaultScale = inject('faults') ?? short;
 
-/** Numbers from 0 to 1 that are the same for the same seed (mulberry32). */
+/** Creates a generator of numbers from 0 to 1, the same for the same seed (mulberry32). */
 export function randomNumbers(seed: number): () => number {
   let state = seed;
   return () => {

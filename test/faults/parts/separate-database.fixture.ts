@@ -8,12 +8,12 @@ import { holderPid } from '@odograph/embedded/process/engine-owner.fixture';
 import { sql } from 'kysely';
 import { inject } from 'vitest';
 
-/** A database that no other test sees, without any table. */
+/** An empty database for one test. */
 export interface SeparateDatabase {
   readonly url: string;
-  /** It has one session for all: nobody can wait for somebody else's lock. */
+  /** The embedded engine has one session, so no transaction can wait for another's lock. */
   readonly embedded: boolean;
-  /** Kills the process of an embedded one, whose keeper starts it again; a server of others stays. */
+  /** Kills the embedded engine, which its supervisor restarts; does nothing to a given server. */
   kill(): void;
   drop(): Promise<void>;
 }
@@ -50,14 +50,13 @@ async function startEmbedded(): Promise<SeparateDatabase> {
     try {
       process.kill(holderPid(directory), 'SIGKILL');
     } catch {
-      // It is being started already.
+      // It is already restarting.
     }
   };
   return { url: engine.url, embedded: true, kill, drop };
 }
 
-/** On the server of the run, or embedded when that is; the caller drops it. */
+/** Creates a database on the server of this run, or an embedded engine if that is; the caller drops it. */
 export function createSeparateDatabase(): Promise<SeparateDatabase> {
-  const isEmbedded = inject('databaseUrl') === inject('faultsDatabaseUrl');
-  return isEmbedded ? startEmbedded() : createOnServer(inject('databaseUrl'));
+  return inject('isNativeDatabase') ? createOnServer(inject('databaseUrl')) : startEmbedded();
 }

@@ -5,17 +5,17 @@ import { expect } from 'vitest';
 
 const preload = pathToFileURL(fileURLToPath(new URL('./stepped-clock-preload.fixture.mjs', import.meta.url)));
 
-/** The time of day of processes that are started with its settings. */
+/** The wall clock of processes that are started with its settings. */
 export interface SteppedClock {
   /** Environment variables of the processes. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Sets it, for processes that may not run now. */
+  /** Sets the clock without waiting, for processes that may not be running. */
   set(offsetMs: number): Promise<void>;
-  /** Sets it so far ahead of the true time, or behind it; resolves when a process that runs has seen it. */
+  /** Sets the offset to the true time; resolves when a running process has applied it. */
   step(offsetMs: number): Promise<void>;
 }
 
-/** A clock that shows the true time until it is set. @param file where it is told; nobody else's */
+/** Creates a clock that shows the true time until it is set. @param file passes the offset to the processes */
 export async function createSteppedClock(file: string): Promise<SteppedClock> {
   await writeFile(file, '0');
   const address = new URL(preload);

@@ -2,21 +2,21 @@ import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Transform } from 'node:stream';
 
-/** Bytes on their way from a client to the server; made anew for each connection. */
+/** Creates a transform of the bytes from client to server, one for each connection. */
 export type ClientFilter = () => Transform;
 
-/** A line between two parts that can be cut, slowed down, or go silent without a word. */
+/** A network connection between two parts that can be cut, slowed down, or go silent. */
 export interface TcpProxy {
   readonly port: number;
-  /** The ports that its connections have on the far side. */
+  /** Local ports of its connections to the server. */
   localPorts(): number[];
   /** Ends every connection and refuses new ones. */
   cut(): void;
-  /** Passes on what comes `ms` later, both ways. */
+  /** Delays bytes in both directions. */
   slow(ms: number): void;
-  /** Keeps every connection open, and passes on nothing of either side any more, ever. */
+  /** Keeps every connection open and drops all bytes, as after a lost route. */
   silence(): void;
-  /** Passes on everything at once on new connections; those that were silenced stay so. */
+  /** Lets new connections work again; silent ones stay silent. */
   mend(): void;
   close(): void;
 }
@@ -28,7 +28,7 @@ interface Line {
 
 /**
  * Starts a proxy on a free port of 127.0.0.1.
- * @param target the port of the far side, or what names it for each new connection
+ * @param target port of the server, or a function that returns it for each new connection
  */
 export async function startTcpProxy(target: number | (() => number), filter?: ClientFilter): Promise<TcpProxy> {
   const lines = new Set<Line>();

@@ -14,27 +14,27 @@ import { scale } from './scale.fixture.ts';
 import { createSteppedClock, type SteppedClock } from './stepped-clock.fixture.ts';
 import { startTcpProxy, type TcpProxy } from './tcp-proxy.fixture.ts';
 
-/** Lines between two parts, each with a proxy on it. */
+/** Network connections between two parts, each through a proxy. */
 export type LineName = 'device-broker' | 'broker-Redis' | 'ingest-Redis' | 'ingest-database';
 export type ProcessName = 'broker' | 'ingest' | 'Redis' | 'database';
 
-/** Broker and ingest in processes of their own, on a Redis of their own, with a proxy on every line. */
+/** Broker and ingest in separate processes on a separate Redis, connected through proxies. */
 export interface Testbed {
   readonly db: Database;
-  /** Through the line of the devices. */
+  /** Through the devices' proxy. */
   readonly mqttUrl: string;
-  /** The broker itself. */
+  /** Port of the broker itself. */
   readonly mqttPort: number;
   readonly lines: Readonly<Record<LineName, TcpProxy>>;
   readonly disk: Disk;
   readonly clocks: Readonly<Record<'broker' | 'ingest', SteppedClock>>;
   broker(): ChildPlatform;
   ingest(): ChildPlatform;
-  /** Starts another ingest beside it, which the caller ends. */
+  /** Starts another ingest process, which the caller ends. */
   spawnIngest(): Promise<ChildPlatform>;
-  /** Kills with SIGKILL, all of them at once; of the database every connection. */
+  /** Sends SIGKILL to all victims at once; of the database it ends every connection. */
   kill(...victims: ProcessName[]): Promise<void>;
-  /** Starts again what was killed, and resolves when it is well. */
+  /** Restarts killed processes and resolves when they are healthy. */
   restart(...victims: ProcessName[]): Promise<void>;
   startLoad(options?: Partial<LoadOptions>): Promise<Load>;
   close(): Promise<void>;
@@ -54,7 +54,7 @@ function through(url: string, proxy: TcpProxy): string {
   return changed.href;
 }
 
-/** Ends the server's side of every connection that runs through the proxy. */
+/** Terminates the server side of every connection through the proxy. */
 async function terminateConnections(db: Database, proxy: TcpProxy): Promise<void> {
   const ports = proxy.localPorts();
   await sql`select pg_terminate_backend(pid) from pg_stat_activity where client_port = any(${ports}::integer[])`
@@ -76,7 +76,7 @@ async function openLines(
   };
 }
 
-/** How the two processes are started, behind their lines. */
+/** Creates functions that start the two processes behind their proxies. */
 function createStarters(
   settings: Readonly<Record<string, string>>,
   url: string,
@@ -149,7 +149,7 @@ export async function openTestbed({ databaseUrl, settings: given = {} }: Testbed
   };
 }
 
-/** Says what a test measured: on the screen, and for the record in the file that `npm run test:faults` names. */
+/** Prints figures of a test, and appends them to the report of `npm run test:faults`. */
 export async function report(what: string, figures: Record<string, number>): Promise<void> {
   const line = JSON.stringify({ what, ...figures });
   console.info(line);
