@@ -4,7 +4,6 @@ import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metr
 export type RefusalReason =
   | 'credentials'
   | 'unavailable'
-  | 'attempts'
   | 'certificate'
   | 'connections'
   | 'unauthenticated'

@@ -3,64 +3,88 @@ import { networkOf, WindowCounter } from '@odograph/runtime/window-counter';
 const windowMs = 60_000;
 /** Names remembered at most, in about 10 MB. */
 const maximumNames = 50_000;
-/** Failures of a device from many addresses slow its answers at this multiple of the limit for one address. */
+/** Failures of a device from many addresses count as guessing at this multiple of the limit for one address. */
 const addressesPerDevice = 10;
+/** A fifth of what one statement looks up, so that one network cannot fill the next statement. */
+const checksAtOncePerNetwork = 200;
 
 export interface AttemptLimits {
-  /** Failed CONNECTs a minute of one device id from one address. */
+  /** Failed CONNECTs a minute of one device id from one network. */
   readonly failuresPerDevice: number;
-  /** Failed CONNECTs a minute from one address, whatever ids they name. */
+  /** Failed CONNECTs a minute from one network, of any ids. */
   readonly failuresPerAddress: number;
 }
 
-/** `admit` checks the credentials, `slow` does so after a delay, `refuse` answers after a delay without a check. */
-export type Judgement = 'admit' | 'slow' | 'refuse';
+interface Turns {
+  running: number;
+  readonly waiting: (() => void)[];
+}
 
 /**
- * Counts failed CONNECTs of the last minute, by address and by device id. A device that shares the address of an attacker
- * (one NAT, one site) is admitted when it was admitted from there before. Failures from many addresses only slow the
- * answers to a device, since a lockout is all that an attacker without its secret could reach.
+ * Slows down guessing without refusing anyone: credentials are always checked, since a secret of 256 bits cannot be
+ * guessed and a device may share its address with an attacker. Networks (an IPv4 address, an IPv6 /64) take turns at the
+ * check, and those that fail often get their answers late.
  */
 export class ConnectAttempts {
   readonly #limits: AttemptLimits;
   readonly #ofPair = new WindowCounter(windowMs, maximumNames);
-  readonly #ofAddress = new WindowCounter(windowMs, maximumNames);
+  readonly #ofNetwork = new WindowCounter(windowMs, maximumNames);
   readonly #ofDevice = new WindowCounter(windowMs, maximumNames);
-  /** Device ids with an address they were admitted from, the latest last. */
-  readonly #known = new Set<string>();
+  readonly #turns = new Map<string, Turns>();
 
   constructor(limits: AttemptLimits) {
     this.#limits = limits;
   }
 
-  judge(address: string, deviceId: string, nowMs: number): Judgement {
+  /** Runs a check of credentials when the network of the address has its turn. */
+  async check<Result>(address: string, run: () => Promise<Result>): Promise<Result> {
+    const network = networkOf(address);
+    await this.#enter(network);
+    try {
+      return await run();
+    } finally {
+      this.#leave(network);
+    }
+  }
+
+  /** Counts a failed CONNECT. @returns whether many like it have failed in the last minute, so that its answer must wait */
+  failed(address: string, deviceId: string, nowMs: number): boolean {
     const { failuresPerDevice, failuresPerAddress } = this.#limits;
     const network = networkOf(address);
     const pair = pairOf(network, deviceId);
-    const ofPair = this.#ofPair.read(pair, nowMs);
-    const isKnown = this.#known.has(pair);
-    if (!isKnown && (ofPair >= failuresPerDevice || this.#ofAddress.read(network, nowMs) >= failuresPerAddress)) {
-      return 'refuse';
-    }
-    const isGuessed = this.#ofDevice.read(deviceId, nowMs) >= failuresPerDevice * addressesPerDevice;
-    return ofPair >= failuresPerDevice || (isGuessed && !isKnown) ? 'slow' : 'admit';
-  }
-
-  failed(address: string, deviceId: string, nowMs: number): void {
-    const network = networkOf(address);
-    this.#ofPair.add(pairOf(network, deviceId), nowMs);
-    this.#ofAddress.add(network, nowMs);
+    this.#ofPair.add(pair, nowMs);
+    this.#ofNetwork.add(network, nowMs);
     this.#ofDevice.add(deviceId, nowMs);
+    return (
+      this.#ofPair.read(pair, nowMs) > failuresPerDevice ||
+      this.#ofNetwork.read(network, nowMs) > failuresPerAddress ||
+      this.#ofDevice.read(deviceId, nowMs) > failuresPerDevice * addressesPerDevice
+    );
   }
 
+  /** Forgets the failures of a device at the network that it connected from. */
   succeeded(address: string, deviceId: string): void {
-    const pair = pairOf(networkOf(address), deviceId);
-    this.#ofPair.clear(pair);
-    this.#known.delete(pair);
-    this.#known.add(pair);
-    if (this.#known.size <= maximumNames) return;
-    const [oldest] = this.#known;
-    if (oldest !== undefined) this.#known.delete(oldest);
+    this.#ofPair.clear(pairOf(networkOf(address), deviceId));
+  }
+
+  async #enter(network: string): Promise<void> {
+    let turns = this.#turns.get(network);
+    if (turns === undefined) {
+      turns = { running: 0, waiting: [] };
+      this.#turns.set(network, turns);
+    }
+    const { waiting } = turns;
+    if (turns.running < checksAtOncePerNetwork) turns.running += 1;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+  }
+
+  #leave(network: string): void {
+    const turns = this.#turns.get(network);
+    if (turns === undefined) return;
+    const next = turns.waiting.shift();
+    if (next === undefined) turns.running -= 1;
+    else next();
+    if (turns.running === 0) this.#turns.delete(network);
   }
 }
 

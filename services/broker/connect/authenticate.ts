@@ -24,7 +24,7 @@ const deviceIdLength = 64;
 const serverUnavailable = 3;
 const badUserNameOrPassword = 4;
 
-const slowAnswerMs = 1000;
+const failureDelayMs = 1000;
 /** The end of a credential is checked at least this often: the wall clock may jump. */
 const longestTimerMs = 60_000;
 
@@ -46,7 +46,7 @@ interface ConnectFields {
 }
 
 /** The result of a CONNECT: a session, or why there is none. */
-type Outcome = Session | 'credentials' | 'unavailable' | 'attempts';
+type Outcome = Session | 'credentials' | 'unavailable';
 
 /**
  * Drops the will of a CONNECT: it would be published in the name of a device that is gone, after the answer that says
@@ -91,29 +91,27 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   return (client, username, password, answer) => void admit(client, { username, password }, answer);
 }
 
-/** Identifies the sender of a CONNECT unless too many like it have failed (attempts.ts). */
+/** Checks the credentials of a CONNECT, and delays the answer to a failure when many like it have failed. */
 async function slowDownGuessing(
   { attempts, metrics, log }: AuthenticateOptions,
   client: Client,
   identify: () => Promise<Session | undefined>,
 ): Promise<Outcome> {
+  const address = (client.conn as Socket).remoteAddress ?? '';
+  const deviceId = shortId(client);
   try {
-    // A certificate cannot be guessed.
-    if (clientCertificateOf(client.conn)?.commonName === client.id) return (await identify()) ?? 'credentials';
-    const address = (client.conn as Socket).remoteAddress ?? '';
-    const deviceId = shortId(client);
-    const judgement = attempts.judge(address, deviceId, performance.now());
-    if (judgement !== 'admit') {
-      metrics.slowed.inc();
-      await delay(slowAnswerMs);
-      if (client.closed || judgement === 'refuse') return 'attempts';
+    const session = await attempts.check(address, async () => (client.closed ? undefined : identify()));
+    if (session !== undefined) {
+      attempts.succeeded(address, deviceId);
+      return session;
     }
-    const session = await identify();
-    if (session === undefined) attempts.failed(address, deviceId, performance.now());
-    else attempts.succeeded(address, deviceId);
-    return session ?? 'credentials';
+    if (attempts.failed(address, deviceId, performance.now())) {
+      metrics.slowed.inc();
+      await delay(failureDelayMs);
+    }
+    return 'credentials';
   } catch (error) {
-    log('connection not authenticated', { err: error, clientId: shortId(client) });
+    log('connection not authenticated', { err: error, clientId: deviceId });
     return 'unavailable';
   }
 }
