@@ -1,10 +1,18 @@
+import { appendAudit, verifyAudit } from '@odograph/database/audit';
 import { type Database, openDatabase } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { analyzeReadings, deleteExpired, dropOldReadings } from './policies.ts';
+import {
+  analyzeReadings,
+  deleteExpired,
+  deleteOldAudit,
+  deleteOldBookings,
+  deleteOldCommands,
+  dropOldReadings,
+} from './policies.ts';
 
 let db: Kysely<Tables>;
 
@@ -91,5 +99,80 @@ describe('chunks of readings', () => {
     } finally {
       await transaction.rollback().execute();
     }
+  });
+});
+
+describe('retention', () => {
+  const daysAgo = (days: number) => sql<Date>`now() - make_interval(days => ${days})`;
+
+  it('removes commands that ended before it, and keeps younger and unfinished ones', async () => {
+    const application = await createApplication(db);
+    const { id, deviceId } = await createVehicle(db, application);
+    const insert = (reason: string, endedDaysAgo: number | null) =>
+      sql`insert into command (application_id, vehicle_id, device_id, action, state, created_at, expires_at, ended_at, reason)
+        values (${application.id}, ${Number(id)}, ${deviceId}, 'HONK', ${endedDaysAgo === null ? 'pending' : 'acknowledged'},
+          ${daysAgo(50)}, ${daysAgo(50)}, ${endedDaysAgo === null ? null : daysAgo(endedDaysAgo)}, ${reason})`.execute(
+        db,
+      );
+    await insert('old', 41);
+    await insert('young', 39);
+    await insert('unfinished', null);
+    await deleteOldCommands(db, 40);
+    const { rows } = await sql`select reason from command where vehicle_id = ${Number(id)} order by reason`.execute(db);
+    expect(rows).toEqual([{ reason: 'unfinished' }, { reason: 'young' }]);
+  });
+
+  it('removes ended bookings with their authorizations, and no authorization that a younger booking refers to', async () => {
+    const application = await createApplication(db);
+    const vehicleId = Number((await createVehicle(db, application)).id);
+    const authorize = async (untilDaysAgo: number, replacedBy: string | null) => {
+      const { rows } = await sql<{ id: string }>`
+        insert into bluetooth_authorization (vehicle_id, driver_id, level, valid_from, valid_until, replaced_by)
+        values (${vehicleId}, 'driver', 'DRIVE', ${daysAgo(60)}, ${daysAgo(untilDaysAgo)}, ${replacedBy})
+        returning id`.execute(db);
+      return rows[0]?.id ?? '';
+    };
+    const book = (authorizationId: string, fromDaysAgo: number, untilDaysAgo: number) =>
+      sql`insert into booking (application_id, vehicle_id, user_id, type, starts_at, ends_at, authorization_id)
+        values (${application.id}, ${vehicleId}, 'driver', 'BOOKING', ${daysAgo(fromDaysAgo)}, ${daysAgo(untilDaysAgo)},
+          ${authorizationId})`.execute(db);
+    const old = await authorize(41, null);
+    const newest = await authorize(10, null);
+    const replaced = await authorize(45, newest);
+    await book(old, 50, 41);
+    await book(replaced, 30, 10);
+    expect(await deleteOldBookings(db, 40)).toBeGreaterThanOrEqual(2);
+    const { rows: bookings } = await sql`select authorization_id as id from booking
+      where vehicle_id = ${vehicleId}`.execute(db);
+    const { rows: authorizations } = await sql<{ id: string }>`select id from bluetooth_authorization
+      where vehicle_id = ${vehicleId}`.execute(db);
+    expect(bookings).toEqual([{ id: replaced }]);
+    expect(authorizations.map(({ id }) => id).sort()).toEqual([newest, replaced].sort());
+  });
+
+  it('clears the positions of old trips, and keeps their distance', async () => {
+    const vehicleId = Number((await createVehicle(db, await createApplication(db))).id);
+    for (const days of [41, 39]) {
+      await sql`insert into trip (vehicle_id, started_at, ended_at, ends_known_at, settled, inferred, distance_km,
+          first_latitude, first_longitude, last_latitude, last_longitude)
+        values (${vehicleId}, ${daysAgo(days)} - interval '1 hour', ${daysAgo(days)}, ${daysAgo(days)}, true, false, 12,
+          48, 2, 49, 3)`.execute(db);
+    }
+    await dropOldReadings(db, 40);
+    const { rows } = await sql`select distance_km, first_latitude, last_longitude from trip
+      where vehicle_id = ${vehicleId} order by started_at`.execute(db);
+    expect(rows).toEqual([
+      { distance_km: 12, first_latitude: null, last_longitude: null },
+      { distance_km: 12, first_latitude: 48, last_longitude: 3 },
+    ]);
+  });
+
+  it('leaves an audit that is younger alone', async () => {
+    const { id } = await createApplication(db);
+    await appendAudit(db, {
+      ...{ chain: id, actor: 'operator', address: '', action: 'test', subject: '', outcome: 'done' },
+    });
+    await deleteOldAudit(db, 1);
+    expect((await verifyAudit(db)).find(({ chain }) => chain === id)).toMatchObject({ length: 1, prunedThrough: 0 });
   });
 });

@@ -1,8 +1,9 @@
 import { once } from 'node:events';
 import type { Database } from '@odograph/database/database';
+import type { Tables } from '@odograph/database/tables';
 import type { Logger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 
 async function chunksOlderThan(db: Database, days: number): Promise<string[]> {
   const { rows } = await sql<{ chunk: string }>`
@@ -24,8 +25,14 @@ export async function compressReadings(db: Database, afterDays: number): Promise
   return chunks.length;
 }
 
-/** Drops chunks of readings older than `retentionDays`. @returns the number of chunks */
+/**
+ * Drops chunks of readings older than `retentionDays`, and clears the end points of trips of that age: no position
+ * outlives its retention. @returns the number of chunks
+ */
 export async function dropOldReadings(db: Database, retentionDays: number): Promise<number> {
+  await sql`update trip set first_latitude = null, first_longitude = null, last_latitude = null, last_longitude = null
+    where ended_at < now() - make_interval(days => ${retentionDays})
+      and (first_latitude is not null or last_latitude is not null)`.execute(db);
   const { rows } = await sql<{ count: number }>`
     select drop_readings_older_than(make_interval(days => ${retentionDays})) as count`.execute(db);
   return rows[0]?.count ?? 0;
@@ -69,6 +76,35 @@ export async function deleteOldQuarantine(db: Database, retentionDays: number): 
     deleted += Number(numAffectedRows);
     if (numAffectedRows < BigInt(quarantineRowsAtOnce)) return deleted;
   }
+}
+
+/** Deletes commands that ended more than `retentionDays` ago. @returns the number of commands */
+export async function deleteOldCommands(db: Database, retentionDays: number): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`delete from command
+    where ended_at < now() - make_interval(days => ${retentionDays})`.execute(db);
+  return Number(numAffectedRows);
+}
+
+/**
+ * Deletes bookings and authorizations that ended more than `retentionDays` ago; an authorization stays while a younger
+ * booking refers to it. @returns the number of bookings and authorizations
+ */
+export async function deleteOldBookings(db: Kysely<Tables>, retentionDays: number): Promise<number> {
+  const deadline = sql`now() - make_interval(days => ${retentionDays})`;
+  return db.transaction().execute(async (trx) => {
+    const bookings = await sql`delete from booking where coalesce(deleted_at, ends_at) < ${deadline}`.execute(trx);
+    const authorizations = await sql`delete from bluetooth_authorization as old where valid_until < ${deadline}
+      and not exists (select from booking where booking.vehicle_id = old.vehicle_id
+        and latest_authorization(booking.authorization_id) = latest_authorization(old.id))`.execute(trx);
+    return Number(bookings.numAffectedRows ?? 0n) + Number(authorizations.numAffectedRows ?? 0n);
+  });
+}
+
+/** Removes rows of the audit older than `retentionDays`; the chains still verify. @returns the number of rows */
+export async function deleteOldAudit(db: Database, retentionDays: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`
+    select prune_audit(make_interval(days => ${retentionDays}))::integer as count`.execute(db);
+  return rows[0]?.count ?? 0;
 }
 
 /**

@@ -4,11 +4,15 @@ import { countReadings } from '@odograph/database/reading-counts/maintain';
 import type { Tables } from '@odograph/database/tables';
 import { openQueue, openWorker } from '@odograph/queue/queues';
 import { keepSchedule } from '@odograph/queue/schedules';
+import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
 import {
   compressReadings,
   deleteExpired,
+  deleteOldAudit,
+  deleteOldBookings,
+  deleteOldCommands,
   deleteOldQuarantine,
   dropOldReadings,
   rewriteRedisLog,
@@ -21,6 +25,20 @@ const purgeMs = 10_000;
 /** The others wait for a task that is tried again; the next interval repeats one that is given up. */
 const maximumAttempts = 5;
 
+/** Applies every retention that is set; 0 days keep everything. @returns the number of chunks and rows removed */
+async function applyRetention(db: Kysely<Tables>, config: ResolvedConfig): Promise<number> {
+  const policies: readonly [days: number, remove: (db: Kysely<Tables>, days: number) => Promise<number>][] = [
+    [config.RETENTION_DAYS, dropOldReadings],
+    [config.QUARANTINE_RETENTION_DAYS, deleteOldQuarantine],
+    [config.COMMAND_RETENTION_DAYS, deleteOldCommands],
+    [config.BOOKING_RETENTION_DAYS, deleteOldBookings],
+    [config.AUDIT_RETENTION_DAYS, deleteOldAudit],
+  ];
+  let removed = 0;
+  for (const [days, remove] of policies) if (days > 0) removed += await remove(db, days);
+  return removed;
+}
+
 /**
  * Schedules maintenance in the queue: each task runs once for the whole platform, whatever the number of workers, and
  * without the background jobs that an embedded TimescaleDB lacks.
@@ -32,18 +50,9 @@ export async function scheduleMaintenance(db: Kysely<Tables>, host: ServiceHost)
   host.onStop('maintenance queue', () => queue.close());
   const tasks: Record<MaintenanceTask, { every: number; run(): Promise<unknown> }> = {
     compress: { every: hourMs, run: () => compressReadings(db, config.COMPRESS_AFTER_DAYS) },
-    retain: {
-      every: hourMs,
-      run: async () => (config.RETENTION_DAYS === 0 ? 0 : dropOldReadings(db, config.RETENTION_DAYS)),
-    },
+    retain: { every: hourMs, run: () => applyRetention(db, config) },
     count: { every: hourMs, run: () => countReadings(db) },
-    forget: {
-      every: hourMs,
-      run: async () => {
-        await deleteExpired(db);
-        return config.QUARANTINE_RETENTION_DAYS === 0 ? 0 : deleteOldQuarantine(db, config.QUARANTINE_RETENTION_DAYS);
-      },
-    },
+    forget: { every: hourMs, run: () => deleteExpired(db) },
     vacuum: { every: hourMs, run: () => vacuumBusyTables(db) },
     rewrite: { every: hourMs, run: () => rewriteRedisLog(config.REDIS_URL, logger) },
     purge: { every: purgeMs, run: () => purgeDeletedVehicles(db, logger) },
