@@ -1,7 +1,7 @@
 import { Failure, type FailureCode } from '@odograph/contracts/failures';
 import { DatabaseError } from 'pg';
 
-/** The SQLSTATE of an error that PostgreSQL raised, else undefined (PostgreSQL, Appendix A). */
+/** Returns the SQLSTATE of an error raised by PostgreSQL, else undefined (PostgreSQL, Appendix A). */
 export function sqlState(error: unknown): string | undefined {
   return error instanceof DatabaseError ? error.code : undefined;
 }
@@ -10,7 +10,7 @@ export function sqlState(error: unknown): string | undefined {
 const resourceStates = new Set(['53200', '53400']);
 
 /**
- * Whether PostgreSQL rejects a statement for its values (classes 22 and 23) or its size (class 54, of class 53 what a smaller
+ * Tells whether PostgreSQL rejects a statement for its values (classes 22 and 23) or its size (class 54, of class 53 what a smaller
  * statement avoids), so that retrying it unchanged is useless. A full disk and too many connections are an outage instead.
  */
 export function isDataFault(error: unknown): boolean {
@@ -19,7 +19,7 @@ export function isDataFault(error: unknown): boolean {
 }
 
 /**
- * Runs `work` and turns the violation of a named constraint into the failure it stands for.
+ * Runs `work` and translates the violation of a named constraint into a failure.
  * @throws Failure for a constraint in the table, else whatever `work` throws
  */
 export async function failOnConstraint<T>(
@@ -35,10 +35,24 @@ export async function failOnConstraint<T>(
   }
 }
 
-/** What may be logged of an error: PostgreSQL's own messages and details can repeat the values of a row. */
+/** Returns what may be logged of an error. PostgreSQL's messages and details may contain values of a row. */
 export function describeDatabaseError(error: unknown): Record<string, string | undefined> {
   if (error instanceof DatabaseError) {
     return { sqlState: error.code, table: error.table, constraint: error.constraint, routine: error.routine };
   }
   return { error: error instanceof Error ? error.message : String(error) };
+}
+
+/** Statement timeout, too many connections, shutting down, starting, and a replica that had to cancel the query. */
+const overloadStates = new Set(['57014', '53300', '57P01', '57P03', '40001']);
+const unreachableCodes = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT']);
+/** Errors without a code: the pool had no connection in time, or a connection broke. */
+const driverMessage = /timeout exceeded when trying to connect|connection terminated/i;
+
+/** Tells whether the database could not answer in time, so that the same request may succeed later. */
+export function isOverload(error: Error): boolean {
+  const state = sqlState(error);
+  if (state !== undefined) return overloadStates.has(state);
+  if ('code' in error && unreachableCodes.has(String(error.code))) return true;
+  return driverMessage.test(error.message);
 }

@@ -29,6 +29,8 @@ const Settings = Type.Object({
   HTTP_MAX_CONNECTIONS: count(10_000),
   HTTP_REQUEST_TIMEOUT_MS: milliseconds(30_000, 1000),
   HTTP_REQUESTS_PER_MINUTE: count(6000),
+  HTTP_ANSWER_BUFFER_BYTES: count(128 * 1024 ** 2, 1024 ** 2),
+  HTTP_MIN_READ_BYTES_PER_SECOND: count(32 * 1024),
   LOGIN_ATTEMPTS_PER_MINUTE: count(20),
   MQTT_HOST: Type.String({ minLength: 1, default: '127.0.0.1' }),
   MQTT_PORT: port(1883),

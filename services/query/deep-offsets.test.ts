@@ -7,8 +7,8 @@ import { testConfig } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { passCounted } from './reading-counts.ts';
-import { keysAt, type Stretch } from './reading-keys.ts';
+import { keysAt, type ReadingInterval } from './reading-keys.ts';
+import { skipHours } from './reading-page.ts';
 import type { VehicleScope } from './vehicle-scope.ts';
 
 vi.setConfig({ testTimeout: 300_000 });
@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.destroy());
 
-/** In the evening, so that the readings are in two chunks. */
+/** In the evening, so that readings fall into two chunks. */
 const start = Date.UTC(2018, 4, 1, 19) / 1000;
 const hour = 3600;
 const span = 10 * hour;
@@ -52,7 +52,7 @@ async function insert(into: Database, fleet: Fleet, { vehicle, second, interval,
     from generate_series(0, ${count}::integer - 1) as n on conflict do nothing`.execute(into);
 }
 
-/** Stores readings as ingest does; repeats of stored ones add nothing. */
+/** Stores readings as ingest does; repeated ones change nothing. */
 async function store(fleet: Fleet, one: Burst, outcome: 'commit' | 'rollback' = 'commit'): Promise<void> {
   const { vehicle, second, interval, count } = one;
   const readings = Array.from({ length: count }, (_, n) => ({
@@ -70,7 +70,7 @@ async function store(fleet: Fleet, one: Burst, outcome: 'commit' | 'rollback' = 
   }
 }
 
-/** As if nothing of the fleet had ever been counted, and the hours from the beginning on still had to be. */
+/** Forgets the counts of the fleet, so that its hours are counted for the first time again. */
 async function forgetCounts({ vehicleIds }: Fleet): Promise<void> {
   await sql`delete from reading_count where vehicle_id = any(${vehicleIds}::integer[])`.execute(db);
   await sql`update reading_settlement set counted_until = least(counted_until, to_timestamp(${start}))`.execute(db);
@@ -106,7 +106,7 @@ const question = fc.record({
 type Question = typeof question extends fc.Arbitrary<infer T> ? T : never;
 
 interface Asked {
-  readonly stretch: Stretch & { readonly until: bigint };
+  readonly interval: ReadingInterval & { readonly until: bigint };
   readonly scope: VehicleScope;
   readonly ids: readonly number[];
 }
@@ -117,26 +117,26 @@ function ask({ vehicleIds }: Fleet, asked: Question): Asked {
   const until = from + round(asked.length) * 1_000_000n;
   const ids = asked.vehicles.map((index) => vehicleIds[index] ?? 0);
   const vehicleId = asked.afterVehicle === null ? undefined : vehicleIds[asked.afterVehicle];
-  const stretch = { from, until, ...(vehicleId === undefined ? {} : { after: { time: from, vehicleId } }) };
+  const interval = { from, until, ...(vehicleId === undefined ? {} : { after: { time: from, vehicleId } }) };
   const condition = sql<boolean>`reading.vehicle_id = any(${ids}::integer[])`;
-  return { stretch, scope: { condition, members: new Map(ids.map((id) => [id, ''])) }, ids };
+  return { interval, scope: { condition, members: new Map(ids.map((id) => [id, ''])) }, ids };
 }
 
-/** The key at the offset by the counts, and by a plain query, in one snapshot; and how much was passed by counts. */
+/** Finds the key at the offset through the counts and by a plain query, in one snapshot. */
 async function compare(fleet: Fleet, asked: Question): Promise<{ found: string[]; plain: string[]; passed: number }> {
-  const { stretch, scope, ids } = ask(fleet, asked);
+  const { interval, scope, ids } = ask(fleet, asked);
   const { offset } = asked;
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
     .execute(async (snapshot) => {
-      const position = await passCounted(snapshot, scope, { stretch, offset });
-      const keys = await keysAt(snapshot, scope, position.stretch, { offset: position.offset, count: 2 });
+      const position = await skipHours(snapshot, scope, { ...interval, offset }, 0);
+      const keys = await keysAt(snapshot, scope, position.interval, { offset: position.offset, count: 2 });
       const { rows } = await sql<{ key: string }>`
         select concat((extract(epoch from time) * 1000000)::bigint, ' ', vehicle_id) as key from reading
-        where vehicle_id = any(${ids}::integer[]) and time >= to_timestamp(${Number(stretch.from / 1_000_000n)})
-          and time <= to_timestamp(${Number(stretch.until / 1_000_000n)})
-          and (time, vehicle_id) > (to_timestamp(${Number(stretch.from / 1_000_000n)}), ${stretch.after?.vehicleId ?? 0})
+        where vehicle_id = any(${ids}::integer[]) and time >= to_timestamp(${Number(interval.from / 1_000_000n)})
+          and time <= to_timestamp(${Number(interval.until / 1_000_000n)})
+          and (time, vehicle_id) > (to_timestamp(${Number(interval.from / 1_000_000n)}), ${interval.after?.vehicleId ?? 0})
         order by time, vehicle_id offset ${offset} limit 2`.execute(snapshot);
       return {
         found: keys.map(({ time, vehicleId }) => `${time} ${vehicleId}`),
@@ -146,8 +146,8 @@ async function compare(fleet: Fleet, asked: Question): Promise<{ found: string[]
     });
 }
 
-describe('an offset by counts', () => {
-  it('is where a plain offset is, whatever was stored late, twice, not at all, counted or compressed meanwhile', async () => {
+describe('an offset that skips counted hours', () => {
+  it('finds the same reading as a plain offset, whatever is stored late, stored twice, aborted, counted or compressed', async () => {
     let passed = 0;
     const steps = fc.array(step, { minLength: 4, maxLength: 12 });
     const bursts = fc.array(burst, { maxLength: 8 });
@@ -170,7 +170,7 @@ describe('an offset by counts', () => {
     expect(passed).toBeGreaterThan(0);
   });
 
-  it('is right in every snapshot while readings are stored and counted at once', async () => {
+  it('is exact in every snapshot while readings are stored and counted concurrently', async () => {
     const fleet = await createFleet();
     let writing = true;
     const write = async (seed: number) => {
@@ -199,7 +199,7 @@ describe('an offset by counts', () => {
     expect(answers).toBeGreaterThan(10);
   });
 
-  it('is settled only when nobody is under way who has not marked what is late', async () => {
+  it('settles an hour only when every transaction that may not mark it has ended', async () => {
     const fleet = await createFleet();
     await countReadings(db);
     const writer = await db.startTransaction().execute();
@@ -217,7 +217,7 @@ describe('an offset by counts', () => {
     expect(settled).toBe(true);
   });
 
-  it('is marked by late readings, and by no live ones', async () => {
+  it('marks the hours of late readings only', async () => {
     const fleet = await createFleet();
     await countReadings(db);
     const [vehicleId = 0] = fleet.vehicleIds;

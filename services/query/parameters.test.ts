@@ -46,7 +46,6 @@ describe('parameters of a history', () => {
     ['from=1&until=2&limit=-1', 'limit'],
     ['from=1&until=2&limit=1.5', 'limit'],
     ['from=1&until=2&limit=many', 'limit'],
-    ['from=1&until=2&limit=', 'limit'],
     ['from=1&until=2&limit=Infinity', 'limit'],
     ['from=1&until=2&offset=-1', 'offset'],
     ['from=1&until=2&offset=x', 'offset'],

@@ -1,11 +1,31 @@
+import { positionKeyPattern } from '@odograph/contracts/positions';
 import { type RawBuilder, sql } from 'kysely';
-import { latestLists, privacyIsOn } from './privacy.ts';
+
+// SQL that writes readings and vehicles as JSON text by concatenation: PostgreSQL takes less than half the time of
+// json_build_object, and this process only forwards the text. Fields that were never reported get an empty value (interface
+// specification, general convention 4); only an unknown location is left out.
 
 /**
- * The groups of a reading as JSON text that PostgreSQL concatenates itself: less than half the time of
- * json_build_object, and nothing is left to do for the process that sends it. What was never reported is filled in
- * (interface specification, general convention 4); only an unknown location is left out.
+ * SQL text that is true while the positions of a vehicle are private; needs the table vehicle. An interval counts before its
+ * start, too: the clock of a replica, or of a transaction that began just before, may be behind.
  */
+export const privacyIsOn = `exists (select from privacy_period where privacy_period.vehicle_id = vehicle.id
+  and coalesce(upper(privacy_period.period), 'infinity') > now())`;
+
+const withoutPositions = (data: string) => `(select coalesce(jsonb_agg(datum order by place), '[]')
+  from jsonb_array_elements(${data}) with ordinality as list (datum, place)
+  where datum->>'key' !~* '${positionKeyPattern}')`;
+
+/** SQL text of the latest CAN data and sensors; while privacy is on, without data whose key denotes a position. */
+const latestLists = {
+  can: `case when vehicle_latest.can is not null and ${privacyIsOn}
+    then ${withoutPositions('vehicle_latest.can')} else vehicle_latest.can end`,
+  sensors: `case when vehicle_latest.sensors is not null and ${privacyIsOn}
+    then (select coalesce(jsonb_agg(jsonb_set(sensor, '{data}', ${withoutPositions("sensor->'data'")}) order by rank), '[]')
+      from jsonb_array_elements(vehicle_latest.sensors) with ordinality as sensor_list (sensor, rank))
+    else vehicle_latest.sensors end`,
+} as const;
+
 interface Field {
   readonly key: string;
   readonly column: string;
@@ -34,10 +54,10 @@ const electricFields = [
 ];
 const stateFlags = ['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable'].map(boolean);
 
-/** SQL that gives the JSON text of one field, never null. */
+/** Returns SQL of the JSON text of a field, never null. */
 type FieldValue = (field: Field) => string;
 
-/** A field that has a column of its own. */
+/** Reads a field from its own column. */
 const ofColumn =
   (table: string): FieldValue =>
   ({ column, missing }) =>
@@ -45,7 +65,7 @@ const ofColumn =
       ? `case when ${table}.${column} then 'true' else 'false' end`
       : `coalesce(${table}.${column}, 0)`;
 
-/** A number or boolean inside a group that is stored as one JSON object; its text is its JSON. */
+/** Reads a number or boolean from a group that is stored as a JSON object; its text is its JSON. */
 const ofGroup =
   (group: string): FieldValue =>
   ({ key, missing }) =>
@@ -70,7 +90,7 @@ function location(latitude: string, longitude: string, value: FieldValue): strin
   return `case when ${latitude} is not null and ${longitude} is not null then ${known} end`;
 }
 
-/** UNIX seconds with every microsecond, written as a decimal without ever being a binary fraction. */
+/** UNIX seconds to the microsecond, as an exact decimal. */
 const timestamp = (table: string): string =>
   concat([`',"timestamp":'`, `trim_scale(extract(epoch from ${table}.time))`]);
 
@@ -111,7 +131,7 @@ const fragment = (...parts: string[]): RawBuilder<string> => sql.raw<string>(con
 /** The member `"vehicle":{…}`; needs the table vehicle. */
 export const vehicleMember = fragment(vehicle);
 
-/** What follows the vehicle in an element of a history; needs the table reading. */
+/** Members behind the vehicle in a reading of a history; needs the table reading. */
 export const historyMembers = fragment(
   reading.timestamp,
   reading.location,
@@ -120,7 +140,7 @@ export const historyMembers = fragment(
   reading.sensors,
 );
 
-/** What follows the vehicle in an element of a customcan history; needs the table reading. */
+/** Members behind the vehicle in a reading of a customcan history; needs the table reading. */
 export const customCanMembers = fragment(
   reading.timestamp,
   reading.location,
@@ -129,7 +149,7 @@ export const customCanMembers = fragment(
   reading.sensors,
 );
 
-/** What follows the vehicle in an element of the feed of stored readings; needs the table reading. */
+/** Members behind the vehicle in a reading of the change feed; needs the table reading. */
 export const changeMembers = fragment(
   reading.timestamp,
   reading.location,
@@ -142,8 +162,8 @@ export const changeMembers = fragment(
 const latestReading = [vehicle, latest.timestamp, latest.location, latest.status, latest.electric, latest.sensors];
 
 /**
- * All members of the latest state of a vehicle, by answer; need the tables vehicle and vehicle_latest. While the positions
- * of a vehicle are private its location is left out.
+ * All members of the latest state of a vehicle, by answer; need the tables vehicle and vehicle_latest. The location is left
+ * out while it is private.
  */
 export const latestMembers = {
   brief: fragment(vehicle, latest.timestamp, latest.location, latest.status),
@@ -152,7 +172,7 @@ export const latestMembers = {
   stateless: fragment(...latestReading),
 } as const;
 
-/** The fleet vehicle record; needs the tables vehicle and device, the latter outer joined. */
+/** Members of the fleet vehicle record; needs the tables vehicle and device, the latter outer joined. */
 export const fleetMembers = fragment(
   concat([
     `'"id":"', vehicle.id, '","builder":', to_json(vehicle.brand), ',"model":', to_json(vehicle.model)`,

@@ -1,66 +1,84 @@
+import { invalidParameter } from '@odograph/contracts/failures';
 import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
+import { parseVehicleId } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
-import type { ReadingKey } from './continuation.ts';
 import type { VehicleScope } from './vehicle-scope.ts';
 
-/** A stretch of readings in the order of time, then vehicle. */
-export interface Stretch {
-  /** Inclusive. */
+/** Identifies a reading, and gives the order of every page: by time, then by vehicle. */
+export interface ReadingKey {
+  readonly time: Microseconds;
+  readonly vehicleId: number;
+}
+
+const continuationForm = /^(\d{1,18})-(\d{10})$/;
+const latestTime: Microseconds = 253_402_300_799_999_999n;
+
+/** Writes the parameter `after` that continues behind a reading: its microseconds and vehicle id. */
+export function writeContinuation({ time, vehicleId }: ReadingKey): string {
+  return `${time}-${vehicleId}`;
+}
+
+/** Parses the parameter `after`. @throws Failure INVALID_PARAMETER for a value that no answer contained */
+export function readContinuation(text: string): ReadingKey {
+  const [, time, id] = continuationForm.exec(text) ?? [];
+  const vehicleId = id === undefined ? undefined : parseVehicleId(id);
+  if (time === undefined || vehicleId === undefined || BigInt(time) > latestTime) {
+    throw invalidParameter('after', 'must be taken from the Link of an answer');
+  }
+  return { time: BigInt(time), vehicleId };
+}
+
+/** Which readings, in the order of their keys. Both ends are inclusive (interface specification, "History"). */
+export interface ReadingInterval {
   readonly from: Microseconds;
-  /** Inclusive; without it the stretch is open. */
+  /** Without it the interval is open. */
   readonly until?: Microseconds;
-  /** Only what follows this reading. */
+  /** Only readings behind this one. */
   readonly after?: ReadingKey;
 }
 
-interface KeyRow {
-  microseconds: string;
-  vehicle_id: number;
+/** SQL of a point in time. */
+export const instant = (time: Microseconds) => sql`${isoMicroseconds(time)}::timestamptz`;
+
+/** True for readings behind a key. The comparison of the time alone is what excludes chunks. */
+function isAfter({ time, vehicleId }: ReadingKey): RawBuilder<boolean> {
+  return sql<boolean>`reading.time >= ${instant(time)}
+    and (reading.time, reading.vehicle_id) > (${instant(time)}, ${vehicleId})`;
 }
 
-export const moment = (time: Microseconds) => sql`${isoMicroseconds(time)}::timestamptz`;
-
-/** The time alone is what excludes chunks; the pair decides within one microsecond. */
-export function beside(comparison: '>' | '<=', key: ReadingKey): RawBuilder<boolean> {
-  const time = moment(key.time);
-  const pair = sql.raw(comparison);
-  const coarse = sql.raw(comparison === '<=' ? '<=' : '>=');
-  return sql<boolean>`reading.time ${coarse} ${time} and (reading.time, reading.vehicle_id) ${pair} (${time}, ${key.vehicleId})`;
+/** True for the reading with this key and for those before it. */
+export function isUpTo({ time, vehicleId }: ReadingKey): RawBuilder<boolean> {
+  return sql<boolean>`reading.time <= ${instant(time)}
+    and (reading.time, reading.vehicle_id) <= (${instant(time)}, ${vehicleId})`;
 }
 
-/** True for the readings of a stretch. */
-export function within({ from, until, after }: Stretch): RawBuilder<boolean> {
-  const parts = [sql<boolean>`reading.time >= ${moment(from)}`];
-  if (until !== undefined) parts.push(sql<boolean>`reading.time <= ${moment(until)}`);
-  if (after) parts.push(beside('>', after));
+/** True for the readings of an interval. */
+export function isWithin({ from, until, after }: ReadingInterval): RawBuilder<boolean> {
+  const parts = [sql<boolean>`reading.time >= ${instant(from)}`];
+  if (until !== undefined) parts.push(sql<boolean>`reading.time <= ${instant(until)}`);
+  if (after) parts.push(isAfter(after));
   return sql<boolean>`${sql.join(parts, sql` and `)}`;
 }
 
-/** No reading of a stretch is earlier. */
-export function startOf({ from, after }: Stretch): Microseconds {
+/** The earliest time that a reading of the interval can have. */
+export function startOf({ from, after }: ReadingInterval): Microseconds {
   return after && after.time > from ? after.time : from;
 }
 
-/** A reading of a stretch, by how many come before it. */
-export interface Position {
-  readonly stretch: Stretch;
-  readonly offset: number;
+/** The part of an interval that starts with one of its readings. */
+export function startingWith({ time, vehicleId }: ReadingKey, interval: ReadingInterval): ReadingInterval {
+  return { ...interval, from: time, after: { time, vehicleId: vehicleId - 1 } };
 }
 
-/** The part of a stretch that begins with one of its readings. */
-export function beginningWith({ time, vehicleId }: ReadingKey, stretch: Stretch): Stretch {
-  return { ...stretch, from: time, after: { time, vehicleId: vehicleId - 1 } };
-}
-
-/** Which keys of a stretch, in their order. */
-export interface Stride {
+/** Which keys of an interval. */
+interface Selection {
   readonly offset: number;
   readonly count: number;
 }
 
-/** Keys from the index alone, so that skipping a reading costs little. */
-function keysOf({ condition, few }: VehicleScope, range: RawBuilder<boolean>, { offset, count }: Stride) {
+/** Selects keys through the index alone, so that skipping a reading is cheap. */
+function selectKeys({ condition, few }: VehicleScope, range: RawBuilder<boolean>, { offset, count }: Selection) {
   const keys = (vehicles: RawBuilder<boolean>, skipped: number, taken: number) => sql`
     select reading.time, reading.vehicle_id from reading where ${vehicles} and ${range}
     order by reading.time, reading.vehicle_id offset ${skipped} limit ${taken}`;
@@ -70,54 +88,55 @@ function keysOf({ condition, few }: VehicleScope, range: RawBuilder<boolean>, { 
     order by own.time, own.vehicle_id offset ${offset} limit ${count}`;
 }
 
-async function readKeys(db: Database, scope: VehicleScope, stretch: Stretch, stride: Stride): Promise<ReadingKey[]> {
-  const result = await sql<KeyRow>`
+async function readKeys(
+  db: Database,
+  scope: VehicleScope,
+  interval: ReadingInterval,
+  selection: Selection,
+): Promise<ReadingKey[]> {
+  const { rows } = await sql<{ microseconds: string; vehicle_id: number }>`
     select (extract(epoch from key.time) * 1000000)::bigint::text as microseconds, key.vehicle_id
-    from (${keysOf(scope, within(stretch), stride)}) as key order by key.time, key.vehicle_id`.execute(db);
-  return result.rows.map(({ microseconds, vehicle_id }) => ({ time: BigInt(microseconds), vehicleId: vehicle_id }));
+    from (${selectKeys(scope, isWithin(interval), selection)}) as key order by key.time, key.vehicle_id`.execute(db);
+  return rows.map(({ microseconds, vehicle_id }) => ({ time: BigInt(microseconds), vehicleId: vehicle_id }));
 }
 
-/** How many readings a stretch has. */
-export async function countReadings(db: Database, { condition }: VehicleScope, stretch: Stretch): Promise<number> {
+/** Counts the readings of an interval. */
+async function countReadings(db: Database, { condition }: VehicleScope, interval: ReadingInterval): Promise<number> {
   const { rows } = await sql<{ count: number }>`
-    select count(*) as count from reading where ${condition} and ${within(stretch)}`.execute(db);
+    select count(*) as count from reading where ${condition} and ${isWithin(interval)}`.execute(db);
   return rows[0]?.count ?? 0;
 }
 
-/** A car is taken to report so often. */
-const usualIntervalMicroseconds = 10_000_000;
-/** How much longer the next window is when one ended too soon. */
-const growth = 16n;
-
-/** How long it takes that many readings to come if the cars report as usual, and a quarter more. */
-export function usualLength({ members }: VehicleScope, readings: number): bigint {
-  return BigInt(Math.ceil(((readings + 1) * usualIntervalMicroseconds * 1.25) / members.size));
-}
+/** How often a vehicle is assumed to report, in microseconds. */
+const assumedIntervalMicroseconds = 10_000_000;
+/** Factor by which the next window is longer after one held too few readings. */
+const windowGrowth = 16n;
 
 /**
- * The keys that a stride asks for in a stretch, as many as there are.
+ * Finds keys of an interval; fewer than `count` when it ends before.
  *
- * They are looked for in a window of time, and in the next and longer one when it ends too soon: a compressed chunk has
- * only the keys of one vehicle in order, and would be opened and sorted whole for those of all, and a statement that may
- * meet every chunk of a year is planned for each of them.
+ * Searches a window of time, then the next and longer one if the first held too few. One statement over the whole interval
+ * would be planned for every chunk in it, and a compressed chunk, which is ordered per vehicle only, would be sorted whole.
  */
 export async function keysAt(
   db: Database,
   scope: VehicleScope,
-  stretch: Stretch,
-  { offset, count }: Stride,
+  interval: ReadingInterval,
+  { offset, count }: Selection,
 ): Promise<ReadingKey[]> {
-  const end = stretch.until ?? BigInt(Date.now()) * 1000n;
+  const end = interval.until ?? BigInt(Date.now()) * 1000n;
   const found: ReadingKey[] = [];
   let left = offset;
-  let from = startOf(stretch);
-  for (let length = usualLength(scope, offset + count); from + length < end; length *= growth) {
-    const window = { ...stretch, from, until: from + length };
+  let from = startOf(interval);
+  const readings = offset + count + 1;
+  let length = BigInt(Math.ceil((readings * assumedIntervalMicroseconds * 1.25) / scope.members.size));
+  for (; from + length < end; length *= windowGrowth) {
+    const window = { ...interval, from, until: from + length };
     found.push(...(await readKeys(db, scope, window, { offset: left, count: count - found.length })));
     if (found.length === count) return found;
     if (left > 0) left = Math.max(0, left - (await countReadings(db, scope, window)));
     from = window.until + 1n;
   }
-  const rest = await readKeys(db, scope, { ...stretch, from }, { offset: left, count: count - found.length });
+  const rest = await readKeys(db, scope, { ...interval, from }, { offset: left, count: count - found.length });
   return [...found, ...rest];
 }

@@ -1,73 +1,186 @@
 import type { Readable } from 'node:stream';
 import type { Database } from '@odograph/database/database';
+import { skipCountedHours } from '@odograph/database/reading-counts/skip';
 import { type RawBuilder, sql } from 'kysely';
-import type { ReadingKey } from './continuation.ts';
-import { type Frame, streamJson } from './json-stream.ts';
-import { passCounted } from './reading-counts.ts';
-import { beginningWith, beside, keysAt, type Stretch, within } from './reading-keys.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Answers, Part } from './answers.ts';
+import { readBatch } from './batches.ts';
+import type { Reader } from './read-budget.ts';
+import {
+  instant,
+  isUpTo,
+  isWithin,
+  keysAt,
+  type ReadingInterval,
+  type ReadingKey,
+  startingWith,
+  startOf,
+} from './reading-keys.ts';
 import type { VehicleScope } from './vehicle-scope.ts';
 
-/** No answer holds more readings (interface specification, "Limits"). */
+/** Largest number of readings in an answer (interface specification, "Limits"). */
 export const maximumReadings = 10_000;
+/** What is reserved for each reading of a page; a usual one has about 700 bytes. */
+const usualReadingBytes = 1024;
+const leastPartBytes = 64 * 1024;
 
-/** Which readings of a stretch. */
-export interface PageRequest extends Stretch {
+/** Text around the elements of an answer. */
+export interface Frame {
+  readonly start: string;
+  readonly end: string;
+}
+
+/** Which readings a page holds, and how each is written. */
+export interface PageRequest extends ReadingInterval {
   readonly offset: number;
-  /** At most maximumReadings are given, whatever is asked for. */
+  /** At most maximumReadings are answered. */
   readonly limit: number;
 }
 
+export interface PageShape {
+  /** Members of a reading behind its vehicle, as JSON text. */
+  readonly members: RawBuilder<string>;
+  readonly frame: Frame;
+  readonly findScope: (db: Database) => Promise<VehicleScope>;
+}
+
 export interface ReadingPage {
-  readonly body: Readable | string;
-  /** The last reading of the page when more follow. */
+  readonly body: Readable;
+  /** The last reading of the page, if more follow. */
   readonly continueAfter?: ReadingKey;
 }
 
-/**
- * Opens a page of readings, each the vehicle of the scope followed by `members`. Where the page ends is found first, in
- * the same snapshot, so that the answer can announce it before its first reading.
- */
-export async function openReadingPage(
-  snapshot: Snapshot,
-  scope: VehicleScope,
-  request: PageRequest,
-  members: RawBuilder<string>,
-  frame: Frame,
-): Promise<ReadingPage> {
-  const { offset } = request;
-  const limit = Math.min(request.limit, maximumReadings);
-  if (limit === 0 || scope.members.size === 0) return empty(snapshot, frame);
-  const first = await findFirst(snapshot.db, scope, request);
-  if (offset > 0 && !first) return empty(snapshot, frame);
-  const stretch = first ? beginningWith(first, request) : request;
-  const [last, following] = await keysAt(snapshot.db, scope, stretch, { offset: limit - 1, count: 2 });
-  const range = last ? sql<boolean>`${within(stretch)} and ${beside('<=', last)}` : within(stretch);
-  const query = sql<{ vehicle_id: number; members: string }>`
-    select reading.vehicle_id, ${members} as members from reading where ${scope.condition} and ${range}
-    order by reading.time, reading.vehicle_id limit ${limit}`;
-  const body = await streamJson(
-    snapshot,
-    query,
-    frame,
-    (row) => `{${scope.members.get(row.vehicle_id) ?? ''}${row.members}}`,
-  );
-  return following && last ? { body, continueAfter: last } : { body };
+/** The keys of a page that did not fit into a part. */
+interface Remaining {
+  readonly scope: VehicleScope;
+  readonly keys: readonly ReadingKey[];
 }
 
-/** To pass over fewer readings is cheaper than to look at counts. */
-const leastCounted = 20_000;
+/**
+ * Opens a page of readings. The page holds the readings of one snapshot. Those that do not fit into the first part are read
+ * later by their keys: as they are then, and without those purged meanwhile. A page that continues another one (`after`)
+ * ends early instead: its client follows links, and does not take a short page for the last one.
+ */
+export async function openReadingPage(
+  answers: Answers,
+  reader: Reader,
+  request: PageRequest,
+  shape: PageShape,
+): Promise<ReadingPage> {
+  const limit = Math.min(request.limit, maximumReadings);
+  let continueAfter: ReadingKey | undefined;
+  const readPart = async (db: Database, bytes: number, remaining?: Remaining): Promise<Part<Remaining>> => {
+    if (remaining) return readRemaining(db, shape, remaining, bytes);
+    const scope = await shape.findScope(db);
+    const page = await readPage(db, scope, { ...request, limit }, shape, bytes);
+    continueAfter = page.continueAfter;
+    if (!page.rest) return { text: shape.frame.start + page.text + shape.frame.end };
+    return { text: shape.frame.start + page.text, next: { scope, keys: page.rest } };
+  };
+  const partBytes = Math.max(leastPartBytes, limit * usualReadingBytes);
+  const body = await answers.open(reader, readPart, partBytes);
+  return continueAfter ? { body, continueAfter } : { body };
+}
 
-/** The reading at the offset; undefined without an offset, and when fewer readings are there. */
+interface ReadPage {
+  readonly text: string;
+  readonly continueAfter?: ReadingKey;
+  /** Keys of the page that did not fit. */
+  readonly rest?: readonly ReadingKey[];
+}
+
+interface ReadingRow {
+  vehicle_id: number;
+  members: string;
+}
+
+const writeReading = (scope: VehicleScope) => (row: ReadingRow) =>
+  `{${scope.members.get(row.vehicle_id) ?? ''}${row.members}}`;
+
+/** Reads as much of a page as fits. The end of the page is found first, because the headers announce it. */
+async function readPage(
+  db: Database,
+  scope: VehicleScope,
+  request: PageRequest,
+  { members }: PageShape,
+  bytes: number,
+): Promise<ReadPage> {
+  const { offset, limit } = request;
+  if (limit === 0 || scope.members.size === 0) return { text: '' };
+  const first = await findFirst(db, scope, request);
+  if (offset > 0 && !first) return { text: '' };
+  const interval = first ? startingWith(first, request) : request;
+  const [last, following] = await keysAt(db, scope, interval, { offset: limit - 1, count: 2 });
+  const range = last ? sql<boolean>`${isWithin(interval)} and ${isUpTo(last)}` : isWithin(interval);
+  const query = sql<ReadingRow>`
+    select reading.vehicle_id, ${members} as members from reading where ${scope.condition} and ${range}
+    order by reading.time, reading.vehicle_id limit ${limit}`;
+  const { text, rows, isComplete } = await readBatch(db, query, writeReading(scope), bytes);
+  const border = following && last ? { continueAfter: last } : {};
+  if (isComplete) return { text, ...border };
+  const [lastRead] = await keysAt(db, scope, interval, { offset: rows - 1, count: 1 });
+  if (!lastRead) throw new Error('a reading disappeared from a snapshot');
+  if (request.after) return { text, continueAfter: lastRead };
+  const rest = await keysAt(db, scope, { ...interval, after: lastRead }, { offset: 0, count: limit - rows });
+  return { text, rest, ...border };
+}
+
+/** An offset below this is skipped faster without looking at counts. */
+const leastCountedOffset = 20_000;
+
+/** Finds the reading at the offset; undefined without an offset, or when there are fewer readings. */
 async function findFirst(db: Database, scope: VehicleScope, request: PageRequest): Promise<ReadingKey | undefined> {
   if (request.offset === 0) return undefined;
-  const asked = { stretch: request, offset: request.offset };
-  const { stretch, offset } = request.offset < leastCounted ? asked : await passCounted(db, scope, asked);
-  const [first] = await keysAt(db, scope, stretch, { offset, count: 1 });
+  const place = await skipHours(db, scope, request);
+  const [first] = await keysAt(db, scope, place.interval, { offset: place.offset, count: 1 });
   return first;
 }
 
-async function empty(snapshot: Snapshot, frame: Frame): Promise<ReadingPage> {
-  await snapshot.close();
-  return { body: frame.start + frame.end };
+/** Moves the start of an interval over whole hours of readings that its offset skips. */
+export async function skipHours(
+  db: Database,
+  scope: VehicleScope,
+  request: ReadingInterval & { readonly offset: number },
+  leastOffset = leastCountedOffset,
+): Promise<{ interval: ReadingInterval; offset: number }> {
+  const { offset, ...interval } = request;
+  if (offset < leastOffset) return { interval, offset };
+  const { until, after } = interval;
+  const skipped = await skipCountedHours(db, {
+    vehicleIds: [...scope.members.keys()],
+    condition: sql<boolean>`${scope.condition} and ${isWithin(interval)}`,
+    // Readings at the time of `after` are partly behind it.
+    start: startOf(interval) + (after ? 1n : 0n),
+    offset,
+    ...(scope.applicationId !== undefined && { applicationId: scope.applicationId }),
+    ...(until !== undefined && { until }),
+  });
+  return skipped ? { interval: { ...interval, from: skipped.from }, offset: skipped.offset } : { interval, offset };
+}
+
+const keysPerPart = 500;
+
+/** Reads the next readings of a page by their keys. */
+async function readRemaining(
+  db: Database,
+  { members, frame }: PageShape,
+  { scope, keys }: Remaining,
+  bytes: number,
+): Promise<Part<Remaining>> {
+  const part = keys.slice(0, keysPerPart);
+  const [first, last] = [part.at(0), part.at(-1)];
+  if (!first || !last) return { text: frame.end };
+  // The times exclude chunks when the statement is planned; the keys alone would not.
+  const query = sql<ReadingRow & { place: number }>`
+    select stored.vehicle_id, stored.members, key.place from unnest(
+      ${part.map(({ vehicleId }) => vehicleId)}::integer[], ${part.map(({ time }) => String(time))}::bigint[])
+      with ordinality as key (vehicle_id, microseconds, place)
+    cross join lateral (
+      select reading.vehicle_id, ${members} as members from reading where ${scope.condition}
+        and reading.vehicle_id = key.vehicle_id and reading.time = timestamptz 'epoch' + key.microseconds * interval '1 microsecond'
+        and reading.time >= ${instant(first.time)} and reading.time <= ${instant(last.time)} limit 1) as stored
+    order by key.place`;
+  const batch = await readBatch(db, query, writeReading(scope), bytes);
+  const rest = keys.slice(batch.isComplete ? part.length : batch.last?.place);
+  const text = batch.rows === 0 ? '' : `,${batch.text}`;
+  return rest.length === 0 ? { text: text + frame.end } : { text, next: { scope, keys: rest } };
 }

@@ -3,7 +3,7 @@ import Type, { type Static, type TSchema } from 'typebox';
 const number = (description: string) => Type.Number({ description });
 const text = (description: string) => Type.String({ description });
 const truth = (description: string) => Type.Boolean({ description });
-/** Exactly these keys: what the interface documents, no more and no less. */
+/** Exactly the keys that the interface documents. */
 const exactly = <Fields extends Record<string, TSchema>>(fields: Fields) =>
   Type.Object(fields, { additionalProperties: false });
 
@@ -83,7 +83,7 @@ const fleetRecord = {
 export const DynamicVehicle = exactly(brief);
 /** An element of GET /v1/vehicles in its fleet shape: the fleet vehicle record. */
 export const FleetVehicle = exactly(fleetRecord);
-/** Both at once; a vehicle without data has only the keys of the fleet shape. */
+/** Both shapes in one object; a vehicle without data has only the keys of the fleet shape. */
 export const CombinedVehicle = exactly({
   ...fleetRecord,
   vehicle: Type.Optional(Vehicle),
@@ -101,18 +101,18 @@ export const StoredReading = exactly({
 export const CustomCanReading = exactly({ ...brief, can: Type.Array(CanDatum), ...sensors });
 export const HistoryReading = exactly({ ...brief, electric: Electric, ...sensors });
 
-/** Which of the two shapes is answered. */
+/** The shape of the answer. */
 export const view = Type.Optional(
   Type.Union([Type.Literal('dynamic'), Type.Literal('fleet')], {
-    description: 'one shape alone; without it the shape that the application has set, else both at once',
+    description: 'one shape only; by default the one that the application has set, else both in one object',
   }),
 );
 
-/** The path of a route about one vehicle. */
+/** Path parameters of a route about one vehicle. */
 export const VehicleParameters = Type.Object({ id: Type.String({ description: 'vehicle identifier' }) });
 
 export const after = Type.Optional(
-  Type.String({ description: 'goes on behind a reading; taken from the Link of the page before' }),
+  Type.String({ description: 'continues behind a reading; from the Link of the page before' }),
 );
 export const moment = (description: string) =>
   Type.String({ description: `${description}: UNIX seconds with any fraction, milliseconds, or ISO 8601` });

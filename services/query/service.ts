@@ -1,60 +1,96 @@
+import { Failure } from '@odograph/contracts/failures';
 import { findCaller } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { requireToken } from '@odograph/http/authentication';
+import { isOverload } from '@odograph/database/postgres-failure';
+import { tokenRoutes } from '@odograph/http/authentication';
 import { answerFailure } from '@odograph/http/failure-answer';
 import type { Http } from '@odograph/http/http';
-import type { Service } from '@odograph/runtime/service';
-import { addChangeRoutes } from './changes/routes.ts';
-import { addCustomCanRoutes } from './customcan/routes.ts';
-import { addFleetStatusRoutes } from './fleet-status/routes.ts';
-import { addGapRoutes } from './gaps/routes.ts';
-import { addHistoryRoutes } from './history/routes.ts';
-import { addLatestRoutes } from './latest/routes.ts';
-import { recognizeOverload } from './overload.ts';
-import { addTrackRoutes } from './tracks/routes.ts';
-import { addTripRoutes } from './trips/routes.ts';
+import type { Logger } from '@odograph/runtime/logger';
+import { Gauge } from '@odograph/runtime/metrics';
+import type { Service, ServiceHost } from '@odograph/runtime/service';
+import { Answers } from './answers.ts';
+import { changeRoutes } from './changes/routes.ts';
+import { customCanRoutes } from './customcan/routes.ts';
+import { fleetStatusRoutes } from './fleet-status/routes.ts';
+import { gapRoutes } from './gaps/routes.ts';
+import { historyRoutes } from './history/routes.ts';
+import { latestRoutes } from './latest/routes.ts';
+import { ReadBudget } from './read-budget.ts';
+import { trackRoutes } from './tracks/routes.ts';
+import { tripRoutes } from './trips/routes.ts';
 
 const statementTimeoutMs = 30_000;
+const budgetWaitMs = 10_000;
 
-/** Reads what vehicles reported: the latest state, history and CAN data. Writes nothing, so a replica serves it. */
+function openQueryDatabase({ config, onStop }: ServiceHost<Http>) {
+  const db = openDatabase({
+    url: config.QUERY_DATABASE_URL,
+    name: 'query',
+    size: config.DATABASE_POOL_SIZE,
+    statementTimeoutMs,
+  });
+  onStop('query database', () => db.destroy());
+  return db;
+}
+
+function createBudget({ config, metrics }: ServiceHost<Http>): ReadBudget {
+  const budget = new ReadBudget(config.HTTP_ANSWER_BUFFER_BYTES, budgetWaitMs);
+  new Gauge({
+    name: 'odograph_query_answer_bytes',
+    help: 'Bytes of answers reserved in memory until clients have read them',
+    registers: [metrics],
+    collect() {
+      this.set(budget.heldBytes);
+    },
+  });
+  return budget;
+}
+
+/** Answers OVERLOADED when the database could not answer in time. */
+function answerOverload(http: Http, logger: Logger): void {
+  http.setErrorHandler<Error>((error, request, reply) => {
+    if (!isOverload(error)) return answerFailure(error, request, reply);
+    logger.warn({ err: error }, 'database did not answer a query in time');
+    const failure = new Failure('OVERLOADED', undefined, { retryAfterSeconds: 5 }, { cause: error });
+    answerFailure(failure, request, reply);
+  });
+}
+
+/** An empty parameter counts as left out. */
+async function dropEmptyParameters({ query }: { query: unknown }): Promise<void> {
+  if (typeof query !== 'object' || query === null) return;
+  for (const [name, value] of Object.entries(query)) if (value === '') Reflect.deleteProperty(query, name);
+}
+
+/** Answers what vehicles reported: latest state, history, CAN data, trips. Writes nothing, so a replica can serve it. */
 export const queryService: Service<Http> = {
   name: 'query',
-  async start({ config, http, logger, onStop }) {
-    const db = openDatabase({
-      url: config.QUERY_DATABASE_URL,
-      name: 'query',
-      size: config.DATABASE_POOL_SIZE,
-      statementTimeoutMs,
-    });
-    onStop('query database', () => db.destroy());
+  async start(host) {
+    const db = openQueryDatabase(host);
+    const budget = createBudget(host);
+    const minimumBytesPerSecond = host.config.HTTP_MIN_READ_BYTES_PER_SECOND;
+    const answers = new Answers({ db, budget, minimumBytesPerSecond });
 
-    http.register(async (routes: Http) => {
-      routes.setErrorHandler<Error>((error, request, reply) => {
-        const failure = recognizeOverload(error);
-        if (failure !== error) logger.warn({ err: error }, 'the database did not answer a query in time');
-        answerFailure(failure, request, reply);
-      });
-      routes.addHook(
-        'onRequest',
-        requireToken((tokenSha256) => findCaller(db, tokenSha256)),
-      );
-      routes.addHook('onRoute', (route) => {
-        route.schema = { security: [{ serviceToken: [] }], ...route.schema };
-      });
-      addLatestRoutes(routes, db);
-      addFleetStatusRoutes(routes, db);
-      addHistoryRoutes(routes, db);
-      addCustomCanRoutes(routes, db);
-      addGapRoutes(routes, db);
-      addTripRoutes(routes, db);
-      addTrackRoutes(routes, db);
-      addChangeRoutes(routes, db);
+    await host.http.register(async (http: Http) => {
+      answerOverload(http, host.logger);
+      http.addHook('preValidation', dropEmptyParameters);
+      await tokenRoutes(http, (tokenSha256) => findCaller(db, tokenSha256), [
+        latestRoutes(answers),
+        fleetStatusRoutes(db),
+        historyRoutes(answers),
+        customCanRoutes(answers, db),
+        gapRoutes(db),
+        tripRoutes(answers, db),
+        trackRoutes(db),
+        changeRoutes(answers),
+      ]);
     });
 
-    const health = async () => {
-      await pingDatabase(db);
-      return { ok: true, state: 'running' };
+    return {
+      async health() {
+        await pingDatabase(db);
+        return { ok: true, state: 'running' };
+      },
     };
-    return { health };
   },
 };

@@ -5,29 +5,29 @@ import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
 import { vehicleMember } from './reading-json.ts';
 
-/** Whose readings an answer is about. */
+/** The vehicles whose readings an answer holds. */
 export interface VehicleScope {
-  /** True for their rows of the table reading, and only for theirs. */
+  /** True for exactly their rows of the table reading. */
   readonly condition: RawBuilder<boolean>;
-  /** Only readings that belong to it, whatever the vehicles reported before they did. */
+  /** Only readings of this application; a vehicle may have reported for another one before. */
   readonly applicationId?: number;
-  /** They are so few that each is best asked for its own readings, where order and number are what is looked for. */
+  /** Set when the vehicles are so few that keys are found faster for each of them than among all readings. */
   readonly few?: readonly number[];
-  /** The member `"vehicle":{…}` of each. */
+  /** Member `"vehicle":{…}` of each vehicle. */
   readonly members: ReadonlyMap<number, string>;
 }
 
 /**
- * True for some of the vehicles, `vehicle` being the alias of the table. `candidates` narrows where it has to look, and
- * calls the same table `candidate`.
+ * Builds a condition on `vehicle`. `candidates` is a condition on `candidate`, an alias of the same table, that narrows what
+ * a subquery has to read.
  */
 export type VehicleFilter = (candidates: RawBuilder<boolean>) => RawBuilder<boolean>;
 
 const anyVehicle: VehicleFilter = () => sql<boolean>`true`;
 
 /**
- * Vehicles whose device reports a proprietary CAN protocol; without a device now, the last one counts, because what it
- * reported is still there. "is true" makes it one hash table, also for a planner that knows nothing of the tables yet.
+ * True for vehicles whose device model has a proprietary CAN protocol. An unlinked vehicle goes by its last device, whose
+ * readings it keeps. "is true" makes PostgreSQL hash the subquery once, even without statistics.
  */
 export const hasProprietaryCan: VehicleFilter = (candidates) => sql<boolean>`(vehicle.id in (
   select last_link.vehicle_id from (
@@ -39,13 +39,13 @@ export const hasProprietaryCan: VehicleFilter = (candidates) => sql<boolean>`(ve
     order by device_link.vehicle_id, lower(device_link.period) desc nulls last) as last_link
   where last_link.proprietary_can)) is true`;
 
-/** All vehicles the caller may see and for which the filter holds. */
+/** True for the vehicles that the caller may see and that pass the filter. */
 export function vehiclesOfCaller(caller: Caller, filter: VehicleFilter = anyVehicle): RawBuilder<boolean> {
   const passes = filter(sql<boolean>`candidate.application_id = ${caller.applicationId}`);
   return sql<boolean>`${accessibleTo(caller)} and ${passes}`;
 }
 
-/** The vehicle with this id if the filter holds for it; says nothing of who may see it. */
+/** True for the vehicle with this id if it passes the filter; does not check who may see it. */
 export function vehicleWithId(id: number, filter: VehicleFilter = anyVehicle): RawBuilder<boolean> {
   return sql<boolean>`vehicle.id = ${id} and ${filter(sql<boolean>`candidate.id = ${id}`)}`;
 }
@@ -57,14 +57,14 @@ async function findMembers(db: Database, condition: RawBuilder<boolean>): Promis
 }
 
 function among({ applicationId }: Caller, ids: readonly number[]): RawBuilder<boolean> {
-  // "is true" keeps this a filter with a hash table on the index of the application, which has the order of the answer.
+  // "is true" makes this a hashed filter on the index of the application, which has the order of the answer.
   return sql<boolean>`reading.application_id = ${applicationId}
     and (reading.vehicle_id in (select unnest(${ids}::integer[]))) is true`;
 }
 
 /**
- * Whether a user who sees these vehicles sees few. Asking each for a page costs a page for each of them; passing over the
- * readings of all others costs a page for each time that the user's share goes into the whole.
+ * Decides whether a user sees few of the application's vehicles. Reading a page for each vehicle costs a page per vehicle;
+ * skipping the readings of all others costs a page per user's share of the fleet.
  */
 async function areFew(db: Database, { applicationId, userId }: Caller, ids: readonly number[]): Promise<boolean> {
   if (userId === undefined) return false;
@@ -73,7 +73,7 @@ async function areFew(db: Database, { applicationId, userId }: Caller, ids: read
   return rows[0]?.few ?? false;
 }
 
-/** All vehicles the caller may see, or those of them for which `filter` holds. */
+/** Finds the vehicles that the caller may see, or those of them that pass `filter`. */
 export async function scopeOfCaller(db: Database, caller: Caller, filter?: VehicleFilter): Promise<VehicleScope> {
   const members = await findMembers(db, vehiclesOfCaller(caller, filter));
   const ids = [...members.keys()];
@@ -83,8 +83,8 @@ export async function scopeOfCaller(db: Database, caller: Caller, filter?: Vehic
 }
 
 /**
- * One vehicle.
- * @throws Failure UNKNOWN_VEHICLE; NO_DATA when `filter` does not hold for it
+ * Finds one vehicle.
+ * @throws Failure UNKNOWN_VEHICLE; NO_DATA when it does not pass `filter`
  */
 export async function scopeOfVehicle(
   db: Database,

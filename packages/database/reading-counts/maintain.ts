@@ -2,14 +2,14 @@ import { type Kysely, sql } from 'kysely';
 import type { Database } from '../database.ts';
 import type { Tables } from '../tables.ts';
 
-/** Where a reading is stored; its own time in microseconds since the epoch. */
 interface StoredReading {
   readonly applicationId: number;
   readonly vehicleId: number;
+  /** Device time since the epoch. */
   readonly timeMicroseconds: number;
 }
 
-/** Hours are settled when they are so old: nearly all of what a vehicle without a network uploads late has come then. */
+/** By then most readings that a vehicle uploads late, after it was without a network, have arrived. */
 const settledAfterHours = 2;
 const hourMicroseconds = 3_600_000_000;
 
@@ -45,12 +45,12 @@ export class SettledHours {
   }
 }
 
-/** Settles the hours that have become old enough: from now on late readings in them are marked. */
+/** Settles the hours that are old enough: from now on late readings mark them. */
 async function settle(db: Database): Promise<void> {
   await sql`select settle_readings(make_interval(hours => ${settledAfterHours}))`.execute(db);
 }
 
-/** Counts at most a day of settled hours for the first time. @returns whether more are to be counted */
+/** Counts at most one day of newly settled hours. @returns whether more are left */
 async function countNext(db: Kysely<Tables>): Promise<boolean> {
   return db.transaction().execute(async (transaction) => {
     await sql`select from reading_settlement for update`.execute(transaction);
@@ -64,7 +64,7 @@ async function countNext(db: Kysely<Tables>): Promise<boolean> {
       where counted_until < settled_until`.execute(transaction);
     const [slice] = rows;
     if (!slice) return false;
-    // Where somebody has left a mark it stays.
+    // Keeps the marks that writers made meanwhile.
     await sql`insert into reading_count (vehicle_id, hour, application_id, count)
       select counted.* from (
         select vehicle_id, date_bin('1 hour', time, timestamptz 'epoch') as hour, application_id, count(*) from reading
@@ -76,33 +76,33 @@ async function countNext(db: Kysely<Tables>): Promise<boolean> {
   });
 }
 
-const marksAtOnce = 200;
+const marksPerTransaction = 200;
 
 /**
- * Counts marked hours anew. Their rows are locked before anything is counted: who marks one of them again is either seen
- * by the count, or waits and marks it after.
- * @returns whether more are to be counted
+ * Counts marked hours again. Locks their rows before counting: a writer that marks one of them again has either committed,
+ * and is counted, or waits and marks it afterwards.
+ * @returns whether more are left
  */
 async function countMarked(db: Kysely<Tables>): Promise<boolean> {
   return db.transaction().execute(async (transaction) => {
     const { rows } = await sql<{ vehicle_id: number; hour: string; application_id: number }>`
       select vehicle_id, hour::text, application_id from reading_count
       where count is null and hour < (select counted_until from reading_settlement)
-      order by 1, reading_count.hour, 3 limit ${marksAtOnce} for update skip locked`.execute(transaction);
+      order by 1, reading_count.hour, 3 limit ${marksPerTransaction} for update skip locked`.execute(transaction);
     await sql`update reading_count set count = (select count(*) from reading where reading.vehicle_id = marked.vehicle_id
         and reading.application_id = marked.application_id and time >= marked.hour and time < marked.hour + interval '1 hour')
       from unnest(${rows.map(({ vehicle_id }) => vehicle_id)}::integer[], ${rows.map(({ hour }) => hour)}::timestamptz[],
         ${rows.map(({ application_id }) => application_id)}::integer[]) as marked (vehicle_id, hour, application_id)
       where reading_count.vehicle_id = marked.vehicle_id and reading_count.hour = marked.hour
         and reading_count.application_id = marked.application_id`.execute(transaction);
-    return rows.length === marksAtOnce;
+    return rows.length === marksPerTransaction;
   });
 }
 
 /**
- * Settles and counts the hours that have become old enough, and counts those anew that late readings came to. Each step is
- * a short transaction, so that writers never wait for long.
- * @returns how many steps there were
+ * Settles the hours that are old enough, counts them, and counts marked hours again. Each step is a short transaction, so
+ * ingest never waits long.
+ * @returns the number of steps
  */
 export async function countReadings(db: Kysely<Tables>): Promise<number> {
   let steps = 2;

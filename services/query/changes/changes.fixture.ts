@@ -16,7 +16,7 @@ export type Answer = Static<typeof Answer>;
 /** The epoch second that readings of these tests count from. */
 export const start = 1_763_712_000;
 
-/** Stores readings and tells of them, in one statement, as ingest does; `seconds` after `start`, each for one vehicle. */
+/** Stores readings and their changes in one statement, as ingest does; `seconds` count from `start`. */
 export async function storeBatch(
   db: Database,
   applicationId: number,
@@ -34,7 +34,7 @@ export async function storeBatch(
     select application_id, array_agg(vehicle_id), array_agg(time) from stored group by application_id`.execute(db);
 }
 
-/** Waits until the feed holds all that is committed for the application: an older transaction of another test holds it back. */
+/** Waits until the feed holds everything committed for the application; older transactions of other tests delay it. */
 export async function awaitHorizon(db: Database, applicationId: number): Promise<void> {
   await eventually(async () => {
     const { rows } = await sql<{ passed: boolean }>`
@@ -58,7 +58,7 @@ export function readPage(client: ApiClient): (after?: string, limit?: number) =>
   };
 }
 
-/** Pages until there is no more; gives all that was told, and where to go on. */
+/** Reads pages until there are no more. @returns all changes, and where to continue */
 export async function readAll(client: ApiClient, after?: string, limit?: number): Promise<Answer & { pages: number }> {
   const read = readPage(client);
   let page = await read(after, limit);
@@ -73,7 +73,7 @@ export async function readAll(client: ApiClient, after?: string, limit?: number)
 
 export const keyOf = ({ vehicle, timestamp }: Static<typeof StoredReading>) => `${vehicle.id} ${timestamp - start}`;
 
-/** A database of several real connections, for writers beside each other. */
+/** Opens a database of several connections, for concurrent writers. */
 export function openWriters(platform: TestPlatform, count: number): Kysely<Tables> {
   return openDatabase({ url: platform.config.DATABASE_URL, name: 'test-writers', size: count });
 }

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vites
 import { queryService } from '../service.ts';
 import { awaitHorizon, clientOf, keyOf, openWriters, readAll, readPage, storeBatch } from './changes.fixture.ts';
 
-// Long transactions of other tests hold the feed back.
+// Long transactions of other tests delay the feed.
 vi.setConfig({ testTimeout: 120_000 });
 
 let platform: TestPlatform;
@@ -22,7 +22,7 @@ let vehicleIds: string[];
 beforeAll(async () => {
   platform = await startTestPlatform([queryService]);
   writers = openWriters(platform, 8);
-  // Who makes a chunk keeps others from it until the end of the transaction.
+  // Creating a chunk locks it until the end of the transaction, so the chunks are created first.
   const other = await createApplication(platform.db);
   const { id } = await createVehicle(platform.db, other);
   await storeBatch(
@@ -45,7 +45,7 @@ beforeEach(async () => {
 const store = (db: Database, ...readings: (readonly [vehicleId: string, seconds: number])[]) =>
   storeBatch(db, application.id, readings);
 
-/** The embedded database has one session: a transaction that stays open there holds up everybody. */
+/** The embedded database has one session: while a transaction is open, all others wait. */
 async function isEmbedded(): Promise<boolean> {
   const { rows } = await sql<{ version: string }>`select version() as version`.execute(platform.db);
   return /wasm|emscripten/i.test(rows[0]?.version ?? '');
@@ -59,12 +59,12 @@ const write = fc.record({
 });
 type Write = typeof write extends fc.Arbitrary<infer T> ? T : never;
 
-/** Transactions of one writer, one after the other; gives the keys of what was committed. */
+/** Runs the transactions of one writer in sequence. @returns the keys that were committed */
 async function carryOut(plan: Write[], applicationId: number, ids: string[], writer: number): Promise<string[]> {
   const committed: string[] = [];
   for (const { seconds, vehicle, heldMs, outcome } of plan) {
     const id = ids[vehicle] ?? '';
-    // Writers never wait for each other's rows.
+    // Different times, so that writers do not wait for each other's rows.
     const readings = seconds.map((second) => [id, second + writer / 8] as const);
     const trx = await writers.startTransaction().execute();
     await storeBatch(trx, applicationId, readings);
@@ -75,60 +75,62 @@ async function carryOut(plan: Write[], applicationId: number, ids: string[], wri
   return committed;
 }
 
-/** What a follower is told until it has read all that there was when `settled` came true. */
+/** Follows the feed until it has read everything that was there when `settled` resolved. */
 async function follow(follower: ApiClient, limit: number, settled: Promise<boolean>): Promise<string[]> {
-  const told: string[] = [];
+  const answered: string[] = [];
   for (let next: string | undefined; ; ) {
     const last = await Promise.race([settled, delay(1, false)]);
     const page = await readPage(follower)(next, limit);
-    told.push(...page.changes.map(keyOf));
+    answered.push(...page.changes.map(keyOf));
     next = page.next;
-    if (last && !page.more) return told;
+    if (last && !page.more) return answered;
   }
 }
 
-describe('beside writers', () => {
-  it('a transaction that commits late is not skipped: what began after it waits for it', async ({ skip }) => {
+describe('the change feed under concurrent writers', () => {
+  it('does not skip a transaction that commits late: those that began after it wait', async ({ skip }) => {
     if (await isEmbedded()) skip('the embedded database has one session');
-    const [slowCar = '', quickCar = ''] = vehicleIds;
+    const [slowVehicle = '', fastVehicle = ''] = vehicleIds;
     const slow = await writers.startTransaction().execute();
-    await store(slow, [slowCar, 1]);
-    await store(writers, [quickCar, 2]);
+    await store(slow, [slowVehicle, 1]);
+    await store(writers, [fastVehicle, 2]);
     const early = await readAll(client);
     await slow.commit().execute();
     await awaitHorizon(platform.db, application.id);
     const late = await readAll(client, early.next);
-    expect([...early.changes, ...late.changes].map(keyOf)).toEqual([`${slowCar} 1`, `${quickCar} 2`]);
+    expect([...early.changes, ...late.changes].map(keyOf)).toEqual([`${slowVehicle} 1`, `${fastVehicle} 2`]);
     expect(early.changes).toEqual([]);
   });
 
-  it('a transaction that is rolled back leaves no trace, and holds up nobody afterwards', async ({ skip }) => {
+  it('contains nothing of an aborted transaction, and is not delayed by it afterwards', async ({ skip }) => {
     if (await isEmbedded()) skip('the embedded database has one session');
-    const [slowCar = '', quickCar = ''] = vehicleIds;
+    const [slowVehicle = '', fastVehicle = ''] = vehicleIds;
     const slow = await writers.startTransaction().execute();
-    await store(slow, [slowCar, 1]);
-    await store(writers, [quickCar, 2]);
+    await store(slow, [slowVehicle, 1]);
+    await store(writers, [fastVehicle, 2]);
     await slow.rollback().execute();
     await awaitHorizon(platform.db, application.id);
-    expect((await readAll(client)).changes.map(keyOf)).toEqual([`${quickCar} 2`]);
+    expect((await readAll(client)).changes.map(keyOf)).toEqual([`${fastVehicle} 2`]);
   });
 
-  it('a transaction of another database holds up nobody', async ({ skip }) => {
+  it('delays readings while a transaction of another database runs, and loses none', async ({ skip }) => {
     if (await isEmbedded()) skip('the embedded database has no other');
     const url = new URL(platform.config.DATABASE_URL);
     url.pathname = '/postgres';
     const elsewhere = openDatabase({ url: url.href, name: 'test-elsewhere', size: 1 });
     const long = await elsewhere.startTransaction().execute();
     await sql`select pg_current_xact_id()`.execute(long);
-    const [car = ''] = vehicleIds;
-    await store(writers, [car, 1]);
-    await awaitHorizon(platform.db, application.id);
-    expect((await readAll(client)).changes.map(keyOf)).toEqual([`${car} 1`]);
+    const [vehicleId = ''] = vehicleIds;
+    await store(writers, [vehicleId, 1]);
+    const early = await readAll(client);
+    expect(early.changes).toEqual([]);
     await long.rollback().execute();
     await elsewhere.destroy();
+    await awaitHorizon(platform.db, application.id);
+    expect((await readAll(client, early.next)).changes.map(keyOf)).toEqual([`${vehicleId} 1`]);
   });
 
-  it('a follower gets every reading at least once, each page in the order of storage, whoever commits when', async () => {
+  it('answers every reading at least once, in the order of storage, in whatever order transactions commit', async () => {
     const plans = fc.array(fc.array(write, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(plans, fc.integer({ min: 1, max: 9 }), async (work, limit) => {
@@ -138,9 +140,9 @@ describe('beside writers', () => {
         const writing = Promise.all(work.map((plan, writer) => carryOut(plan, fresh.id, ids, writer)));
         const settled = writing.then(() => awaitHorizon(platform.db, fresh.id)).then(() => true);
         const follower = clientOf(platform, fresh.token);
-        const told = await follow(follower, limit, settled);
-        expect(new Set(told)).toEqual(new Set((await writing).flat()));
-        expect(told).toEqual((await readAll(follower)).changes.map(keyOf));
+        const answered = await follow(follower, limit, settled);
+        expect(new Set(answered)).toEqual(new Set((await writing).flat()));
+        expect(answered).toEqual((await readAll(follower)).changes.map(keyOf));
       }),
       { numRuns: 12 },
     );

@@ -1,74 +1,32 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
-import { isoMicroseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
 import { type RawBuilder, sql } from 'kysely';
+import { type Batch, readBatch } from '../batches.ts';
 import { changeMembers } from '../reading-json.ts';
-import { coverDays, type Span } from './days.ts';
-import { type ChangePosition, endOf, startOf } from './position.ts';
-
-/** What a snapshot knows of the feed of an application. */
-export interface FeedState {
-  /** Every transaction before this one is over, and what it stored is visible: later ones may still come in between. */
-  readonly horizon: bigint;
-  /** Changes of this transaction and of earlier ones may be gone. */
-  readonly forgottenUntil: bigint;
-}
+import { instant } from '../reading-keys.ts';
+import { type ChangePosition, coverDays, endOf, type FeedState, type Interval, startOf } from './rules.ts';
 
 /**
- * The oldest transaction that a snapshot sees running, or the first that it has not heard of: whatever is stored by an
- * earlier one is visible for ever. Transactions of the server's other databases store nothing here, and some run for hours;
- * a replica is not told whose they are.
+ * The oldest transaction that was running when the snapshot was taken: whatever an earlier one stored is visible for good.
+ * A transaction of any database of the server counts, so a long one delays the feed, and loses nothing.
  */
-const feedHorizonBeside = (
-  elsewhere: readonly string[],
-) => sql<string>`(case when pg_is_in_recovery() then pg_snapshot_xmin(pg_current_snapshot())
-  else coalesce((
-    select running.id from pg_snapshot_xip(pg_current_snapshot()) as running (id)
-    where running.id::xid <> all(${elsewhere}::xid[]) and not exists (
-      select from pg_locks as held
-      join pg_stat_activity as holder on holder.pid = held.pid
-      join pg_database as other on other.oid = holder.datid and other.datname <> current_database()
-      where held.locktype = 'transactionid' and held.granted and held.mode = 'ExclusiveLock'
-        and held.transactionid = running.id::xid)
-    order by running.id limit 1), pg_snapshot_xmax(pg_current_snapshot())) end)`;
+export const feedHorizon = sql<string>`pg_snapshot_xmin(pg_current_snapshot())`;
 
-export const feedHorizon = feedHorizonBeside([]);
-
-/**
- * Transactions that run in other databases of the server, to be asked for before the snapshot: one that ends between the
- * snapshot and the look at the locks would be taken for one of this database, and set the feed back for a moment.
- */
-export async function findTransactionsElsewhere(db: Database): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`select held.transactionid::text as id from pg_locks as held
-    join pg_stat_activity as holder on holder.pid = held.pid
-    join pg_database as other on other.oid = holder.datid and other.datname <> current_database()
-    where held.locktype = 'transactionid' and held.granted and held.mode = 'ExclusiveLock'`.execute(db);
-  return rows.map(({ id }) => id);
-}
-
-/**
- * The state of the feed; run it in the snapshot that is read from.
- * @param elsewhere from findTransactionsElsewhere, before the snapshot
- */
-export async function findFeedState(
-  db: Database,
-  { applicationId }: Caller,
-  elsewhere: readonly string[],
-): Promise<FeedState> {
+/** Reads the state of the feed; run it in the snapshot that is read from. */
+export async function findFeedState(db: Database, { applicationId }: Caller): Promise<FeedState> {
   const { rows } = await sql<{ horizon: string; forgotten: string }>`
-    select ${feedHorizonBeside(elsewhere)}::text as horizon, changes_forgotten_until::text as forgotten
+    select ${feedHorizon}::text as horizon, changes_forgotten_until::text as forgotten
     from application where id = ${applicationId}`.execute(db);
   const [row] = rows;
   if (!row) throw new Failure('INVALID_TOKEN');
   return { horizon: BigInt(row.horizon), forgottenUntil: BigInt(row.forgotten) };
 }
 
-const instant = (microseconds: bigint) => sql`${isoMicroseconds(microseconds)}::timestamptz`;
 const order = sql`transaction_id, batch, time, vehicle_id`;
 
-/** A stretch of the feed: behind a position, up to and with another. */
-interface Stretch {
+/** A part of the feed: behind a position, up to and including another. */
+interface Section {
   readonly applicationId: number;
   readonly after: ChangePosition;
   readonly until: ChangePosition;
@@ -80,23 +38,23 @@ const keyOf = ({ transaction, batch, time, vehicleId }: ChangePosition) =>
   sql`(${String(transaction)}::xid8, ${String(batch)}::bigint, ${instant(time)}, ${vehicleId}::integer)`;
 const key = sql`(change.transaction_id, change.id, key.time, key.vehicle_id)`;
 
-/** What the index of batches understands, for positions after this one and in its batch. */
-const notBefore = (position: ChangePosition) => sql`(change.transaction_id, change.id) >= ${batchOf(position)}`;
-const behind = (position: ChangePosition) => sql`${key} > ${keyOf(position)}`;
-const upTo = (position: ChangePosition) =>
+/** Uses the index of batches; true also for the batch of the position itself. */
+const inBatchFrom = (position: ChangePosition) => sql`(change.transaction_id, change.id) >= ${batchOf(position)}`;
+const isBehind = (position: ChangePosition) => sql`${key} > ${keyOf(position)}`;
+const isUpTo = (position: ChangePosition) =>
   sql`(change.transaction_id, change.id) <= ${batchOf(position)} and ${key} <= ${keyOf(position)}`;
 
-/** The keys of a stretch in their order; those of purged readings are null and left out. */
-function keysOf({ applicationId, after, until }: Stretch): RawBuilder<unknown> {
+/** Selects the keys of a section in order. Keys of purged readings are null and left out. */
+function selectKeys({ applicationId, after, until }: Section): RawBuilder<unknown> {
   return sql`select change.transaction_id, change.id as batch, key.time, key.vehicle_id
     from reading_change as change
     cross join lateral unnest(change.vehicle_ids, change.times) as key (vehicle_id, time)
-    where change.application_id = ${applicationId} and ${notBefore(after)}
-      and ${behind(after)} and ${upTo(until)} and key.vehicle_id is not null
+    where change.application_id = ${applicationId} and ${inBatchFrom(after)}
+      and ${isBehind(after)} and ${isUpTo(until)} and key.vehicle_id is not null
     order by ${order}`;
 }
 
-/** How many keys are looked at in a page of somebody who may see only some of them. */
+/** Keys examined for a page of a user, who may see only some of them. */
 const keysPerGrantedPage = 50_000;
 
 interface ReachRow {
@@ -106,9 +64,9 @@ interface ReachRow {
 }
 
 /**
- * The batch up to which so many keys lie behind a position. Batches are visited one by one, since nothing tells the planner
- * how much is in them, and it would rather read all that there are.
- * @returns undefined when none follows
+ * Finds the batch up to which at least `keys` keys lie behind a position. Visits the batches one by one: the planner does not
+ * know how many keys a batch has, and would read them all.
+ * @returns undefined when no batch follows
  */
 async function findReach(
   db: Database,
@@ -127,8 +85,8 @@ async function findReach(
     with recursive batch as (
       (select change.transaction_id, change.id, (
           select count(*) from unnest(change.vehicle_ids, change.times) as key (vehicle_id, time)
-          where ${behind(after)}) as keys
-        from reading_change as change where ${inFeed} and ${notBefore(after)} ${inOrder})
+          where ${isBehind(after)}) as keys
+        from reading_change as change where ${inFeed} and ${inBatchFrom(after)} ${inOrder})
       union all
       select following.transaction_id, following.id, batch.keys + following.keys from batch cross join lateral (
         select change.transaction_id, change.id, cardinality(change.vehicle_ids) as keys
@@ -146,25 +104,25 @@ interface PageRow {
   last: [transaction: string, batch: string, microseconds: string, vehicleId: number] | null;
 }
 
-/** Readings that follow a position: how many, of which days since the epoch, and where they end. */
+/** Readings behind a position: their number, their days since the epoch, and where they end. */
 export interface ChangePage {
-  readonly stretch: Stretch;
+  readonly section: Section;
   readonly vehicleIds: readonly number[];
   readonly count: number;
   readonly days: readonly number[];
-  /** More follow, though not always readings that the caller may see. */
+  /** More batches follow, not necessarily with readings that the caller may see. */
   readonly more: boolean;
 }
 
 async function findKeys(
   db: Database,
-  stretch: Stretch,
+  section: Section,
   vehicleIds: readonly number[],
   limit: number,
 ): Promise<PageRow> {
   const { rows } = await sql<PageRow>`
     with found as materialized (
-      select * from (${keysOf(stretch)}) as key where vehicle_id = any(${vehicleIds}::integer[])
+      select * from (${selectKeys(section)}) as key where vehicle_id = any(${vehicleIds}::integer[])
       order by ${order} limit ${limit + 1}),
     page as materialized (select * from found order by ${order} limit ${limit})
     select (select count(*) from found) as found,
@@ -178,8 +136,8 @@ async function findKeys(
 }
 
 /**
- * Finds where a page ends. Readings of other vehicles than these are passed over, and count only as work: a page may be
- * short, or empty, and more follow.
+ * Finds where a page ends. Readings of other vehicles are skipped, and only a limited number of them: a page may be short or
+ * empty although more follow.
  */
 export async function findPage(
   db: Database,
@@ -189,9 +147,9 @@ export async function findPage(
 ): Promise<ChangePage> {
   const keys = userId === undefined ? limit + 1 : Math.max(limit + 1, keysPerGrantedPage);
   const reach = await findReach(db, { applicationId, after, horizon, keys });
-  // A replica that is behind the one that gave the position must not set it back.
+  // A replica that lags behind the one that issued the position must not move it back.
   const end = horizon > after.transaction ? startOf(horizon) : after;
-  if (!reach) return { stretch: { applicationId, after, until: end }, vehicleIds, count: 0, days: [], more: false };
+  if (!reach) return { section: { applicationId, after, until: end }, vehicleIds, count: 0, days: [], more: false };
 
   const until = endOf(BigInt(reach.transaction), BigInt(reach.batch));
   const { found, days, last } = await findKeys(db, { applicationId, after, until }, vehicleIds, limit);
@@ -199,29 +157,48 @@ export async function findPage(
   if (found > limit && last) {
     const [transaction, batch, time, vehicleId] = last;
     const cut = { transaction: BigInt(transaction), batch: BigInt(batch), time: BigInt(time), vehicleId };
-    return { ...page, stretch: { applicationId, after, until: cut }, more: true };
+    return { ...page, section: { applicationId, after, until: cut }, more: true };
   }
-  return { ...page, stretch: { applicationId, after, until: reach.more ? until : end }, more: reach.more };
+  return { ...page, section: { applicationId, after, until: reach.more ? until : end }, more: reach.more };
 }
 
-type StoredRow = RawBuilder<{ vehicle_id: number; members: string }>;
+interface StoredRow {
+  vehicle_id: number;
+  members: string;
+}
 
-/** Readings of a span by the keys of `source`. Key by key, whatever the planner thinks of it: there are few. */
-function readingsIn(span: Span, source: RawBuilder<unknown>, applicationId: number): StoredRow {
+/** Selects readings of an interval by the keys of `source`. Key by key, whatever the planner estimates: there are few. */
+function readingsIn(interval: Interval, source: RawBuilder<unknown>, applicationId: number): RawBuilder<StoredRow> {
   return sql`select key.transaction_id, key.batch, key.time, key.vehicle_id, stored.members from ${source} as key
     cross join lateral (select ${changeMembers} as members from reading
       where reading.application_id = ${applicationId} and reading.vehicle_id = key.vehicle_id and reading.time = key.time
-        and reading.time >= ${span.from} and reading.time < ${span.until} limit 1) as stored
-    where key.time >= ${span.from} and key.time < ${span.until}`;
+        and reading.time >= ${interval.from} and reading.time < ${interval.until} limit 1) as stored
+    where key.time >= ${interval.from} and key.time < ${interval.until}`;
 }
 
-/** The readings of a page, each by its vehicle and its members as JSON text. One that is gone is left out. */
-export function readingsOf({ stretch, vehicleIds, count, days }: ChangePage): StoredRow {
-  const keys = sql`select * from (${keysOf(stretch)}) as key where key.vehicle_id = any(${vehicleIds}::integer[])
+/** Selects the readings of a page in order. Readings that were purged are missing. */
+function selectReadings({ section, vehicleIds, count, days }: ChangePage): RawBuilder<StoredRow> {
+  const keys = sql`select * from (${selectKeys(section)}) as key where key.vehicle_id = any(${vehicleIds}::integer[])
     order by ${order} limit ${count}`;
-  const [span, ...others] = coverDays(days);
-  if (!span) throw new Error('a page without readings has none to read');
-  if (others.length === 0) return sql`${readingsIn(span, sql`(${keys})`, stretch.applicationId)} order by ${order}`;
-  const parts = [span, ...others].map((one) => readingsIn(one, sql`page`, stretch.applicationId));
+  const [interval, ...others] = coverDays(days);
+  if (!interval) throw new Error('a page without readings has no days');
+  if (others.length === 0) {
+    return sql`${readingsIn(interval, sql`(${keys})`, section.applicationId)} order by ${order}`;
+  }
+  const parts = [interval, ...others].map((one) => readingsIn(one, sql`page`, section.applicationId));
   return sql`with page as materialized (${keys}) ${sql.join(parts, sql` union all `)} order by ${order}`;
+}
+
+/**
+ * Reads as many readings of a page as fit into `bytes`.
+ * @param members member `"vehicle":{…}` of each vehicle
+ */
+export async function readChanges(
+  db: Database,
+  page: ChangePage,
+  members: ReadonlyMap<number, string>,
+  bytes: number,
+): Promise<Batch<StoredRow>> {
+  const write = (row: StoredRow) => `{${members.get(row.vehicle_id) ?? ''}${row.members}}`;
+  return readBatch(db, selectReadings(page), write, bytes);
 }

@@ -1,91 +1,95 @@
-import { Failure } from '@odograph/contracts/failures';
-import type { Tables } from '@odograph/database/tables';
-import type { Http } from '@odograph/http/http';
+import type { Database } from '@odograph/database/database';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import { sendPage } from '@odograph/http/paging';
-import { answers } from '@odograph/http/schemas';
-import type { Kysely } from 'kysely';
+import { answers as responses } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { streamJson } from '../json-stream.ts';
+import type { Answers } from '../answers.ts';
+import { type Reader, readerOf } from '../read-budget.ts';
 import { maximumReadings } from '../reading-page.ts';
 import { StoredReading } from '../schemas.ts';
-import { type Snapshot, withSnapshot } from '../snapshot.ts';
-import { scopeOfCaller, type VehicleScope } from '../vehicle-scope.ts';
-import { type ChangePosition, readPosition, startOf, writePosition } from './position.ts';
-import {
-  type ChangePage,
-  type FeedState,
-  findFeedState,
-  findPage,
-  findTransactionsElsewhere,
-  readingsOf,
-} from './queries.ts';
+import { scopeOfCaller } from '../vehicle-scope.ts';
+import { findFeedState, findPage, readChanges } from './queries.ts';
+import { type ChangePosition, readPosition, startAt, writePosition } from './rules.ts';
 
 const path = '/v1/x/changes';
 
 const Query = Type.Object({
   after: Type.Optional(
-    Type.String({ description: '`next` of an earlier answer; without it from the oldest change that is kept' }),
+    Type.String({ description: '`next` of an earlier answer; without it, from the oldest change that is kept' }),
   ),
   limit: Type.Integer({ minimum: 1, default: 3000, description: 'readings in the answer, at most 10,000' }),
 });
 const Changes = Type.Object({
   changes: Type.Array(StoredReading),
-  next: Type.String({ description: 'goes on behind this answer, now or later; not to be interpreted' }),
-  more: Type.Boolean({ description: 'more is there already, even when this answer holds little or nothing' }),
+  next: Type.String({ description: 'opaque; continues behind this answer, now or later' }),
+  more: Type.Boolean({ description: 'more is available now, even when this answer holds little or nothing' }),
 });
 
-/** Where to go on. @throws Failure INVALID_PARAMETER, with the reason EXPIRED when changes behind it may be gone */
-function startAt(after: ChangePosition | undefined, { forgottenUntil }: FeedState): ChangePosition {
-  if (after === undefined) return startOf(0n);
-  if (after.transaction > forgottenUntil) return after;
-  const message = 'after lies before the oldest change that is kept; read the history, and go on without after';
-  throw new Failure('INVALID_PARAMETER', message, { field: 'after', reason: 'EXPIRED' });
+interface ReadPage {
+  readonly text: string;
+  readonly until: ChangePosition;
+  readonly more: boolean;
 }
 
-async function openBody(snapshot: Snapshot, page: ChangePage, { members }: VehicleScope) {
-  const end = `],"next":"${writePosition(page.stretch.until)}","more":${page.more}}`;
-  const frame = { start: '{"changes":[', end };
-  if (page.count === 0) {
-    await snapshot.close();
-    return frame.start + frame.end;
+/** Reads a page; one that does not fit into `bytes` ends early. */
+async function readPage(
+  db: Database,
+  { caller }: Reader,
+  { given, limit }: { given: ChangePosition | undefined; limit: number },
+  bytes: number,
+): Promise<ReadPage> {
+  const state = await findFeedState(db, caller);
+  const { members } = await scopeOfCaller(db, caller);
+  const after = startAt(given, state);
+  const find = (mostReadings: number) =>
+    findPage(db, caller, [...members.keys()], { after, horizon: state.horizon, limit: mostReadings });
+  let page = await find(limit);
+  let text = '';
+  if (page.count > 0) {
+    let batch = await readChanges(db, page, members, bytes);
+    if (!batch.isComplete) {
+      page = await find(batch.rows);
+      batch = await readChanges(db, page, members, bytes);
+    }
+    text = batch.text;
   }
-  const write = (row: { vehicle_id: number; members: string }) =>
-    `{${members.get(row.vehicle_id) ?? ''}${row.members}}`;
-  return streamJson(snapshot, readingsOf(page), frame, write);
+  return { text, until: page.section.until, more: page.more };
 }
 
 /** GET /v1/x/changes, the feed of stored readings (docs/interface.md, "Following what is stored"). */
-export function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
-  http.get(
-    path,
-    {
-      schema: {
-        tags: ['changes'],
-        summary: 'Readings in the order in which they were stored, late ones included',
-        description:
-          `For those who must miss nothing: each reading comes at least once, and again whenever it changes, as it
-          is now. An \`after\` older than the changes that are kept is refused with the reason EXPIRED.`.replace(
-            /\s+/g,
-            ' ',
-          ),
-        querystring: Query,
-        response: answers(Changes),
+export function changeRoutes(answers: Answers): RoutePlugin {
+  return (http) => {
+    http.get(
+      path,
+      {
+        schema: {
+          tags: ['changes'],
+          summary: 'Readings in the order in which they were stored, late ones included',
+          description:
+            `For clients that must miss nothing: each reading is answered at least once, and again whenever it changes, as it
+            is now. An \`after\` older than the changes that are kept is refused with the reason EXPIRED.`.replace(
+              /\s+/g,
+              ' ',
+            ),
+          querystring: Query,
+          response: responses(Changes),
+        },
       },
-    },
-    async ({ caller, query }, reply) => {
-      const limit = Math.min(query.limit, maximumReadings);
-      const given = query.after === undefined ? undefined : readPosition(query.after);
-      const elsewhere = await findTransactionsElsewhere(db);
-      const { body, page } = await withSnapshot(db, async (snapshot) => {
-        const state = await findFeedState(snapshot.db, caller, elsewhere);
-        const scope = await scopeOfCaller(snapshot.db, caller);
-        const after = startAt(given, state);
-        const ids = [...scope.members.keys()];
-        const found = await findPage(snapshot.db, caller, ids, { after, horizon: state.horizon, limit });
-        return { body: await openBody(snapshot, found, scope), page: found };
-      });
-      const parameters = { after: writePosition(page.stretch.until), limit: String(limit) };
-      return sendPage(reply, body, page.more ? { path, parameters } : undefined);
-    },
-  );
+      async (request, reply) => {
+        const { query } = request;
+        const limit = Math.min(query.limit, maximumReadings);
+        const given = query.after === undefined ? undefined : readPosition(query.after);
+        const reader = readerOf(request);
+        let next = '';
+        let more = false;
+        const body = await answers.open(reader, async (db, bytes) => {
+          const page = await readPage(db, reader, { given, limit }, bytes);
+          next = writePosition(page.until);
+          more = page.more;
+          return { text: `{"changes":[${page.text}],"next":"${next}","more":${more}}` };
+        });
+        return sendPage(reply, body, more ? { path, parameters: { after: next, limit: String(limit) } } : undefined);
+      },
+    );
+  };
 }

@@ -3,19 +3,20 @@ import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
+import type { ListRow } from '../answers.ts';
 import { latestMembers } from '../reading-json.ts';
 import { hasProprietaryCan, vehiclesOfCaller, vehicleWithId } from '../vehicle-scope.ts';
 
 const source = sql`from vehicle join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id`;
 
-/** The latest CAN data of every vehicle that has a proprietary CAN protocol, as JSON text. */
-export function latestCustomCan(caller: Caller): RawBuilder<{ json: string }> {
-  return sql<{ json: string }>`select concat('{', ${latestMembers.customCan}, '}') as json ${source}
-    where ${vehiclesOfCaller(caller, hasProprietaryCan)} order by vehicle.id`;
+/** Selects the latest CAN data of every vehicle with a proprietary CAN protocol and an id greater than `lastId`. */
+export function latestCustomCan(caller: Caller, lastId: number): RawBuilder<ListRow> {
+  return sql<ListRow>`select vehicle.id, concat('{', ${latestMembers.customCan}, '}') as json ${source}
+    where ${vehiclesOfCaller(caller, hasProprietaryCan)} and vehicle.id > ${lastId} order by vehicle.id`;
 }
 
 /**
- * The latest CAN data of one vehicle, as JSON text.
+ * Reads the latest CAN data of one vehicle as JSON text.
  * @throws Failure UNKNOWN_VEHICLE; NO_DATA without data or without a proprietary CAN protocol
  */
 export async function findLatestCustomCan(db: Database, caller: Caller, vehicleId: string): Promise<string> {

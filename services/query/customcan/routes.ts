@@ -1,19 +1,20 @@
 import { parseTimestamp } from '@odograph/contracts/timestamps';
-import type { Tables } from '@odograph/database/tables';
+import type { Database } from '@odograph/database/database';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { type NextPage, sendJson, sendPage } from '@odograph/http/paging';
-import { answers } from '@odograph/http/schemas';
-import type { Kysely } from 'kysely';
+import { answers as responses } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { readContinuation, writeContinuation } from '../continuation.ts';
-import { listFrame, streamJson } from '../json-stream.ts';
+import type { Answers } from '../answers.ts';
+import { readerOf } from '../read-budget.ts';
 import { customCanMembers } from '../reading-json.ts';
+import { readContinuation, writeContinuation } from '../reading-keys.ts';
 import { maximumReadings, openReadingPage, type PageRequest, type ReadingPage } from '../reading-page.ts';
 import { after, CustomCanReading, moment, VehicleParameters } from '../schemas.ts';
-import { withSnapshot } from '../snapshot.ts';
 import { hasProprietaryCan, scopeOfCaller, scopeOfVehicle } from '../vehicle-scope.ts';
 import { findLatestCustomCan, latestCustomCan } from './queries.ts';
 
+const frame = { start: '[', end: ']' };
 const timestamp = moment('start, inclusive');
 const From = Type.Object({ timestamp });
 const VehicleFrom = Type.Object({ ...VehicleParameters.properties, timestamp });
@@ -33,26 +34,26 @@ function nextPage(path: string, { continueAfter }: ReadingPage): NextPage | unde
 }
 
 /** Interface specification, "Dynamic data": CAN data of vehicles with a proprietary CAN protocol. */
-export function addCustomCanRoutes(http: Http, db: Kysely<Tables>): void {
-  addLatestRoutes(http, db);
-  addReadingRoutes(http, db);
+export function customCanRoutes(answers: Answers, db: Database): RoutePlugin {
+  return (http) => {
+    addLatestRoutes(http, answers, db);
+    addReadingRoutes(http, answers);
+  };
 }
 
-function addLatestRoutes(http: Http, db: Kysely<Tables>): void {
+function addLatestRoutes(http: Http, answers: Answers, db: Database): void {
   http.get(
     '/v1/vehicles/customcan',
     {
       schema: {
         tags: ['customcan'],
         summary: 'Latest CAN data of all vehicles',
-        response: answers(Type.Array(CustomCanReading)),
+        response: responses(Type.Array(CustomCanReading)),
       },
     },
-    async ({ caller }, reply) => {
-      const body = await withSnapshot(db, (snapshot) =>
-        streamJson(snapshot, latestCustomCan(caller), listFrame, (row) => row.json),
-      );
-      return sendJson(reply, body);
+    async (request, reply) => {
+      const list = (_db: Database, lastId: number) => latestCustomCan(request.caller, lastId);
+      return sendJson(reply, await answers.openList(readerOf(request), list));
     },
   );
 
@@ -63,30 +64,31 @@ function addLatestRoutes(http: Http, db: Kysely<Tables>): void {
         tags: ['customcan'],
         summary: 'Latest CAN data of one vehicle',
         params: VehicleParameters,
-        response: answers(CustomCanReading, 'UNKNOWN_VEHICLE', 'NO_DATA'),
+        response: responses(CustomCanReading, 'UNKNOWN_VEHICLE', 'NO_DATA'),
       },
     },
     async ({ caller, params }, reply) => sendJson(reply, await findLatestCustomCan(db, caller, params.id)),
   );
 }
 
-function addReadingRoutes(http: Http, db: Kysely<Tables>): void {
+function addReadingRoutes(http: Http, answers: Answers): void {
   http.get(
     '/v1/vehicles/customcan/from/:timestamp',
     {
       schema: {
         tags: ['customcan'],
-        summary: 'CAN data of all vehicles since a moment, by time, then vehicle',
+        summary: 'CAN data of all vehicles since a point in time, by time, then vehicle',
         params: From,
         querystring: Continuation,
-        response: answers(Type.Array(CustomCanReading)),
+        response: responses(Type.Array(CustomCanReading)),
       },
     },
-    async ({ caller, params, query }, reply) => {
-      const request = readRequest(params.timestamp, query.after);
-      const page = await withSnapshot(db, async (snapshot) => {
-        const scope = await scopeOfCaller(snapshot.db, caller, hasProprietaryCan);
-        return openReadingPage(snapshot, scope, request, customCanMembers, listFrame);
+    async (request, reply) => {
+      const { caller, params, query } = request;
+      const page = await openReadingPage(answers, readerOf(request), readRequest(params.timestamp, query.after), {
+        members: customCanMembers,
+        frame,
+        findScope: (db) => scopeOfCaller(db, caller, hasProprietaryCan),
       });
       const path = `/v1/vehicles/customcan/from/${encodeURIComponent(params.timestamp)}`;
       return sendPage(reply, page.body, nextPage(path, page));
@@ -98,17 +100,19 @@ function addReadingRoutes(http: Http, db: Kysely<Tables>): void {
     {
       schema: {
         tags: ['customcan'],
-        summary: 'CAN data of one vehicle since a moment, by time',
+        summary: 'CAN data of one vehicle since a point in time, by time',
         params: VehicleFrom,
         querystring: Continuation,
-        response: answers(Type.Array(CustomCanReading), 'UNKNOWN_VEHICLE', 'NO_DATA'),
+        response: responses(Type.Array(CustomCanReading), 'UNKNOWN_VEHICLE', 'NO_DATA'),
       },
     },
-    async ({ caller, params: { id, timestamp: from }, query }, reply) => {
-      const request = readRequest(from, query.after);
-      const page = await withSnapshot(db, async (snapshot) => {
-        const scope = await scopeOfVehicle(snapshot.db, caller, id, hasProprietaryCan);
-        return openReadingPage(snapshot, scope, request, customCanMembers, listFrame);
+    async (request, reply) => {
+      const { caller, query } = request;
+      const { id, timestamp: from } = request.params;
+      const page = await openReadingPage(answers, readerOf(request), readRequest(from, query.after), {
+        members: customCanMembers,
+        frame,
+        findScope: (db) => scopeOfVehicle(db, caller, id, hasProprietaryCan),
       });
       const path = `/v1/vehicle/${id}/customcan/from/${encodeURIComponent(from)}`;
       return sendPage(reply, page.body, nextPage(path, page));

@@ -4,8 +4,7 @@ import type { Database } from '@odograph/database/database';
 import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
 import { hasPlate } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
-import { privacyIsOn } from '../privacy.ts';
-import { latestMembers } from '../reading-json.ts';
+import { latestMembers, privacyIsOn } from '../reading-json.ts';
 import type { DynamicState } from '../schemas.ts';
 import type { FleetFacts, KnownPosition } from './rules.ts';
 
@@ -14,12 +13,12 @@ const states = sql`json_build_object('towing', vehicle.towing, 'accident', vehic
   'maintenance', vehicle.maintenance, 'breakdown', vehicle.breakdown, 'stolen', vehicle.stolen,
   'unavailable', vehicle.unavailable)`;
 
-/** @throws Failure UNKNOWN_VEHICLE */
+/** Finds a vehicle by its id. @throws Failure UNKNOWN_VEHICLE */
 export async function findVehicleId(db: Database, caller: Caller, id: string): Promise<number> {
   return (await findVehicle(db, caller, id)).id;
 }
 
-/** The vehicle with this plate, however it is written. @throws Failure UNKNOWN_VEHICLE */
+/** Finds a vehicle by its plate; only letters and digits count. @throws Failure UNKNOWN_VEHICLE */
 export async function findVehicleIdByPlate(db: Database, caller: Caller, plate: string): Promise<number> {
   const row = await db
     .selectFrom('vehicle')
@@ -38,7 +37,7 @@ export interface LatestReading {
   readonly state: DynamicState;
 }
 
-/** The latest reading of a vehicle; undefined when it never reported. */
+/** Finds the latest reading of a vehicle; undefined if it never reported. */
 export async function findLatestReading(db: Database, vehicleId: number): Promise<LatestReading | undefined> {
   const { rows } = await sql<LatestReading>`select ${latestMembers.stateless} as members,
       ${states} as state
@@ -63,7 +62,7 @@ function toPosition({ latitude, longitude, located_us: time }: PositionRow): Kno
   return { latitude, longitude, time: BigInt(time) };
 }
 
-/** Where a vehicle is known to be; undefined also while its positions are private. */
+/** Finds the last known position of a vehicle; undefined also while it is private. */
 export async function findPosition(db: Database, vehicleId: number): Promise<KnownPosition | undefined> {
   const { rows } = await sql<PositionRow>`select ${positionColumns}
     from vehicle join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id
@@ -71,12 +70,12 @@ export async function findPosition(db: Database, vehicleId: number): Promise<Kno
   return rows[0] && toPosition(rows[0]);
 }
 
-/** So many readings are asked for a speed before the last that came with a position is believed. */
+/** How many readings are searched for a speed before the one of the last position is used. */
 const readingsWithSpeed = 100;
 
 /**
- * Both groups may tell a speed, and `fleet` keeps its last one when it is reported without. So when it was reported later
- * than the location, the readings since then are asked, whose column is filled from either.
+ * Both groups may have a speed, and `fleet` keeps its last one when it is reported without. So if `fleet` was reported later
+ * than the location, the speed comes from the readings since then, whose column has that of either group.
  */
 const speed: RawBuilder<number | null> = sql`coalesce(
   case when vehicle_latest.fleet ? 'speed' and vehicle_latest.location ? 'speed'
@@ -90,7 +89,7 @@ const speed: RawBuilder<number | null> = sql`coalesce(
   (vehicle_latest.location->'speed')::double precision,
   (vehicle_latest.fleet->'speed')::double precision)`;
 
-/** Half-open in time; a suspended one stays in the list. */
+/** Authorizations that are current; a suspended one is included. */
 const authorizations = sql`(select coalesce(json_agg(json_build_object('authorizationId', granted.id,
     'userId', granted.driver_id, 'from', granted.valid_from, 'until', granted.valid_until)
     order by granted.valid_from, granted.id), '[]')
@@ -112,8 +111,8 @@ const source = sql`from vehicle join vehicle_latest on vehicle_latest.vehicle_id
   join device_model on device_model.id = device.model_id`;
 
 /**
- * What the fleet status of a vehicle is made of; undefined when no device sits in it, or one that never reported: the
- * vehicle has no reading of the time since the link.
+ * Finds what the fleet status of a vehicle is made of; undefined when no device is linked to it, or one that never reported:
+ * the vehicle has no reading since the link.
  */
 export async function findFleetFacts(db: Database, vehicleId: number): Promise<FleetFacts | undefined> {
   const { rows } = await sql<FactsRow>`

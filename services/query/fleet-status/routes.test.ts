@@ -176,12 +176,13 @@ describe('GET /v1/vehicle/status', () => {
     expect((await client.get(`/v1/vehicle/status?plate=${encodeURIComponent(plate)}`)).body).toEqual(await read());
   });
 
-  it('wants exactly one of vehicleId and plate', async () => {
+  it('requires exactly one of vehicleId and plate; an empty one counts as left out', async () => {
     for (const path of ['/v1/vehicle/status', '/v1/vehicle/position']) {
       expect(await refusal(path)).toEqual([400, 'INVALID_PARAMETER', 'vehicleId']);
       expect(await refusal(`${path}?vehicleId=${vehicle.id}&plate=X`)).toEqual([400, 'INVALID_PARAMETER', 'plate']);
       expect(await refusal(`${path}?vehicleId=`)).toEqual([400, 'INVALID_PARAMETER', 'vehicleId']);
-      expect(await refusal(`${path}?plate=`)).toEqual([400, 'INVALID_PARAMETER', 'plate']);
+      expect(await refusal(`${path}?plate=`)).toEqual([400, 'INVALID_PARAMETER', 'vehicleId']);
+      expect((await client.get(`${path}?vehicleId=${vehicle.id}&plate=`)).body.field).toBeUndefined();
       expect(await refusal(`${path}?plate=%00`)).toEqual([400, 'INVALID_PARAMETER', 'plate']);
       expect(await refusal(`${path}?vehicleId=1&vehicleId=2`)).toEqual([400, 'INVALID_PARAMETER', 'vehicleId']);
       expect(await refusal(`${path}?vehicleId=%00`)).toEqual([404, 'UNKNOWN_VEHICLE']);

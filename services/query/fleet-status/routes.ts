@@ -1,47 +1,76 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
-import type { Tables } from '@odograph/database/tables';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { sendJson } from '@odograph/http/paging';
 import { answers } from '@odograph/http/schemas';
-import type { Kysely } from 'kysely';
 import Type, { type Static } from 'typebox';
 import { findConfiguredView } from '../latest/queries.ts';
-import { chooseView } from '../latest/rules.ts';
+import { chooseView, type View } from '../latest/rules.ts';
 import { VehicleParameters, VehicleStatus, view } from '../schemas.ts';
-import { writeStatus } from './answers.ts';
-import { findPosition, findVehicleId, findVehicleIdByPlate } from './queries.ts';
-import { positionAnswer } from './rules.ts';
+import { findFleetFacts, findLatestReading, findPosition, findVehicleId, findVehicleIdByPlate } from './queries.ts';
+import { fleetState, fleetStatus, positionAnswer } from './rules.ts';
 import { CombinedStatus, FleetStatus, PositionAnswer } from './schemas.ts';
 
-const noFleetStatus = 'COMMUNICATION_FAILED when no device sits in the vehicle, or one that never reported.';
+const noFleetStatus = 'COMMUNICATION_FAILED when no device is linked to the vehicle, or it never reported.';
 const privatePosition = 'POSITION_UNKNOWN also while location privacy is on.';
 
 const VehicleQuery = Type.Object({
-  vehicleId: Type.Optional(Type.String({ minLength: 1, description: 'vehicle identifier' })),
+  vehicleId: Type.Optional(Type.String({ description: 'vehicle identifier' })),
   plate: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 256, pattern: '^[^\\u0000]*$', description: 'license plate, in its place' }),
+    Type.String({ maxLength: 256, pattern: '^[^\\u0000]*$', description: 'license plate, instead of vehicleId' }),
   ),
 });
 
 async function findByQuery(db: Database, caller: Caller, query: Static<typeof VehicleQuery>): Promise<number> {
   const { vehicleId, plate } = query;
   if (vehicleId !== undefined && plate !== undefined) {
-    throw invalidParameter('plate', 'and vehicleId cannot both be given');
+    throw invalidParameter('plate', 'and vehicleId must not both be given');
   }
   if (vehicleId !== undefined) return findVehicleId(db, caller, vehicleId);
   if (plate !== undefined) return findVehicleIdByPlate(db, caller, plate);
   throw invalidParameter('vehicleId', 'or plate is missing');
 }
 
-/** Interface specification, "Vehicle data (fleet flavor)": status and position, and the shared path of the status. */
-export function addFleetStatusRoutes(http: Http, db: Kysely<Tables>): void {
-  addStatusRoutes(http, db);
-  addPositionRoutes(http, db);
+async function writeFleet(db: Database, vehicleId: number): Promise<string> {
+  const facts = await findFleetFacts(db, vehicleId);
+  if (!facts) throw new Failure('COMMUNICATION_FAILED', 'no device is linked to the vehicle, or it never reported');
+  return JSON.stringify(fleetStatus(facts));
 }
 
-function addStatusRoutes(http: Http, db: Kysely<Tables>): void {
+async function writeDynamic(db: Database, vehicleId: number): Promise<string> {
+  const latest = await findLatestReading(db, vehicleId);
+  if (!latest) throw new Failure('NO_DATA');
+  return `{${latest.members},"state":${JSON.stringify(latest.state)}}`;
+}
+
+/** Without a linked device the latest reading stays readable, and the fleet keys are left out. */
+async function writeCombined(db: Database, vehicleId: number): Promise<string> {
+  const latest = await findLatestReading(db, vehicleId);
+  if (!latest) throw new Failure('COMMUNICATION_FAILED', 'the vehicle never reported');
+  const facts = await findFleetFacts(db, vehicleId);
+  const state = { ...latest.state, ...fleetState(latest.state) };
+  const own = JSON.stringify({ ...(facts && fleetStatus(facts)), state });
+  return `{${latest.members},${own.slice(1)}`;
+}
+
+/** Writes the latest status of a vehicle as JSON text, in each shape of GET /v1/vehicle/{id}/status. */
+const writeStatus: Readonly<Record<View, (db: Database, vehicleId: number) => Promise<string>>> = {
+  dynamic: writeDynamic,
+  fleet: writeFleet,
+  combined: writeCombined,
+};
+
+/** Interface specification, "Vehicle data (fleet flavor)": status and position, and the shared path of the status. */
+export function fleetStatusRoutes(db: Database): RoutePlugin {
+  return (http) => {
+    addStatusRoutes(http, db);
+    addPositionRoutes(http, db);
+  };
+}
+
+function addStatusRoutes(http: Http, db: Database): void {
   http.get(
     '/v1/vehicle/status',
     {
@@ -64,8 +93,8 @@ function addStatusRoutes(http: Http, db: Kysely<Tables>): void {
         tags: ['fleet status', 'latest'],
         summary: 'Latest status of one vehicle, in the dynamic shape, the fleet shape, or both at once',
         description: `Dynamic shape: NO_DATA when the vehicle never reported. Fleet shape: ${noFleetStatus}
-          Both at once: COMMUNICATION_FAILED when the vehicle never reported; when it did, but no device sits in it now, or
-          one that never reported, the fleet keys are left out.`.replace(/\s+/g, ' '),
+          Both at once: COMMUNICATION_FAILED when the vehicle never reported; when it did, but no device is linked to it
+          now, or one that never reported, the fleet keys are left out.`.replace(/\s+/g, ' '),
         params: VehicleParameters,
         querystring: Type.Object({ view }),
         response: answers(
@@ -84,7 +113,7 @@ function addStatusRoutes(http: Http, db: Kysely<Tables>): void {
   );
 }
 
-function addPositionRoutes(http: Http, db: Kysely<Tables>): void {
+function addPositionRoutes(http: Http, db: Database): void {
   const answerPosition = async (vehicleId: number): Promise<Static<typeof PositionAnswer>> => {
     const position = await findPosition(db, vehicleId);
     if (!position) throw new Failure('POSITION_UNKNOWN');

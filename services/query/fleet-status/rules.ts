@@ -11,7 +11,7 @@ export interface KnownPosition {
   readonly time: Microseconds;
 }
 
-/** What is known of a vehicle: the groups of its latest state, its device's model, and what people set. */
+/** The groups of the latest state of a vehicle, its device model, and what people set. */
 export interface FleetFacts {
   readonly fleet: Static<typeof FleetGroup>;
   readonly alarms: Static<typeof AlarmsGroup>;
@@ -19,23 +19,23 @@ export interface FleetFacts {
   readonly electric: Static<typeof ElectricGroup>;
   /** The group `fleet` was reported later than `status`, or with it. */
   readonly fleetIsNewer: boolean;
-  /** km/h, from whichever group told it last. */
+  /** km/h, from the group that reported it last. */
   readonly speed: number | undefined;
   readonly position: KnownPosition | undefined;
   readonly privacy: boolean;
-  /** The scenarii that the device model watches, each with what the device does by itself. */
+  /** The scenarii that the device model monitors, each with the action that the device takes. */
   readonly scenarii: Readonly<Record<string, string>>;
   readonly authorizations: FleetStatus['authorizations'];
   readonly lastMessage: Date;
   readonly state: DynamicState;
 }
 
-/** ISO 8601 UTC to the millisecond, or to the microsecond where the device time has any. */
+/** Writes ISO 8601 UTC to the millisecond, or to the microsecond where the device time has any. */
 function isoText(moment: Microseconds): string {
   return isoMicroseconds(moment).replace(/000Z$/, 'Z');
 }
 
-/** A device gives seconds, milliseconds or ISO 8601; 0 and what is none of these say nothing. */
+/** Parses UNIX seconds, milliseconds or ISO 8601; 0 and anything else mean unknown. */
 function chargingEnd(value: number | string | undefined): string {
   if (value === undefined || value === 0) return '';
   try {
@@ -46,12 +46,12 @@ function chargingEnd(value: number | string | undefined): string {
   }
 }
 
-/** A position as both routes write it. */
+/** Writes a position. */
 export function positionAnswer({ latitude, longitude, time }: KnownPosition) {
   return { latitude, longitude, timestamp: isoText(time) };
 }
 
-/** The state flags as the fleet flavor spells them. */
+/** Writes the state flags with the names of the fleet flavor. */
 export function fleetState(state: DynamicState): FleetStatus['state'] {
   const { towing, accident, maintenance, breakdown, stolen, unavailable } = state;
   return {
@@ -81,8 +81,8 @@ function mileageOf({ fleet, status, fleetIsNewer }: FleetFacts): number {
 }
 
 /**
- * The fleet vehicle status record (interface specification, "Fleet management records"). What the device does not report
- * in the group `fleet` is taken from its other groups where they tell it; the rest is empty (general convention 4).
+ * Composes the fleet vehicle status record (interface specification, "Fleet management records"). Fields that the device
+ * does not report in the group `fleet` are taken from its other groups; unknown ones are empty (general convention 4).
  */
 export function fleetStatus(facts: FleetFacts): FleetStatus {
   const { fleet, alarms, position } = facts;

@@ -6,7 +6,7 @@ const exactly = <Fields extends Record<string, TSchema>>(fields: Fields, descrip
 const number = (description: string) => Type.Number({ description });
 const truth = (description: string) => Type.Boolean({ description });
 const moment = (description: string) => Type.String({ description: `${description}, ISO 8601 UTC` });
-/** One of a few words, empty while it was never reported. */
+/** One of a few words, empty if never reported. */
 const word = (...words: string[]) => Type.String({ enum: [...words, ''] });
 
 const Position = exactly({
@@ -15,10 +15,10 @@ const Position = exactly({
   timestamp: moment('device time of the reading'),
 });
 const Scenario = exactly({
-  available: truth('the device watches for it'),
-  active: truth('it is being watched for'),
-  action: Type.String({ description: 'what the device does by itself, empty if nothing' }),
-  triggered: truth('the device reported it last'),
+  available: truth('the device monitors it'),
+  active: truth('it is being monitored'),
+  action: Type.String({ description: 'action that the device takes, empty if none' }),
+  triggered: truth('reported by the latest reading'),
 });
 const Authorization = exactly({
   authorizationId: Type.String(),

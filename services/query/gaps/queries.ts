@@ -1,7 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 
-/** Readings of a device that are missing, or were. */
+/** A gap in the sequence of a device, open or closed. */
 export interface GapRow {
   deviceId: string;
   fromSequence: number;
@@ -24,8 +24,8 @@ interface Row {
 const mostGaps = 1000;
 
 /**
- * Gaps noticed while their device was linked to the vehicle, so that nobody sees what happened to a device elsewhere: the
- * open ones, and those that closed in the last so many days; open ones first, the newest of each first, at most 1,000.
+ * Lists the open gaps and those closed in the last `closedDays` days: open ones first, the newest first in each group, at
+ * most 1,000. Only gaps noticed while the device was linked to the vehicle: others belong to another vehicle.
  */
 export async function listGaps(db: Database, vehicleId: number, closedDays: number): Promise<GapRow[]> {
   const { rows } = await sql<Row>`

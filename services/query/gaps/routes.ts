@@ -1,8 +1,7 @@
-import type { Tables } from '@odograph/database/tables';
+import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
-import type { Http } from '@odograph/http/http';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import { answers } from '@odograph/http/schemas';
-import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { VehicleParameters } from '../schemas.ts';
 import { listGaps } from './queries.ts';
@@ -10,41 +9,43 @@ import { listGaps } from './queries.ts';
 const states = ['OPEN', 'ARRIVED', 'RESTARTED', 'GIVEN_UP'] as const;
 const Gap = Type.Object({
   deviceId: Type.String(),
-  fromSequence: Type.Integer({ description: 'the first sequence that is missing' }),
-  untilSequence: Type.Integer({ description: 'the last one' }),
-  missing: Type.Integer({ description: 'how many readings' }),
+  fromSequence: Type.Integer({ description: 'first missing sequence number' }),
+  untilSequence: Type.Integer({ description: 'last missing sequence number' }),
+  missing: Type.Integer({ description: 'number of readings' }),
   state: Type.Enum([...states], {
     description:
-      'OPEN: missing; ARRIVED: no longer; RESTARTED: the device began to count anew before they came; GIVEN_UP: the device has too many newer gaps',
+      'OPEN: missing; ARRIVED: they arrived; RESTARTED: the device restarted its sequence first; GIVEN_UP: the device has too many newer gaps',
   }),
   since: Type.String({ description: 'when the gap was noticed, ISO 8601' }),
-  closedAt: Type.Optional(Type.String({ description: 'when it was closed, ISO 8601; only of closed gaps' })),
+  closedAt: Type.Optional(Type.String({ description: 'when it was closed, ISO 8601; closed gaps only' })),
 });
 const GapsQuery = Type.Object({
   days: Type.Integer({
     minimum: 0,
     maximum: 30,
     default: 7,
-    description: 'gaps that closed in so many days are listed beside the open ones',
+    description: 'days for which closed gaps are listed, too',
   }),
 });
 
-/** Readings that devices counted and that did not arrive (docs/device-protocol.md, "Missing readings"). */
-export function addGapRoutes(http: Http, db: Kysely<Tables>): void {
-  http.get(
-    '/v1/x/vehicle/:id/gaps',
-    {
-      schema: {
-        tags: ['history'],
-        summary: 'Readings of a vehicle that are missing, and gaps that closed lately',
-        params: VehicleParameters,
-        querystring: GapsQuery,
-        response: answers(Type.Object({ gaps: Type.Array(Gap) }), 'UNKNOWN_VEHICLE'),
+/** Missing readings by their sequence numbers (docs/device-protocol.md, "Missing readings"). */
+export function gapRoutes(db: Database): RoutePlugin {
+  return (http) => {
+    http.get(
+      '/v1/x/vehicle/:id/gaps',
+      {
+        schema: {
+          tags: ['history'],
+          summary: 'Missing readings of a vehicle, and gaps that were closed recently',
+          params: VehicleParameters,
+          querystring: GapsQuery,
+          response: answers(Type.Object({ gaps: Type.Array(Gap) }), 'UNKNOWN_VEHICLE'),
+        },
       },
-    },
-    async ({ caller, params, query }) => {
-      const vehicle = await findVehicle(db, caller, params.id);
-      return { gaps: await listGaps(db, vehicle.id, query.days) };
-    },
-  );
+      async ({ caller, params, query }) => {
+        const vehicle = await findVehicle(db, caller, params.id);
+        return { gaps: await listGaps(db, vehicle.id, query.days) };
+      },
+    );
+  };
 }

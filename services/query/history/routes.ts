@@ -1,23 +1,21 @@
 import { invalidParameter } from '@odograph/contracts/failures';
 import { parseTimestamp } from '@odograph/contracts/timestamps';
-import type { Tables } from '@odograph/database/tables';
-import type { Http } from '@odograph/http/http';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import { type NextPage, sendPage } from '@odograph/http/paging';
-import { answers } from '@odograph/http/schemas';
-import type { Kysely } from 'kysely';
+import { answers as responses } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { readContinuation, writeContinuation } from '../continuation.ts';
-import type { Frame } from '../json-stream.ts';
+import type { Answers } from '../answers.ts';
+import { readerOf } from '../read-budget.ts';
 import { historyMembers } from '../reading-json.ts';
+import { readContinuation, writeContinuation } from '../reading-keys.ts';
 import { openReadingPage, type PageRequest, type ReadingPage } from '../reading-page.ts';
 import { HistoryQuery, HistoryReading, VehicleParameters } from '../schemas.ts';
-import { withSnapshot } from '../snapshot.ts';
 import { scopeOfCaller, scopeOfVehicle } from '../vehicle-scope.ts';
 
-const frame: Frame = { start: '{"status":[', end: ']}' };
+const frame = { start: '{"status":[', end: ']}' };
 const History = Type.Object({ status: Type.Array(HistoryReading) });
 
-/** The schema validator lets the word Infinity pass for an integer. */
+/** The schema validator accepts the word Infinity as an integer. */
 function finite(field: string, value: number): number {
   if (!Number.isFinite(value)) throw invalidParameter(field, 'must be integer');
   return Math.min(value, Number.MAX_SAFE_INTEGER);
@@ -39,43 +37,50 @@ function nextPage(path: string, { from, until, limit }: HistoryQuery, page: Read
 }
 
 /** Interface specification, "Dynamic data": the history of one vehicle, and of all. */
-export function addHistoryRoutes(http: Http, db: Kysely<Tables>): void {
-  http.get(
-    '/v1/vehicles/history',
-    {
-      schema: {
-        tags: ['history'],
-        summary: 'Readings of all vehicles, by time, then vehicle',
-        querystring: HistoryQuery,
-        response: answers(History),
+export function historyRoutes(answers: Answers): RoutePlugin {
+  return (http) => {
+    http.get(
+      '/v1/vehicles/history',
+      {
+        schema: {
+          tags: ['history'],
+          summary: 'Readings of all vehicles, by time, then vehicle',
+          querystring: HistoryQuery,
+          response: responses(History),
+        },
       },
-    },
-    async ({ caller, query }, reply) => {
-      const request = readQuery(query);
-      const page = await withSnapshot(db, async (snapshot) =>
-        openReadingPage(snapshot, await scopeOfCaller(snapshot.db, caller), request, historyMembers, frame),
-      );
-      return sendPage(reply, page.body, nextPage('/v1/vehicles/history', query, page));
-    },
-  );
+      async (request, reply) => {
+        const { caller, query } = request;
+        const page = await openReadingPage(answers, readerOf(request), readQuery(query), {
+          members: historyMembers,
+          frame,
+          findScope: (db) => scopeOfCaller(db, caller),
+        });
+        return sendPage(reply, page.body, nextPage('/v1/vehicles/history', query, page));
+      },
+    );
 
-  http.get(
-    '/v1/vehicle/:id/history',
-    {
-      schema: {
-        tags: ['history'],
-        summary: 'Readings of one vehicle, by time',
-        params: VehicleParameters,
-        querystring: HistoryQuery,
-        response: answers(History, 'UNKNOWN_VEHICLE'),
+    http.get(
+      '/v1/vehicle/:id/history',
+      {
+        schema: {
+          tags: ['history'],
+          summary: 'Readings of one vehicle, by time',
+          params: VehicleParameters,
+          querystring: HistoryQuery,
+          response: responses(History, 'UNKNOWN_VEHICLE'),
+        },
       },
-    },
-    async ({ caller, params: { id }, query }, reply) => {
-      const request = readQuery(query);
-      const page = await withSnapshot(db, async (snapshot) =>
-        openReadingPage(snapshot, await scopeOfVehicle(snapshot.db, caller, id), request, historyMembers, frame),
-      );
-      return sendPage(reply, page.body, nextPage(`/v1/vehicle/${id}/history`, query, page));
-    },
-  );
+      async (request, reply) => {
+        const { caller, query } = request;
+        const { id } = request.params;
+        const page = await openReadingPage(answers, readerOf(request), readQuery(query), {
+          members: historyMembers,
+          frame,
+          findScope: (db) => scopeOfVehicle(db, caller, id),
+        });
+        return sendPage(reply, page.body, nextPage(`/v1/vehicle/${id}/history`, query, page));
+      },
+    );
+  };
 }

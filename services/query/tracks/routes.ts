@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
-import type { Http } from '@odograph/http/http';
+import type { RoutePlugin } from '@odograph/http/authentication';
 import { answers } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { findTrip } from '../trips/queries.ts';
@@ -16,7 +16,7 @@ const TrackParameters = Type.Object({
 const TrackQuery = Type.Object({
   format: Type.Optional(
     Type.Union([Type.Literal('geojson'), Type.Literal('gpx')], {
-      description: 'without it the header Accept counts, else GeoJSON',
+      description: 'without it, by the header Accept, else GeoJSON',
     }),
   ),
 });
@@ -29,26 +29,28 @@ const Track = Type.Object(
   { description: 'a GeoJSON Feature, or GPX 1.1' },
 );
 
-/** An addition of ours: the way that a trip took. */
-export function addTrackRoutes(http: Http, db: Database): void {
-  http.get(
-    '/v1/x/vehicle/:id/trips/:tripId/track',
-    {
-      schema: {
-        tags: ['trips'],
-        summary: 'The way a trip took, as GeoJSON or GPX',
-        params: TrackParameters,
-        querystring: TrackQuery,
-        response: answers(Track, 'UNKNOWN_VEHICLE', 'NOT_FOUND'),
+/** An addition to the interface: the positions of a trip. */
+export function trackRoutes(db: Database): RoutePlugin {
+  return (http) => {
+    http.get(
+      '/v1/x/vehicle/:id/trips/:tripId/track',
+      {
+        schema: {
+          tags: ['trips'],
+          summary: 'Positions of a trip, as GeoJSON or GPX',
+          params: TrackParameters,
+          querystring: TrackQuery,
+          response: answers(Track, 'UNKNOWN_VEHICLE', 'NOT_FOUND'),
+        },
       },
-    },
-    async ({ caller, params, query, headers }, reply) => {
-      const vehicle = await findVehicle(db, caller, params.id);
-      const trip = await findTrip(db, vehicle.id, params.tripId);
-      if (!trip) throw new Failure('NOT_FOUND', 'the vehicle has no such trip');
-      const { mediaType, write } = chooseFormat(query.format, headers.accept);
-      const body = Readable.from(write(trip, () => readTrack(db, vehicle.id, trip)));
-      return reply.header('vary', 'accept').type(mediaType).send(body);
-    },
-  );
+      async ({ caller, params, query, headers }, reply) => {
+        const vehicle = await findVehicle(db, caller, params.id);
+        const trip = await findTrip(db, vehicle.id, params.tripId);
+        if (!trip) throw new Failure('NOT_FOUND', 'the vehicle has no such trip');
+        const { mediaType, write } = chooseFormat(query.format, headers.accept);
+        const body = Readable.from(write(trip, () => readTrack(db, vehicle.id, trip)));
+        return reply.header('vary', 'accept').type(mediaType).send(body);
+      },
+    );
+  };
 }

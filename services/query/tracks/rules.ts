@@ -1,26 +1,26 @@
-import type { TripStretch } from '../trips/queries.ts';
+import type { TripTimes } from '../trips/queries.ts';
 import { writeTimestamp } from '../trips/rules.ts';
 import type { TrackPoint } from './queries.ts';
 
-/** The points of a track, as often as they are asked for. */
+/** Reads the points of a track; may be called more than once. */
 export type ReadPoints = () => AsyncIterable<TrackPoint[]>;
 
-/** A form in which a track is written. */
+/** A format in which a track is written. */
 export interface TrackFormat {
   readonly mediaType: string;
-  write(trip: TripStretch, points: ReadPoints): AsyncGenerator<string>;
+  write(trip: TripTimes, points: ReadPoints): AsyncGenerator<string>;
 }
 
 const coordinates = ({ longitude, latitude, altitude }: TrackPoint) =>
   JSON.stringify(altitude === null ? [longitude, latitude] : [longitude, latitude, altitude]);
 
-/** Whether there are two points, the fewest of a line (RFC 7946, 3.1.4). */
+/** Checks that there are at least two points, as a line needs (RFC 7946, 3.1.4). */
 async function isLine(points: ReadPoints): Promise<boolean> {
   for await (const page of points()) return page.length > 1;
   return false;
 }
 
-async function* listed(points: ReadPoints, write: (point: TrackPoint) => string): AsyncGenerator<string> {
+async function* writeList(points: ReadPoints, write: (point: TrackPoint) => string): AsyncGenerator<string> {
   let comma = '';
   for await (const page of points()) {
     yield comma + page.map(write).join(',');
@@ -28,14 +28,14 @@ async function* listed(points: ReadPoints, write: (point: TrackPoint) => string)
   }
 }
 
-/** RFC 7946: a Feature with a LineString; the time of each position is in `coordTimes`, in the same order. */
+/** RFC 7946: a Feature with a LineString; `coordTimes` has the time of each position, in the same order. */
 const geojson: TrackFormat = {
   mediaType: 'application/geo+json',
   async *write(trip, points) {
     yield '{"type":"Feature","geometry":';
     if (await isLine(points)) {
       yield '{"type":"LineString","coordinates":[';
-      yield* listed(points, coordinates);
+      yield* writeList(points, coordinates);
       yield ']}';
     } else yield 'null';
     const facts = {
@@ -46,7 +46,7 @@ const geojson: TrackFormat = {
       inferred: trip.inferred,
     };
     yield `,"properties":${JSON.stringify(facts).slice(0, -1)},"coordTimes":[`;
-    yield* listed(points, ({ time }) => `"${writeTimestamp(time)}"`);
+    yield* writeList(points, ({ time }) => `"${writeTimestamp(time)}"`);
     yield ']}}';
   },
 };
@@ -74,7 +74,7 @@ const gpx: TrackFormat = {
 
 const formats = { geojson, gpx } as const;
 
-/** The form that a request names, else the one that it accepts, else GeoJSON. */
+/** Chooses the format that a request names, else the one it accepts, else GeoJSON. */
 export function chooseFormat(named: keyof typeof formats | undefined, accept: string | undefined): TrackFormat {
   if (named) return formats[named];
   return accept?.toLowerCase().includes(gpx.mediaType) ? gpx : geojson;

@@ -2,12 +2,29 @@ import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestam
 import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
+import { readBatch } from '../batches.ts';
 import { type Trip, toTrip } from './rules.ts';
 
-/** Which trips of a vehicle: those whose start lies in [from, until]. */
-export interface TripWindow {
-  from: Microseconds;
-  until: Microseconds;
+/** Trips that start in an interval, both ends inclusive. */
+interface TripInterval {
+  readonly from: Microseconds;
+  readonly until: Microseconds;
+}
+
+/** Which trips of a vehicle, in the order of their start. */
+export interface TripRequest extends TripInterval {
+  readonly vehicleId: number;
+  readonly offset: number;
+  /** Without it all. */
+  readonly limit?: number;
+}
+
+/** The last trip of a part. */
+export interface TripKey {
+  readonly start: Microseconds;
+  readonly id: string;
+  /** Trips of the request up to and including this one. */
+  readonly count: number;
 }
 
 interface TripRow {
@@ -28,54 +45,72 @@ interface TripRow {
 const position = (latitude: number | null, longitude: number | null) =>
   latitude === null || longitude === null ? undefined : { latitude, longitude };
 
-/** A trip counts from the moment on that its end is known. */
+function toAnswer(row: TripRow): Trip {
+  return toTrip({
+    id: row.id,
+    start: BigInt(row.started_us),
+    minutes: row.minutes,
+    distanceKm: row.distance_km,
+    fuelLitres: row.fuel_litres ?? 0,
+    electricKwh: row.electric_kwh ?? 0,
+    tariffPerKm: row.tariff_per_km,
+    tariffPerMinute: row.tariff_per_minute,
+    first: position(row.first_latitude, row.first_longitude),
+    last: position(row.last_latitude, row.last_longitude),
+  });
+}
+
+/** A trip is answered once its end is known. */
 const isOver = sql<boolean>`trip.ends_known_at <= now()`;
 
-const within = ({ from, until }: TripWindow) =>
-  sql<boolean>`trip.started_at >= ${isoMicroseconds(from)}::timestamptz
-    and trip.started_at <= ${isoMicroseconds(until)}::timestamptz`;
+const isRequested = ({ vehicleId, from, until }: TripRequest) =>
+  sql<boolean>`trip.vehicle_id = ${vehicleId} and trip.started_at >= ${isoMicroseconds(from)}::timestamptz
+    and trip.started_at <= ${isoMicroseconds(until)}::timestamptz and ${isOver}`;
 
-/** The trips of a window in the order of their start. */
-export async function listTrips(
-  db: Database,
-  vehicleId: number,
-  window: TripWindow,
-  { offset, limit }: { offset: number; limit: number },
-): Promise<Trip[]> {
-  const { rows } = await sql<TripRow>`
+/**
+ * Reads trips as JSON elements, as many as fit into `bytes`.
+ * @param after the last trip of the part before; undefined for the first
+ * @returns `next` when more trips of the request may follow
+ */
+export async function readTrips(
+  snapshot: Database,
+  request: TripRequest,
+  after: TripKey | undefined,
+  bytes: number,
+): Promise<{ text: string; count: number; next?: TripKey }> {
+  const following = after
+    ? sql`(trip.started_at, trip.id) > (${isoMicroseconds(after.start)}::timestamptz, ${after.id}::uuid)`
+    : sql`true`;
+  const limit = request.limit === undefined ? sql`all` : sql`${request.limit - (after?.count ?? 0)}::bigint`;
+  const query = sql<TripRow>`
     select trip.id, (extract(epoch from trip.started_at) * 1000000)::bigint::text as started_us,
       extract(epoch from trip.ended_at - trip.started_at)::float8 / 60 as minutes, trip.distance_km,
       coalesce(trip.fuel_litres, trip.fuel_percent / 100 * nullif(vehicle.tank_litres, 0)) as fuel_litres,
       trip.electric_kwh, trip.first_latitude, trip.first_longitude, trip.last_latitude, trip.last_longitude,
       application.tariff_per_km, application.tariff_per_minute
     from trip join vehicle on vehicle.id = trip.vehicle_id join application on application.id = vehicle.application_id
-    where trip.vehicle_id = ${vehicleId} and ${within(window)} and ${isOver}
-    order by trip.started_at offset ${offset} limit ${limit}`.execute(db);
-  return rows.map((row) =>
-    toTrip({
-      id: row.id,
-      start: BigInt(row.started_us),
-      minutes: row.minutes,
-      distanceKm: row.distance_km,
-      fuelLitres: row.fuel_litres ?? 0,
-      electricKwh: row.electric_kwh ?? 0,
-      tariffPerKm: row.tariff_per_km,
-      tariffPerMinute: row.tariff_per_minute,
-      first: position(row.first_latitude, row.first_longitude),
-      last: position(row.last_latitude, row.last_longitude),
-    }),
+    where ${isRequested(request)} and ${following}
+    order by trip.started_at, trip.id offset ${after ? 0 : request.offset} limit ${limit}`;
+  const { text, rows, last, isComplete } = await readBatch(
+    snapshot,
+    query,
+    (row) => JSON.stringify(toAnswer(row)),
+    bytes,
   );
+  const count = (after?.count ?? 0) + rows;
+  if (isComplete || !last) return { text, count };
+  return { text, count, next: { start: BigInt(last.started_us), id: last.id, count } };
 }
 
-/** Whether a window has any trip. */
-export async function hasTrips(db: Database, vehicleId: number, window: TripWindow): Promise<boolean> {
-  const { rows } = await sql`select 1 from trip
-    where vehicle_id = ${vehicleId} and ${within(window)} and ${isOver} limit 1`.execute(db);
+/** Tells whether a request has any trip from an offset on, whatever its own offset and limit. */
+export async function hasTripsFrom(db: Database, request: TripRequest, offset: number): Promise<boolean> {
+  const { rows } = await sql`select 1 from trip where ${isRequested(request)}
+    order by trip.started_at, trip.id offset ${offset} limit 1`.execute(db);
   return rows.length > 0;
 }
 
-/** The window when a request names none: from the start of this month, in the time zone of the application, to now. */
-export async function findUsualWindow(db: Database, applicationId: number): Promise<TripWindow> {
+/** Finds the default interval of a request: from the start of this month, in the time zone of the application, to now. */
+export async function findUsualInterval(db: Database, applicationId: number): Promise<TripInterval> {
   const { rows } = await sql<{ from_us: string; until_us: string }>`
     select (extract(epoch from date_trunc('month', now() at time zone time_zone) at time zone time_zone) * 1000000)::bigint::text
         as from_us, (extract(epoch from now()) * 1000000)::bigint::text as until_us
@@ -83,8 +118,8 @@ export async function findUsualWindow(db: Database, applicationId: number): Prom
   return { from: BigInt(rows[0]?.from_us ?? 0), until: BigInt(rows[0]?.until_us ?? 0) };
 }
 
-/** A trip as the way that it took is looked up. */
-export interface TripStretch {
+/** When a trip was, to look up its positions. */
+export interface TripTimes {
   id: string;
   start: Microseconds;
   end: Microseconds;
@@ -92,8 +127,8 @@ export interface TripStretch {
   inferred: boolean;
 }
 
-/** A trip of a vehicle by its id; undefined when it has none of this id that is over. */
-export async function findTrip(db: Database, vehicleId: number, id: string): Promise<TripStretch | undefined> {
+/** Finds a completed trip of a vehicle by its id. */
+export async function findTrip(db: Database, vehicleId: number, id: string): Promise<TripTimes | undefined> {
   if (!isUuid(id)) return undefined;
   const { rows } = await sql<{ id: string; start_us: string; end_us: string; distance_km: number; inferred: boolean }>`
     select id, (extract(epoch from started_at) * 1000000)::bigint::text as start_us,

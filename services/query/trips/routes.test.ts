@@ -144,12 +144,16 @@ describe('GET /v1/vehicle/{id}/trips', () => {
     expect([beyond.status, beyond.body]).toEqual([200, { trips: [] }]);
   });
 
-  it('answers 100 trips unless asked for more, and at most 1,000', async () => {
+  it('answers all trips without a limit, and as many as a limit allows', async () => {
     await sql`insert into trip (vehicle_id, started_at, ended_at, ends_known_at, settled, inferred, distance_km)
       select ${vehicle.id}::integer, start, start + interval '1 minute', start, true, false, 1
       from generate_series('2025-01-01'::timestamptz, '2025-12-30', '5 hours') as start`.execute(platform.db);
-    expect((await client.get(path(year))).body.trips).toHaveLength(100);
-    expect((await client.get(path(`${year}&limit=100000`))).body.trips).toHaveLength(1000);
+    const all = await client.get(path(year));
+    expect(all.body.trips).toHaveLength(1743);
+    expect([all.headers.get('x-has-more'), all.headers.get('link')]).toEqual(['false', null]);
+    expect((await client.get(path(`${year}&limit=&offset=`))).body).toEqual(all.body);
+    expect((await client.get(path(`${year}&limit=1500`))).body.trips).toHaveLength(1500);
+    expect((await client.get(path(`${year}&limit=1500&offset=1500`))).body.trips).toHaveLength(243);
   });
 
   it('answers NO_DATA with an empty list when there is none', async () => {

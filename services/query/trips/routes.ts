@@ -1,37 +1,37 @@
-import { failures, invalidParameter } from '@odograph/contracts/failures';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { parseTimestamp } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
-import type { Http } from '@odograph/http/http';
-import { sendJson, sendPage } from '@odograph/http/paging';
-import { answers } from '@odograph/http/schemas';
-import Type from 'typebox';
+import type { RoutePlugin } from '@odograph/http/authentication';
+import { type NextPage, sendPage } from '@odograph/http/paging';
+import { answers as responses } from '@odograph/http/schemas';
+import Type, { type Static } from 'typebox';
+import type { Answers } from '../answers.ts';
+import { type Reader, readerOf } from '../read-budget.ts';
 import { VehicleParameters } from '../schemas.ts';
-import { findUsualWindow, hasTrips, listTrips } from './queries.ts';
+import { findUsualInterval, hasTripsFrom, readTrips, type TripKey, type TripRequest } from './queries.ts';
 import { writeTimestamp } from './rules.ts';
 
-const maximumTrips = 1000;
 const moment = (description: string) =>
   Type.Optional(Type.String({ description: `${description}: ISO 8601, UNIX seconds or milliseconds` }));
-const count = (standard: number, description: string) => Type.Integer({ minimum: 0, default: standard, description });
 
-/** The schema validator lets the word Infinity pass for an integer. */
+/** The schema validator accepts the word Infinity as an integer. */
 function finite(field: string, value: number): number {
   if (!Number.isFinite(value)) throw invalidParameter(field, 'must be integer');
   return Math.min(value, Number.MAX_SAFE_INTEGER);
 }
 
 const TripsQuery = Type.Object({
-  from: moment('earliest start, inclusive; without it the start of this month in the time zone of the application'),
-  until: moment('latest start, inclusive; without it now'),
-  offset: count(0, 'trips to skip'),
-  limit: count(100, `trips in the answer, at most ${maximumTrips}`),
+  from: moment('earliest start, inclusive; by default the start of this month in the time zone of the application'),
+  until: moment('latest start, inclusive; by default now'),
+  offset: Type.Integer({ minimum: 0, default: 0, description: 'trips to skip' }),
+  limit: Type.Optional(Type.Integer({ minimum: 0, description: 'trips in the answer; by default all' })),
 });
 
 const number = (description: string) => Type.Number({ description });
 const Position = Type.Object({ latitude: Type.Number(), longitude: Type.Number() });
 const Trip = Type.Object({
-  trip_id: Type.String({ description: 'keeps when late data changes the trip a little' }),
+  trip_id: Type.String({ description: 'stays the same when late data changes the trip a little' }),
   timestamp: Type.String({ description: 'start, ISO 8601 UTC' }),
   distance: number('km'),
   duration: number('minutes'),
@@ -51,41 +51,83 @@ const NoTrips = Type.Object({
   message: Type.Optional(Type.String()),
 });
 
-/** Interface specification, "Dynamic data": the trips of a vehicle. */
-export function addTripRoutes(http: Http, db: Database): void {
-  http.get(
-    '/v1/vehicle/:id/trips',
-    {
-      schema: {
-        tags: ['trips'],
-        summary: 'Trips of one vehicle that are over, by start',
-        params: VehicleParameters,
-        querystring: TripsQuery,
-        response: { ...answers(Trips, 'UNKNOWN_VEHICLE', 'NO_DATA'), 404: NoTrips },
-      },
-    },
-    async ({ caller, params: { id }, query }, reply) => {
-      const from = query.from === undefined ? undefined : parseTimestamp('from', query.from);
-      const until = query.until === undefined ? undefined : parseTimestamp('until', query.until);
-      const vehicle = await findVehicle(db, caller, id);
-      const usual = await findUsualWindow(db, caller.applicationId);
-      const window = { from: from ?? usual.from, until: until ?? usual.until };
-      const offset = finite('offset', query.offset);
-      const limit = Math.min(finite('limit', query.limit), maximumTrips);
-      const trips = await listTrips(db, vehicle.id, window, { offset, limit: limit + 1 });
-      if (trips.length === 0 && !(offset > 0 && (await hasTrips(db, vehicle.id, window)))) {
-        reply.code(failures.NO_DATA[0]);
-        return sendJson(reply, JSON.stringify({ trips: [], error: 'NO_DATA', message: failures.NO_DATA[1] }));
+/** Completes the parameters of a request. */
+async function readRequest(
+  db: Database,
+  { applicationId }: { applicationId: number },
+  vehicleId: number,
+  query: Static<typeof TripsQuery>,
+): Promise<TripRequest> {
+  const from = query.from === undefined ? undefined : parseTimestamp('from', query.from);
+  const until = query.until === undefined ? undefined : parseTimestamp('until', query.until);
+  const usual = await findUsualInterval(db, applicationId);
+  return {
+    vehicleId,
+    from: from ?? usual.from,
+    until: until ?? usual.until,
+    offset: finite('offset', query.offset),
+    ...(query.limit !== undefined && { limit: finite('limit', query.limit) }),
+  };
+}
+
+/**
+ * Opens the trips of a request as JSON.
+ * @throws Failure NO_DATA when the interval has no trip
+ */
+async function openTrips(answers: Answers, reader: Reader, request: TripRequest) {
+  const { offset, limit } = request;
+  let hasMore = false;
+  const body = await answers.open<TripKey>(reader, async (snapshot, bytes, after) => {
+    const trips = await readTrips(snapshot, request, after, bytes);
+    if (!after) {
+      if (trips.count === 0 && !(await hasTripsFrom(snapshot, request, 0))) {
+        throw new Failure('NO_DATA');
       }
-      const parameters = {
-        from: writeTimestamp(window.from),
-        until: writeTimestamp(window.until),
-        offset: String(offset + limit),
-        limit: String(limit),
-      };
-      const hasMore = trips.length > limit && limit > 0;
-      const body = JSON.stringify({ trips: trips.slice(0, limit) });
-      return sendPage(reply, body, hasMore ? { path: `/v1/vehicle/${id}/trips`, parameters } : undefined);
-    },
-  );
+      hasMore = limit !== undefined && limit > 0 && (await hasTripsFrom(snapshot, request, offset + limit));
+    }
+    const start = after ? (trips.count === after.count ? '' : ',') : '{"trips":[';
+    return trips.next ? { text: start + trips.text, next: trips.next } : { text: `${start}${trips.text}]}` };
+  });
+  return { body, hasMore };
+}
+
+function nextPage(id: string, { from, until, offset, limit = 0 }: TripRequest): NextPage {
+  const parameters = {
+    from: writeTimestamp(from),
+    until: writeTimestamp(until),
+    offset: String(offset + limit),
+    limit: String(limit),
+  };
+  return { path: `/v1/vehicle/${id}/trips`, parameters };
+}
+
+/** Interface specification, "Dynamic data": the trips of a vehicle. */
+export function tripRoutes(answers: Answers, db: Database): RoutePlugin {
+  return (http) => {
+    http.get(
+      '/v1/vehicle/:id/trips',
+      {
+        schema: {
+          tags: ['trips'],
+          summary: 'Completed trips of one vehicle, by start',
+          params: VehicleParameters,
+          querystring: TripsQuery,
+          response: { ...responses(Trips, 'UNKNOWN_VEHICLE', 'NO_DATA'), 404: NoTrips },
+        },
+      },
+      async (request, reply) => {
+        const { caller, query } = request;
+        const { id } = request.params;
+        const vehicle = await findVehicle(db, caller, id);
+        const trips = await readRequest(db, caller, vehicle.id, query);
+        try {
+          const { body, hasMore } = await openTrips(answers, readerOf(request), trips);
+          return sendPage(reply, body, hasMore ? nextPage(id, trips) : undefined);
+        } catch (error) {
+          if (!(error instanceof Failure) || error.code !== 'NO_DATA') throw error;
+          return reply.code(error.status).send({ trips: [], error: error.code, message: error.message });
+        }
+      },
+    );
+  };
 }

@@ -5,7 +5,7 @@ interface Position {
   longitude: number;
 }
 
-/** What is known of a trip, and what the application charges. */
+/** A trip, and the tariff of its application. */
 export interface TripFacts {
   id: string;
   start: Microseconds;
@@ -36,15 +36,15 @@ export interface Trip {
 }
 
 const round = (value: number, digits: number) => Number(value.toFixed(digits));
-/** A short way says little of what a hundred kilometres take. */
+/** On a shorter trip the consumption per 100 km says little. */
 const leastKmForAverage = 1;
 
-/** A moment as Timestamp values are answered: ISO 8601 UTC to the millisecond, or to the microsecond if it has any. */
+/** Writes a Timestamp: ISO 8601 UTC to the millisecond, or to the microsecond if it has any. */
 export function writeTimestamp(moment: Microseconds): string {
   return isoMicroseconds(moment).replace(/000Z$/, 'Z');
 }
 
-/** The trip object of a trip. */
+/** Composes the trip object. */
 export function toTrip(facts: TripFacts): Trip {
   const { id, start, minutes, distanceKm, fuelLitres, electricKwh, tariffPerKm, tariffPerMinute, first, last } = facts;
   const per100Km = (amount: number) => (distanceKm < leastKmForAverage ? 0 : round((amount / distanceKm) * 100, 2));

@@ -1,0 +1,177 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { openDatabase } from '@odograph/database/database';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { Answers } from './answers.ts';
+import { ReadBudget } from './read-budget.ts';
+import { queryService } from './service.ts';
+
+const mebibyte = 1024 * 1024;
+const budgetBytes = 32 * mebibyte;
+let platform: TestPlatform;
+let application: TestApplication;
+let vehicle: TestVehicle;
+
+/** A page of 10,000 readings and about 80 MB, far more than the buffers between database and client. */
+beforeAll(async () => {
+  platform = await startTestPlatform([queryService], { HTTP_ANSWER_BUFFER_BYTES: String(budgetBytes) });
+  application = await createApplication(platform.db);
+  vehicle = await createVehicle(platform.db, application);
+  await sql`insert into reading (time, application_id, vehicle_id, can, mileage, device_id, received_at)
+    select '2025-10-10T08:00:00Z'::timestamptz + n * interval '1 second', ${application.id}, ${vehicle.id}::integer,
+      jsonb_build_array(jsonb_build_object('key', 'k', 'value', repeat('x', 8000))), n, 'test', now()
+    from generate_series(1, 12000) as n`.execute(platform.db);
+});
+afterAll(() => platform.stop());
+
+const path = () => `/v1/vehicle/${vehicle.id}/customcan/from/2025-10-10`;
+
+/** Sends a request and reads nothing of the answer but its headers. */
+async function openUnread(): Promise<IncomingMessage> {
+  const headers = { 'x-service-token': application.token };
+  const request = get(new URL(path(), platform.httpUrl), { headers, agent: false });
+  const [answer] = (await once(request, 'response')) as [IncomingMessage];
+  return answer;
+}
+
+async function heldBytes(): Promise<number> {
+  const metric = await platform.metrics.getSingleMetric('odograph_query_answer_bytes')?.get();
+  return metric?.values[0]?.value ?? Number.NaN;
+}
+
+interface Reading {
+  readonly status: { readonly mileage: number };
+}
+const numbers = (readings: readonly Reading[]) => readings.map(({ status }) => status.mileage);
+const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
+
+describe('a page that is larger than all buffers', () => {
+  it('is complete and in order, and its continuation starts behind it', async () => {
+    const answer = await openUnread();
+    const body = JSON.parse(await text(answer)) as Reading[];
+    expect(numbers(body)).toEqual(range(1, 10_000));
+    const next = /^<([^>]*)>; rel="next"$/.exec(String(answer.headers.link))?.[1] ?? '';
+    const rest = await fetch(new URL(next, platform.httpUrl), { headers: { 'x-service-token': application.token } });
+    const following = numbers((await rest.json()) as Reading[]);
+    expect(following).toEqual(range(10_001, 10_000 + following.length));
+    // Its client follows links, so this page may end by bytes.
+    expect(following.length).toBeLessThan(2000);
+    expect(rest.headers.get('x-has-more')).toBe('true');
+  });
+
+  it('holds neither its bytes nor a database connection after its client has gone', async () => {
+    const answers = [await openUnread(), await openUnread()];
+    expect(await heldBytes()).toBeGreaterThan(0);
+    for (const answer of answers) answer.destroy();
+    await eventually(async () => expect(await heldBytes()).toBe(0));
+  });
+
+  it('does not contain readings that were stored after its first part was read', async () => {
+    const answer = await openUnread();
+    await sql`insert into reading (time, application_id, vehicle_id, mileage, device_id, received_at)
+      select '2025-10-10T08:00:00.5Z'::timestamptz + n * interval '1 second', ${application.id}, ${vehicle.id}::integer,
+        -1, 'test', now() from generate_series(9000, 9100) as n`.execute(platform.db);
+    const body = JSON.parse(await text(answer)) as Reading[];
+    await sql`delete from reading where vehicle_id = ${vehicle.id}::integer and mileage = -1`.execute(platform.db);
+    expect(numbers(body)).toEqual(range(1, 10_000));
+  });
+});
+
+describe('clients that do not read their pages', () => {
+  it('delay no one else, and hold no more bytes than the budget, however many they are', async () => {
+    const other = await createApplication(platform.db);
+    await createVehicle(platform.db, other);
+    let largest = 0;
+    const watch = setInterval(() => {
+      void heldBytes().then((held) => {
+        largest = Math.max(largest, held);
+      });
+    }, 5);
+    const headers = { 'x-service-token': application.token };
+    const unread = Array.from({ length: 150 }, () =>
+      get(new URL(path(), platform.httpUrl), { headers, agent: false }).on('error', () => undefined),
+    );
+    await eventually(async () => expect(await heldBytes()).toBeGreaterThan(mebibyte));
+    const start = performance.now();
+    for (let round = 0; round < 20; round += 1) {
+      const { status } = await fetch(new URL('/v1/vehicles', platform.httpUrl), {
+        headers: { 'x-service-token': other.token },
+      });
+      expect(status).toBe(200);
+    }
+    expect(performance.now() - start).toBeLessThan(10_000);
+    for (const request of unread) request.destroy();
+    clearInterval(watch);
+    await eventually(async () => expect(await heldBytes()).toBe(0), 20_000);
+    expect(largest).toBeGreaterThan(mebibyte);
+    expect(largest).toBeLessThanOrEqual(budgetBytes);
+  });
+
+  it('lose their connection', async () => {
+    const answer = await openUnread();
+    expect(await heldBytes()).toBeGreaterThan(0);
+    await eventually(async () => expect(await heldBytes()).toBe(0), 60_000);
+    await expect(text(answer)).rejects.toThrow('aborted');
+  });
+});
+
+describe('an answer', () => {
+  const reader = (token: string, applicationId = 1) => ({ caller: { applicationId }, token });
+  const open = (budget: ReadBudget) =>
+    new Answers({
+      db: openDatabase({ url: platform.config.DATABASE_URL, name: 'test', size: 1 }),
+      budget,
+      minimumBytesPerSecond: 1,
+    });
+
+  it('is destroyed when the database fails after the first part, so that it never looks complete', async () => {
+    const budget = new ReadBudget(budgetBytes, 1000);
+    const body = await open(budget).open<number>(reader('one'), async (_db, _bytes, from) => {
+      if (from !== undefined) throw new Error('database is away');
+      return { text: '[1', next: 1 };
+    });
+    await expect(text(body)).rejects.toThrow('database is away');
+    expect(budget.heldBytes).toBe(0);
+  });
+
+  it('waits while its token or its application holds its share, and fails when that lasts', async () => {
+    const budget = new ReadBudget(100, 100);
+    const first = await budget.reserve(reader('one'), 25);
+    await expect(budget.reserve(reader('one'), 1)).rejects.toMatchObject({ code: 'OVERLOADED' });
+    await budget.reserve(reader('two'), 25);
+    await expect(budget.reserve(reader('three'), 1)).rejects.toMatchObject({ code: 'OVERLOADED' });
+    await budget.reserve(reader('four', 2), 25);
+    const waiting = budget.reserve(reader('three'), 5);
+    first.shrinkTo(20);
+    (await waiting).release();
+    first.release();
+    expect(budget.heldBytes).toBe(50);
+  });
+});
+
+/** On the embedded engine a lock of another session cannot be waited for: there is one session. */
+it('answers OVERLOADED when the database does not answer in time', async ({ skip }) => {
+  const { rows } = await sql<{ version: string }>`select version()`.execute(platform.db);
+  skip(/emscripten|wasm/i.test(rows[0]?.version ?? ''), 'needs a database with several sessions');
+  const url = new URL(inject('databaseUrl'));
+  url.searchParams.set('statement_timeout', '200');
+  const impatient = await startTestPlatform([queryService], { QUERY_DATABASE_URL: url.href });
+  const blocker = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 1 });
+  try {
+    await blocker.transaction().execute(async (transaction) => {
+      await sql`lock table vehicle_latest in access exclusive mode`.execute(transaction);
+      const headers = { 'x-service-token': application.token };
+      const answer = await fetch(new URL('/v1/vehicles/status', impatient.httpUrl), { headers });
+      expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '5']);
+      expect(await answer.json()).toMatchObject({ error: 'OVERLOADED' });
+    });
+  } finally {
+    await blocker.destroy();
+    await impatient.stop();
+  }
+});

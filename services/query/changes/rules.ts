@@ -1,0 +1,86 @@
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { parseVehicleId } from '@odograph/database/vehicle-access';
+import type { ReadingKey } from '../reading-keys.ts';
+
+/**
+ * A position in the order in which readings were stored: by transaction, then batch, then the key of the reading. A key, not
+ * a count, so that it stays valid when earlier readings are purged.
+ */
+export interface ChangePosition extends ReadingKey {
+  readonly transaction: bigint;
+  readonly batch: bigint;
+}
+
+const form = /^(\d{1,18})-(\d{1,18})-(\d{1,18})-(\d{1,10})$/;
+const latestTime = 253_402_300_799_999_999n;
+
+/** The position before everything that a transaction stored. */
+export function startOf(transaction: bigint): ChangePosition {
+  return { transaction, batch: 0n, time: 0n, vehicleId: 0 };
+}
+
+/** The position behind a whole batch. */
+export function endOf(transaction: bigint, batch: bigint): ChangePosition {
+  return { transaction, batch, time: latestTime, vehicleId: 2_147_483_647 };
+}
+
+/** Writes a position as the opaque text `next`. */
+export function writePosition({ transaction, batch, time, vehicleId }: ChangePosition): string {
+  return [transaction, batch, time, vehicleId].join('-');
+}
+
+/** Parses `next` of an earlier answer. @throws Failure INVALID_PARAMETER for any other text */
+export function readPosition(text: string): ChangePosition {
+  const [, transaction = '', batch = '', time = '', id = ''] = form.exec(text) ?? [];
+  const vehicleId = id === '0' ? 0 : parseVehicleId(id);
+  if (vehicleId === undefined || BigInt(time) > latestTime) {
+    throw invalidParameter('after', 'must be `next` of an answer');
+  }
+  return { transaction: BigInt(transaction), batch: BigInt(batch), time: BigInt(time), vehicleId };
+}
+
+/** What a snapshot knows of the feed of an application. */
+export interface FeedState {
+  /** Every earlier transaction has ended, and what it stored is visible. Later ones may still become visible in between. */
+  readonly horizon: bigint;
+  /** Changes of this transaction and of earlier ones may have been deleted. */
+  readonly forgottenUntil: bigint;
+}
+
+/**
+ * Decides where a page starts.
+ * @throws Failure INVALID_PARAMETER with the reason EXPIRED when changes behind `after` may have been deleted
+ */
+export function startAt(after: ChangePosition | undefined, { forgottenUntil }: FeedState): ChangePosition {
+  if (after === undefined) return startOf(0n);
+  if (after.transaction > forgottenUntil) return after;
+  const message = 'after lies before the oldest change that is kept; read the history, then continue without after';
+  throw new Failure('INVALID_PARAMETER', message, { field: 'after', reason: 'EXPIRED' });
+}
+
+/** An interval of time as ISO 8601: `from` inclusive, `until` exclusive. */
+export interface Interval {
+  readonly from: string;
+  readonly until: string;
+}
+
+const dayMs = 86_400_000;
+/** Each interval is a branch of one statement. */
+const mostIntervals = 100;
+
+/**
+ * Covers days by intervals of a few days each. The readings of a page lie in few of many days, and a branch limited to a
+ * short interval is planned for few chunks.
+ * @param days since the epoch, ascending
+ * @param length days in an interval, doubled until the intervals are few enough
+ */
+export function coverDays(days: readonly number[], length = 4): Interval[] {
+  const starts: number[] = [];
+  for (const day of days) {
+    const last = starts.at(-1);
+    if (last === undefined || day >= last + length) starts.push(day);
+  }
+  if (starts.length > mostIntervals) return coverDays(days, length * 2);
+  const iso = (day: number) => new Date(day * dayMs).toISOString();
+  return starts.map((start) => ({ from: iso(start), until: iso(start + length) }));
+}

@@ -1,0 +1,122 @@
+import type { Caller } from '@odograph/contracts/caller';
+import { Failure } from '@odograph/contracts/failures';
+
+/** What a request counts towards: its access token and its application. */
+export interface Reader {
+  readonly caller: Caller;
+  readonly token: string;
+}
+
+/** Identifies the reader of a request. */
+export function readerOf(request: { caller: Caller; headers: NodeJS.Dict<string | string[]> }): Reader {
+  return { caller: request.caller, token: String(request.headers['x-service-token']) };
+}
+
+/** Bytes of answers that are reserved for one request. */
+export interface Reservation {
+  /** Gives back all but `bytes`. */
+  shrinkTo(bytes: number): void;
+  /** Gives back the rest; may be called again. */
+  release(): void;
+}
+
+interface Waiting {
+  readonly reader: Reader;
+  readonly bytes: number;
+  grant(): void;
+}
+
+/** Shares of the budget that the requests of one token, and of one application, can hold. */
+const tokenShare = 1 / 4;
+const applicationShare = 1 / 2;
+
+/**
+ * Bounds the bytes of answers that are in memory until their clients have read them: in all, for each token and for each
+ * application. A request whose share is used up waits; others overtake it.
+ */
+export class ReadBudget {
+  readonly totalBytes: number;
+  readonly #waitMs: number;
+  readonly #held = new Map<string, number>();
+  readonly #waiting = new Set<Waiting>();
+  #heldBytes = 0;
+
+  /** @param waitMs how long a request waits for others to read their answers before it fails */
+  constructor(totalBytes: number, waitMs: number) {
+    this.totalBytes = totalBytes;
+    this.#waitMs = waitMs;
+  }
+
+  get heldBytes(): number {
+    return this.#heldBytes;
+  }
+
+  /** The largest reservation that can ever be granted. */
+  get largestReservation(): number {
+    return Math.floor(this.totalBytes * tokenShare);
+  }
+
+  /**
+   * Reserves bytes, at most largestReservation, for an answer that is about to be read from the database.
+   * @throws Failure OVERLOADED when they do not become free in time
+   */
+  async reserve(reader: Reader, bytes: number): Promise<Reservation> {
+    if (!this.#fits(reader, bytes)) await this.#waitFor(reader, bytes);
+    else this.#add(reader, bytes);
+    let own = bytes;
+    const shrinkTo = (left: number) => {
+      if (left >= own) return;
+      this.#add(reader, left - own);
+      own = left;
+      this.#grantWaiting();
+    };
+    return { shrinkTo, release: () => shrinkTo(0) };
+  }
+
+  #waitFor(reader: Reader, bytes: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const fail = () => {
+        this.#waiting.delete(waiting);
+        reject(new Failure('OVERLOADED', 'earlier answers have not been read yet', { retryAfterSeconds: 5 }));
+      };
+      const timeout = setTimeout(fail, this.#waitMs);
+      const grant = () => {
+        clearTimeout(timeout);
+        resolve();
+      };
+      const waiting: Waiting = { reader, bytes, grant };
+      this.#waiting.add(waiting);
+    });
+  }
+
+  #grantWaiting(): void {
+    for (const waiting of this.#waiting) {
+      if (!this.#fits(waiting.reader, waiting.bytes)) continue;
+      this.#waiting.delete(waiting);
+      this.#add(waiting.reader, waiting.bytes);
+      waiting.grant();
+    }
+  }
+
+  #fits(reader: Reader, bytes: number): boolean {
+    const [token, application] = keysOf(reader).map((key) => (this.#held.get(key) ?? 0) + bytes);
+    return (
+      this.#heldBytes + bytes <= this.totalBytes &&
+      (token ?? 0) <= this.totalBytes * tokenShare &&
+      (application ?? 0) <= this.totalBytes * applicationShare
+    );
+  }
+
+  #add(reader: Reader, bytes: number): void {
+    this.#heldBytes += bytes;
+    for (const key of keysOf(reader)) {
+      const held = (this.#held.get(key) ?? 0) + bytes;
+      if (held > 0) this.#held.set(key, held);
+      else this.#held.delete(key);
+    }
+  }
+}
+
+function keysOf({ caller, token }: Reader): [string, string] {
+  return [`token ${token}`, `application ${caller.applicationId}`];
+}
