@@ -7,7 +7,7 @@ const id = required('id of the device');
 export const deviceCommands = [
   command({
     name: 'device create',
-    summary: 'create a device; its secret is shown only once',
+    summary: 'create a device; its secret, and its claim code without an application, are shown only once',
     options: {
       id,
       model: required('name of the device model'),
@@ -66,6 +66,18 @@ export const deviceCommands = [
     summary: 'unlink a device from its vehicle',
     options: { id },
     run: ({ api }, options) => api.delete(`devices/${segment(options.id)}/link`),
+  }),
+  command({
+    name: 'device release',
+    summary: 'unlink a device and take it from its application; the new claim code is shown only once',
+    options: { id },
+    run: ({ api }, options) => api.post(`devices/${segment(options.id)}/release`, {}),
+  }),
+  command({
+    name: 'device delete',
+    summary: 'delete a device: its link and session end, and it cannot connect again',
+    options: { id },
+    run: ({ api }, options) => api.delete(`devices/${segment(options.id)}`),
   }),
   command({
     name: 'device key',

@@ -7,11 +7,14 @@ import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import type { Tables } from '@odograph/database/tables';
 import { accessibleTo, findVehicle, requirePermission } from '@odograph/database/vehicle-access';
 import { type Kysely, sql } from 'kysely';
+import { requireClaimCode } from './rules.ts';
 
 /** A device and the vehicle it is to be linked to. */
 export interface LinkTarget {
   deviceId: string;
   vehicleId: string;
+  /** Required for a device without an owner. */
+  claimCode?: string | undefined;
 }
 
 /** The vehicle that a device was linked to before a change, and after it. */
@@ -34,15 +37,16 @@ export async function changeLinks<T>(db: Kysely<Tables>, change: (trx: Database)
 /**
  * Links a device to a vehicle, neither of them linked; run it in changeLinks. A device without an owner becomes the
  * application's.
- * @throws Failure UNKNOWN_DEVICE, UNKNOWN_VEHICLE, VEHICLE_NOT_AVAILABLE when archived, DEVICE_ALREADY_LINKED,
+ * @throws Failure UNKNOWN_DEVICE, INVALID_CLAIM_CODE, UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_NOT_AVAILABLE when archived, DEVICE_ALREADY_LINKED,
  * VEHICLE_ALREADY_LINKED (interface specification, "Vehicles and devices")
  */
 export async function linkDevice(
   db: Database,
   caller: Caller,
-  { deviceId, vehicleId }: LinkTarget,
+  { deviceId, vehicleId, claimCode }: LinkTarget,
 ): Promise<LinkChange> {
   const device = await lockDevice(db, caller, deviceId);
+  if (!device.owned) requireClaimCode(claimCode, device.claimCodeSha256);
   const vehicle = await findActiveVehicle(db, caller, vehicleId);
   if (device.vehicleId !== undefined) throw new Failure('DEVICE_ALREADY_LINKED');
   await requireFree(db, vehicle);
@@ -52,14 +56,16 @@ export async function linkDevice(
 
 /**
  * Moves a device to a vehicle without a device; run it in changeLinks. Moving it to its own vehicle changes nothing.
- * @throws Failure UNKNOWN_DEVICE, UNKNOWN_VEHICLE, VEHICLE_NOT_AVAILABLE when archived, VEHICLE_ALREADY_LINKED
+ * @throws Failure UNKNOWN_DEVICE, INVALID_CLAIM_CODE, UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_NOT_AVAILABLE when archived,
+ * VEHICLE_ALREADY_LINKED
  */
 export async function moveDevice(
   db: Database,
   caller: Caller,
-  { deviceId, vehicleId }: LinkTarget,
+  { deviceId, vehicleId, claimCode }: LinkTarget,
 ): Promise<LinkChange> {
   const device = await lockDevice(db, caller, deviceId);
+  if (!device.owned) requireClaimCode(claimCode, device.claimCodeSha256);
   const vehicle = await findActiveVehicle(db, caller, vehicleId);
   const change = { from: device.vehicleId, to: vehicle };
   if (device.vehicleId === vehicle) return change;
@@ -90,6 +96,7 @@ export async function endLink(db: Database, deviceId: string, vehicleId: number)
 interface Device {
   id: string;
   owned: boolean;
+  claimCodeSha256: Buffer | null;
   /** The vehicle it is linked to. */
   vehicleId: number | undefined;
   neverLinked: boolean;
@@ -97,6 +104,7 @@ interface Device {
 
 interface DeviceRow {
   owned: boolean;
+  claimCodeSha256: Buffer | null;
   vehicleId: number | null;
   accessible: boolean;
   managed: boolean;
@@ -110,7 +118,8 @@ interface DeviceRow {
  */
 async function lockDevice(db: Database, caller: Caller, id: string): Promise<Device> {
   const { rows } = await sql<DeviceRow>`
-    select device.application_id is not null as owned, device_link.vehicle_id as "vehicleId",
+    select device.application_id is not null as owned, device.claim_code_sha256 as "claimCodeSha256",
+      device_link.vehicle_id as "vehicleId",
       coalesce(${accessibleTo(caller)}, false) as accessible,
       coalesce(${accessibleTo(caller, 'manage')}, false) as managed,
       device.left_deleted_vehicle_at is null
@@ -118,12 +127,14 @@ async function lockDevice(db: Database, caller: Caller, id: string): Promise<Dev
     from device
     left join device_link on device_link.device_id = device.id and upper_inf(device_link.period)
     left join vehicle on vehicle.id = device_link.vehicle_id
-    where device.id = ${id} and (device.application_id is null or device.application_id = ${caller.applicationId})
+    where device.id = ${id} and device.deleted_at is null
+      and (device.application_id is null or device.application_id = ${caller.applicationId})
     for update of device`.execute(db);
   const [row] = rows;
   if (!row || (row.vehicleId !== null && !row.accessible)) throw new Failure('UNKNOWN_DEVICE');
   requirePermission(row.vehicleId === null || row.managed);
-  return { id, owned: row.owned, vehicleId: row.vehicleId ?? undefined, neverLinked: row.neverLinked };
+  const { owned, claimCodeSha256 } = row;
+  return { id, owned, claimCodeSha256, vehicleId: row.vehicleId ?? undefined, neverLinked: row.neverLinked };
 }
 
 async function findActiveVehicle(db: Database, caller: Caller, id: string): Promise<number> {
@@ -176,7 +187,7 @@ async function open(db: Database, caller: Caller, device: Device, vehicleId: num
       else ${time}::timestamptz end, null)`.execute(db);
   await db
     .updateTable('device')
-    .set({ application_id: caller.applicationId })
+    .set({ application_id: caller.applicationId, claim_code_sha256: null })
     .where('id', '=', device.id)
     .where('application_id', 'is', null)
     .execute();

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { clientWithToken } from '@odograph/testkit/api-client';
 import {
@@ -16,7 +17,7 @@ import { describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
 import { applyStep, type ModelLink, rankTimes, type Step } from './link-model.fixture.ts';
 
-const { platform, application, api } = await startFleet();
+const { platform, application, api, admin } = await startFleet();
 
 const newVehicle = (owner = application) => createUnlinkedVehicle(platform.db, owner);
 const newDevice = async (applicationId: number | null = application.id) =>
@@ -41,12 +42,29 @@ async function linksOf(ids: readonly string[]): Promise<LinkInterval[]> {
 
 describe('/v1/device', () => {
   it('links a new device to a new vehicle over all time, since it may have recorded before it was registered', async () => {
-    const [vehicleId, deviceId] = [await newVehicle(), await newDevice(null)];
+    const [vehicleId, deviceId] = [await newVehicle(), await newDevice()];
     const { status, body } = await api.post('/v1/device', { vehicleId, deviceId });
     expect([status, body]).toEqual([200, {}]);
     expect(await linksOf([deviceId])).toEqual([{ deviceId, vehicleId, from: null, until: null }]);
-    const device = await platform.db.selectFrom('device').selectAll().where('id', '=', deviceId).executeTakeFirst();
-    expect(device?.application_id).toBe(application.id);
+  });
+
+  it('gives a device without an owner only to an application with its claim code', async () => {
+    const other = await createApplication(platform.db);
+    const otherApi = clientWithToken(platform.httpUrl, other.token);
+    const [vehicleId, otherVehicleId] = [await newVehicle(), await newVehicle(other)];
+    const { body: device } = await admin.post('/v1/x/admin/devices', { id: `test-${randomUUID()}`, model: 'generic' });
+    const { deviceId, claimCode } = device;
+    expect(claimCode).toMatch(/^[A-HJKMNP-TV-Z2-9]{4}(-[A-HJKMNP-TV-Z2-9]{4}){3}$/);
+    for (const presented of [undefined, '', 'AAAA-AAAA-AAAA-AAAA', `${claimCode}A`]) {
+      const link = { vehicleId: otherVehicleId, deviceId, claimCode: presented };
+      for (const answer of [await otherApi.post('/v1/device', link), await otherApi.put('/v1/device', link)]) {
+        expect([answer.status, answer.body.error]).toEqual([400, 'INVALID_CLAIM_CODE']);
+      }
+    }
+    const typed = claimCode.toLowerCase().replaceAll('-', ' ');
+    expect((await api.post('/v1/device', { vehicleId, deviceId, claimCode: typed })).status).toBe(200);
+    const stolen = await otherApi.put('/v1/device', { vehicleId: otherVehicleId, deviceId, claimCode });
+    expect(stolen.body.error).toBe('UNKNOWN_DEVICE');
   });
 
   it('replaces a device without a gap between the links of the vehicle', async () => {

@@ -8,9 +8,16 @@ import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { changeLinks, type LinkChange, linkDevice, moveDevice, recordLinkChange, unlinkDevice } from './queries.ts';
 
-const Link = Type.Object({ vehicleId: VehicleId, deviceId: DeviceId });
+const Link = Type.Object({
+  vehicleId: VehicleId,
+  deviceId: DeviceId,
+  claimCode: Type.Optional(
+    Type.String({ maxLength: 64, description: 'for a device without an owner: the code that came with it' }),
+  ),
+});
 const refusals = [
   'UNKNOWN_DEVICE',
+  'INVALID_CLAIM_CODE',
   'UNKNOWN_VEHICLE',
   'UNAUTHORIZED',
   'VEHICLE_NOT_AVAILABLE',

@@ -70,7 +70,8 @@ describe('/v1/x/admin/audit', () => {
     const api = clientWithToken(platform.httpUrl, application.token);
     const { body: vehicle } = await admin.post('/v1/x/admin/vehicles', { appId: application.appId, plate: 'AA-1' });
     const { body: device } = await admin.post('/v1/x/admin/devices', { id: `test-${randomUUID()}`, model: 'generic' });
-    await api.post('/v1/device', { vehicleId: vehicle.id, deviceId: device.deviceId });
+    const { deviceId, claimCode } = device;
+    await api.post('/v1/device', { vehicleId: vehicle.id, deviceId, claimCode });
     await api.delete('/v1/device', { deviceId: device.deviceId });
     const { body } = await admin.get(`/v1/x/admin/audit?appId=${application.appId}&after=1`);
     const subject = `device:${device.deviceId}`;

@@ -1,9 +1,9 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
-import { failOnConstraint } from '@odograph/database/postgres-failure';
 import { parseVehicleId } from '@odograph/database/vehicle-access';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { sql } from 'kysely';
+import { createClaimCode, hashClaimCode } from '../../devices/rules.ts';
 
 export interface NewDevice {
   id: string;
@@ -21,28 +21,45 @@ export interface ListedDevice {
   createdAt: string;
 }
 
+/** The secrets of a new device; only hashes of them are stored. */
+export interface DeviceSecrets {
+  deviceId: string;
+  secret: string;
+  /** Lets an application link the device; only without an owner. */
+  claimCode?: string;
+}
+
 /**
- * Creates a device. @returns its secret; only a hash of it is stored
+ * Creates a device; the id of a deleted one can be used again.
  * @throws Failure ALREADY_EXISTS; INVALID_PARAMETER for a model that does not exist
  */
-export async function createDevice(db: Database, device: NewDevice): Promise<string> {
+export async function createDevice(db: Database, device: NewDevice): Promise<DeviceSecrets> {
   const model = await db.selectFrom('device_model').select('id').where('id', '=', device.model).executeTakeFirst();
   if (!model) throw invalidParameter('model', 'must be the id of a device model');
   const secret = createSecret();
-  await failOnConstraint({ device_pkey: 'ALREADY_EXISTS' }, () =>
-    db
-      .insertInto('device')
-      .values({
-        id: device.id,
-        model_id: device.model,
-        application_id: device.applicationId,
-        secret_sha256: hashSecret(secret),
-        bluetooth_name: device.bluetoothName,
-        bluetooth_pin: device.bluetoothPin,
-      })
-      .execute(),
-  );
-  return secret;
+  const claimCode = device.applicationId === null ? createClaimCode() : undefined;
+  const fields = {
+    model_id: device.model,
+    application_id: device.applicationId,
+    secret_sha256: hashSecret(secret),
+    claim_code_sha256: claimCode === undefined ? null : hashClaimCode(claimCode),
+    bluetooth_name: device.bluetoothName,
+    bluetooth_pin: device.bluetoothPin,
+    certificates_issued_from: null,
+    deleted_at: null,
+  };
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('device')
+    .values({ id: device.id, ...fields })
+    .onConflict((conflict) =>
+      conflict
+        .column('id')
+        .doUpdateSet({ ...fields, certificates_issued_from: sql<Date>`now()` })
+        .where('device.deleted_at', 'is not', null),
+    )
+    .executeTakeFirst();
+  if (numInsertedOrUpdatedRows !== 1n) throw new Failure('ALREADY_EXISTS');
+  return { deviceId: device.id, secret, ...(claimCode !== undefined && { claimCode }) };
 }
 
 /**
@@ -63,6 +80,7 @@ export async function replaceSecret(db: Database, deviceId: string, overlapSecon
     .updateTable('device')
     .set({ secret_sha256: hashSecret(secret), ...previous })
     .where('id', '=', deviceId)
+    .where('deleted_at', 'is', null)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw new Failure('UNKNOWN_DEVICE');
   return secret;
@@ -74,15 +92,60 @@ export async function revokeCertificates(db: Database, deviceId: string): Promis
     .updateTable('device')
     .set({ certificates_issued_from: sql`now()` })
     .where('id', '=', deviceId)
+    .where('deleted_at', 'is', null)
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw new Failure('UNKNOWN_DEVICE');
 }
 
 /** The application that owns a device; null without an owner. @throws Failure UNKNOWN_DEVICE */
 export async function findOwner(db: Database, deviceId: string): Promise<number | null> {
-  const row = await db.selectFrom('device').select('application_id').where('id', '=', deviceId).executeTakeFirst();
+  const row = await db
+    .selectFrom('device')
+    .select('application_id')
+    .where('id', '=', deviceId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
   if (!row) throw new Failure('UNKNOWN_DEVICE');
   return row.application_id;
+}
+
+/** Gives a device without an owner to an application. */
+export async function assignOwner(db: Database, deviceId: string, applicationId: number): Promise<void> {
+  await db
+    .updateTable('device')
+    .set({ application_id: applicationId, claim_code_sha256: null })
+    .where('id', '=', deviceId)
+    .where('application_id', 'is', null)
+    .where('deleted_at', 'is', null)
+    .execute();
+}
+
+/** Takes a device from its owner, after the end of its link. @returns the code with which it can be claimed */
+export async function releaseDevice(db: Database, deviceId: string): Promise<string> {
+  const claimCode = createClaimCode();
+  await db
+    .updateTable('device')
+    .set({ application_id: null, claim_code_sha256: hashClaimCode(claimCode) })
+    .where('id', '=', deviceId)
+    .execute();
+  return claimCode;
+}
+
+/** Deletes a device, after the end of its link: it cannot connect again. */
+export async function deleteDevice(db: Database, deviceId: string): Promise<void> {
+  await db
+    .updateTable('device')
+    .set({
+      deleted_at: sql<Date>`now()`,
+      application_id: null,
+      claim_code_sha256: null,
+      secret_sha256: hashSecret(createSecret()),
+      previous_secret_sha256: null,
+      previous_secret_until: null,
+      certificates_issued_from: new Date('9999-12-31'),
+    })
+    .where('id', '=', deviceId)
+    .execute();
 }
 
 /** The application of a vehicle. @throws Failure UNKNOWN_VEHICLE */
@@ -114,6 +177,7 @@ export async function listDevices(
     )
     .select(['device.id', 'model_id', 'app_id', 'device_link.vehicle_id', 'device.created_at'])
     .where('device.id', '>', after)
+    .where('device.deleted_at', 'is', null)
     .orderBy('device.id')
     .limit(limit);
   if (applicationId !== undefined) query = query.where('device.application_id', '=', applicationId);

@@ -4,12 +4,13 @@ import { deviceRevokedChannel } from '@odograph/contracts/presence';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
 import { hashSecret } from '@odograph/runtime/secrets';
+import { clientWithToken } from '@odograph/testkit/api-client';
 import { createApplication } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFleet } from '../../fleet.fixture.ts';
 
-const { platform, application, admin } = await startFleet();
+const { platform, application, api, admin } = await startFleet();
 const newId = () => `test-${randomUUID()}`;
 const newVehicle = async (appId = application.appId): Promise<string> =>
   (await admin.post('/v1/x/admin/vehicles', { appId, plate: randomUUID().slice(0, 20) })).body.id;
@@ -116,11 +117,57 @@ describe('/v1/x/admin/devices', () => {
     }
   });
 
+  it('releases a device from its vehicle and application, to be claimed with a new code', async () => {
+    const vehicleId = await newVehicle();
+    const deviceId = await newDevice({ vehicleId });
+    const next = await createApplication(platform.db);
+    const nextApi = clientWithToken(platform.httpUrl, next.token);
+    const link = { deviceId, vehicleId: await newVehicle(next.appId) };
+    const codes: string[] = [];
+    for (let round = 0; round < 2; round += 1) {
+      const { status, body } = await admin.post(`/v1/x/admin/devices/${deviceId}/release`);
+      expect([status, body.deviceId]).toEqual([200, deviceId]);
+      codes.push(body.claimCode);
+    }
+    const [old, current] = codes;
+    expect((await api.delete('/v1/device', { deviceId })).body.error).toBe('UNKNOWN_DEVICE');
+    expect((await nextApi.post('/v1/device', { ...link, claimCode: old })).body.error).toBe('INVALID_CLAIM_CODE');
+    expect((await nextApi.post('/v1/device', { ...link, claimCode: current })).status).toBe(200);
+    expect((await admin.post('/v1/x/admin/devices/none/release')).body.error).toBe('UNKNOWN_DEVICE');
+  });
+
+  it('deletes a device: its link ends, its credentials are invalid, and its id can be used again', async () => {
+    const vehicleId = await newVehicle();
+    const deviceId = await newDevice({ vehicleId });
+    const rowOf = () =>
+      platform.db.selectFrom('device').selectAll().where('id', '=', deviceId).executeTakeFirstOrThrow();
+    const before = await rowOf();
+    expect((await admin.delete(`/v1/x/admin/devices/${deviceId}`)).status).toBe(200);
+    const deleted = await rowOf();
+    expect(deleted.secret_sha256).not.toEqual(before.secret_sha256);
+    expect(Number(deleted.certificates_issued_from)).toBeGreaterThan(Date.now() + 1e12);
+    expect((await api.get(`/v1/vehicle/${vehicleId}`)).body.deviceId).toBe('');
+    for (const answer of [
+      await admin.delete(`/v1/x/admin/devices/${deviceId}`),
+      await admin.post(`/v1/x/admin/devices/${deviceId}/secret`),
+      await admin.delete(`/v1/x/admin/devices/${deviceId}/certificates`),
+      await admin.post(`/v1/x/admin/devices/${deviceId}/link`, { vehicleId }),
+      await api.post('/v1/device', { deviceId, vehicleId }),
+    ]) {
+      expect([answer.status, answer.body.error]).toEqual([404, 'UNKNOWN_DEVICE']);
+    }
+    const { body } = await admin.post('/v1/x/admin/devices', { id: deviceId, model: 'obd', vehicleId });
+    expect(await rowOf()).toMatchObject({ model_id: 'obd', deleted_at: null, secret_sha256: hashSecret(body.secret) });
+    expect((await api.get(`/v1/vehicle/${vehicleId}`)).body.deviceId).toBe(deviceId);
+  });
+
   it('stores no secret of a device in plain text', async () => {
     const { body } = await admin.post('/v1/x/admin/devices', { id: newId(), model: 'generic' });
     const { rows } = await sql<{ row: string }>`select to_jsonb(device)::text as row from device`.execute(platform.db);
     const text = rows.map(({ row }) => row).join('\n');
     expect(text).toContain(hashSecret(body.secret).toString('hex'));
-    expect(text).not.toContain(body.secret);
+    for (const secret of [body.secret, body.claimCode, body.claimCode.replaceAll('-', '')]) {
+      expect(text).not.toContain(secret);
+    }
   });
 });

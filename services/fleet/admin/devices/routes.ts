@@ -11,17 +11,12 @@ import { AppId, pageLimit } from '@odograph/http/operator-routes';
 import { answers, DeviceId, EmptyAnswer, text, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import {
-  changeLinks,
-  type LinkChange,
-  linkDevice,
-  moveDevice,
-  recordLinkChange,
-  unlinkDevice,
-} from '../../devices/queries.ts';
+import { changeLinks, linkDevice, recordLinkChange } from '../../devices/queries.ts';
+import { addLinkRoutes, addUnlinkRoutes } from './link-routes.ts';
 import {
   applicationOfVehicle,
   createDevice,
+  type DeviceSecrets,
   findOwner,
   listDevices,
   type NewDevice,
@@ -40,6 +35,10 @@ const nullable = Type.Union([Type.String(), Type.Null()]);
 const optionalText = Type.Unsafe<string>({ ...text(0, 64), default: '' });
 const DevicePath = Type.Object({ id: DeviceId });
 const DeviceSecret = Type.Object({ deviceId: Type.String(), secret: Type.String() });
+const NewSecrets = Type.Object({
+  ...DeviceSecret.properties,
+  claimCode: Type.Optional(Type.String({ description: 'lets an application link a device without an owner' })),
+});
 const ListedDevice = Type.Object({
   deviceId: Type.String(),
   model: Type.String(),
@@ -63,7 +62,6 @@ const Rotation = Type.Object({
     description: 'how long the old secret stays valid, at most until the new one is used; 0 ends it at once',
   }),
 });
-const linkRefusals = ['UNKNOWN_DEVICE', 'UNKNOWN_VEHICLE', 'VEHICLE_NOT_AVAILABLE', 'VEHICLE_ALREADY_LINKED'] as const;
 
 /** The operator's routes for devices, their links and their credentials. */
 export function operatorDeviceRoutes({ db, recheckSession }: DeviceOptions): RoutePlugin {
@@ -71,16 +69,17 @@ export function operatorDeviceRoutes({ db, recheckSession }: DeviceOptions): Rou
     addCreation(http, db);
     addList(http, db);
     addLinkRoutes(http, db);
+    addUnlinkRoutes(http, { db, recheckSession });
     addCredentialRoutes(http, db, recheckSession);
   };
 }
 
-async function enterDevice(trx: Database, origin: AuditOrigin, device: NewDevice) {
-  const secret = await createDevice(trx, device);
+async function enterDevice(trx: Database, origin: AuditOrigin, device: NewDevice): Promise<DeviceSecrets> {
+  const secrets = await createDevice(trx, device);
   const { id, model } = device;
   const subject = `device:${id}`;
   await appendAudit(trx, { ...origin, action: 'device.create', subject, details: { model }, outcome: 'done' });
-  return { deviceId: id, secret };
+  return secrets;
 }
 
 function addCreation(http: Http, db: Kysely<Tables>): void {
@@ -91,7 +90,7 @@ function addCreation(http: Http, db: Kysely<Tables>): void {
         summary: 'Create a device and link it to a vehicle if one is given; its secret is shown only once',
         body: NewDeviceBody,
         response: answers(
-          DeviceSecret,
+          NewSecrets,
           'UNKNOWN_APPLICATION',
           'UNKNOWN_VEHICLE',
           'ALREADY_EXISTS',
@@ -116,7 +115,7 @@ function addCreation(http: Http, db: Kysely<Tables>): void {
       }
       return changeLinks(db, async (trx) => {
         const origin = operatorOrigin({ ip }, caller.applicationId);
-        const entered = await enterDevice(trx, origin, device);
+        const entered = await enterDevice(trx, origin, { ...device, applicationId: caller.applicationId });
         await recordLinkChange(trx, origin, id, await linkDevice(trx, caller, { deviceId: id, vehicleId }));
         return entered;
       });
@@ -137,69 +136,6 @@ function addList(http: Http, db: Kysely<Tables>): void {
     async ({ query: { appId, after, limit } }) => {
       const applicationId = appId === undefined ? undefined : await findApplicationId(db, appId);
       return { devices: await listDevices(db, { applicationId, after, limit }) };
-    },
-  );
-}
-
-/** The rules are those of /v1/device, for the application of the vehicle. */
-function addLinkRoutes(http: Http, db: Kysely<Tables>): void {
-  const body = Type.Object({ vehicleId: VehicleId });
-  const schema = { params: DevicePath };
-  const linkTo = async (
-    { params, body, ip }: { params: { id: string }; body: { vehicleId: string }; ip: string },
-    change: typeof linkDevice,
-  ): Promise<Record<string, never>> => {
-    const target = { deviceId: params.id, vehicleId: body.vehicleId };
-    await changeLinks(db, async (trx) => {
-      const applicationId = await applicationOfVehicle(trx, body.vehicleId);
-      const made = await change(trx, { applicationId }, target);
-      await recordLinkChange(trx, operatorOrigin({ ip }, applicationId), params.id, made);
-    });
-    return {};
-  };
-
-  http.post(
-    '/v1/x/admin/devices/:id/link',
-    {
-      schema: {
-        ...schema,
-        summary: 'Link a device to a vehicle',
-        body,
-        response: answers(EmptyAnswer, ...linkRefusals, 'DEVICE_ALREADY_LINKED'),
-      },
-    },
-    (request) => linkTo(request, linkDevice),
-  );
-  http.put(
-    '/v1/x/admin/devices/:id/link',
-    {
-      schema: {
-        ...schema,
-        summary: 'Move a device to another vehicle',
-        body,
-        response: answers(EmptyAnswer, ...linkRefusals),
-      },
-    },
-    (request) => linkTo(request, moveDevice),
-  );
-  http.delete(
-    '/v1/x/admin/devices/:id/link',
-    {
-      schema: {
-        ...schema,
-        summary: 'Unlink a device from its vehicle',
-        response: answers(EmptyAnswer, 'UNKNOWN_DEVICE'),
-      },
-    },
-    async ({ params, ip }) => {
-      await changeLinks(db, async (trx) => {
-        const applicationId = await findOwner(trx, params.id);
-        // A device without an owner has no link.
-        if (applicationId === null) return;
-        const change: LinkChange = await unlinkDevice(trx, { applicationId }, params.id);
-        await recordLinkChange(trx, operatorOrigin({ ip }, applicationId), params.id, change);
-      });
-      return {};
     },
   );
 }

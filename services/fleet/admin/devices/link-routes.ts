@@ -1,0 +1,128 @@
+import { appendAudit, operatorOrigin } from '@odograph/database/audit';
+import type { Database } from '@odograph/database/database';
+import type { Tables } from '@odograph/database/tables';
+import type { Http } from '@odograph/http/http';
+import { answers, DeviceId, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
+import type { Kysely } from 'kysely';
+import Type from 'typebox';
+import { changeLinks, linkDevice, moveDevice, recordLinkChange, unlinkDevice } from '../../devices/queries.ts';
+import { applicationOfVehicle, assignOwner, deleteDevice, findOwner, releaseDevice } from './queries.ts';
+
+const DevicePath = Type.Object({ id: DeviceId });
+const linkRefusals = ['UNKNOWN_DEVICE', 'UNKNOWN_VEHICLE', 'VEHICLE_NOT_AVAILABLE', 'VEHICLE_ALREADY_LINKED'] as const;
+
+/** The rules are those of /v1/device, for the application of the vehicle. */
+export function addLinkRoutes(http: Http, db: Kysely<Tables>): void {
+  const body = Type.Object({ vehicleId: VehicleId });
+  const linkTo = async (
+    { params, body, ip }: { params: { id: string }; body: { vehicleId: string }; ip: string },
+    change: typeof linkDevice,
+  ): Promise<Record<string, never>> => {
+    const target = { deviceId: params.id, vehicleId: body.vehicleId };
+    await changeLinks(db, async (trx) => {
+      const applicationId = await applicationOfVehicle(trx, body.vehicleId);
+      await assignOwner(trx, params.id, applicationId);
+      const made = await change(trx, { applicationId }, target);
+      await recordLinkChange(trx, operatorOrigin({ ip }, applicationId), params.id, made);
+    });
+    return {};
+  };
+
+  http.post(
+    '/v1/x/admin/devices/:id/link',
+    {
+      schema: {
+        params: DevicePath,
+        summary: 'Link a device to a vehicle',
+        body,
+        response: answers(EmptyAnswer, ...linkRefusals, 'DEVICE_ALREADY_LINKED'),
+      },
+    },
+    (request) => linkTo(request, linkDevice),
+  );
+  http.put(
+    '/v1/x/admin/devices/:id/link',
+    {
+      schema: {
+        params: DevicePath,
+        summary: 'Move a device to another vehicle',
+        body,
+        response: answers(EmptyAnswer, ...linkRefusals),
+      },
+    },
+    (request) => linkTo(request, moveDevice),
+  );
+}
+
+/** Ends the link of a device, if it has one. @returns its owner; null without an owner */
+async function endLinkOf(trx: Database, deviceId: string, ip: string): Promise<number | null> {
+  const applicationId = await findOwner(trx, deviceId);
+  // A device without an owner has no link.
+  if (applicationId === null) return null;
+  const change = await unlinkDevice(trx, { applicationId }, deviceId);
+  await recordLinkChange(trx, operatorOrigin({ ip }, applicationId), deviceId, change);
+  return applicationId;
+}
+
+/** Routes that end the link of a device: unlinking, releasing and deleting it. */
+export function addUnlinkRoutes(
+  http: Http,
+  { db, recheckSession }: { db: Kysely<Tables>; recheckSession: (deviceId: string) => Promise<void> },
+): void {
+  const endLinkAnd = <T>(
+    { params: { id }, ip }: { params: { id: string }; ip: string },
+    action: 'device.release' | 'device.delete',
+    change: (trx: Database, deviceId: string) => Promise<T>,
+  ): Promise<T> =>
+    changeLinks(db, async (trx) => {
+      const owner = await endLinkOf(trx, id, ip);
+      const changed = await change(trx, id);
+      const origin = operatorOrigin({ ip }, owner ?? undefined);
+      await appendAudit(trx, { ...origin, action, subject: `device:${id}`, outcome: 'done' });
+      return changed;
+    });
+
+  http.delete(
+    '/v1/x/admin/devices/:id/link',
+    {
+      schema: {
+        summary: 'Unlink a device from its vehicle',
+        params: DevicePath,
+        response: answers(EmptyAnswer, 'UNKNOWN_DEVICE'),
+      },
+    },
+    async ({ params, ip }) => {
+      await changeLinks(db, (trx) => endLinkOf(trx, params.id, ip));
+      return {};
+    },
+  );
+  http.post(
+    '/v1/x/admin/devices/:id/release',
+    {
+      schema: {
+        summary: 'Unlink a device and take it from its application; the new claim code is shown only once',
+        params: DevicePath,
+        response: answers(Type.Object({ deviceId: Type.String(), claimCode: Type.String() }), 'UNKNOWN_DEVICE'),
+      },
+    },
+    async (request) => ({
+      deviceId: request.params.id,
+      claimCode: await endLinkAnd(request, 'device.release', releaseDevice),
+    }),
+  );
+  http.delete(
+    '/v1/x/admin/devices/:id',
+    {
+      schema: {
+        summary: 'Delete a device: its link and session end, and it cannot connect again',
+        params: DevicePath,
+        response: answers(EmptyAnswer, 'UNKNOWN_DEVICE'),
+      },
+    },
+    async (request) => {
+      await endLinkAnd(request, 'device.delete', deleteDevice);
+      await recheckSession(request.params.id);
+      return {};
+    },
+  );
+}
