@@ -13,6 +13,8 @@ create table bluetooth_authorization (
   revoked_at timestamptz,
   -- the authorization that an update replaced this one with
   replaced_by uuid,
+  -- the user who issued it; null: the application
+  issued_by uuid references user_account on delete set null,
   created_at timestamptz not null default now()
 );
 create index bluetooth_authorization_vehicle on bluetooth_authorization (vehicle_id, valid_until);
@@ -100,23 +102,26 @@ create table booking (
 create index booking_vehicle on booking (vehicle_id, starts_at desc, id desc) where deleted_at is null;
 create index booking_open on booking (application_id, coalesce(ends_at, 'infinity')) where deleted_at is null;
 
--- The end of a grant, or its reduction to reading, ends the bookings and authorizations of the user on the vehicle.
+-- The end of a grant, or its reduction to reading, ends the bookings and authorizations of the user on the vehicle, and
+-- the authorizations that it issued as a manager: it has their tokens.
 create function end_access_with_grant() returns trigger language plpgsql as $$
 declare
   ended_at timestamptz;
+  -- a manager who becomes a driver keeps its own
+  keeps_own boolean := tg_op = 'UPDATE' and new.role = 'driver';
 begin
   -- waits for a booking in flight
   perform from vehicle where id = old.vehicle_id for no key update;
   ended_at := clock_timestamp();
   update booking set stopped_at = ended_at, ends_at = greatest(starts_at, ended_at)
-    where vehicle_id = old.vehicle_id and account_id = old.user_id and deleted_at is null and stopped_at is null
+    where not keeps_own and vehicle_id = old.vehicle_id and account_id = old.user_id and deleted_at is null and stopped_at is null
       and coalesce(ends_at, 'infinity') > ended_at;
   update bluetooth_authorization set revoked_at = ended_at
-    where vehicle_id = old.vehicle_id and revoked_at is null and valid_until > ended_at and (
-      exists (select from user_account where user_account.id = old.user_id
-        and lower(driver_id) in (user_account.id::text, lower(username)))
-      or id in (select latest_authorization(authorization_id) from booking
-        where vehicle_id = old.vehicle_id and account_id = old.user_id and stopped_at = ended_at));
+    where vehicle_id = old.vehicle_id and revoked_at is null and valid_until > ended_at and case
+      when exists (select from user_account where user_account.id = old.user_id
+        and lower(driver_id) in (user_account.id::text, lower(username))) then not keeps_own
+      else issued_by = old.user_id or id in (select latest_authorization(authorization_id) from booking
+        where vehicle_id = old.vehicle_id and account_id = old.user_id and stopped_at = ended_at) end;
   if found then
     update device_key set list_version = list_version + 1
       where device_id in (select device_id from device_link where vehicle_id = old.vehicle_id and upper_inf(period));
@@ -126,7 +131,8 @@ end $$;
 create trigger vehicle_grant_deleted after delete on vehicle_grant
   for each row execute function end_access_with_grant();
 create trigger vehicle_grant_reduced after update on vehicle_grant
-  for each row when (new.role = 'viewer' and old.role <> 'viewer') execute function end_access_with_grant();
+  for each row when (new.role <> old.role and (new.role = 'viewer' or old.role = 'manager'))
+  execute function end_access_with_grant();
 
 create table parking (
   id uuid primary key default gen_random_uuid(),

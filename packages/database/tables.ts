@@ -208,6 +208,7 @@ interface BluetoothAuthorizationTable {
   suspended_until: Written<Date | null>;
   revoked_at: Written<Date | null>;
   replaced_by: Written<string | null>;
+  issued_by: Written<string | null>;
   created_at: Generated<Date>;
 }
 

@@ -28,7 +28,7 @@ export type GrantRole = (typeof grantRoles)[number];
 export type VehicleAct = 'read' | 'book' | 'use' | 'manage';
 
 /** SQL that is true if the text `name` names the user, by id or by username in any case, as bookings name drivers. */
-function namesUser(userId: string, name: RawBuilder<string>): RawBuilder<boolean> {
+export function namesUser(userId: string, name: RawBuilder<string>): RawBuilder<boolean> {
   return sql<boolean>`exists (select from user_account
     where user_account.id = ${userId} and lower(${name}) in (user_account.id::text, lower(user_account.username)))`;
 }

@@ -50,6 +50,8 @@ const Settings = Type.Object({
   /** Newest first, parted by commas: the first encrypts what is stored, all of them decrypt. */
   ENCRYPTION_KEYS: Type.Optional(Type.String({ pattern: '^[^,\\s]{32,}(,[^,\\s]{32,})*$' })),
   ACK_TIMEOUT_MS: milliseconds(10_000, 100, 60_000),
+  /** Longest validity of an authorization token. */
+  AUTHORIZATION_MAX_DAYS: Type.Integer({ minimum: 1, maximum: 36_500, default: 366 }),
   ACCESS_TOKEN_SECONDS: count(3600),
   REFRESH_TOKEN_SECONDS: count(30 * 86_400),
   SESSION_SECONDS: count(90 * 86_400),

@@ -10,6 +10,8 @@ export interface AccessOptions {
   /** Opens and seals device keys. */
   readonly sealer: Sealer;
   readonly clock: Clock;
+  /** Longest validity of an authorization token. */
+  readonly longestAuthorizationMs: number;
   /** Wakes the command service, which publishes key lists; call it after the commit. */
   announceKeyLists(): void;
 }

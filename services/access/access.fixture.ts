@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
+import type { GrantRole } from '@odograph/database/vehicle-access';
 import { type ApiAnswer, type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import {
   createApplication,
-  createToken,
+  createUser,
   createVehicle,
   type TestApplication,
   type TestVehicle,
@@ -38,8 +38,8 @@ export interface AccessFixture {
   vehicle: TestVehicle;
   newVehicle(options?: { model?: string }): Promise<TestVehicle>;
   changeVehicle(values: object): Promise<void>;
-  createUser(): Promise<TestUser>;
-  grant(user: TestUser, vehicle?: TestVehicle): Promise<void>;
+  /** Creates a user; with a role, a grant for the vehicle too. */
+  createUser(role?: GrantRole, vehicle?: TestVehicle): Promise<TestUser>;
   /** POST /v1/bluetooth-token, by default for a driver who may DRIVE from an hour ago for two hours. */
   issue(changes?: Record<string, unknown>): Promise<ApiAnswer>;
   /** Issues an authorization, which must succeed. @returns its id */
@@ -102,7 +102,7 @@ export function useAccess(settings: Record<string, string> = {}): AccessFixture 
   };
 }
 
-type Operations = Pick<AccessFixture, 'newVehicle' | 'changeVehicle' | 'createUser' | 'grant' | 'issue' | 'issuedId'>;
+type Operations = Pick<AccessFixture, 'newVehicle' | 'changeVehicle' | 'createUser' | 'issue' | 'issuedId'>;
 
 function accessOperations(platform: () => TestPlatform, current: () => Application): Operations {
   const issue: Operations['issue'] = async (changes = {}) => {
@@ -117,20 +117,11 @@ function accessOperations(platform: () => TestPlatform, current: () => Applicati
       const id = Number(current().vehicle.id);
       await platform().db.updateTable('vehicle').set(values).where('id', '=', id).execute();
     },
-    async createUser() {
+    async createUser(role, vehicle = current().vehicle) {
       const { db, httpUrl } = platform();
-      const application_id = current().application.id;
-      const username = `User-${randomUUID()}`;
-      const { id } = await db
-        .insertInto('user_account')
-        .values({ application_id, username, password_hash: '-' })
-        .returning('id')
-        .executeTakeFirstOrThrow();
-      return { id, username, api: clientWithToken(httpUrl, await createToken(db, application_id, id)) };
-    },
-    async grant({ id }, { id: vehicleId } = current().vehicle) {
-      const values = { user_id: id, vehicle_id: Number(vehicleId) };
-      await platform().db.insertInto('vehicle_grant').values(values).execute();
+      const grants = role === undefined ? {} : { role, vehicleIds: [vehicle.id] };
+      const { id, username, token } = await createUser(db, current().application, grants);
+      return { id, username, api: clientWithToken(httpUrl, token) };
     },
     async issuedId(changes) {
       const { status, body } = await issue(changes);

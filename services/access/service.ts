@@ -39,7 +39,10 @@ export function createAccessService(clock: Clock): Service<Http> {
       // Until it is connected, commands fail at once; the client keeps reconnecting.
       await once(redis, 'ready').catch(() => undefined);
       const announceKeyLists = createAnnouncement(redis, prefix, logger);
-      const options: AccessOptions = { db, sealer: await openSealer(config), clock, announceKeyLists };
+      const options: AccessOptions = {
+        ...{ db, sealer: await openSealer(config), clock, announceKeyLists },
+        longestAuthorizationMs: config.AUTHORIZATION_MAX_DAYS * 86_400_000,
+      };
       const isConnected = (deviceId: string) => isPresent(redis, prefix, deviceId);
       const authenticate = (tokenSha256: Buffer) => findCaller(db, tokenSha256);
       await tokenRoutes(http, authenticate, [

@@ -68,37 +68,48 @@ export async function findCredentials(
 
 /** A device stores revoked authorizations until they expire, in little memory, and its key list must fit one packet. */
 const unexpiredPerVehicle = 2000;
+/** Far below that, so that one user cannot use up the capacity of a vehicle by issuing and revoking. */
+const unexpiredPerUser = 100;
 
-async function requireCapacity(db: Database, vehicleId: number, now: Date): Promise<void> {
-  if ((await queries.countUnexpired(db, vehicleId, now)) < unexpiredPerVehicle) return;
-  const message = `the vehicle has ${unexpiredPerVehicle} unexpired authorizations, revoked ones included`;
-  throw new Failure('TOO_MANY_REQUESTS', message);
+function tooMany(owner: string, count: number): Failure {
+  const message = `the ${owner} has ${count} unexpired authorizations on the vehicle, revoked ones included`;
+  return new Failure('TOO_MANY_REQUESTS', message);
+}
+
+async function requireCapacity(db: Database, vehicleId: number, { caller, now }: RequestContext): Promise<void> {
+  if ((await queries.countUnexpired(db, vehicleId, now)) >= unexpiredPerVehicle) {
+    throw tooMany('application', unexpiredPerVehicle);
+  }
+  if (caller.userId === undefined) return;
+  if ((await queries.countUnexpired(db, vehicleId, now, caller.userId)) >= unexpiredPerUser) {
+    throw tooMany('user', unexpiredPerUser);
+  }
 }
 
 async function issue(
   db: Database,
   sealer: Sealer,
   authorization: queries.NewAuthorization,
-  now: Date,
+  context: RequestContext,
 ): Promise<Issued> {
   const device = await findVehicleKey(db, sealer, authorization.vehicleId);
   if (!device) throw new Failure('INVALID_DEVICE', 'the vehicle has no device', { reason: 'NO_DEVICE' });
-  await requireCapacity(db, authorization.vehicleId, now);
-  await queries.insertAuthorization(db, authorization, now);
+  await requireCapacity(db, authorization.vehicleId, context);
+  await queries.insertAuthorization(db, authorization, context.caller.userId ?? null, context.now);
   return { authorization, ...credentialsFor(device, authorization) };
 }
 
 /**
  * Issues an authorization. Run it in a transaction, like all functions below, with the audit row last.
- * @throws Failure INVALID_DEVICE when the vehicle has no device, TOO_MANY_REQUESTS when its device can store no more
+ * @throws Failure INVALID_DEVICE when the vehicle has no device, TOO_MANY_REQUESTS when its device or the user has too many
  */
 export async function issueAuthorization(
   db: Database,
   sealer: Sealer,
   request: AuthorizationRequest,
-  now: Date,
+  context: RequestContext,
 ): Promise<Issued> {
-  return issue(db, sealer, { ...request, id: randomUUID() }, now);
+  return issue(db, sealer, { ...request, id: randomUUID() }, context);
 }
 
 /**
@@ -110,12 +121,13 @@ export async function replaceAuthorization(
   sealer: Sealer,
   old: queries.Authorization,
   interval: Interval,
-  now: Date,
+  context: RequestContext,
 ): Promise<Issued> {
+  const { now } = context;
   const { vehicleId, driverId, level, suspendedUntil } = old;
   const suspension = suspendedUntil !== undefined && suspendedUntil > now ? { suspendedUntil } : {};
   const replacement = { id: randomUUID(), vehicleId, driverId, level, ...interval, ...suspension };
-  const issued = await issue(db, sealer, replacement, now);
+  const issued = await issue(db, sealer, replacement, context);
   await queries.markRevoked(db, old.id, now, replacement.id);
   if (old.until > now || suspension.suspendedUntil) await queries.raiseListVersions(db, [vehicleId]);
   return issued;

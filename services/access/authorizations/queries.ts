@@ -2,7 +2,13 @@ import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
-import { accessibleTo } from '@odograph/database/vehicle-access';
+import {
+  type AccessibleVehicle,
+  accessibleTo,
+  findVehicle,
+  namesUser,
+  parseVehicleId,
+} from '@odograph/database/vehicle-access';
 import type { Level } from '@odograph/keyless/token';
 import { type RawBuilder, sql } from 'kysely';
 import type { AuthorizationTimes, Category, Interval } from './rules.ts';
@@ -33,6 +39,21 @@ const columns = sql`grant_.id, grant_.vehicle_id as "vehicleId", vehicle.archive
   grant_.suspended_until as "suspendedUntil"`;
 const source = sql`bluetooth_authorization grant_ join vehicle on vehicle.id = grant_.vehicle_id`;
 
+/** SQL that is true for the authorizations that a caller may see: in user mode its own, as a manager those of the vehicle. */
+export function isVisibleTo(caller: Caller): RawBuilder<boolean> {
+  if (caller.userId === undefined) return accessibleTo(caller);
+  const own = namesUser(caller.userId, sql<string>`grant_.driver_id`);
+  return sql<boolean>`(${accessibleTo(caller, 'manage')} or (${own} and ${accessibleTo(caller)}))`;
+}
+
+/** SQL that is true for the authorizations of a driver. A user is also found by its other name. */
+export function isOfDriver({ userId }: Caller, driverId: string): RawBuilder<boolean> {
+  const named = sql<boolean>`grant_.driver_id = ${driverId}`;
+  if (userId === undefined) return named;
+  const isCaller = namesUser(userId, sql<string>`${driverId}::text`);
+  return sql<boolean>`(${named} or (${isCaller} and ${namesUser(userId, sql<string>`grant_.driver_id`)}))`;
+}
+
 function toAuthorization({ suspendedUntil, ...row }: AuthorizationRow): Authorization {
   return { ...row, suspendedUntil: suspendedUntil ?? undefined };
 }
@@ -40,7 +61,7 @@ function toAuthorization({ suspendedUntil, ...row }: AuthorizationRow): Authoriz
 async function selectOne(db: Database, caller: Caller, id: string, lock: RawBuilder<unknown>): Promise<Authorization> {
   if (!isUuid(id)) throw new Failure('UNKNOWN_AUTHORIZATION');
   const { rows } = await sql<AuthorizationRow>`select ${columns} from ${source}
-    where grant_.id = ${id} and grant_.revoked_at is null and ${accessibleTo(caller)} ${lock}`.execute(db);
+    where grant_.id = ${id} and grant_.revoked_at is null and ${isVisibleTo(caller)} ${lock}`.execute(db);
   if (!rows[0]) throw new Failure('UNKNOWN_AUTHORIZATION');
   return toAuthorization(rows[0]);
 }
@@ -50,8 +71,38 @@ export async function findAuthorization(db: Database, caller: Caller, id: string
   return selectOne(db, caller, id, sql``);
 }
 
-/** Finds an authorization and locks it until the end of the transaction. @throws Failure UNKNOWN_AUTHORIZATION */
+/** A locked vehicle. */
+export interface LockedVehicle extends AccessibleVehicle {
+  /** Whether the caller may manage bookings and authorizations of others. */
+  readonly isManaged: boolean;
+}
+
+async function isManagedBy(db: Database, caller: Caller, id: number): Promise<boolean> {
+  if (caller.userId === undefined) return true;
+  const managed = accessibleTo(caller, 'manage');
+  const row = await db.selectFrom('vehicle').select('id').where('id', '=', id).where(managed).executeTakeFirst();
+  return row !== undefined;
+}
+
+/**
+ * Locks a vehicle until the end of the transaction, against bookings, new authorizations, archiving, state flags and the
+ * end of a grant. The grant is read after the lock, or a revocation in flight would go unnoticed.
+ * @throws Failure UNKNOWN_VEHICLE; UNAUTHORIZED when the role of the grant permits no bookings or authorizations
+ */
+export async function lockVehicle(db: Database, caller: Caller, id: string): Promise<LockedVehicle> {
+  await sql`select from vehicle where id = ${parseVehicleId(id) ?? null} and application_id = ${caller.applicationId}
+    for no key update`.execute(db);
+  const vehicle = await findVehicle(db, caller, id, 'book');
+  return { ...vehicle, isManaged: await isManagedBy(db, caller, vehicle.id) };
+}
+
+/**
+ * Finds an authorization, and locks it and its vehicle until the end of the transaction.
+ * @throws Failure UNKNOWN_AUTHORIZATION; UNAUTHORIZED when the role of the grant does not permit changes
+ */
 export async function lockAuthorization(db: Database, caller: Caller, id: string): Promise<Authorization> {
+  const { vehicleId } = await findAuthorization(db, caller, id);
+  await lockVehicle(db, caller, String(vehicleId));
   return selectOne(db, caller, id, sql`for no key update of grant_`);
 }
 
@@ -69,15 +120,15 @@ async function lockIfPresent(db: Database, caller: Caller, id: string): Promise<
   }
 }
 
-/** Locks an authorization, or its latest replacement. @returns undefined when it was revoked */
+/** Locks the authorization of a booking, or its latest replacement. @returns undefined when it was revoked */
 export async function lockLatestAuthorization(
   db: Database,
-  caller: Caller,
+  applicationId: number,
   firstId: string,
 ): Promise<Authorization | undefined> {
   let id = await findLatestId(db, firstId);
   for (;;) {
-    const authorization = await lockIfPresent(db, caller, id);
+    const authorization = await lockIfPresent(db, { applicationId }, id);
     if (authorization) return authorization;
     // A concurrent update may have replaced it while this transaction waited for the lock.
     const replacement = await findLatestId(db, id);
@@ -95,7 +146,13 @@ export interface NewAuthorization extends Interval {
   readonly suspendedUntil?: Date | undefined;
 }
 
-export async function insertAuthorization(db: Database, authorization: NewAuthorization, now: Date): Promise<void> {
+/** @param issuedBy the account of the user who issues it; null in application mode */
+export async function insertAuthorization(
+  db: Database,
+  authorization: NewAuthorization,
+  issuedBy: string | null,
+  now: Date,
+): Promise<void> {
   await db
     .insertInto('bluetooth_authorization')
     .values({
@@ -106,6 +163,7 @@ export async function insertAuthorization(db: Database, authorization: NewAuthor
       valid_from: authorization.from,
       valid_until: authorization.until,
       suspended_until: authorization.suspendedUntil ?? null,
+      issued_by: issuedBy,
       created_at: now,
     })
     .execute();
@@ -124,13 +182,14 @@ export async function setSuspension(db: Database, id: string, until: Date | null
   await db.updateTable('bluetooth_authorization').set({ suspended_until: until }).where('id', '=', id).execute();
 }
 
-/** Counts the unexpired authorizations of a vehicle, revoked ones included. */
-export async function countUnexpired(db: Database, vehicleId: number, now: Date): Promise<number> {
+/** Counts the unexpired authorizations of a vehicle, revoked ones included. @param userId counts only those of a user */
+export async function countUnexpired(db: Database, vehicleId: number, now: Date, userId?: string): Promise<number> {
   const { count } = await db
     .selectFrom('bluetooth_authorization')
     .select(sql<number>`count(*)`.as('count'))
     .where('vehicle_id', '=', vehicleId)
     .where('valid_until', '>', now)
+    .where(userId === undefined ? sql<boolean>`true` : namesUser(userId, sql<string>`driver_id`))
     .executeTakeFirstOrThrow();
   return count;
 }
@@ -169,10 +228,10 @@ export async function listAuthorizations(
   { now, offset, limit }: { now: Date; offset: number; limit: number },
 ): Promise<Authorization[]> {
   const ofVehicle = vehicleId === undefined ? sql`true` : sql`grant_.vehicle_id = ${vehicleId}`;
-  const ofDriver = driverId === undefined ? sql`true` : sql`grant_.driver_id = ${driverId}`;
+  const ofDriver = driverId === undefined ? sql`true` : isOfDriver(caller, driverId);
   const { rows } = await sql<AuthorizationRow>`select ${columns} from ${source}
     where grant_.revoked_at is null and ${ofVehicle} and ${ofDriver} and ${inCategory(category, now)}
-      and ${accessibleTo(caller)}
+      and ${isVisibleTo(caller)}
     order by grant_.valid_from, grant_.id limit ${limit + 1} offset ${offset}`.execute(db);
   return rows.map(toAuthorization);
 }

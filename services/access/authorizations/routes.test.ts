@@ -104,8 +104,8 @@ describe('POST /v1/bluetooth-token', () => {
         expectFailure(answer, 404, 'UNKNOWN_AUTHORIZATION');
       }
     }
-    await access.grant(user);
-    expect((await user.api.get(`/v1/bluetooth-token/${id}`)).status).toBe(200);
+    const manager = await access.createUser('manager');
+    expect((await manager.api.get(`/v1/bluetooth-token/${id}`)).status).toBe(200);
   });
 
   it('answers TOO_MANY_REQUESTS when the device can store no more, and still revokes', async () => {

@@ -1,13 +1,19 @@
 import { Failure } from '@odograph/contracts/failures';
-import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { type RequestContext, requestContext } from '@odograph/http/request-context';
 import { answers, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { type AccessOptions, changeAccess } from '../access-options.ts';
+import { resolveDriverId } from '../drivers/resolve-driver.ts';
 import * as issue from './issue.ts';
-import { type Authorization, findAuthorization, lockAuthorization, type NewAuthorization } from './queries.ts';
+import {
+  type Authorization,
+  findAuthorization,
+  lockAuthorization,
+  lockVehicle,
+  type NewAuthorization,
+} from './queries.ts';
 import { parseDate, requireInterval, requireLevel, requireSuspended, requireSuspension } from './rules.ts';
 import { AuthorizationId, AuthorizationPath, credentials, DriverId, dates, fields, route } from './schemas.ts';
 
@@ -32,15 +38,18 @@ interface RequestBody {
   readonly until?: string;
 }
 
-async function create({ db, sealer }: AccessOptions, context: RequestContext, body: RequestBody) {
-  const vehicle = await findVehicle(db, context.caller, body.vehicleId);
-  const level = requireLevel(body.level);
-  const interval = { from: parseDate('from', body.from), until: parseDate('until', body.until) };
-  requireInterval(interval, context.now);
-  refuseArchived(vehicle);
-  const request = { vehicleId: vehicle.id, driverId: body.userId, level, ...interval };
+async function create(options: AccessOptions, context: RequestContext, body: RequestBody): Promise<issue.Issued> {
+  const { db, sealer, longestAuthorizationMs } = options;
+  const { caller, now } = context;
   return db.transaction().execute(async (trx) => {
-    const issued = await issue.issueAuthorization(trx, sealer, request, context.now);
+    const vehicle = await lockVehicle(trx, caller, body.vehicleId);
+    const driverId = await resolveDriverId(trx, caller, body.userId, vehicle.isManaged);
+    const level = requireLevel(body.level);
+    const interval = { from: parseDate('from', body.from), until: parseDate('until', body.until) };
+    requireInterval(interval, now, longestAuthorizationMs);
+    refuseArchived(vehicle);
+    const request = { vehicleId: vehicle.id, driverId, level, ...interval };
+    const issued = await issue.issueAuthorization(trx, sealer, request, context);
     const { authorization } = issued;
     await issue.auditAuthorization(trx, context, 'create', authorization.id, auditDetails(authorization));
     return issued;
@@ -59,9 +68,9 @@ async function update(
       from: body.from === undefined ? old.from : parseDate('from', body.from),
       until: body.until === undefined ? old.until : parseDate('until', body.until),
     };
-    requireInterval(interval, context.now);
+    requireInterval(interval, context.now, options.longestAuthorizationMs);
     refuseArchived(old);
-    const issued = await issue.replaceAuthorization(trx, options.sealer, old, interval, context.now);
+    const issued = await issue.replaceAuthorization(trx, options.sealer, old, interval, context);
     const { authorization } = issued;
     const details = { ...auditDetails(authorization), replacedBy: authorization.id };
     await issue.auditAuthorization(trx, context, 'update', old.id, details);
@@ -115,7 +124,7 @@ function addCreation(http: Http, options: AccessOptions): void {
         response: answers(
           Type.Object({ authorizationId: Type.String(), ...credentials }),
           ...(['UNKNOWN_VEHICLE', 'INVALID_LEVEL', 'INVALID_INTERVAL', 'INVALID_DATE'] as const),
-          ...(['VEHICLE_NOT_AVAILABLE', 'INVALID_DEVICE'] as const),
+          ...(['VEHICLE_NOT_AVAILABLE', 'INVALID_DEVICE', 'UNAUTHORIZED'] as const),
         ),
       },
     },
@@ -158,7 +167,7 @@ function addUpdate(http: Http, options: AccessOptions): void {
         response: answers(
           Type.Object({ authorizationId: Type.String(), ...fields, ...credentials }),
           ...(['UNKNOWN_AUTHORIZATION', 'INVALID_INTERVAL', 'INVALID_DATE'] as const),
-          ...(['VEHICLE_NOT_AVAILABLE', 'INVALID_DEVICE'] as const),
+          ...(['VEHICLE_NOT_AVAILABLE', 'INVALID_DEVICE', 'UNAUTHORIZED'] as const),
         ),
       },
     },
@@ -183,7 +192,7 @@ function addRevocation(http: Http, options: AccessOptions): void {
         ...route,
         summary: 'Revoke an authorization; the device learns of it as soon as it is connected',
         body: AuthorizationPath,
-        response: answers(EmptyAnswer, 'UNKNOWN_AUTHORIZATION'),
+        response: answers(EmptyAnswer, 'UNKNOWN_AUTHORIZATION', 'UNAUTHORIZED'),
       },
     },
     async (request) => {
@@ -204,6 +213,7 @@ function addSuspension(http: Http, options: AccessOptions): void {
         response: answers(
           EmptyAnswer,
           ...(['UNKNOWN_AUTHORIZATION', 'INVALID_DATE', 'AUTHORIZATION_NOT_ACTIVE', 'AUTHORIZATION_EXPIRED'] as const),
+          'UNAUTHORIZED',
         ),
       },
     },
@@ -224,7 +234,7 @@ function addSuspension(http: Http, options: AccessOptions): void {
         response: answers(
           EmptyAnswer,
           ...(['UNKNOWN_AUTHORIZATION', 'NOT_SUSPENDED', 'AUTHORIZATION_NOT_ACTIVE', 'AUTHORIZATION_EXPIRED'] as const),
-          'VEHICLE_NOT_AVAILABLE',
+          ...(['VEHICLE_NOT_AVAILABLE', 'UNAUTHORIZED'] as const),
         ),
       },
     },

@@ -13,7 +13,7 @@ import { applyStep, isActive, type Model, type Step } from './life-cycle-model.f
 import { type Booking, listActive, listOfVehicle } from './queries.ts';
 
 const db: Kysely<Tables> = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 2 });
-const sealer = new Sealer([randomUUID()]);
+const issuer = { sealer: new Sealer([randomUUID()]), longestAuthorizationMs: 366 * 86_400_000 };
 afterAll(() => db.destroy());
 
 const minuteMs = 60_000;
@@ -37,7 +37,7 @@ async function createWorld(): Promise<World> {
 async function change(trx: Database, world: World, step: Step, context: RequestContext): Promise<unknown> {
   const at = (minutes: number) => new Date(context.now.getTime() + minutes * minuteMs);
   if (step.kind === 'create') {
-    const { booking } = await createBooking(trx, sealer, context, {
+    const { booking } = await createBooking(trx, issuer, context, {
       vehicleId: String(world.vehicleIds[step.vehicle]),
       type: step.isFreeFloating ? 'FREE_FLOATING' : 'BOOKING',
       driver: 'driver',
@@ -51,7 +51,7 @@ async function change(trx: Database, world: World, step: Step, context: RequestC
   if (step.kind === 'delete') return deleteBooking(trx, context, id);
   const from = step.from === undefined ? undefined : at(step.from);
   const until = typeof step.until === 'number' ? at(step.until) : step.until;
-  return updateBooking(trx, sealer, context, { id, from, until });
+  return updateBooking(trx, issuer, context, { id, from, until });
 }
 
 async function perform(world: World, step: Step, now: number): Promise<string | undefined> {

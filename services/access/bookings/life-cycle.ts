@@ -6,7 +6,7 @@ import type { RequestContext } from '@odograph/http/request-context';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { type DeviceCommands, findBookingCommands } from '../authorizations/device-commands.ts';
 import { type Issued, issueAuthorization, replaceAuthorization, revokeAuthorization } from '../authorizations/issue.ts';
-import { lockLatestAuthorization } from '../authorizations/queries.ts';
+import { lockLatestAuthorization, lockVehicle } from '../authorizations/queries.ts';
 import { resolveDriver } from '../drivers/resolve-driver.ts';
 import * as queries from './queries.ts';
 import * as rules from './rules.ts';
@@ -54,26 +54,39 @@ interface AuthorizedBooking {
   readonly interval: rules.BookingInterval;
 }
 
-async function issue(db: Database, sealer: Sealer, { interval, ...booking }: AuthorizedBooking, now: Date) {
-  const { from, until } = rules.authorizationInterval(interval, now);
-  return issueAuthorization(db, sealer, { ...booking, level: 'DRIVE', from, until }, now);
+/** Issues the authorizations of bookings. */
+export interface Issuer {
+  readonly sealer: Sealer;
+  /** Longest validity of an authorization token. */
+  readonly longestAuthorizationMs: number;
+}
+
+async function issue(
+  db: Database,
+  { sealer, longestAuthorizationMs }: Issuer,
+  { interval, ...booking }: AuthorizedBooking,
+  context: RequestContext,
+): Promise<Issued> {
+  const { from, until } = rules.authorizationInterval(interval, context.now, longestAuthorizationMs);
+  return issueAuthorization(db, sealer, { ...booking, level: 'DRIVE', from, until }, context);
 }
 
 /** Replaces the authorization of a changed booking; issues a new one if it was revoked meanwhile. */
 async function reissue(
   db: Database,
-  sealer: Sealer,
+  issuer: Issuer,
   authorizationId: string,
   booking: AuthorizedBooking,
-  { caller, now }: RequestContext,
+  context: RequestContext,
 ): Promise<Issued> {
-  const current = await lockLatestAuthorization(db, caller, authorizationId);
-  if (!current) return issue(db, sealer, booking, now);
-  return replaceAuthorization(db, sealer, current, rules.authorizationInterval(booking.interval, now), now);
+  const current = await lockLatestAuthorization(db, context.caller.applicationId, authorizationId);
+  if (!current) return issue(db, issuer, booking, context);
+  const interval = rules.authorizationInterval(booking.interval, context.now, issuer.longestAuthorizationMs);
+  return replaceAuthorization(db, issuer.sealer, current, interval, context);
 }
 
 async function revoke(db: Database, authorizationId: string, { caller, now }: RequestContext): Promise<void> {
-  const current = await lockLatestAuthorization(db, caller, authorizationId);
+  const current = await lockLatestAuthorization(db, caller.applicationId, authorizationId);
   if (current) await revokeAuthorization(db, current, now);
 }
 
@@ -83,24 +96,24 @@ async function revoke(db: Database, authorizationId: string, { caller, now }: Re
  */
 export async function createBooking(
   db: Database,
-  sealer: Sealer,
+  issuer: Issuer,
   context: RequestContext,
   request: BookingRequest,
 ): Promise<Booked> {
   const { caller, now } = context;
   const { interval } = request;
-  const vehicle = await queries.lockVehicle(db, caller, request.vehicleId);
-  const driver = await resolveDriver(db, caller, request.driver);
+  const vehicle = await lockVehicle(db, caller, request.vehicleId);
+  const driver = await resolveDriver(db, caller, request.driver, vehicle.isManaged);
   const type = rules.requireType(request.type);
   rules.requireInterval(type, interval, now);
-  requireBookable(vehicle);
+  requireBookable(await queries.findBookable(db, vehicle.id));
   const [id, vehicleId, { userId }] = [randomUUID(), vehicle.id, driver];
-  const issued = await issue(db, sealer, { vehicleId, driverId: userId, interval }, now);
+  const issued = await issue(db, issuer, { vehicleId, driverId: userId, interval }, context);
   const authorizationId = issued.authorization.id;
   const { applicationId } = caller;
   await queries.insertBooking(db, { id, applicationId, vehicleId, driver, type, interval, authorizationId, now });
   const booking = { id, vehicleId, userId, authorizationId, type, ...interval, stoppedAt: undefined };
-  const commands = await findBookingCommands(db, sealer, issued.authorization);
+  const commands = await findBookingCommands(db, issuer.sealer, issued.authorization);
   await audit(db, context, 'create', booking);
   return { booking, issued, commands };
 }
@@ -118,7 +131,7 @@ export interface BookingChange {
  */
 export async function updateBooking(
   db: Database,
-  sealer: Sealer,
+  issuer: Issuer,
   context: RequestContext,
   { id, ...change }: BookingChange,
 ): Promise<Issued> {
@@ -128,8 +141,8 @@ export async function updateBooking(
   const interval = { from: change.from ?? booking.from, until };
   rules.requireInterval(booking.type, interval, context.now, booking.from);
   requireBookable(vehicle);
-  const authorized = { vehicleId: vehicle.id, driverId: booking.userId, interval };
-  const issued = await reissue(db, sealer, booking.authorizationId, authorized, context);
+  const authorized = { vehicleId: booking.vehicleId, driverId: booking.userId, interval };
+  const issued = await reissue(db, issuer, booking.authorizationId, authorized, context);
   const authorizationId = issued.authorization.id;
   await queries.moveBooking(db, id, { interval, authorizationId });
   await audit(db, context, 'update', { ...booking, ...interval, authorizationId });

@@ -3,9 +3,10 @@ import { Failure } from '@odograph/contracts/failures';
 import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
-import { accessibleTo, parseVehicleId } from '@odograph/database/vehicle-access';
+import { accessibleTo } from '@odograph/database/vehicle-access';
 import { hasDevice, isInService } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
+import { lockVehicle } from '../authorizations/queries.ts';
 import type { Driver } from '../drivers/resolve-driver.ts';
 import type { BookingInterval, BookingTimes, BookingType, Observation } from './rules.ts';
 
@@ -19,7 +20,6 @@ export interface Booking extends BookingTimes {
 
 /** The properties that decide whether a vehicle can be booked, apart from other bookings. */
 export interface BookableVehicle {
-  readonly id: number;
   readonly hasDevice: boolean;
   /** Neither archived nor with a state flag raised. */
   readonly isInService: boolean;
@@ -48,39 +48,19 @@ function toBooking({ id, vehicleId, userId, authorizationId, type, from, until, 
   return { id, vehicleId, userId, authorizationId, ...times };
 }
 
-/** SQL that is true for the bookings a caller may see: of vehicles it may see, in user mode only its own. */
+/** SQL that is true for the bookings that a caller may see: in user mode its own, as a manager those of the vehicle. */
 function isVisibleTo(caller: Caller): RawBuilder<boolean> {
-  const own = caller.userId === undefined ? sql`true` : sql`booking.account_id = ${caller.userId}`;
-  return sql<boolean>`booking.deleted_at is null and ${own} and ${accessibleTo(caller)}`;
+  const { userId } = caller;
+  if (userId === undefined) return sql<boolean>`(booking.deleted_at is null and ${accessibleTo(caller)})`;
+  const own = sql<boolean>`(booking.account_id = ${userId} and ${accessibleTo(caller)})`;
+  return sql<boolean>`(booking.deleted_at is null and (${own} or ${accessibleTo(caller, 'manage')}))`;
 }
 
-/**
- * Finds a vehicle and locks it until the end of the transaction, against bookings, archiving and state flags. Without the
- * lock, two overlapping bookings could deadlock in the exclusion constraint.
- * @throws Failure UNKNOWN_VEHICLE
- */
-export async function lockVehicle(db: Database, caller: Caller, id: string): Promise<BookableVehicle> {
-  const { rows } = await sql<BookableVehicle>`select vehicle.id, ${vehicleColumns} from vehicle
-    where vehicle.id = ${parseVehicleId(id) ?? null} and ${accessibleTo(caller)}
-    for no key update of vehicle`.execute(db);
+/** Finds out whether a locked vehicle can be booked. */
+export async function findBookable(db: Database, id: number): Promise<BookableVehicle> {
+  const { rows } = await sql<BookableVehicle>`select ${vehicleColumns} from vehicle where id = ${id}`.execute(db);
   if (!rows[0]) throw new Failure('UNKNOWN_VEHICLE');
   return rows[0];
-}
-
-/** Finds a booking with its vehicle and locks both. @throws Failure NOT_FOUND */
-export async function lockBooking(
-  db: Database,
-  caller: Caller,
-  id: string,
-): Promise<{ booking: Booking; vehicle: BookableVehicle }> {
-  if (!isUuid(id)) throw new Failure('NOT_FOUND');
-  const { rows } = await sql<BookingRow & BookableVehicle>`select ${vehicleColumns}, ${bookingColumns}
-    from vehicle join booking on booking.vehicle_id = vehicle.id
-    where booking.id = ${id} and ${isVisibleTo(caller)} for no key update of vehicle, booking`.execute(db);
-  const [row] = rows;
-  if (!row) throw new Failure('NOT_FOUND');
-  const { vehicleId, isInService: inService, hasDevice: equipped } = row;
-  return { booking: toBooking(row), vehicle: { id: vehicleId, isInService: inService, hasDevice: equipped } };
 }
 
 /** Finds a booking. @throws Failure NOT_FOUND for one that is missing, deleted or not visible alike */
@@ -91,6 +71,21 @@ export async function findBooking(db: Database, caller: Caller, id: string): Pro
     where booking.id = ${id} and ${isVisibleTo(caller)}`.execute(db);
   if (!rows[0]) throw new Failure('NOT_FOUND');
   return toBooking(rows[0]);
+}
+
+/**
+ * Finds a booking, and locks it and its vehicle until the end of the transaction.
+ * @throws Failure NOT_FOUND; UNAUTHORIZED when the role of the grant does not permit changes
+ */
+export async function lockBooking(
+  db: Database,
+  caller: Caller,
+  id: string,
+): Promise<{ booking: Booking; vehicle: BookableVehicle }> {
+  const { vehicleId } = await findBooking(db, caller, id);
+  await lockVehicle(db, caller, String(vehicleId));
+  await db.selectFrom('booking').select('id').where('id', '=', id).forNoKeyUpdate().execute();
+  return { booking: await findBooking(db, caller, id), vehicle: await findBookable(db, vehicleId) };
 }
 
 /** Lists the bookings of a vehicle that the caller may see, the latest start first. */

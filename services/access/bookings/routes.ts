@@ -16,7 +16,8 @@ const largestOffset = 1_000_000_000;
 
 const toRecord = (booking: Booking) => ({ id: booking.id, ...schemas.describeBooking(booking) });
 
-function addVehicleBookings(http: Http, { db, sealer, clock }: AccessOptions): void {
+function addVehicleBookings(http: Http, options: AccessOptions): void {
+  const { db, clock } = options;
   http.post(
     '/v1/vehicle/:id/booking',
     {
@@ -38,7 +39,7 @@ function addVehicleBookings(http: Http, { db, sealer, clock }: AccessOptions): v
       const wanted = { vehicleId: request.params.id, type, driver, interval };
       const { booking, issued, commands } = await db
         .transaction()
-        .execute((trx) => createBooking(trx, sealer, requestContext(request, clock), wanted));
+        .execute((trx) => createBooking(trx, options, requestContext(request, clock), wanted));
       return {
         booked: true,
         bookingId: booking.id,
@@ -102,7 +103,7 @@ function addBookingReading(http: Http, { db, clock }: AccessOptions): void {
 }
 
 function addBookingChanges(http: Http, options: AccessOptions): void {
-  const { sealer, clock } = options;
+  const { clock } = options;
   http.put(
     '/v1/booking/:id',
     {
@@ -113,7 +114,14 @@ function addBookingChanges(http: Http, options: AccessOptions): void {
         body: schemas.BookingChange,
         response: answers(
           schemas.UpdatedAnswer,
-          ...(['NOT_FOUND', 'BOOKING_EXPIRED', 'INVALID_INTERVAL', 'NO_DEVICE', 'VEHICLE_NOT_AVAILABLE'] as const),
+          ...([
+            'NOT_FOUND',
+            'BOOKING_EXPIRED',
+            'INVALID_INTERVAL',
+            'NO_DEVICE',
+            'VEHICLE_NOT_AVAILABLE',
+            'UNAUTHORIZED',
+          ] as const),
         ),
       },
     },
@@ -125,7 +133,7 @@ function addBookingChanges(http: Http, options: AccessOptions): void {
         until: until === undefined ? undefined : schemas.parseEnd(until),
       };
       const { authorization, token, key } = await changeAccess(options, (trx) =>
-        updateBooking(trx, sealer, requestContext(request, clock), wanted),
+        updateBooking(trx, options, requestContext(request, clock), wanted),
       );
       return { updated: true, authorizationId: authorization.id, token, key };
     },
@@ -138,7 +146,7 @@ function addBookingChanges(http: Http, options: AccessOptions): void {
         ...route,
         summary: 'End a booking now and revoke its authorization',
         params: schemas.BookingPath,
-        response: answers(Type.Object({ stopped: Type.Boolean() }), 'NOT_FOUND', 'BOOKING_EXPIRED'),
+        response: answers(Type.Object({ stopped: Type.Boolean() }), 'NOT_FOUND', 'BOOKING_EXPIRED', 'UNAUTHORIZED'),
       },
     },
     async (request) => {
@@ -157,7 +165,7 @@ function addBookingDeletion(http: Http, options: AccessOptions): void {
         summary: 'Delete a booking before its start, or a free-floating one whose driver could not use the vehicle',
         params: schemas.BookingPath,
         response: {
-          ...answers(Type.Object({ deleted: Type.Boolean() }), 'NOT_FOUND'),
+          ...answers(Type.Object({ deleted: Type.Boolean() }), 'NOT_FOUND', 'UNAUTHORIZED'),
           409: schemas.DeletionRefused,
         },
       },

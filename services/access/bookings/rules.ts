@@ -1,5 +1,6 @@
 import { Failure } from '@odograph/contracts/failures';
 import { greatCircleMetres } from '@odograph/contracts/great-circle';
+import { type Interval, latestEnd } from '../authorizations/rules.ts';
 
 export type BookingType = 'BOOKING' | 'FREE_FLOATING';
 
@@ -59,9 +60,14 @@ const dayMs = 24 * 3_600_000;
 /** An offline device does not learn of an earlier end, so the authorization of an open-ended booking must expire. */
 const openAuthorizationMs = 30 * dayMs;
 
-/** Computes the interval of a booking's authorization. */
-export function authorizationInterval({ from, until }: BookingInterval, now: Date): { from: Date; until: Date } {
-  return { from, until: until ?? new Date(Math.max(from.getTime(), now.getTime()) + openAuthorizationMs) };
+/**
+ * Computes the interval of a booking's authorization, which may end before a long booking.
+ * @param longestMs longest validity of an authorization token
+ */
+export function authorizationInterval({ from, until }: BookingInterval, now: Date, longestMs: number): Interval {
+  if (until === undefined) return { from, until: latestEnd(from, now, Math.min(openAuthorizationMs, longestMs)) };
+  const latest = latestEnd(from, now, longestMs);
+  return { from, until: until < latest ? until : latest };
 }
 
 /** @throws Failure BOOKING_EXPIRED when the booking has ended */

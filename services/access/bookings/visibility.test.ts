@@ -5,11 +5,7 @@ import { answerOf, book, pathOf, planned } from './bookings.fixture.ts';
 
 const access = useAccess();
 
-async function grantedUser() {
-  const user = await access.createUser();
-  await access.grant(user);
-  return user;
-}
+const grantedUser = () => access.createUser('driver');
 
 const authorization = (id: string) => access.api.get(`/v1/bluetooth-token/${id}`);
 

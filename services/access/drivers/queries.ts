@@ -1,8 +1,8 @@
 import type { Caller } from '@odograph/contracts/caller';
 import type { Database } from '@odograph/database/database';
-import { accessibleTo } from '@odograph/database/vehicle-access';
+import { accessibleTo, requirePermission } from '@odograph/database/vehicle-access';
 import { sql } from 'kysely';
-import { raiseListVersions } from '../authorizations/queries.ts';
+import { isOfDriver, isVisibleTo, raiseListVersions } from '../authorizations/queries.ts';
 
 /** Interface specification, "Driver vehicle record"; times in ISO 8601. */
 export interface DriverVehicle {
@@ -32,14 +32,14 @@ export async function listDriverVehicles(
   const { rows } = await sql<DriverVehicleRow>`
     select vehicle.id::text as "Id", vehicle.brand as "Builder", vehicle.model as "Model", vehicle.plate as "Plate",
       coalesce(device.id, '') as "deviceId", coalesce(device.model_id, '') as "deviceModel",
-      vehicle.archived_at is not null as "Archived", held.authorizations
+      vehicle.archived_at is not null as "Archived", listed.authorizations
     from (
-      select vehicle_id, json_agg(json_build_object('id', id, 'fromMs', ${milliseconds('valid_from')},
-        'untilMs', ${milliseconds('valid_until')}) order by valid_from, id) as authorizations
-      from bluetooth_authorization
-      where driver_id = ${driverId} and revoked_at is null and valid_until > ${now}
-      group by vehicle_id) held
-    join vehicle on vehicle.id = held.vehicle_id and ${accessibleTo(caller)}
+      select grant_.vehicle_id, json_agg(json_build_object('id', grant_.id, 'fromMs', ${milliseconds('valid_from')},
+        'untilMs', ${milliseconds('valid_until')}) order by valid_from, grant_.id) as authorizations
+      from bluetooth_authorization grant_ join vehicle on vehicle.id = grant_.vehicle_id
+      where ${isOfDriver(caller, driverId)} and revoked_at is null and valid_until > ${now} and ${isVisibleTo(caller)}
+      group by grant_.vehicle_id) listed
+    join vehicle on vehicle.id = listed.vehicle_id
     left join device_link link on link.vehicle_id = vehicle.id and upper_inf(link.period)
     left join device on device.id = link.device_id
     order by vehicle.id`.execute(db);
@@ -53,14 +53,20 @@ export async function listDriverVehicles(
   }));
 }
 
-/** Revokes all authorizations of a driver that the caller may see, in a transaction. @returns how many */
+/**
+ * Revokes all authorizations of a driver that the caller may see, in a transaction.
+ * @returns how many
+ * @throws Failure UNAUTHORIZED when the caller may see but not change one of them
+ */
 export async function revokeAuthorizations(db: Database, caller: Caller, driverId: string, now: Date): Promise<number> {
-  const { rows } = await sql<{ id: string; vehicleId: number; unexpired: boolean }>`
-    select grant_.id, grant_.vehicle_id as "vehicleId", grant_.valid_until > ${now} as unexpired
+  const { rows } = await sql<{ id: string; vehicleId: number; unexpired: boolean; permitted: boolean }>`
+    select grant_.id, grant_.vehicle_id as "vehicleId", grant_.valid_until > ${now} as unexpired,
+      ${accessibleTo(caller, 'book')} as permitted
     from bluetooth_authorization grant_ join vehicle on vehicle.id = grant_.vehicle_id
-    where grant_.driver_id = ${driverId} and grant_.revoked_at is null and ${accessibleTo(caller)}
+    where ${isOfDriver(caller, driverId)} and grant_.revoked_at is null and ${isVisibleTo(caller)}
     order by grant_.id for no key update of grant_`.execute(db);
   if (rows.length === 0) return 0;
+  requirePermission(rows.every(({ permitted }) => permitted));
   const ids = rows.map(({ id }) => id);
   await sql`update bluetooth_authorization set revoked_at = ${now} where id = any(${ids}::uuid[])`.execute(db);
   const vehicleIds = rows.filter(({ unexpired }) => unexpired).map(({ vehicleId }) => vehicleId);
@@ -84,10 +90,12 @@ export async function findUnconfirmed(
   const { rows } = await sql<UnconfirmedDevice>`
     select distinct held.device_id as "deviceId", held.list_version as "listVersion"
     from bluetooth_authorization grant_
-    join vehicle on vehicle.id = grant_.vehicle_id and ${accessibleTo(caller)}
+    join vehicle on vehicle.id = grant_.vehicle_id and ${isVisibleTo(caller)}
     join device_link link on link.vehicle_id = vehicle.id and upper_inf(link.period)
     join device_key held on held.device_id = link.device_id and held.confirmed_version < held.list_version
-    where grant_.driver_id = ${driverId} and grant_.revoked_at is not null and grant_.valid_until > ${now}`.execute(db);
+    where ${isOfDriver(caller, driverId)} and grant_.revoked_at is not null and grant_.valid_until > ${now}`.execute(
+    db,
+  );
   return rows;
 }
 

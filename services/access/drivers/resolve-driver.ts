@@ -24,14 +24,15 @@ async function findAccountId(db: Database, applicationId: number, driver: string
 
 async function resolveUser(
   db: Database,
-  applicationId: number,
-  userId: string,
+  { applicationId, userId }: Required<Caller>,
   driver: string | undefined,
+  isManaged: boolean,
 ): Promise<Driver> {
   const accountId = driver === undefined ? userId : await findAccountId(db, applicationId, driver);
+  if (accountId === userId) return { userId, accountId };
+  if (driver !== undefined && isManaged) return { userId: driver, accountId: accountId ?? null };
   if (accountId === undefined) throw new Failure('DRIVER_WITHOUT_ACCOUNT');
-  if (accountId !== userId) throw new Failure('UNAUTHORIZED', 'a user can only be its own driver');
-  return { userId, accountId };
+  throw new Failure('UNAUTHORIZED', 'this needs the role manager: a driver can only name itself');
 }
 
 async function findApplicationDriver(db: Database, applicationId: number): Promise<Driver> {
@@ -44,18 +45,38 @@ async function findApplicationDriver(db: Database, applicationId: number): Promi
 }
 
 /**
- * Resolves the driver of a new booking. A user is its own driver. An application may name anyone, since the service does
- * not know the application's own users; without a name the application itself is the driver.
+ * Resolves the driver of a new booking. A user is its own driver, unless it manages the vehicle. An application may name
+ * anyone, since the service does not know the application's own users; without a name it is the driver itself.
  * @throws Failure UNAUTHORIZED when a user names another driver, DRIVER_WITHOUT_ACCOUNT when it names an unknown one
  */
 export async function resolveDriver(
   db: Database,
   { applicationId, userId }: Caller,
   driver: string | undefined,
+  isManaged: boolean,
 ): Promise<Driver> {
   const named = driver === '' ? undefined : driver;
   if (named?.trim() === '') throw invalidParameter('driver', 'is blank');
-  if (userId !== undefined) return resolveUser(db, applicationId, userId, named);
+  if (userId !== undefined) return resolveUser(db, { applicationId, userId }, named, isManaged);
   if (named === undefined) return findApplicationDriver(db, applicationId);
   return { userId: named, accountId: (await findAccountId(db, applicationId, named)) ?? null };
+}
+
+/**
+ * Resolves the driver of a new authorization, by the same rule. @returns the account id for the caller itself
+ * @throws Failure UNAUTHORIZED when a user without the role manager names another driver
+ */
+export async function resolveDriverId(
+  db: Database,
+  caller: Caller,
+  driver: string,
+  isManaged: boolean,
+): Promise<string> {
+  if (caller.userId === undefined) return driver;
+  try {
+    return (await resolveDriver(db, caller, driver, isManaged)).userId;
+  } catch (error) {
+    if (error instanceof Failure && error.code === 'DRIVER_WITHOUT_ACCOUNT') throw new Failure('UNAUTHORIZED');
+    throw error;
+  }
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { ApiClient } from '@odograph/testkit/api-client';
 import { type TestVehicle, unlinkDevice } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { beforeEach, describe, expect, it } from 'vitest';
@@ -29,11 +28,7 @@ const idsOf = async (path: string, who = access.api): Promise<string[]> => {
 };
 const ofDriver = (category: string) => `/v1/user/${encodeURIComponent(driver)}/authorizations/${category}`;
 
-async function grantedUser(vehicle: TestVehicle): Promise<ApiClient> {
-  const user = await access.createUser();
-  await access.grant(user, vehicle);
-  return user.api;
-}
+const manager = async (vehicle: TestVehicle) => (await access.createUser('manager', vehicle)).api;
 
 describe('the lists of authorizations', () => {
   it('list each authorization in the category of its interval, with three fields', async () => {
@@ -60,10 +55,10 @@ describe('the lists of authorizations', () => {
     expect(await idsOf('/v1/vehicles/authorizations/current')).toEqual([body.authorizationId]);
   });
 
-  it('show a user authorizations of granted vehicles only, and no application those of another', async () => {
+  it('show a manager authorizations of granted vehicles only, and no application those of another', async () => {
     const [granted, hidden] = [await newVehicle(), await newVehicle()];
     const [seen] = [await issue(granted, 5), await issue(hidden, 5)];
-    const user = await grantedUser(granted);
+    const user = await manager(granted);
     expect(await idsOf('/v1/vehicles/authorizations/scheduled', user)).toEqual([seen]);
     expect(await idsOf(ofDriver('scheduled'), user)).toEqual([seen]);
     for (const who of [user, access.foreign]) {
@@ -135,7 +130,7 @@ describe('GET /v1/user/{userid}/vehicles', () => {
     expect(body.map((one: { Archived: boolean }) => one.Archived)).toEqual([true, false]);
     expect([body[1].deviceId, body[1].deviceModel]).toEqual(['', '']);
     expect((await vehiclesOf(access.foreign)).body).toEqual([]);
-    expect((await vehiclesOf(await grantedUser(bare))).body).toHaveLength(1);
+    expect((await vehiclesOf(await manager(bare))).body).toHaveLength(1);
   });
 });
 
@@ -173,7 +168,7 @@ describe('DELETE /v1/user/{userid}', () => {
     const [, kept] = [await issue(granted, 5), await issue(hidden, 5)];
     expect((await deleteDriver(access.foreign)).status).toBe(200);
     expect(await idsOf(ofDriver('scheduled'))).toHaveLength(2);
-    await deleteDriver(await grantedUser(granted));
+    await deleteDriver(await manager(granted));
     expect(await idsOf(ofDriver('scheduled'))).toEqual([kept]);
   });
 });

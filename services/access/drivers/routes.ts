@@ -131,7 +131,7 @@ function addDriver(http: Http, options: RevocationOptions): void {
         ...driverRoute,
         summary: 'Revoke all authorizations of a driver, and wait until the devices have confirmed it',
         params: DriverPath,
-        response: answers(EmptyAnswer, 'NOT_ALL_AUTHORIZATIONS_REVOKED'),
+        response: answers(EmptyAnswer, 'NOT_ALL_AUTHORIZATIONS_REVOKED', 'UNAUTHORIZED'),
       },
     },
     async (request) => {
