@@ -16,7 +16,7 @@ const allowed: Record<string, readonly string[]> = {
   queue: ['contracts', 'runtime'],
   http: ['contracts', 'runtime'],
   simulator: ['contracts', 'keyless'],
-  cli: ['contracts', 'runtime'],
+  cli: ['contracts', 'runtime', 'database', 'embedded', 'queue'],
   testkit: ['contracts', 'database', 'embedded', 'http', 'runtime'],
 };
 const serviceMayImport = ['contracts', 'keyless', 'codec', 'runtime', 'database', 'queue', 'http'];

@@ -1,8 +1,9 @@
-import { readAdminToken } from '@odograph/runtime/admin-token';
+import { adminTokensOf, readAdminToken } from '@odograph/runtime/admin-token';
 import { type Config, readConfig } from '@odograph/runtime/config';
 import { createAdminApi } from './admin-api.ts';
 import { type Command, helpOf, parseArguments } from './command.ts';
 import { accountCommands } from './commands/accounts.ts';
+import { backupCommands } from './commands/backup.ts';
 import { deviceCommands } from './commands/devices.ts';
 import { operationCommands } from './commands/operations.ts';
 import { registrationCommands } from './commands/registration.ts';
@@ -14,6 +15,7 @@ const commands: readonly Command[] = [
   ...deviceCommands,
   ...operationCommands,
   ...registrationCommands,
+  ...backupCommands,
 ];
 
 const footer = `
@@ -38,10 +40,12 @@ function parseUrl(text: string): string {
 }
 
 async function readToken(config: Config): Promise<string> {
-  return readAdminToken(config).catch((cause: unknown) => {
+  const token = await readAdminToken(config).catch((cause: unknown) => {
     const file = `${config.DATA_DIR}/admin-token`;
     throw new Error(`no admin token: set ADMIN_TOKEN, or DATA_DIR so that ${file} is readable`, { cause });
   });
+  // During a rotation the platform may not know the newest token yet.
+  return adminTokensOf(token).at(-1) ?? token;
 }
 
 async function run(command: Command, args: readonly string[]): Promise<string> {

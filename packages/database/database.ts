@@ -1,5 +1,6 @@
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
-import { createPool, type PoolOptions } from './pool.ts';
+import { Client } from 'pg';
+import { createPool, type PoolOptions, parsers } from './pool.ts';
 import type { Tables } from './tables.ts';
 
 /** A database or a transaction on it: functions with SQL take it first and do not care which. */
@@ -13,4 +14,16 @@ export function openDatabase(options: PoolOptions): Kysely<Tables> {
 /** Answers when the database does; throws when it is away. */
 export async function pingDatabase(db: Database): Promise<void> {
   await sql`select 1`.execute(db);
+}
+
+/**
+ * Opens one connection, for statements that Kysely does not know, such as COPY; the caller ends it.
+ * @returns the connection, and the same as a database whose queries run in its transaction
+ */
+export async function openConnection(url: string, name: string): Promise<{ client: Client; db: Kysely<Tables> }> {
+  const client = new Client({ connectionString: url, application_name: `odograph-${name}`, types: parsers });
+  await client.connect();
+  const connection = Object.assign(client, { release: () => undefined });
+  const pool = { connect: async () => connection, end: async () => undefined };
+  return { client, db: new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }) };
 }

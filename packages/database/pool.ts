@@ -6,7 +6,7 @@ import { prepareStatements } from './prepare-statements.ts';
 const int8 = 20;
 
 /** bigint columns hold ids and counts below 2^53, so they are read as numbers. */
-const parsers = {
+export const parsers = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') =>
     oid === int8 && format !== 'binary' ? Number : types.getTypeParser(oid, format)) as typeof types.getTypeParser,
 };

@@ -46,7 +46,8 @@ const Settings = Type.Object({
   MQTT_FAILURES_PER_DEVICE: count(10),
   MQTT_FAILURES_PER_ADDRESS: count(300),
   DATA_DIR: Type.String({ minLength: 1, default: '.odograph' }),
-  ADMIN_TOKEN: Type.Optional(Type.String({ minLength: 16 })),
+  /** One token, or during a rotation two separated by a comma, newest first; both are accepted. */
+  ADMIN_TOKEN: Type.Optional(Type.String({ pattern: '^[^,\\s]{16,}(,[^,\\s]{16,})?$' })),
   /** Newest first, parted by commas: the first encrypts what is stored, all of them decrypt. */
   ENCRYPTION_KEYS: Type.Optional(Type.String({ pattern: '^[^,\\s]{32,}(,[^,\\s]{32,})*$' })),
   ACK_TIMEOUT_MS: milliseconds(10_000, 100, 60_000),
@@ -174,3 +175,6 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
 export function childEnvironment(settings: Record<string, string>): NodeJS.ProcessEnv {
   return { ...process.env, ...settings };
 }
+
+/** File in the data directory with the addresses of the embedded engines while the platform runs, for the command line. */
+export const embeddedEnginesFile = 'engines.json';

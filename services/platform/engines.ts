@@ -1,8 +1,9 @@
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { migrate } from '@odograph/database/migrate';
 import { startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
 import { startEmbeddedRedis } from '@odograph/embedded/redis/redis';
-import { type Config, type ResolvedConfig, resolveConfig } from '@odograph/runtime/config';
+import { type Config, embeddedEnginesFile, type ResolvedConfig, resolveConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import type { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 
@@ -31,6 +32,23 @@ async function redis(config: Config, logger: Logger, shutdownHooks: ShutdownHook
   return { redisUrl: engine.url, redisIsDurable: engine.durable };
 }
 
+/** Writes the addresses of embedded engines, which listen on any free port, for the command line of this host. */
+async function publishEngines(
+  config: Config,
+  { databaseUrl, redisUrl }: { databaseUrl: string; redisUrl: string },
+  shutdownHooks: ShutdownHooks,
+): Promise<void> {
+  if (config.DATABASE_URL !== undefined && config.REDIS_URL !== undefined) return;
+  const path = join(config.DATA_DIR, embeddedEnginesFile);
+  const addresses = {
+    ...(config.DATABASE_URL === undefined ? { databaseUrl } : {}),
+    ...(config.REDIS_URL === undefined ? { redisUrl } : {}),
+  };
+  await mkdir(config.DATA_DIR, { recursive: true });
+  await writeFile(path, JSON.stringify(addresses), { mode: 0o600 });
+  shutdownHooks.add('addresses of the embedded engines', () => rm(path, { force: true }));
+}
+
 /** Finds or starts TimescaleDB and Redis, and migrates the database. */
 export async function prepareEngines(
   config: Config,
@@ -41,6 +59,7 @@ export async function prepareEngines(
     databaseUrl: await databaseUrl(config, logger, shutdownHooks),
     ...(await redis(config, logger, shutdownHooks)),
   };
+  await publishEngines(config, engines, shutdownHooks);
   const applied = await migrate(config.MIGRATION_DATABASE_URL ?? engines.databaseUrl, {
     onWait: (migration) => logger.warn({ migration }, 'a migration waits for others to release their locks'),
   });

@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { verifyAudit } from '@odograph/database/audit';
+import { type Database, openConnection } from '@odograph/database/database';
+import { countUnfinishedJobs, openQueue } from '@odograph/queue/queues';
+import type { Config } from '@odograph/runtime/config';
+import type { Client } from 'pg';
+import type { Engines } from '../engines.ts';
+import { type ArchiveWriter, writeArchive } from './archive.ts';
+import { formatVersion, type Manifest } from './manifest.ts';
+import { encryptSecrets } from './secrets.ts';
+import { dumpTable, listTables, readSequences } from './tables.ts';
+
+/** Settings that hold secrets; a backup has them encrypted or not at all. */
+const secretNames = ['ENCRYPTION_KEYS', 'ADMIN_TOKEN', 'REGISTRATION_PROVIDER_KEY'] as const;
+/** Settings that describe one host and contain passwords. */
+const localNames = /_URL$|^DATA_DIR$/;
+
+/** Returns the settings that a backup shows as plain text. */
+export function plainSettings(config: Config): Record<string, unknown> {
+  const isPlain = ([name]: [string, unknown]) =>
+    !localNames.test(name) && !secretNames.some((secret) => secret === name);
+  return Object.fromEntries(Object.entries(config).filter(isPlain));
+}
+
+/** Reads the secrets of an installation: settings, else the files of the data directory. */
+async function readSecrets(config: Config): Promise<Record<string, string>> {
+  const fromFile = async (name: string) => (await readFile(join(config.DATA_DIR, name), 'utf8').catch(() => '')).trim();
+  const secrets = {
+    ENCRYPTION_KEYS: config.ENCRYPTION_KEYS ?? (await fromFile('encryption-key')),
+    ADMIN_TOKEN: config.ADMIN_TOKEN ?? (await fromFile('admin-token')),
+    REGISTRATION_PROVIDER_KEY: config.REGISTRATION_PROVIDER_KEY ?? '',
+  };
+  return Object.fromEntries(Object.entries(secrets).filter(([, secret]) => secret !== ''));
+}
+
+/** Counts the jobs of acknowledged uploads that are not in the database yet; undefined when Redis is unavailable. */
+async function countQueuedJobs(redisUrl: string, prefix: string): Promise<number | undefined> {
+  const queue = openQueue('uploads', { redisUrl, prefix });
+  try {
+    await queue.waitUntilReady();
+    return await countUnfinishedJobs(queue);
+  } catch {
+    return undefined;
+  } finally {
+    await queue.close();
+  }
+}
+
+async function dumpDatabase(
+  client: Client,
+  db: Database,
+  archive: ArchiveWriter,
+): Promise<Omit<Manifest, 'settings' | 'queuedJobs'>> {
+  const { rows: migrations } = await client.query('select name, sha256 from migration order by name');
+  const { rows: versions } = await client.query<{ postgres: string; timescale: string }>(
+    `select current_setting('server_version') as postgres, extversion as timescale
+     from pg_extension where extname = 'timescaledb'`,
+  );
+  const tables: Manifest['tables'] = [];
+  for (const table of await listTables(client)) {
+    let part = 0;
+    const dumped = await dumpTable(client, table, async (rows) => {
+      part += 1;
+      await archive.add(`tables/${table.name}/${String(part).padStart(6, '0')}.copy.gz`, gzipSync(rows));
+    });
+    tables.push(dumped);
+  }
+  const audit = await verifyAudit(db);
+  return {
+    formatVersion,
+    createdAt: new Date().toISOString(),
+    engine: { postgres: versions[0]?.postgres ?? '', timescaledb: versions[0]?.timescale ?? '' },
+    migrations,
+    tables,
+    sequences: await readSequences(client),
+    audit: audit.map(({ chain, length, head }) => ({ chain, length, head })),
+  };
+}
+
+/** What a backup contains, for people. */
+export interface BackupReport {
+  file: string;
+  sha256: string;
+  rows: number;
+  keys: string;
+  queued: string;
+}
+
+/**
+ * Writes a backup of the database in one consistent snapshot, with the settings and, given a passphrase, the keys.
+ * The platform may run; on the embedded engine, statements wait until the snapshot is written.
+ */
+export async function createBackup(
+  config: Config,
+  engines: Pick<Engines, 'databaseUrl' | 'redisUrl'>,
+  file: string,
+  passphrase: string | undefined,
+): Promise<BackupReport> {
+  const { client, db } = await openConnection(engines.databaseUrl, 'backup');
+  let manifest: Manifest | undefined;
+  try {
+    await writeArchive(file, async (archive) => {
+      await client.query('begin isolation level repeatable read read only');
+      // Counted inside the snapshot, so that a job missing here is stored before it.
+      const queuedJobs = await countQueuedJobs(engines.redisUrl, config.QUEUE_PREFIX);
+      const dumped = await dumpDatabase(client, db, archive);
+      await client.query('commit');
+      manifest = { ...dumped, settings: plainSettings(config), queuedJobs: queuedJobs ?? null };
+      if (passphrase !== undefined) {
+        const secrets = encryptSecrets(await readSecrets(config), passphrase);
+        await archive.add('keys.json', Buffer.from(JSON.stringify(secrets)));
+      }
+      await archive.add('manifest.json', Buffer.from(JSON.stringify(manifest, null, 2)));
+    });
+  } finally {
+    await client.end();
+  }
+  return {
+    file,
+    sha256: createHash('sha256')
+      .update(await readFile(file))
+      .digest('hex'),
+    rows: manifest?.tables.reduce((sum, { rows }) => sum + rows, 0) ?? 0,
+    keys:
+      passphrase === undefined
+        ? 'not included: give --passphrase-file, or keep ENCRYPTION_KEYS elsewhere'
+        : 'encrypted',
+    queued: describeQueued(manifest?.queuedJobs ?? null),
+  };
+}
+
+/** Says how many acknowledged uploads a backup lacks. */
+export function describeQueued(jobs: number | null): string {
+  if (jobs === null) return 'unknown: Redis was not reachable';
+  return jobs === 0 ? 'none' : `${jobs} batches of acknowledged uploads were in the queue and are not in this backup`;
+}

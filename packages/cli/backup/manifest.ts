@@ -1,0 +1,26 @@
+import Type, { type Static } from 'typebox';
+
+/** Version of the layout of backup files. */
+export const formatVersion = 1;
+
+/** `manifest.json`, the last entry of a backup. */
+export const Manifest = Type.Object({
+  formatVersion: Type.Literal(formatVersion),
+  createdAt: Type.String(),
+  engine: Type.Object({ postgres: Type.String(), timescaledb: Type.String() }),
+  migrations: Type.Array(Type.Object({ name: Type.String(), sha256: Type.String() })),
+  tables: Type.Array(
+    Type.Object({
+      name: Type.String(),
+      columns: Type.Array(Type.String()),
+      rows: Type.Integer(),
+      sha256: Type.String(),
+    }),
+  ),
+  sequences: Type.Array(Type.Object({ name: Type.String(), value: Type.Union([Type.String(), Type.Null()]) })),
+  audit: Type.Array(Type.Object({ chain: Type.Integer(), length: Type.Integer(), head: Type.String() })),
+  settings: Type.Record(Type.String(), Type.Unknown()),
+  /** Jobs of acknowledged uploads that were still queued; null when Redis was unavailable. */
+  queuedJobs: Type.Union([Type.Integer(), Type.Null()]),
+});
+export type Manifest = Static<typeof Manifest>;
