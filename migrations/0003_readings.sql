@@ -100,6 +100,8 @@ create table quarantine (
   faults jsonb not null,
   times_seen integer not null default 1,
   resolved_at timestamptz,
+  -- why the operator gave it up
+  dismissed_reason text,
   unique (device_id, payload_fingerprint)
 );
 create index quarantine_open on quarantine (id) where resolved_at is null;

@@ -144,6 +144,7 @@ interface QuarantineTable {
   faults: unknown;
   times_seen: Generated<number>;
   resolved_at: Written<Date | null>;
+  dismissed_reason: Written<string | null>;
 }
 
 interface CommandTable {

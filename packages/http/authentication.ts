@@ -1,5 +1,6 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure, tooManyRequests } from '@odograph/contracts/failures';
+import { adminTokensOf } from '@odograph/runtime/admin-token';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import { networkOf, WindowCounter } from '@odograph/runtime/window-counter';
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
@@ -91,7 +92,8 @@ const maximumAddresses = 10_000;
 
 /** Asks browsers for the admin token. After 60 wrong ones in a minute an address is refused for the rest of it. */
 export function requireAdmin(adminToken: string): Hook {
-  const expected = hashSecret(adminToken);
+  const expected = adminTokensOf(adminToken).map(hashSecret);
+  const isExpected = (sha256: Buffer) => expected.some((one) => equalSecrets(sha256, one));
   const guesses = new WindowCounter(windowMs, maximumAddresses);
   return async (request, reply) => {
     const secret = presentedSecret(request.headers.authorization);
@@ -100,7 +102,7 @@ export function requireAdmin(adminToken: string): Hook {
     if (secret !== undefined && guesses.read(network, now) >= guessesPerWindow) {
       throw tooManyRequests(guesses.remainingMs(network, now));
     }
-    if (secret !== undefined && equalSecrets(hashSecret(secret), expected)) return refuseForeignPage(request);
+    if (secret !== undefined && isExpected(hashSecret(secret))) return refuseForeignPage(request);
     reply.header('www-authenticate', 'Basic realm="odograph", charset="UTF-8"');
     if (secret === undefined) throw new Failure('MISSING_TOKEN', 'the admin token is missing');
     guesses.add(network, now);

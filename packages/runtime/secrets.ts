@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import { mkdir, open, rm } from 'node:fs/promises';
+import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
 /** A random secret of 256 bits in base64url; long enough for a plain SHA-256 to be stored. */
@@ -45,4 +45,11 @@ export async function createSecretFile(path: string): Promise<void> {
   } finally {
     await file.close();
   }
+}
+
+/** Replaces the content of a secret file at once: readers see the old or the new secret. */
+export async function replaceSecretFile(path: string, secret: string): Promise<void> {
+  const unfinished = `${path}.unfinished`;
+  await writeFile(unfinished, `${secret}\n`, { mode: 0o600, flush: true });
+  await rename(unfinished, path);
 }

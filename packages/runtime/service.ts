@@ -8,7 +8,7 @@ export interface ServiceHost<Http = unknown> {
   readonly logger: Logger;
   readonly metrics: Registry;
   readonly http: Http;
-  /** The secret of whoever runs the platform. */
+  /** ADMIN_TOKEN: the operator's token, or during a rotation two separated by a comma (see adminTokensOf). */
   readonly adminToken: string;
   /** Whoever opens a thing registers its close; the closes run in reverse order, also when a start fails half-way. */
   onStop(name: string, close: () => unknown): void;

@@ -44,7 +44,7 @@ interface Parts {
 export async function startBroker(
   host: ServiceHost<Http>,
   engines: BrokerEngines,
-  commandSecret: string,
+  commandSecrets: readonly string[],
 ): Promise<Listeners> {
   const { config, logger } = host;
   const { redis, subscriber, backlog, metrics, failures } = engines;
@@ -76,7 +76,7 @@ export async function startBroker(
       concurrency: 0,
       preConnect: dropWill,
       authenticate: createAuthenticate({
-        ...{ credentials, registry, sessions, attempts, limits, commandSecret, metrics, log },
+        ...{ credentials, registry, sessions, attempts, limits, commandSecrets, metrics, log },
       }),
       authorizePublish: createAcceptPublish({
         ...{ sessions, held, uploads, acknowledgements, metrics },

@@ -1,5 +1,6 @@
 import { commandAccount } from '@odograph/contracts/service-accounts';
 import type { Http } from '@odograph/http/http';
+import { adminTokensOf } from '@odograph/runtime/admin-token';
 import { deriveSecret } from '@odograph/runtime/secrets';
 import type { Service, ServiceHealth } from '@odograph/runtime/service';
 import { startBroker } from './broker.ts';
@@ -10,7 +11,11 @@ export const brokerService: Service<Http> = {
   name: 'broker',
   async start(host) {
     const engines = await openEngines(host);
-    const broker = await startBroker(host, engines, deriveSecret(host.adminToken, commandAccount));
+    const broker = await startBroker(
+      host,
+      engines,
+      adminTokensOf(host.adminToken).map((token) => deriveSecret(token, commandAccount)),
+    );
     return {
       health(): ServiceHealth {
         if (!broker.isListening) return { ok: false, state: 'not listening' };

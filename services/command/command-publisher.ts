@@ -4,6 +4,7 @@ import type { CommandMessage } from '@odograph/contracts/commands';
 import { commandAccount } from '@odograph/contracts/service-accounts';
 import { deviceTopic } from '@odograph/contracts/topics';
 import type { KeyListMessage } from '@odograph/keyless/key-list';
+import { adminTokensOf } from '@odograph/runtime/admin-token';
 import type { Logger } from '@odograph/runtime/logger';
 import { deriveSecret } from '@odograph/runtime/secrets';
 import { connect } from 'mqtt';
@@ -24,13 +25,13 @@ export interface CommandPublisher {
   close(): Promise<void>;
 }
 
-/** @param adminToken the secret that the account's password is derived from */
+/** @param adminToken setting from whose newest token the account's password is derived */
 export function createCommandPublisher(url: string, adminToken: string, logger: Logger): CommandPublisher {
   const client = connect(url, {
     manualConnect: true,
     clientId: `${commandAccount}-${randomUUID()}`,
     username: commandAccount,
-    password: deriveSecret(adminToken, commandAccount),
+    password: deriveSecret(adminTokensOf(adminToken)[0], commandAccount),
     protocolVersion: 4,
     keepalive: 15,
     connectTimeout: 5000,

@@ -1,10 +1,11 @@
+import { finishAdminTokenRotation, rotateAdminToken } from '@odograph/runtime/admin-token';
 import { segment } from '../admin-api.ts';
-import { command, flag, optional } from '../command.ts';
+import { command, flag, optional, required } from '../command.ts';
 
 const limit = optional('maximum number of rows');
 const after = optional('id of the last row of the previous page');
 
-/** Quarantine and audit. */
+/** Quarantine, audit and the admin token. */
 export const operationCommands = [
   command({
     name: 'quarantine list',
@@ -32,6 +33,26 @@ export const operationCommands = [
     async run({ api, operands }, { all }) {
       if (all === operands.length > 0) throw new Error('give either IDs or --all');
       return api.post('quarantine/replay', all ? { all } : { ids: operands });
+    },
+  }),
+  command({
+    name: 'quarantine dismiss',
+    summary: 'dismiss quarantined uploads that will never be stored; they count as resolved',
+    operand: '[ID …]',
+    options: { reason: required('reason, kept with the upload and in the audit') },
+    async run({ api, operands }, { reason }) {
+      if (operands.length === 0) throw new Error('give one or more IDs');
+      return api.post('quarantine/dismiss', { ids: operands, reason });
+    },
+  }),
+  command({
+    name: 'admin-token rotate',
+    summary: 'put a new admin token into the file of the data directory; the current one stays valid until --finish',
+    options: { finish: flag('drop the older token') },
+    async run({ config }, { finish }) {
+      await (finish ? finishAdminTokenRotation(config) : rotateAdminToken(config));
+      const file = `${config.DATA_DIR}/admin-token`;
+      return { file, next: finish ? 'restart every service' : 'restart every service, then run with --finish' };
     },
   }),
   command({

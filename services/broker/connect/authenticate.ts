@@ -34,7 +34,7 @@ export interface AuthenticateOptions {
   readonly sessions: Sessions;
   readonly attempts: ConnectAttempts;
   readonly limits: ConnectionLimits;
-  readonly commandSecret: string;
+  readonly commandSecrets: readonly string[];
   readonly metrics: BrokerMetrics;
   readonly log: ThrottledLog;
 }
@@ -117,10 +117,10 @@ async function slowDownGuessing(
 }
 
 /** Creates the function that finds the session of a device or of the command service; undefined for anyone else. */
-function createIdentify({ credentials, registry, commandSecret }: AuthenticateOptions) {
-  const commandSecretSha256 = hashSecret(commandSecret);
+function createIdentify({ credentials, registry, commandSecrets }: AuthenticateOptions) {
+  const commandHashes = commandSecrets.map(hashSecret);
   const isCommandService = (client: Client, sha256: Buffer): boolean =>
-    commandClientIdForm.test(client.id) && equalSecrets(sha256, commandSecretSha256);
+    commandClientIdForm.test(client.id) && commandHashes.some((hash) => equalSecrets(sha256, hash));
 
   const identifyDevice = async (
     client: Client,

@@ -30,7 +30,7 @@ const brokerWith = (plugin: KyselyPlugin): Service<Http> => ({
   name: 'broker',
   async start(host) {
     const engines = await openEngines(host);
-    await startBroker(host, { ...engines, db: engines.db.withPlugin(plugin) }, commandSecret);
+    await startBroker(host, { ...engines, db: engines.db.withPlugin(plugin) }, [commandSecret]);
     return { health: () => ({ ok: true, state: 'listening' }) };
   },
 });

@@ -11,6 +11,7 @@ export interface QuarantinedUpload {
   faults: unknown[];
   timesSeen: number;
   resolvedAt: string | null;
+  dismissedReason: string | null;
 }
 
 /** A quarantined upload with its sealed payload. */
@@ -29,6 +30,7 @@ interface Row {
   faults: unknown;
   times_seen: number;
   resolved_at: Date | null;
+  dismissed_reason: string | null;
 }
 
 function describe(row: Row): QuarantinedUpload {
@@ -40,13 +42,15 @@ function describe(row: Row): QuarantinedUpload {
     faults: Array.isArray(row.faults) ? row.faults : [],
     timesSeen: row.times_seen,
     resolvedAt: row.resolved_at?.toISOString() ?? null,
+    dismissedReason: row.dismissed_reason,
   };
 }
 
 function selectUploads(db: Database) {
   return db
     .selectFrom('quarantine')
-    .select(['id', 'device_id', 'received_at', 'payload_bytes as bytes', 'faults', 'times_seen', 'resolved_at']);
+    .select(['id', 'device_id', 'received_at', 'payload_bytes as bytes', 'faults', 'times_seen', 'resolved_at'])
+    .select('dismissed_reason');
 }
 
 /** Lists quarantined uploads by id, at most `limit` after the id `after`. */
@@ -112,4 +116,16 @@ export async function findMissing(db: Database, ids: readonly number[]): Promise
   const rows = await db.selectFrom('quarantine').select('id').where('id', 'in', ids).execute();
   const present = new Set(rows.map(({ id }) => id));
   return ids.filter((id) => !present.has(id));
+}
+
+/** Marks uploads as resolved without storing them; those resolved already stay as they are. Returns the ids dismissed. */
+export async function dismissUploads(db: Database, ids: readonly number[], reason: string): Promise<number[]> {
+  const rows = await db
+    .updateTable('quarantine')
+    .set({ resolved_at: sql<Date>`now()`, dismissed_reason: reason })
+    .where('id', 'in', ids)
+    .where('resolved_at', 'is', null)
+    .returning('id')
+    .execute();
+  return rows.map(({ id }) => id);
 }

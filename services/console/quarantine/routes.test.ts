@@ -76,6 +76,7 @@ describe('/v1/x/admin/quarantine', () => {
       faults: [{ index: 0, reason: 'INVALID_FIELD', field: 'location', message: 'location is malformed' }],
       timesSeen: 1,
       resolvedAt: null,
+      dismissedReason: null,
     };
     const page = await admin.get(`${path}?after=${Number(id) - 1}&limit=1`);
     expect(page.body).toEqual({ quarantine: [described] });
@@ -142,6 +143,23 @@ describe('/v1/x/admin/quarantine', () => {
     const devices = (await queued()).flatMap(({ uploads }) => uploads.map((upload) => upload.deviceId));
     expect(devices).toContain(deviceId);
     expect(devices).not.toContain(lost.deviceId);
+  });
+
+  it('dismisses uploads with a reason, audited once, and leaves them out of a replay of all', async () => {
+    const { id } = await quarantine(Buffer.from('hopeless'));
+    const dismiss = () => admin.post(`${path}/dismiss`, { ids: [id], reason: 'test device' });
+    expect([(await dismiss()).body, (await dismiss()).body]).toEqual([{ dismissed: 1 }, { dismissed: 0 }]);
+    const { body } = await admin.get(`${path}/${id}`);
+    expect(body).toMatchObject({ dismissedReason: 'test device', resolvedAt: expect.any(String) });
+    const { rows } = await sql`select details from audit
+      where action = 'quarantine.dismiss' and subject = ${`quarantine:${id}`}`.execute(platform.db);
+    expect(rows).toEqual([{ details: { reason: 'test device' } }]);
+    await admin.post(`${path}/replay`, { all: true });
+    expect((await queued()).flatMap(({ uploads }) => uploads.map(({ quarantineId }) => quarantineId))).not.toContain(
+      id,
+    );
+    expect((await admin.post(`${path}/dismiss`, { ids: [id] })).body.field).toBe('reason');
+    expect((await admin.post(`${path}/dismiss`, { ids: ['999999999999'], reason: 'x' })).status).toBe(404);
   });
 
   it('replays nothing when an id does not exist, and names malformed parameters', async () => {

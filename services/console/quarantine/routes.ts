@@ -1,12 +1,14 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
+import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { answers } from '@odograph/http/schemas';
+import { answers, text } from '@odograph/http/schemas';
 import { quarantineContext } from '@odograph/runtime/sealing';
+import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { findPayloads, findQuarantined, listQuarantine } from './queries.ts';
+import { dismissUploads, findMissing, findPayloads, findQuarantined, listQuarantine } from './queries.ts';
 import { type ReplayTarget, replayUnresolved, replayUploads } from './replay.ts';
 
 const idPattern = '^[1-9][0-9]{0,14}$';
@@ -28,6 +30,7 @@ const Quarantined = Type.Object({
   faults: Type.Array(Fault),
   timesSeen: Type.Integer(),
   resolvedAt: Type.Union([Type.String(), Type.Null()]),
+  dismissedReason: Type.Union([Type.String(), Type.Null()]),
 });
 
 function addReadRoutes(http: Http, db: Database): void {
@@ -92,12 +95,13 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
   );
 }
 
-/** Operator routes for quarantined uploads: list, open and replay. */
-export function quarantineRoutes(db: Database, target: ReplayTarget): RoutePlugin {
+/** Operator routes for quarantined uploads: list, open, replay and dismiss. */
+export function quarantineRoutes(db: Kysely<Tables>, target: ReplayTarget): RoutePlugin {
   return (http) => {
     addReadRoutes(http, db);
     addOpenRoute(http, db, target);
     addReplayRoute(http, db, target);
+    addDismissRoute(http, db);
   };
 }
 
@@ -126,6 +130,40 @@ function addReplayRoute(http: Http, db: Database, target: ReplayTarget): void {
         outcome: 'done',
       });
       return { replayed };
+    },
+  );
+}
+
+function addDismissRoute(http: Http, db: Kysely<Tables>): void {
+  http.post(
+    '/v1/x/admin/quarantine/dismiss',
+    {
+      schema: {
+        summary: 'Dismiss quarantined uploads that will never be stored',
+        body: Type.Object({ ids: Type.Array(Id, { minItems: 1, maxItems: 1000 }), reason: text(1, 1000) }),
+        response: answers(Type.Object({ dismissed: Type.Integer() }), 'NOT_FOUND'),
+      },
+    },
+    async ({ body, ip }) => {
+      const ids = body.ids.map(Number);
+      const missing = await findMissing(db, ids);
+      if (missing.length > 0) {
+        throw new Failure('NOT_FOUND', `no quarantined upload has id ${missing.join(', ')}`, { field: 'ids' });
+      }
+      const dismissed = await db.transaction().execute(async (trx) => {
+        const dismissedIds = await dismissUploads(trx, ids, body.reason);
+        for (const id of dismissedIds) {
+          await appendAudit(trx, {
+            ...operatorOrigin({ ip }),
+            action: 'quarantine.dismiss',
+            subject: `quarantine:${id}`,
+            details: { reason: body.reason },
+            outcome: 'done',
+          });
+        }
+        return dismissedIds.length;
+      });
+      return { dismissed };
     },
   );
 }
