@@ -25,7 +25,12 @@ export async function findCaller(db: Database, tokenSha256: Buffer): Promise<Cal
 
 /** Finds the database id of an application. @throws Failure UNKNOWN_APPLICATION */
 export async function findApplicationId(db: Database, appId: string): Promise<number> {
-  const row = await db.selectFrom('application').select('id').where('app_id', '=', appId).executeTakeFirst();
+  const row = await db
+    .selectFrom('application')
+    .select('id')
+    .where('app_id', '=', appId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
   if (!row) throw new Failure('UNKNOWN_APPLICATION');
   return row.id;
 }

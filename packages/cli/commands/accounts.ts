@@ -35,6 +35,25 @@ export const accountCommands = [
       }),
   }),
   command({
+    name: 'application rotate-key',
+    summary: 'replace the appKey of an application; the new one is shown only once',
+    options: { app, 'overlap-hours': optional('hours for which the old appKey stays valid; 24 without it') },
+    run: ({ api }, options) =>
+      api.post(`applications/${segment(options.app)}/key`, { overlapHours: options['overlap-hours'] }),
+  }),
+  command({
+    name: 'application end-sessions',
+    summary: 'end all sessions of an application and its users',
+    options: { app },
+    run: ({ api }, options) => api.delete(`applications/${segment(options.app)}/sessions`),
+  }),
+  command({
+    name: 'application delete',
+    summary: 'delete an application with its users, vehicles and their data; irreversible',
+    options: { app },
+    run: ({ api }, options) => api.delete(`applications/${segment(options.app)}`),
+  }),
+  command({
     name: 'user create',
     summary: 'create a user of an application, who sees granted vehicles only',
     options: {
@@ -68,6 +87,24 @@ export const accountCommands = [
     summary: 'revoke the access of a user to a vehicle, with its bookings and authorizations there',
     options: { user: required('id of the user'), vehicle: required('id of the vehicle') },
     run: ({ api }, { user, vehicle }) => api.delete(`users/${segment(user)}/vehicles/${segment(vehicle)}`),
+  }),
+  command({
+    name: 'user reset',
+    summary: 'set the password of a user, who must change it at the next login; all sessions of the user end',
+    options: { user: required('id of the user'), password: required('new password') },
+    run: ({ api }, { user, password }) => api.post(`users/${segment(user)}/password`, { password }),
+  }),
+  command({
+    name: 'user end-sessions',
+    summary: 'end all sessions of a user',
+    options: { user: required('id of the user') },
+    run: ({ api }, { user }) => api.delete(`users/${segment(user)}/sessions`),
+  }),
+  command({
+    name: 'user delete',
+    summary: 'delete a user with its sessions, grants, bookings and authorizations',
+    options: { user: required('id of the user') },
+    run: ({ api }, { user }) => api.delete(`users/${segment(user)}`),
   }),
   command({
     name: 'person export',

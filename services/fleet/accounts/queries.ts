@@ -60,14 +60,34 @@ export async function findUser(
     .executeTakeFirst();
 }
 
-/** Opens a session in application mode. */
+/**
+ * Opens a session in application mode.
+ * @throws Failure INVALID_CREDENTIALS if the application has been deleted since the authentication
+ */
 export async function openApplicationSession(db: Database, applicationId: number): Promise<string> {
-  const { id } = await db
-    .insertInto('session')
-    .values({ application_id: applicationId })
-    .returning('id')
-    .executeTakeFirstOrThrow();
-  return id;
+  // The row lock makes a concurrent deletion wait, so that it sees this session and revokes it.
+  const { rows } = await sql<{ id: string }>`
+    insert into session (application_id)
+    select id from application where id = ${applicationId} and deleted_at is null for share
+    returning id`.execute(db);
+  const [session] = rows;
+  if (!session) throw new Failure('INVALID_CREDENTIALS');
+  return session.id;
+}
+
+/** Ends all sessions of an application with its users, or those of one user. @returns their number */
+export async function endSessions(
+  db: Database,
+  { applicationId, userId }: { applicationId: number; userId?: string },
+): Promise<number> {
+  let sessions = db
+    .updateTable('session')
+    .set({ revoked_at: sql`now()` })
+    .where('application_id', '=', applicationId)
+    .where('revoked_at', 'is', null);
+  if (userId !== undefined) sessions = sessions.where('user_id', '=', userId);
+  const { numUpdatedRows } = await sessions.executeTakeFirst();
+  return Number(numUpdatedRows);
 }
 
 /**

@@ -2,6 +2,7 @@ import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { sql } from 'kysely';
+import { endSessions } from '../../accounts/queries.ts';
 
 /** An application as the operator sees it, without its appKey. */
 export interface Application {
@@ -23,7 +24,12 @@ export async function createApplication(db: Database, name: string): Promise<{ a
 
 /** Lists the applications in the order of their creation. */
 export async function listApplications(db: Database): Promise<Application[]> {
-  const rows = await db.selectFrom('application').select(['app_id', 'name', 'created_at']).orderBy('id').execute();
+  const rows = await db
+    .selectFrom('application')
+    .select(['app_id', 'name', 'created_at'])
+    .where('deleted_at', 'is', null)
+    .orderBy('id')
+    .execute();
   return rows.map((row) => ({ appId: row.app_id, name: row.name, createdAt: row.created_at.toISOString() }));
 }
 
@@ -58,7 +64,9 @@ export async function changeSettings(
       time_zone = coalesce(${timeZone ?? null}::text, time_zone),
       tariff_per_km = coalesce(${tariffPerKm ?? null}::double precision, tariff_per_km),
       tariff_per_minute = coalesce(${tariffPerMinute ?? null}::double precision, tariff_per_minute)
-    where app_id = ${appId} returning view, time_zone, tariff_per_km, tariff_per_minute`.execute(db);
+    where app_id = ${appId} and deleted_at is null returning view, time_zone, tariff_per_km, tariff_per_minute`.execute(
+    db,
+  );
   const [row] = rows;
   if (!row) throw new Failure('UNKNOWN_APPLICATION');
   return {
@@ -67,4 +75,66 @@ export async function changeSettings(
     tariffPerKm: row.tariff_per_km,
     tariffPerMinute: row.tariff_per_minute,
   };
+}
+
+/**
+ * Replaces the appKey of an application. @returns the new appKey; only a hash of it is stored
+ * @param overlapHours how long the old appKey stays valid; 0 ends it at once
+ */
+export async function rotateKey(db: Database, applicationId: number, overlapHours: number): Promise<string> {
+  const appKey = createSecret();
+  const overlap = overlapHours > 0;
+  await db
+    .updateTable('application')
+    .set({
+      app_key_sha256: hashSecret(appKey),
+      previous_app_key_sha256: overlap ? sql<Buffer>`app_key_sha256` : null,
+      previous_app_key_until: overlap ? sql<Date>`now() + make_interval(hours => ${overlapHours})` : null,
+    })
+    .where('id', '=', applicationId)
+    .execute();
+  return appKey;
+}
+
+/** Finds the database id of an application, also of a deleted one. @throws Failure UNKNOWN_APPLICATION */
+export async function findAnyApplicationId(db: Database, appId: string): Promise<number> {
+  const row = await db.selectFrom('application').select('id').where('app_id', '=', appId).executeTakeFirst();
+  if (!row) throw new Failure('UNKNOWN_APPLICATION');
+  return row.id;
+}
+
+/** Deletes the accounts of an application: it and its users cannot sign in again, and their sessions end. */
+export async function deleteAccounts(db: Database, applicationId: number): Promise<void> {
+  const now = sql<Date>`now()`;
+  await db
+    .updateTable('application')
+    .set({ deleted_at: sql<Date>`coalesce(deleted_at, now())` })
+    .where('id', '=', applicationId)
+    .execute();
+  const users = await db
+    .updateTable('user_account')
+    .set({ deleted_at: now })
+    .where('application_id', '=', applicationId)
+    .where('deleted_at', 'is', null)
+    .returning('id')
+    .execute();
+  await endSessions(db, { applicationId });
+  for (const { id } of users) await db.deleteFrom('vehicle_grant').where('user_id', '=', id).execute();
+}
+
+/** Finds vehicles of an application that are not deleted, at most `limit`. */
+export async function findVehicleIds(db: Database, applicationId: number, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom('vehicle')
+    .select('id')
+    .where('application_id', '=', applicationId)
+    .where('deleted_at', 'is', null)
+    .limit(limit)
+    .execute();
+  return rows.map(({ id }) => String(id));
+}
+
+/** Takes the devices of an application from it, after the end of their links; the operator can release them. */
+export async function disownDevices(db: Database, applicationId: number): Promise<void> {
+  await db.updateTable('device').set({ application_id: null }).where('application_id', '=', applicationId).execute();
 }

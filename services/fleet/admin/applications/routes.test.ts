@@ -1,10 +1,11 @@
-import { createApiClient } from '@odograph/testkit/api-client';
-import { createApplication } from '@odograph/testkit/fixtures';
+import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { createApplication, createUser, createVehicle } from '@odograph/testkit/fixtures';
 import { testAdminToken } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFleet } from '../../fleet.fixture.ts';
 
-const { platform, admin, anonymous } = await startFleet();
+const { platform, application, api, admin, anonymous } = await startFleet();
 
 describe('/v1/x/admin/applications', () => {
   it('creates an application that can sign in, and shows its appKey only once', async () => {
@@ -29,6 +30,64 @@ describe('/v1/x/admin/applications', () => {
     expect((await admin.put(path, { timeZone: 'Mars/Olympus' })).body).toMatchObject({ field: 'timeZone' });
     expect((await admin.put(path, { tariffPerKm: -1 })).body).toMatchObject({ field: 'tariffPerKm' });
     expect((await admin.put('/v1/x/admin/applications/none', {})).body.error).toBe('UNKNOWN_APPLICATION');
+  });
+
+  it('rotates the appKey: the old one stays valid during the overlap only', async () => {
+    const { body: first } = await admin.post('/v1/x/admin/applications', { name: 'Rotating' });
+    const key = `/v1/x/admin/applications/${first.appId}/key`;
+    const login = async ({ appId, appKey }: { appId: string; appKey: string }) =>
+      (await anonymous.post('/v1/login', { appId, appKey })).status;
+    const { body: second } = await admin.post(key);
+    expect([await login(first), await login(second)]).toEqual([200, 200]);
+    const { previous_app_key_until: until } = await platform.db
+      .selectFrom('application')
+      .select('previous_app_key_until')
+      .where('app_id', '=', first.appId)
+      .executeTakeFirstOrThrow();
+    expect(Math.abs(Number(until) - Date.now() - 24 * 3_600_000)).toBeLessThan(10_000);
+    await sql`update application set previous_app_key_until = now() where app_id = ${first.appId}`.execute(platform.db);
+    expect([await login(first), await login(second)]).toEqual([401, 200]);
+    const { body: third } = await admin.post(key, { overlapHours: 2 });
+    expect([await login(first), await login(second), await login(third)]).toEqual([401, 200, 200]);
+    const { body: fourth } = await admin.post(key, { overlapHours: 0 });
+    expect([await login(second), await login(third), await login(fourth)]).toEqual([401, 401, 200]);
+    expect((await admin.post(key, { overlapHours: 721 })).body.field).toBe('overlapHours');
+    expect((await admin.post('/v1/x/admin/applications/none/key')).body.error).toBe('UNKNOWN_APPLICATION');
+  });
+
+  it('ends all sessions of an application and its users, and no others', async () => {
+    const own = await createApplication(platform.db);
+    const user = await createUser(platform.db, own);
+    const refused = async (token: string) =>
+      (await clientWithToken(platform.httpUrl, token).delete('/v1/device', { deviceId: 'none' })).body.error;
+    const { body } = await admin.delete(`/v1/x/admin/applications/${own.appId}/sessions`);
+    expect(body).toEqual({ ended: 2 });
+    for (const token of [own.token, user.token]) expect(await refused(token)).toBe('INVALID_TOKEN');
+    expect(await refused(application.token)).toBe('UNKNOWN_DEVICE');
+    const { appId, appKey } = own;
+    expect((await anonymous.post('/v1/login', { appId, appKey })).status).toBe(200);
+  });
+
+  it('deletes an application with its users and vehicles, and no others', async () => {
+    const own = await createApplication(platform.db);
+    const { appId, appKey } = own;
+    const [vehicle, other] = [await createVehicle(platform.db, own), await createVehicle(platform.db, application)];
+    const user = await createUser(platform.db, own, { vehicleIds: [vehicle.id] });
+    const path = `/v1/x/admin/applications/${appId}`;
+    for (let round = 0; round < 2; round += 1) expect((await admin.delete(path)).status).toBe(200);
+    for (const token of [own.token, user.token]) {
+      const { body } = await clientWithToken(platform.httpUrl, token).get(`/v1/vehicle/${vehicle.id}`);
+      expect(body.error).toBe('INVALID_TOKEN');
+    }
+    expect((await anonymous.post('/v1/login', { appId, appKey })).body.error).toBe('INVALID_CREDENTIALS');
+    expect((await admin.get(`/v1/x/admin/vehicles?appId=${appId}`)).body.error).toBe('UNKNOWN_APPLICATION');
+    expect((await admin.put(path, { view: 'fleet' })).body.error).toBe('UNKNOWN_APPLICATION');
+    const { rows } = await sql`select deleted_at is not null as deleted, vehicle_purge.vehicle_id is not null as purged
+      from vehicle left join vehicle_purge on vehicle_id = id where id = ${Number(vehicle.id)}`.execute(platform.db);
+    expect(rows).toEqual([{ deleted: true, purged: true }]);
+    expect((await admin.post(`/v1/x/admin/devices/${vehicle.deviceId}/release`)).status).toBe(200);
+    expect((await api.get(`/v1/vehicle/${other.id}`)).body.deviceId).toBe(other.deviceId);
+    expect((await admin.delete('/v1/x/admin/applications/none')).body.error).toBe('UNKNOWN_APPLICATION');
   });
 
   it('answers 401 with a challenge for browsers if the token is missing or wrong', async () => {

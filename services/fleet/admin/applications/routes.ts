@@ -1,16 +1,33 @@
 import { invalidParameter } from '@odograph/contracts/failures';
 import { findApplicationId } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
+import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { AppId } from '@odograph/http/operator-routes';
-import { answers, text } from '@odograph/http/schemas';
+import { answers, EmptyAnswer, text } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { changeSettings, createApplication, listApplications } from './queries.ts';
+import { endSessions } from '../../accounts/queries.ts';
+import { changeLinks } from '../../devices/queries.ts';
+import { deleteVehicle } from '../../vehicles/queries.ts';
+import {
+  changeSettings,
+  createApplication,
+  deleteAccounts,
+  disownDevices,
+  findAnyApplicationId,
+  findVehicleIds,
+  listApplications,
+  rotateKey,
+} from './queries.ts';
 
 const Application = Type.Object({ appId: Type.String(), name: Type.String(), createdAt: Type.String() });
+const ApplicationPath = Type.Object({ appId: AppId });
+const maximumOverlapHours = 30 * 24;
+/** Ingest waits for one transaction at most. */
+const vehiclesPerTransaction = 50;
 const View = Type.Enum(['dynamic', 'fleet', 'combined']);
 const Tariff = Type.Number({ minimum: 0, maximum: 1e9 });
 const Settings = Type.Object({ view: View, timeZone: Type.String(), tariffPerKm: Tariff, tariffPerMinute: Tariff });
@@ -58,6 +75,8 @@ export function operatorApplicationRoutes(db: Kysely<Tables>): RoutePlugin {
     );
 
     addSettingsRoute(http, db);
+    addCredentialRoutes(http, db);
+    addDeletion(http, db);
   };
 }
 
@@ -67,7 +86,7 @@ function addSettingsRoute(http: Http, db: Kysely<Tables>): void {
     {
       schema: {
         summary: 'Change the view, the time zone or the tariff of an application; answers all three',
-        params: Type.Object({ appId: AppId }),
+        params: ApplicationPath,
         body: SettingsChange,
         response: answers(Settings, 'UNKNOWN_APPLICATION'),
       },
@@ -95,4 +114,103 @@ function addSettingsRoute(http: Http, db: Kysely<Tables>): void {
       });
     },
   );
+}
+
+function addCredentialRoutes(http: Http, db: Kysely<Tables>): void {
+  http.post(
+    '/v1/x/admin/applications/:appId/key',
+    {
+      schema: {
+        summary: 'Replace the appKey of an application, shown only once; the old one stays valid for some hours',
+        params: ApplicationPath,
+        body: Type.Object({
+          overlapHours: Type.Integer({
+            minimum: 0,
+            maximum: maximumOverlapHours,
+            default: 24,
+            description: 'how long the old appKey stays valid; 0 ends it at once',
+          }),
+        }),
+        response: answers(Type.Object({ appId: Type.String(), appKey: Type.String() }), 'UNKNOWN_APPLICATION'),
+      },
+    },
+    async ({ params: { appId }, body: { overlapHours }, ip }) =>
+      db.transaction().execute(async (trx) => {
+        const applicationId = await findApplicationId(trx, appId);
+        const appKey = await rotateKey(trx, applicationId, overlapHours);
+        await record(trx, { ip, applicationId, appId, action: 'application.key', details: { overlapHours } });
+        return { appId, appKey };
+      }),
+  );
+
+  http.delete(
+    '/v1/x/admin/applications/:appId/sessions',
+    {
+      schema: {
+        summary: 'End all sessions of an application and its users',
+        params: ApplicationPath,
+        response: answers(Type.Object({ ended: Type.Integer() }), 'UNKNOWN_APPLICATION'),
+      },
+    },
+    async ({ params: { appId }, ip }) =>
+      db.transaction().execute(async (trx) => {
+        const applicationId = await findApplicationId(trx, appId);
+        const ended = await endSessions(trx, { applicationId });
+        await record(trx, { ip, applicationId, appId, action: 'application.sessions.end', details: { ended } });
+        return { ended };
+      }),
+  );
+}
+
+/** Deletes the vehicles of an application in transactions of their own, each of which excludes ingest. */
+async function deleteVehicles(db: Kysely<Tables>, applicationId: number): Promise<void> {
+  for (;;) {
+    const ids = await findVehicleIds(db, applicationId, vehiclesPerTransaction);
+    if (ids.length === 0) return;
+    await changeLinks(db, async (trx) => {
+      for (const id of ids) await deleteVehicle(trx, { applicationId }, id);
+    });
+  }
+}
+
+function addDeletion(http: Http, db: Kysely<Tables>): void {
+  http.delete(
+    '/v1/x/admin/applications/:appId',
+    {
+      schema: {
+        summary:
+          'Delete an application with its users and vehicles, whose data is purged; its devices have no owner then',
+        description: 'Sessions end at once. Idempotent: a request that was interrupted can be repeated.',
+        params: ApplicationPath,
+        response: answers(EmptyAnswer, 'UNKNOWN_APPLICATION'),
+      },
+    },
+    async ({ params: { appId }, ip }) => {
+      const applicationId = await findAnyApplicationId(db, appId);
+      await db.transaction().execute(async (trx) => {
+        await deleteAccounts(trx, applicationId);
+        await record(trx, { ip, applicationId, appId, action: 'application.delete' });
+      });
+      await deleteVehicles(db, applicationId);
+      await disownDevices(db, applicationId);
+      return {};
+    },
+  );
+}
+
+interface RecordedChange {
+  readonly ip: string;
+  readonly applicationId: number;
+  readonly appId: string;
+  readonly action: string;
+  readonly details?: Readonly<Record<string, number>>;
+}
+
+/** Records a change of an application in its audit. */
+async function record(
+  trx: Database,
+  { ip, applicationId, appId, action, details = {} }: RecordedChange,
+): Promise<void> {
+  const subject = `application:${appId}`;
+  await appendAudit(trx, { ...operatorOrigin({ ip }, applicationId), action, subject, details, outcome: 'done' });
 }

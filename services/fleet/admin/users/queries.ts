@@ -4,6 +4,7 @@ import type { Database } from '@odograph/database/database';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
 import { findVehicle, type GrantRole } from '@odograph/database/vehicle-access';
 import { sql } from 'kysely';
+import { endSessions } from '../../accounts/queries.ts';
 
 export interface NewUser {
   applicationId: number;
@@ -63,7 +64,7 @@ export async function listUsers(db: Database, applicationId: number): Promise<Li
   }));
 }
 
-/** The application of a user. @throws Failure UNKNOWN_USER */
+/** Finds the application of a user. @throws Failure UNKNOWN_USER */
 async function applicationOf(db: Database, userId: string): Promise<number> {
   const row = isUuid(userId)
     ? await db
@@ -110,5 +111,44 @@ export async function revokeVehicle(db: Database, userId: string, vehicleId: str
     .where('vehicle_id', '=', vehicle.id)
     .executeTakeFirst();
   if (numDeletedRows === 0n) throw new Failure('NOT_FOUND', 'the user has no grant for this vehicle');
+  return applicationId;
+}
+
+/**
+ * Deletes a user: its sessions end, and so do its grants with its bookings and authorizations.
+ * @returns its application
+ * @throws Failure UNKNOWN_USER
+ */
+export async function deleteUser(db: Database, userId: string): Promise<number> {
+  const applicationId = await applicationOf(db, userId);
+  await db.updateTable('user_account').set({ deleted_at: sql<Date>`now()` }).where('id', '=', userId).execute();
+  await endSessions(db, { applicationId, userId });
+  await db.deleteFrom('vehicle_grant').where('user_id', '=', userId).execute();
+  return applicationId;
+}
+
+/**
+ * Sets the password of a user and ends its sessions.
+ * @returns its application
+ * @throws Failure UNKNOWN_USER
+ */
+export async function resetPassword(
+  db: Database,
+  { userId, passwordHash, mustChangePassword }: { userId: string; passwordHash: string; mustChangePassword: boolean },
+): Promise<number> {
+  const applicationId = await applicationOf(db, userId);
+  await db
+    .updateTable('user_account')
+    .set({ password_hash: passwordHash, must_change_password: mustChangePassword })
+    .where('id', '=', userId)
+    .execute();
+  await endSessions(db, { applicationId, userId });
+  return applicationId;
+}
+
+/** Ends all sessions of a user. @returns its application. @throws Failure UNKNOWN_USER */
+export async function endUserSessions(db: Database, userId: string): Promise<number> {
+  const applicationId = await applicationOf(db, userId);
+  await endSessions(db, { applicationId, userId });
   return applicationId;
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { clientWithToken } from '@odograph/testkit/api-client';
 import {
   createApplication,
   createUser,
@@ -8,6 +9,7 @@ import {
 } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { hashPassword } from '../../accounts/passwords.ts';
 import { startFleet } from '../../fleet.fixture.ts';
 
 const { platform, application, admin, anonymous } = await startFleet();
@@ -106,6 +108,41 @@ describe('/v1/x/admin/users', () => {
     }
     expect((await admin.delete(`${grants}/${own}`)).status).toBe(200);
     expect((await admin.delete(`${grants}/${own}`)).body.error).toBe('NOT_FOUND');
+  });
+
+  it('deletes a user, resets a password and ends sessions, each with all sessions of the user only', async () => {
+    const password = 'the first password';
+    const passwordHash = await hashPassword(password);
+    const newUser = () => createUser(platform.db, application, { passwordHash });
+    const neighbour = await newUser();
+    const { appId, appKey } = application;
+    const login = async ({ username }: TestUser, given = password) =>
+      (await anonymous.post('/v1/login', { appId, appKey, username, password: given })).body;
+    const works = async ({ token }: { token: string }) =>
+      (await clientWithToken(platform.httpUrl, token).delete('/v1/device', { deviceId: 'none' })).body.error;
+    const path = ({ id }: TestUser) => `/v1/x/admin/users/${id}`;
+
+    const [deleted, reset, signedOut] = [await newUser(), await newUser(), await newUser()];
+    expect((await admin.delete(path(deleted))).status).toBe(200);
+    expect((await admin.post(`${path(reset)}/password`, { password: 'short' })).body.error).toBe(
+      'INVALID_PASSWORD_LENGTH',
+    );
+    expect((await admin.post(`${path(reset)}/password`, { password: 'the second password' })).status).toBe(200);
+    expect((await admin.delete(`${path(signedOut)}/sessions`)).status).toBe(200);
+
+    for (const user of [deleted, reset, signedOut]) expect(await works(user)).toBe('INVALID_TOKEN');
+    expect(await works(neighbour)).toBe('UNKNOWN_DEVICE');
+    expect((await login(deleted)).error).toBe('INVALID_CREDENTIALS');
+    expect((await login(reset)).error).toBe('INVALID_CREDENTIALS');
+    expect((await login(reset, 'the second password')).update_password).toBe(true);
+    expect((await login(signedOut)).update_password).toBe(false);
+    for (const answer of [
+      await admin.delete(path(deleted)),
+      await admin.post(`${path(deleted)}/password`, { password }),
+      await admin.delete(`${path(deleted)}/sessions`),
+    ]) {
+      expect([answer.status, answer.body.error]).toEqual([404, 'UNKNOWN_USER']);
+    }
   });
 
   it.each(['revoked', 'reduced to viewer'])(

@@ -11,7 +11,15 @@ import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { hashPassword, requirePasswordLength } from '../../accounts/passwords.ts';
 import { NewPassword } from '../../accounts/routes.ts';
-import { createUser, grantVehicle, listUsers, revokeVehicle } from './queries.ts';
+import {
+  createUser,
+  deleteUser,
+  endUserSessions,
+  grantVehicle,
+  listUsers,
+  resetPassword,
+  revokeVehicle,
+} from './queries.ts';
 
 const NewUser = Type.Object({
   appId: AppId,
@@ -38,6 +46,7 @@ export function operatorUserRoutes(db: Kysely<Tables>): RoutePlugin {
   return (http) => {
     addUserRoutes(http, db);
     addGrantRoutes(http, db);
+    addRevocationRoutes(http, db);
   };
 }
 
@@ -126,6 +135,71 @@ function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
         const chain = await revokeVehicle(trx, userId, vehicleId);
         await recordGrant(trx, operatorOrigin({ ip }, chain), 'grant.take', { userId, vehicleId });
       });
+      return {};
+    },
+  );
+}
+
+/** Makes a change of a user that returns its application, and records it in the audit. */
+async function changeUser(
+  db: Kysely<Tables>,
+  { params: { userId }, ip }: { params: { userId: string }; ip: string },
+  action: string,
+  change: (trx: Database, userId: string) => Promise<number>,
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const origin = operatorOrigin({ ip }, await change(trx, userId));
+    await appendAudit(trx, { ...origin, action, subject: `user:${userId}`, outcome: 'done' });
+  });
+}
+
+/** Deleting a user, resetting its password, and ending its sessions. */
+function addRevocationRoutes(http: Http, db: Kysely<Tables>): void {
+  http.delete(
+    '/v1/x/admin/users/:userId',
+    {
+      schema: {
+        summary: 'Delete a user; its sessions, grants, bookings and authorizations end',
+        params: UserPath,
+        response: answers(EmptyAnswer, 'UNKNOWN_USER'),
+      },
+    },
+    async (request) => {
+      await changeUser(db, request, 'user.delete', deleteUser);
+      return {};
+    },
+  );
+  http.post(
+    '/v1/x/admin/users/:userId/password',
+    {
+      schema: {
+        summary: 'Reset the password of a user; its sessions end',
+        params: UserPath,
+        body: Type.Object({ password: NewPassword, mustChangePassword: Type.Boolean({ default: true }) }),
+        response: answers(EmptyAnswer, 'UNKNOWN_USER', 'INVALID_PASSWORD_LENGTH'),
+      },
+    },
+    async (request) => {
+      const { password, mustChangePassword } = request.body;
+      requirePasswordLength(password);
+      const passwordHash = await hashPassword(password);
+      await changeUser(db, request, 'user.reset', (trx, userId) =>
+        resetPassword(trx, { userId, passwordHash, mustChangePassword }),
+      );
+      return {};
+    },
+  );
+  http.delete(
+    '/v1/x/admin/users/:userId/sessions',
+    {
+      schema: {
+        summary: 'End all sessions of a user',
+        params: UserPath,
+        response: answers(EmptyAnswer, 'UNKNOWN_USER'),
+      },
+    },
+    async (request) => {
+      await changeUser(db, request, 'user.sessions.end', endUserSessions);
       return {};
     },
   );
