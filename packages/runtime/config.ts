@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 
@@ -21,6 +22,7 @@ const Settings = Type.Object({
   MIGRATION_DATABASE_URL: databaseUrl,
   DATABASE_POOL_SIZE: count(10),
   REDIS_URL: Type.Optional(Type.String({ pattern: '^rediss?://' })),
+  REDIS_ALLOW_DATA_LOSS: Type.Boolean({ default: false }),
   QUEUE_PREFIX: Type.String({ pattern: '^[A-Za-z0-9_{}-]+$', default: 'odograph' }),
   HTTP_HOST: Type.String({ minLength: 1, default: '127.0.0.1' }),
   HTTP_PORT: port(8080),
@@ -146,16 +148,29 @@ export class InvalidSettings extends Error {
   }
 }
 
+/** Reads a variable, or the file that NAME_FILE names: how container platforms pass secrets. @throws when the file is unreadable */
+function readVariable(environment: NodeJS.ProcessEnv, name: string): string | undefined {
+  const file = environment[`${name}_FILE`];
+  if (environment[name] || !file) return environment[name];
+  return readFileSync(file, 'utf8').trim();
+}
+
 /**
- * Reads the settings from environment variables; an empty variable counts as not set.
+ * Reads the settings from environment variables; an empty variable counts as not set, and NAME_FILE names a file with the value.
  * @throws InvalidSettings naming every variable that is at fault
  */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
   const given: Record<string, unknown> = {};
+  const unreadable: string[] = [];
   for (const name of Object.keys(Settings.properties)) {
-    const value = environment[name];
-    if (value !== undefined && value !== '') given[name] = value;
+    try {
+      const value = readVariable(environment, name);
+      if (value !== undefined && value !== '') given[name] = value;
+    } catch (error) {
+      unreadable.push(`${name}_FILE: ${error instanceof Error ? error.message : String(error)}`);
+    }
   }
+  if (unreadable.length > 0) throw new InvalidSettings(unreadable);
   const settings = Value.Convert(Settings, Value.Default(Settings, given));
   const faults = Value.Errors(Settings, settings).map(({ instancePath, message }) => {
     const name = instancePath.slice(1).split('/')[0] ?? '';
@@ -169,6 +184,11 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   }
   if (faults.length > 0) throw new InvalidSettings([...new Set(faults)]);
   return Object.freeze(settings) as Config;
+}
+
+/** Whether npm runs this process for a script of package.json, as its only command. */
+export function startedByNpm(environment: NodeJS.ProcessEnv = process.env): boolean {
+  return environment['npm_lifecycle_event'] === 'start' || environment['npm_lifecycle_event'] === 'demo';
 }
 
 /** Variables handed on to a child process: the caller's environment with these settings laid over it. */

@@ -1,11 +1,16 @@
 import { migrate } from '@odograph/database/migrate';
 import { InvalidSettings, readConfig } from '@odograph/runtime/config';
+import { checkDatabase, StartFailure } from './start-checks.ts';
+
+/** The database may start at the same time. */
+const patienceMs = 30_000;
 
 /** Brings the database of MIGRATION_DATABASE_URL, else of DATABASE_URL, to the newest migration, and ends. */
 async function main(): Promise<void> {
   const config = readConfig();
   const url = config.MIGRATION_DATABASE_URL ?? config.DATABASE_URL;
   if (url === undefined) throw new InvalidSettings(['MIGRATION_DATABASE_URL: is needed']);
+  await checkDatabase(config.MIGRATION_DATABASE_URL ? 'MIGRATION_DATABASE_URL' : 'DATABASE_URL', url, patienceMs);
   const applied = await migrate(url, {
     onWait: (name) => process.stderr.write(`${name} waits for others to release their locks\n`),
   });
@@ -13,7 +18,10 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  const text = error instanceof InvalidSettings ? error.message : String((error as Error)?.stack ?? error);
+  const text =
+    error instanceof InvalidSettings || error instanceof StartFailure
+      ? error.message
+      : String((error as Error)?.stack ?? error);
   process.stderr.write(`${text}\n`);
   process.exit(1);
 });

@@ -9,6 +9,7 @@ import { collectDefaultMetrics, Registry } from '@odograph/runtime/metrics';
 import { type RunningServices, type Service, startServices } from '@odograph/runtime/service';
 import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 import { prepareEngines } from './engines.ts';
+import { watchRedisDurability } from './redis-durability.ts';
 
 export interface Platform {
   /** Where the HTTP interface is reached. */
@@ -34,7 +35,8 @@ async function open(
   const drain = createDrain(http);
   addOperationRoutes(http, () => running, metrics, drain);
   const onStop = shutdownHooks.add.bind(shutdownHooks);
-  running = await startServices(services, { config: resolved, logger, metrics, http, adminToken, onStop });
+  const host = { config: resolved, logger, metrics, http, adminToken, onStop };
+  running = new Map([...(await startServices(services, host)), ['redis', watchRedisDurability(host)]]);
   shutdownHooks.add('http', () => http.close());
   // Who sends requests here as soon as it listens finds everybody ready.
   for (const service of running.values()) await service.ready?.();

@@ -1,0 +1,146 @@
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { childEnvironment, readConfig } from '@odograph/runtime/config';
+import { createLogger } from '@odograph/runtime/logger';
+import { Registry } from '@odograph/runtime/metrics';
+import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import { spawnServices } from '@odograph/testkit/child-platform';
+import { eventually } from '@odograph/testkit/eventually';
+import { freePort } from '@odograph/testkit/free-port';
+import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
+import { testAdminToken, testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
+import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { watchRedisDurability } from './redis-durability.ts';
+import { checkBeforeStart, checkDatabase, checkRedis } from './start-checks.ts';
+
+let directory: string;
+
+beforeEach(async () => {
+  directory = await mkdtemp(join(tmpdir(), 'odograph-start-'));
+});
+afterEach(() => rm(directory, { recursive: true, force: true }));
+
+/** Starts the platform as `npm start` does and collects what it prints. */
+async function start(settings: Record<string, string>): Promise<{ code: number; errors: string; seconds: number }> {
+  const startedAt = performance.now();
+  const child = spawnServices(
+    [],
+    childEnvironment({
+      ...{
+        DATABASE_URL: inject('databaseUrl'),
+        REDIS_URL: inject('redisUrl'),
+        DATA_DIR: directory,
+        LOG_LEVEL: 'silent',
+      },
+      ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys, HTTP_PORT: '0', ...settings },
+    }),
+  );
+  let errors = '';
+  child.stderr.on('data', (chunk: Buffer) => {
+    errors += chunk.toString();
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, errors, seconds: (performance.now() - startedAt) / 1000 };
+}
+
+describe('a start that cannot succeed', { timeout: 90_000 }, () => {
+  it('ends with 1 and one line when PostgreSQL is not reachable', async () => {
+    const port = await freePort();
+    const { code, errors, seconds } = await start({ DATABASE_URL: `postgres://user:secret@127.0.0.1:${port}/fleet` });
+    expect(errors).toBe(`DATABASE_URL: PostgreSQL at 127.0.0.1:${port} is not reachable (ECONNREFUSED)\n`);
+    expect(code).toBe(1);
+    expect(seconds).toBeLessThan(30);
+  });
+
+  it('ends with 1 and one line when Redis is not reachable', async () => {
+    const port = await freePort();
+    const { code, errors } = await start({ REDIS_URL: `redis://:secret@127.0.0.1:${port}` });
+    expect(errors).toBe(`REDIS_URL: Redis at 127.0.0.1:${port} is not reachable (ECONNREFUSED)\n`);
+    expect(code).toBe(1);
+  });
+
+  it.each(['HTTP_PORT', 'MQTT_PORT'])('names %s when its port is busy', async (setting) => {
+    const port = await freePort();
+    const busy = createServer().listen(port, '127.0.0.1');
+    await once(busy, 'listening');
+    const { code, errors } = await start({ MQTT_PORT: String(await freePort()), [setting]: String(port) });
+    busy.close();
+    const fact = 'is already in use; stop the other program or choose another port';
+    expect(errors).toBe(`${setting}: port ${port} of 127.0.0.1 ${fact}\n`);
+    expect(code).toBe(1);
+  });
+
+  it('names DATA_DIR when it cannot be written', async () => {
+    const file = join(directory, 'file');
+    await writeFile(file, '');
+    const config = readConfig({ DATA_DIR: join(file, 'data') });
+    await expect(checkBeforeStart(config, [])).rejects.toThrow(`DATA_DIR: ${config.DATA_DIR} is not a directory`);
+  });
+
+  it('names the missing database, without the password', async () => {
+    const url = new URL(inject('databaseUrl'));
+    url.pathname = '/missing';
+    url.password = 'secret';
+    const failure = await checkDatabase('DATABASE_URL', url.href, 0).catch((error: Error) => error.message);
+    expect(failure).toMatch(/^DATABASE_URL: PostgreSQL at \S+ (has no database "missing"|rejects user)/);
+    expect(failure).not.toContain('secret');
+  });
+});
+
+describe('the check of Redis', { timeout: 60_000 }, () => {
+  let server: RedisServer;
+  let redis: Redis;
+
+  beforeEach(async () => {
+    server = await spawnRedis(directory);
+    redis = connectRedis(server.url, createLogger('silent'));
+    await once(redis, 'ready');
+  });
+  afterEach(async () => {
+    redis.disconnect();
+    await server.end('SIGKILL');
+  });
+
+  it('accepts the settings of infra/redis.conf', async () => {
+    await checkRedis(readConfig({ REDIS_URL: server.url }));
+  });
+
+  it.each([
+    ['appendonly', 'no'],
+    ['appendfsync', 'everysec'],
+    ['maxmemory-policy', 'allkeys-lru'],
+  ])('rejects %s %s, unless REDIS_ALLOW_DATA_LOSS permits it', async (name, value) => {
+    await redis.config('SET', name, value);
+    const check = (settings: object) => checkRedis(readConfig({ REDIS_URL: server.url, ...settings }));
+    await expect(check({})).rejects.toThrow(
+      new RegExp(`^REDIS_URL: Redis at 127.0.0.1:${server.port} could lose acknowledged uploads: ${name} is ${value}`),
+    );
+    await check({ REDIS_ALLOW_DATA_LOSS: 'true' });
+  });
+
+  it('names a wrong password', async () => {
+    await redis.config('SET', 'requirepass', 'right');
+    const config = readConfig({ REDIS_URL: `redis://:wrong@127.0.0.1:${server.port}` });
+    await expect(checkRedis(config)).rejects.toThrow('rejects the user or password (WRONGPASS)');
+  });
+
+  it('turns /health red and the metric to 0 when the settings change while running', async () => {
+    const metrics = new Registry();
+    const closes: (() => unknown)[] = [];
+    const host = {
+      config: await testConfig({ REDIS_URL: server.url }),
+      logger: createLogger('silent'),
+      metrics,
+      onStop: (_name: string, close: () => unknown) => void closes.push(close),
+    };
+    const watch = watchRedisDurability(host, 50);
+    await eventually(async () => expect(watch.health()).toEqual({ ok: true, state: 'durable' }));
+    await redis.config('SET', 'appendfsync', 'everysec');
+    await eventually(async () => expect(watch.health()).toMatchObject({ ok: false }));
+    expect(await metrics.metrics()).toContain('odograph_redis_durable 0');
+    for (const close of closes) close();
+  });
+});

@@ -1,0 +1,216 @@
+import { mkdir, open, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createPool } from '@odograph/database/pool';
+import { type Config, serviceDatabaseNames } from '@odograph/runtime/config';
+import { createLogger } from '@odograph/runtime/logger';
+import { connectRedis } from '@odograph/runtime/redis';
+import { readRedisFaults } from './redis-durability.ts';
+
+/** A reason not to start, in one line that names the setting to change. */
+export class StartFailure extends Error {
+  constructor(setting: string, fact: string) {
+    super(`${setting}: ${fact}`);
+    this.name = 'StartFailure';
+  }
+}
+
+/** Oldest supported versions. */
+const oldestPostgres = 15;
+const oldestTimescale = [2, 14] as const;
+const oldestRedis = [6, 2] as const;
+/** An engine that starts at the same time gets this long to answer. */
+const patienceMs = 8000;
+const retryMs = 300;
+
+interface Fault {
+  code?: string;
+  message: string;
+}
+
+const faultOf = (error: unknown): Fault => {
+  // A name with several addresses fails with one error for each.
+  const first = error instanceof AggregateError ? error.errors[0] : error;
+  return first instanceof Error ? first : { message: String(first) };
+};
+
+/** Unreachable or starting up (PostgreSQL, Appendix A: class 57P, 53300 too_many_connections). */
+const isTemporary = ({ code = '', message }: Fault): boolean =>
+  /^(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|57P0\d|53300)$/.test(code) ||
+  /timeout|terminated|LOADING|Connection is closed/i.test(message);
+
+/** Host and port of an engine; never its password. */
+function addressOf(url: string, standardPort: number): string {
+  const { hostname, port } = new URL(url);
+  return `${hostname}:${port || standardPort}`;
+}
+
+/** Tries until success, a lasting fault, or the end of `patience`. */
+async function insist<T>(attempt: () => Promise<T>, patience: number): Promise<T> {
+  for (const end = performance.now() + patience; ; await delay(retryMs)) {
+    try {
+      return await attempt();
+    } catch (error) {
+      if (error instanceof StartFailure || !isTemporary(faultOf(error)) || performance.now() > end) throw error;
+    }
+  }
+}
+
+const isOlder = (version: string, [major, minor]: readonly [number, number]): boolean => {
+  const [ownMajor = 0, ownMinor = 0] = version.split('.').map(Number);
+  return ownMajor < major || (ownMajor === major && ownMinor < minor);
+};
+
+interface DatabaseFacts {
+  postgres: string;
+  timescale: string | null;
+  preloaded: boolean;
+}
+
+async function readDatabase(url: string): Promise<DatabaseFacts> {
+  const pool = createPool({ url, name: 'start', size: 1, statementTimeoutMs: 5000 });
+  try {
+    // The library registers the setting when it is preloaded; reading shared_preload_libraries needs a privilege. The embedded
+    // engine loads the library itself.
+    const { rows } = await pool.query<DatabaseFacts>(`select current_setting('server_version') as postgres,
+      (select default_version from pg_available_extensions where name = 'timescaledb') as timescale,
+      current_setting('timescaledb.disable_load', true) is not null or version() ~* 'emscripten|wasm' as preloaded`);
+    if (rows[0] === undefined) throw new Error('no answer');
+    return rows[0];
+  } finally {
+    await pool.end();
+  }
+}
+
+function databaseFact({ code = '', message }: Fault, url: string): string {
+  const where = `PostgreSQL at ${addressOf(url, 5432)}`;
+  const { username, pathname } = new URL(url);
+  if (code === '28P01' || code === '28000') return `${where} rejects user "${username}" or the password`;
+  if (code === '3D000') return `${where} has no database "${pathname.slice(1)}"`;
+  if (isTemporary({ code, message })) return `${where} is not reachable (${code || message})`;
+  return `${where}: ${message}`;
+}
+
+/** Checks that a database answers, with TimescaleDB preloaded and in a supported version. @throws StartFailure */
+export async function checkDatabase(setting: string, url: string, patience = patienceMs): Promise<void> {
+  const { postgres, timescale, preloaded } = await insist(() => readDatabase(url), patience).catch((error: unknown) => {
+    throw new StartFailure(setting, databaseFact(faultOf(error), url));
+  });
+  const where = `PostgreSQL at ${addressOf(url, 5432)}`;
+  if (Number.parseInt(postgres, 10) < oldestPostgres) {
+    throw new StartFailure(setting, `${where} has version ${postgres}; ${oldestPostgres} or newer is required`);
+  }
+  if (timescale === null) throw new StartFailure(setting, `${where} has no TimescaleDB; install the extension`);
+  if (isOlder(timescale, oldestTimescale)) {
+    throw new StartFailure(
+      setting,
+      `TimescaleDB ${timescale} is too old; ${oldestTimescale.join('.')} or newer is required`,
+    );
+  }
+  if (!preloaded) {
+    throw new StartFailure(
+      setting,
+      `${where} does not preload TimescaleDB; add timescaledb to shared_preload_libraries`,
+    );
+  }
+}
+
+async function readRedis(url: string): Promise<{ version: string; faults: string[] }> {
+  const redis = connectRedis(url, createLogger('silent'));
+  try {
+    await new Promise<void>((resolve, reject) => {
+      redis.once('ready', resolve);
+      redis.once('error', reject);
+      setTimeout(() => reject(new Error('timeout')), 3000).unref();
+    });
+    const version = /^redis_version:(\S+)/m.exec(await redis.info('server'))?.[1] ?? '0';
+    return { version, faults: await readRedisFaults(redis) };
+  } finally {
+    redis.disconnect();
+  }
+}
+
+function redisFact({ code = '', message }: Fault, url: string): string {
+  const where = `Redis at ${addressOf(url, 6379)}`;
+  if (/WRONGPASS|NOAUTH|NOPERM/.test(message))
+    return `${where} rejects the user or password (${message.split(' ')[0]})`;
+  if (isTemporary({ code, message })) return `${where} is not reachable (${code || message})`;
+  return `${where}: ${message}`;
+}
+
+/** Checks that Redis answers, is recent and keeps acknowledged uploads. @throws StartFailure */
+export async function checkRedis({ REDIS_URL: url, REDIS_ALLOW_DATA_LOSS }: Config): Promise<void> {
+  if (url === undefined) return;
+  const { version, faults } = await insist(() => readRedis(url), patienceMs).catch((error: unknown) => {
+    throw new StartFailure('REDIS_URL', redisFact(faultOf(error), url));
+  });
+  if (isOlder(version, oldestRedis)) {
+    throw new StartFailure('REDIS_URL', `Redis ${version} is too old; ${oldestRedis.join('.')} or newer is required`);
+  }
+  if (faults.length > 0 && !REDIS_ALLOW_DATA_LOSS) {
+    const where = `Redis at ${addressOf(url, 6379)}`;
+    throw new StartFailure(
+      'REDIS_URL',
+      `${where} could lose acknowledged uploads: ${faults.join(', ')}; see infra/redis.conf, or set REDIS_ALLOW_DATA_LOSS=true`,
+    );
+  }
+}
+
+/** Checks that the data directory can be written, where something is kept in it. @throws StartFailure */
+export async function checkDataDirectory(config: Config): Promise<void> {
+  const { DATABASE_URL, REDIS_URL, ADMIN_TOKEN, ENCRYPTION_KEYS, DATA_DIR } = config;
+  if (DATABASE_URL && REDIS_URL && ADMIN_TOKEN && ENCRYPTION_KEYS) return;
+  const probe = join(DATA_DIR, `.write-check-${process.pid}`);
+  try {
+    await mkdir(DATA_DIR, { recursive: true, mode: 0o700 });
+    const file = await open(probe, 'wx', 0o600);
+    try {
+      await file.writeFile(Buffer.alloc(64 * 1024));
+      await file.sync();
+    } finally {
+      await file.close();
+      await rm(probe, { force: true });
+    }
+  } catch (error) {
+    const { code, message } = faultOf(error);
+    const reasons: Record<string, string> = {
+      EROFS: 'is on a read-only file system',
+      EACCES: 'is not writable for this user',
+      EPERM: 'is not writable for this user',
+      ENOSPC: 'is on a full disk',
+      EDQUOT: 'exceeds the disk quota',
+      ENOTDIR: 'is not a directory',
+      EEXIST: 'is not a directory',
+    };
+    throw new StartFailure('DATA_DIR', `${DATA_DIR} ${reasons[code ?? ''] ?? `cannot be used: ${message}`}`);
+  }
+}
+
+/** Checks disk and given engines before anything opens. @throws StartFailure naming the setting to change */
+export async function checkBeforeStart(config: Config, services: readonly string[]): Promise<void> {
+  await checkDataDirectory(config);
+  const databases = new Map<string, string>();
+  for (const name of ['MIGRATION_DATABASE_URL', 'DATABASE_URL'] as const) {
+    if (config[name] !== undefined) databases.set(name, config[name]);
+  }
+  for (const [service, name] of Object.entries(serviceDatabaseNames)) {
+    if (services.includes(service) && config[name] !== undefined) databases.set(name, config[name]);
+  }
+  const checks = [...databases].map(([setting, url]) => checkDatabase(setting, url));
+  const results = await Promise.allSettled([...checks, checkRedis(config)]);
+  for (const result of results) if (result.status === 'rejected') throw result.reason;
+}
+
+/** Names the setting of a port that could not be opened; undefined for another error. */
+export function portFailure(error: unknown, config: Config): StartFailure | undefined {
+  const { code, port, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
+  if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL') return undefined;
+  const setting = (['HTTP_PORT', 'MQTT_PORT', 'MQTTS_PORT'] as const).find((name) => config[name] === port);
+  if (setting === undefined) return undefined;
+  const facts = {
+    EADDRINUSE: 'is already in use; stop the other program or choose another port',
+    EACCES: 'needs a privilege; choose a port above 1023',
+    EADDRNOTAVAIL: 'is not on an address of this machine; change the host setting',
+  };
+  return new StartFailure(setting, `port ${port} of ${address} ${facts[code]}`);
+}
