@@ -105,7 +105,7 @@ describe('the check of Redis', { timeout: 60_000 }, () => {
   });
 
   it('accepts the settings of infra/redis.conf', async () => {
-    await checkRedis(readConfig({ REDIS_URL: server.url }));
+    await expect(checkRedis(readConfig({ REDIS_URL: server.url }))).resolves.toBeUndefined();
   });
 
   it.each([
