@@ -15,7 +15,7 @@ import {
   startingWith,
   startOf,
 } from './reading-keys.ts';
-import type { VehicleScope } from './vehicle-scope.ts';
+import { findReadingBounds, type VehicleScope } from './vehicle-scope.ts';
 
 /** Largest number of readings in an answer (interface specification, "Limits"). */
 export const maximumReadings = 10_000;
@@ -96,19 +96,30 @@ interface ReadingRow {
 const writeReading = (scope: VehicleScope) => (row: ReadingRow) =>
   `{${scope.members.get(row.vehicle_id) ?? ''}${row.members}}`;
 
+/** Narrows an interval to the readings that there are; undefined when it holds none. */
+async function narrow(db: Database, scope: VehicleScope, request: PageRequest): Promise<PageRequest | undefined> {
+  const bounds = await findReadingBounds(db, scope);
+  if (!bounds) return request;
+  const from = request.from > bounds.oldest ? request.from : bounds.oldest;
+  const until = request.until !== undefined && request.until < bounds.newest ? request.until : bounds.newest;
+  return startOf({ ...request, from }) > until ? undefined : { ...request, from, until };
+}
+
 /** Reads as much of a page as fits. The end of the page is found first, because the headers announce it. */
-async function readPage(
+export async function readPage(
   db: Database,
   scope: VehicleScope,
   request: PageRequest,
-  { members }: PageShape,
+  { members }: Pick<PageShape, 'members'>,
   bytes: number,
 ): Promise<ReadPage> {
   const { offset, limit } = request;
   if (limit === 0 || scope.members.size === 0) return { text: '' };
-  const first = await findFirst(db, scope, request);
+  const narrowed = await narrow(db, scope, request);
+  if (!narrowed) return { text: '' };
+  const first = await findFirst(db, scope, narrowed);
   if (offset > 0 && !first) return { text: '' };
-  const interval = first ? startingWith(first, request) : request;
+  const interval = first ? startingWith(first, narrowed) : narrowed;
   const [last, following] = await keysAt(db, scope, interval, { offset: limit - 1, count: 2 });
   const range = last ? sql<boolean>`${isWithin(interval)} and ${isUpTo(last)}` : isWithin(interval);
   const query = sql<ReadingRow>`

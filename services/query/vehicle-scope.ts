@@ -1,5 +1,6 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
+import type { Microseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
 import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
@@ -96,4 +97,25 @@ export async function scopeOfVehicle(
   const members = await findMembers(db, vehicleWithId(id, filter));
   if (members.size === 0) throw new Failure('NO_DATA');
   return { condition: sql<boolean>`reading.vehicle_id = ${id}`, members };
+}
+
+/** When the oldest and the newest reading of some vehicles were taken. */
+export interface ReadingBounds {
+  readonly oldest: Microseconds;
+  readonly newest: Microseconds;
+}
+
+/**
+ * Finds bounds of the readings of a scope, so that a statement is not planned for chunks outside of them. Ingest keeps the
+ * bounds in vehicle_latest; a vehicle without a row there has no readings.
+ * @returns undefined when they are not known
+ */
+export async function findReadingBounds(db: Database, { members }: VehicleScope): Promise<ReadingBounds | undefined> {
+  const { rows } = await sql<{ oldest: string | null; newest: string | null; known: boolean | null }>`
+    select (extract(epoch from min(earliest_time)) * 1000000)::bigint::text as oldest,
+      (extract(epoch from max(time)) * 1000000)::bigint::text as newest, bool_and(earliest_time is not null) as known
+    from vehicle_latest where vehicle_id = any(${[...members.keys()]}::integer[])`.execute(db);
+  const [row] = rows;
+  if (!row?.known || row.oldest === null || row.newest === null) return undefined;
+  return { oldest: BigInt(row.oldest), newest: BigInt(row.newest) };
 }

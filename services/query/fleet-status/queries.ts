@@ -3,7 +3,7 @@ import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
 import { hasPlate } from '@odograph/database/vehicle-conditions';
-import { type RawBuilder, sql } from 'kysely';
+import { sql } from 'kysely';
 import { latestMembers, privacyIsOn } from '../reading-json.ts';
 import type { DynamicState } from '../schemas.ts';
 import type { FleetFacts, KnownPosition } from './rules.ts';
@@ -73,21 +73,39 @@ export async function findPosition(db: Database, vehicleId: number): Promise<Kno
 /** How many readings are searched for a speed before the one of the last position is used. */
 const readingsWithSpeed = 100;
 
+/** Speeds of a vehicle's groups, and the interval of device times in which readings may have a newer one. */
+interface SpeedRow {
+  location_speed: number | null;
+  fleet_speed: number | null;
+  since: string;
+  until: string;
+  isRepeated: boolean;
+}
+
+const speedColumns = sql`(vehicle_latest.location->'speed')::double precision as location_speed,
+  (vehicle_latest.fleet->'speed')::double precision as fleet_speed,
+  vehicle_latest.location_time::text as since, vehicle_latest.fleet_time::text as until,
+  coalesce(vehicle_latest.fleet ? 'speed' and vehicle_latest.location ? 'speed'
+    and vehicle_latest.fleet_time > vehicle_latest.location_time, false) as "isRepeated"`;
+
 /**
- * Both groups may have a speed, and `fleet` keeps its last one when it is reported without. So if `fleet` was reported later
- * than the location, the speed comes from the readings since then, whose column has that of either group.
+ * Finds the speed that was reported last. Both groups may have one, and `fleet` keeps its last one when it is reported
+ * without. So if `fleet` was reported later than the location, the speed comes from the readings since then, whose column has
+ * that of either group. Their times are parameters, so that the statement is planned for their chunks only.
  */
-const speed: RawBuilder<number | null> = sql`coalesce(
-  case when vehicle_latest.fleet ? 'speed' and vehicle_latest.location ? 'speed'
-      and vehicle_latest.fleet_time > vehicle_latest.location_time then (
+async function findSpeed(db: Database, vehicleId: number, row: SpeedRow): Promise<number | undefined> {
+  const lastKnown = row.location_speed ?? row.fleet_speed ?? undefined;
+  if (!row.isRepeated) return lastKnown;
+  const { rows } = await sql<{ speed: number }>`
     select recent.speed from (
-      select reading.time, reading.speed from reading
-      where reading.application_id = vehicle.application_id and reading.vehicle_id = vehicle.id
-        and reading.time > vehicle_latest.location_time and reading.time <= vehicle_latest.fleet_time
+      select reading.time, reading.speed from reading join vehicle on vehicle.id = reading.vehicle_id
+        and vehicle.application_id = reading.application_id
+      where reading.vehicle_id = ${vehicleId} and reading.time > ${row.since}::timestamptz
+        and reading.time <= ${row.until}::timestamptz
       order by reading.time desc limit ${sql.lit(readingsWithSpeed)}) as recent
-    where recent.speed is not null order by recent.time desc limit 1) end,
-  (vehicle_latest.location->'speed')::double precision,
-  (vehicle_latest.fleet->'speed')::double precision)`;
+    where recent.speed is not null order by recent.time desc limit 1`.execute(db);
+  return rows[0]?.speed ?? lastKnown;
+}
 
 /** Authorizations that are current; a suspended one is included. */
 const authorizations = sql`(select coalesce(json_agg(json_build_object('authorizationId', granted.id,
@@ -99,8 +117,8 @@ const authorizations = sql`(select coalesce(json_agg(json_build_object('authoriz
 
 interface FactsRow
   extends PositionRow,
+    SpeedRow,
     Pick<FleetFacts, 'fleet' | 'alarms' | 'status' | 'electric' | 'fleetIsNewer' | 'privacy' | 'scenarii' | 'state'> {
-  speed: number | null;
   authorizations: FleetFacts['authorizations'];
   received_at: Date;
 }
@@ -118,19 +136,18 @@ export async function findFleetFacts(db: Database, vehicleId: number): Promise<F
   const { rows } = await sql<FactsRow>`
     select coalesce(fleet, '{}') as fleet, coalesce(alarms, '{}') as alarms, coalesce(status, '{}') as status,
       coalesce(electric, '{}') as electric, coalesce(fleet_time >= status_time, true) as "fleetIsNewer",
-      ${speed} as speed, ${positionColumns}, ${isPrivate} as privacy, device_model.scenarii,
+      ${speedColumns}, ${positionColumns}, ${isPrivate} as privacy, device_model.scenarii,
       ${authorizations} as authorizations, vehicle_latest.received_at,
       ${states} as state
     ${source} where vehicle.id = ${vehicleId} and device_link.period @> vehicle_latest.time`.execute(db);
   const [row] = rows;
   if (!row) return undefined;
-  const { latitude, longitude, located_us, received_at: lastMessage, ...facts } = row;
+  const { fleet, alarms, status, electric, fleetIsNewer, privacy, scenarii, state, received_at: lastMessage } = row;
   const utc = (time: string) => new Date(time).toISOString();
   return {
-    ...facts,
-    lastMessage,
-    speed: row.speed ?? undefined,
-    position: toPosition({ latitude, longitude, located_us }),
+    ...{ fleet, alarms, status, electric, fleetIsNewer, privacy, scenarii, state, lastMessage },
+    speed: await findSpeed(db, vehicleId, row),
+    position: toPosition(row),
     authorizations: row.authorizations.map((one) => ({ ...one, from: utc(one.from), until: utc(one.until) })),
   };
 }

@@ -1,0 +1,47 @@
+import { openDatabase } from '@odograph/database/database';
+import type { Tables } from '@odograph/database/tables';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { testConfig } from '@odograph/testkit/test-platform';
+import { type Kysely, sql } from 'kysely';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { inSnapshot } from './batches.ts';
+import { historyMembers } from './reading-json.ts';
+import { maximumReadings, readPage } from './reading-page.ts';
+import { scopeOfCaller } from './vehicle-scope.ts';
+
+let db: Kysely<Tables>;
+beforeAll(async () => {
+  const { DATABASE_URL: url } = await testConfig();
+  db = openDatabase({ url, name: 'test-reading-bounds', size: 2 });
+});
+afterAll(() => db.destroy());
+
+async function storeReadings(applicationId: number, vehicleId: string, first: string, last: string, step: string) {
+  await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
+    select time, ${applicationId}, ${vehicleId}::integer, 'test', now()
+    from generate_series(${first}::timestamptz, ${last}::timestamptz, ${step}::interval) as time`.execute(db);
+  await sql`insert into vehicle_latest (vehicle_id, earliest_time, time, received_at)
+    values (${vehicleId}::integer, ${first}::timestamptz, ${last}::timestamptz, now())`.execute(db);
+}
+
+/** Chunks that the statements of this transaction were planned for: planning locks them. */
+const lockedChunks = sql<{ count: number }>`select count(*) as count from pg_locks
+  where pid = pg_backend_pid() and locktype = 'relation'
+    and relation in (select chunk::oid from show_chunks('reading') as chunk)`;
+
+it('a page without bounds is planned only for chunks between the readings of its vehicles', async () => {
+  const [neighbour, application] = [await createApplication(db), await createApplication(db)];
+  const [theirs, own] = [await createVehicle(db, neighbour), await createVehicle(db, application)];
+  await storeReadings(neighbour.id, theirs.id, '2011-01-01', '2013-01-01', '14 days');
+  await storeReadings(application.id, own.id, '2012-06-01', '2012-06-02', '1 hour');
+  const { text, chunks } = await inSnapshot(db, async (snapshot) => {
+    const scope = await scopeOfCaller(snapshot, { applicationId: application.id });
+    const request = { from: 0n, offset: 0, limit: maximumReadings };
+    const page = await readPage(snapshot, scope, request, { members: historyMembers }, 1024 * 1024);
+    const { rows } = await lockedChunks.execute(snapshot);
+    return { text: page.text, chunks: rows[0]?.count };
+  });
+  expect(JSON.parse(`[${text}]`)).toHaveLength(25);
+  expect(chunks).toBeGreaterThan(0);
+  expect(chunks).toBeLessThanOrEqual(2);
+});
