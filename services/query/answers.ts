@@ -20,7 +20,7 @@ type ReadPart<Next> = (snapshot: Database, bytes: number, from: Next | undefined
 
 /** 10,000 usual readings, the largest page, fit into one part. */
 const partBytes = 8 * 1024 * 1024;
-const chunkBytes = 64 * 1024;
+const chunkBytes = 128 * 1024;
 /** The rate of a client is its mean over this time, so that bytes in the buffers of the network count once only. */
 const rateWindowMs = 15_000;
 
@@ -145,7 +145,8 @@ class AnswerStream<Next> extends Readable {
   }
 
   #checkRate(): void {
-    const leastBytes = (this.#minimumBytesPerSecond * rateWindowMs) / 1000;
+    // A chunk counts only once it is taken whole.
+    const leastBytes = Math.max(1, (this.#minimumBytesPerSecond * rateWindowMs) / 1000 - chunkBytes);
     if (!this.#clientWaited && this.#takenInWindow < leastBytes) this.destroy(new Error('client reads too slowly'));
     this.#takenInWindow = 0;
     this.#clientWaited = this.#isReading;

@@ -12,7 +12,7 @@ export interface Batch<Row> {
   readonly isComplete: boolean;
 }
 
-const firstFetchRows = 200;
+const firstFetchRows = 100;
 const mostFetchRows = 2000;
 /** A fetch is aimed at so many bytes, so that rows larger than those before cannot make it huge. */
 const fetchBytes = 1024 * 1024;
@@ -40,23 +40,34 @@ export async function readBatch<Row>(
   const elements: string[] = [];
   let last: Row | undefined;
   let left = bytes;
-  let count = firstFetchRows;
-  for (;;) {
+  let isFull = false;
+  const fetch = async (count: number) => {
     const { rows } = await sql<Row>`fetch forward ${sql.lit(count)} from batch`.execute(snapshot);
+    return { rows, isLast: rows.length < count };
+  };
+  for (let fetched = fetch(firstFetchRows); ; ) {
+    const { rows, isLast } = await fetched;
+    // The database works on the next rows while these are written.
+    const next = isLast ? undefined : fetch(nextCount());
+    next?.catch(() => undefined);
     for (const row of rows) {
       const element = write(row);
       left -= Buffer.byteLength(element) + 1;
-      if (left < 0 && last !== undefined) return close(false);
+      isFull = left < 0 && last !== undefined;
+      if (isFull) break;
       elements.push(element);
       last = row;
     }
-    if (rows.length < count) return close(true);
-    const average = (bytes - left) / elements.length;
-    count = Math.max(1, Math.min(mostFetchRows, Math.ceil(fetchBytes / average), Math.ceil(left / average)));
+    if (isFull) await next;
+    if (isFull || next === undefined) break;
+    fetched = next;
   }
+  await sql`close batch`.execute(snapshot);
+  return { text: elements.join(','), rows: elements.length, last, isComplete: !isFull };
 
-  async function close(isComplete: boolean): Promise<Batch<Row>> {
-    await sql`close batch`.execute(snapshot);
-    return { text: elements.join(','), rows: elements.length, last, isComplete };
+  function nextCount(): number {
+    if (elements.length === 0) return firstFetchRows;
+    const average = (bytes - left) / elements.length;
+    return Math.max(1, Math.min(mostFetchRows, Math.ceil(fetchBytes / average), Math.ceil(left / average)));
   }
 }

@@ -187,7 +187,6 @@ describe('whose readings it has', () => {
 
 describe('the parameters of the feed', () => {
   it.each([
-    ['after=', 'after'],
     ['after=x', 'after'],
     ['after=1-2-3', 'after'],
     ['after=1-2-3-4', 'after'],
