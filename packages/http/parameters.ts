@@ -27,6 +27,16 @@ export async function mergeParameters(this: FastifyInstance, request: FastifyReq
   request.body = Object.assign({}, request.query, body, request.params);
 }
 
+/** A preValidation hook that leaves out the named parameters if they are empty or null. */
+export function leaveOutEmpty(...names: readonly string[]) {
+  return async ({ query, body }: FastifyRequest): Promise<void> => {
+    for (const part of [query, body]) {
+      if (!isPlainObject(part)) continue;
+      for (const name of names) if (part[name] === '' || part[name] === null) delete part[name];
+    }
+  };
+}
+
 const deepestNesting = 32;
 
 /** What is wrong inside a parameter, with its path. */

@@ -57,16 +57,13 @@ export function word<const Words extends readonly string[]>(words: Words) {
 export const DeviceId = text(1, 256);
 export const VehicleId = Type.String({ minLength: 1, maxLength: 256, description: 'vehicle identifier, ten digits' });
 
-/**
- * A Boolean of a request, as JSON or as the text `true` or `false`. Null and empty values are not coerced: a flag lowered
- * by mistake would go unnoticed.
- */
-export const Flag = Type.Unsafe<boolean | 'true' | 'false'>({
-  enum: [true, false, 'true', 'false'],
+/** A Boolean of a request: as JSON, or as `true`, `false`, `1` or `0` in any case. Null and empty values are refused. */
+export const Flag = Type.Unsafe<boolean | number | string>({
+  anyOf: [{ enum: [true, false, 1, 0] }, { type: 'string', pattern: '^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|1|0)$' }],
   description: 'true or false',
 });
 
 /** The value of a Flag. */
-export function isTrue(flag: boolean | 'true' | 'false'): boolean {
-  return flag === true || flag === 'true';
+export function isTrue(flag: boolean | number | string): boolean {
+  return ['true', '1'].includes(String(flag).toLowerCase());
 }

@@ -32,6 +32,11 @@ describe('POST /v1/login', () => {
     expect(await works(body.token)).toBe('UNKNOWN_DEVICE');
   });
 
+  it.each(['', null])('takes a username and password of %j as left out', async (empty) => {
+    const { status, body } = await anonymous.post('/v1/login', { ...credentials(), username: empty, password: empty });
+    expect([status, body.update_password]).toEqual([200, false]);
+  });
+
   it('signs a user in ignoring the case of the name, and tells that the password must be changed', async () => {
     const { username } = await newUser(true);
     const { status, body } = await anonymous.post('/v1/login', {

@@ -4,6 +4,7 @@ import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
+import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer, Password, text } from '@odograph/http/schemas';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import type { Kysely } from 'kysely';
@@ -81,6 +82,7 @@ function addLoginRoute(http: Http, { db, lifetimes, loginLimit }: LoginOptions):
   http.post(
     '/v1/login',
     {
+      preValidation: leaveOutEmpty('username', 'password'),
       schema: {
         tags: ['authentication'],
         security: [],
@@ -115,6 +117,7 @@ function addRefreshRoute(http: Http, { db, lifetimes }: LoginOptions): void {
   http.post(
     '/v1/refreshToken',
     {
+      preValidation: leaveOutEmpty('refresh_token', 'refreshToken'),
       schema: {
         tags: ['authentication'],
         security: [],

@@ -3,6 +3,7 @@ import { originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
+import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, DeviceId, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -37,6 +38,7 @@ export function deviceRoutes(db: Kysely<Tables>): RoutePlugin {
     http.post(
       '/v1/device',
       {
+        preValidation: leaveOutEmpty('claimCode'),
         schema: {
           ...route,
           summary: 'Link a device to a vehicle',
@@ -54,6 +56,7 @@ export function deviceRoutes(db: Kysely<Tables>): RoutePlugin {
     http.put(
       '/v1/device',
       {
+        preValidation: leaveOutEmpty('claimCode'),
         schema: {
           ...route,
           summary: 'Move a device to another vehicle',

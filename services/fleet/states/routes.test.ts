@@ -48,7 +48,7 @@ describe('POST /v1/vehicle/{id}/{flag}', () => {
     ]);
   });
 
-  it.each(['', '?state=', '?state=maybe', '?state=1', '?state=true&state=false', '?State=true'])(
+  it.each(['', '?state=', '?state=maybe', '?state=2', '?state=true&state=false', '?State=true'])(
     'names state if it is missing or no Boolean: %s',
     async (query) => {
       const vehicle = await createVehicle(platform.db, application);
@@ -56,6 +56,19 @@ describe('POST /v1/vehicle/{id}/{flag}', () => {
       expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', 'state']);
     },
   );
+
+  it.each([
+    ['?state=TRUE', true],
+    ['?state=1', true],
+    ['?state=False', false],
+    ['?state=0', false],
+  ])('accepts Booleans in any case and as 1 and 0: %s', async (query, state) => {
+    const vehicle = await createVehicle(platform.db, application);
+    expect((await api.post(`/v1/vehicle/${vehicle.id}/towing${query}`)).body).toEqual({ towing: state });
+    expect((await api.post(`/v1/vehicle/${vehicle.id}/stolen`, { state: Number(state) })).body).toEqual({
+      stolen: state,
+    });
+  });
 
   it("answers UNKNOWN_VEHICLE for another application's vehicle without a change", async () => {
     const theirs = await createVehicle(platform.db, await createApplication(platform.db));

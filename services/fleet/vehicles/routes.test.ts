@@ -43,6 +43,7 @@ describe('GET /v1/vehicle', () => {
       `/v1/vehicle?id=${vehicle.id}`,
       `/v1/vehicle/${vehicle.id}`,
       `/v1/vehicle?plate=${written}`,
+      `/v1/vehicle?plate=${written}&id=`,
       `/v1/vehicle?plate=${encodeURIComponent(` ${plate.toLowerCase()}.`)}`,
     ]) {
       const { status, body } = await api.get(path);
@@ -61,7 +62,8 @@ describe('GET /v1/vehicle', () => {
     ['', 'id'],
     ['?id=1000000001&plate=x', 'plate'],
     ['?id=1000000001&id=1000000002', 'id'],
-    ['?plate=', 'plate'],
+    ['?plate=', 'id'],
+    ['?id=&plate=', 'id'],
     ['?plate=%00', 'plate'],
   ])('requires exactly one of id and plate: %s', async (query, field) => {
     const { status, body } = await api.get(`/v1/vehicle${query}`);
@@ -117,7 +119,8 @@ describe('PUT /v1/vehicle', () => {
     ['archived', {}],
     ['archived', { archived: 'yes' }],
     ['archived', { archived: null }],
-    ['archived', { archived: 1 }],
+    ['archived', { archived: 2 }],
+    ['archived', { archived: '' }],
     ['archived', { archived: [true] }],
     ['id', { id: '', archived: true }],
   ])('names %s in %j', async (field, parameters) => {

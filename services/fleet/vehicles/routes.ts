@@ -4,6 +4,7 @@ import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
+import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer, Flag, isTrue, text, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -30,6 +31,7 @@ function addRequestRoute(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/vehicle',
     {
+      preValidation: leaveOutEmpty('request'),
       schema: {
         ...route,
         summary: 'Request a vehicle; the operator decides',
@@ -60,6 +62,7 @@ function addSearchRoutes(http: Http, db: Database): void {
   http.get(
     '/v1/vehicle',
     {
+      preValidation: leaveOutEmpty('id', 'plate'),
       schema: {
         ...route,
         summary: 'Find a vehicle by its id or plate',

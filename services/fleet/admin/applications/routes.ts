@@ -6,6 +6,7 @@ import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { AppId } from '@odograph/http/operator-routes';
+import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer, text } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -84,6 +85,7 @@ function addSettingsRoute(http: Http, db: Kysely<Tables>): void {
   http.put(
     '/v1/x/admin/applications/:appId',
     {
+      preValidation: leaveOutEmpty('view', 'timeZone', 'tariffPerKm', 'tariffPerMinute'),
       schema: {
         summary: 'Change the view, the time zone or the tariff of an application; answers all three',
         params: ApplicationPath,

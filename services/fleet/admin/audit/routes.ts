@@ -3,6 +3,7 @@ import { operatorChain } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { AppId, pageLimit } from '@odograph/http/operator-routes';
+import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -37,6 +38,7 @@ export function operatorAuditRoutes(db: Kysely<Tables>): RoutePlugin {
     http.get(
       '/v1/x/admin/audit',
       {
+        preValidation: leaveOutEmpty('appId', 'limit', 'after'),
         schema: {
           summary: 'List the audit of an application, or of the actions outside of any',
           querystring: Type.Object({

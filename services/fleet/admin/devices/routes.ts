@@ -8,6 +8,7 @@ import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { AppId, pageLimit } from '@odograph/http/operator-routes';
+import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, DeviceId, EmptyAnswer, text, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -86,6 +87,7 @@ function addCreation(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/x/admin/devices',
     {
+      preValidation: leaveOutEmpty('appId', 'vehicleId', 'bluetoothName', 'bluetoothPin'),
       schema: {
         summary: 'Create a device and link it to a vehicle if one is given; its secret is shown only once',
         body: NewDeviceBody,
@@ -127,6 +129,7 @@ function addList(http: Http, db: Kysely<Tables>): void {
   http.get(
     '/v1/x/admin/devices',
     {
+      preValidation: leaveOutEmpty('appId', 'limit', 'after'),
       schema: {
         summary: 'List the devices of one application or of all',
         querystring: Type.Object({ appId: Type.Optional(AppId), limit: pageLimit, after: optionalText }),

@@ -5,6 +5,7 @@ import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { AppId, pageLimit } from '@odograph/http/operator-routes';
+import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer, text, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -32,6 +33,7 @@ function addRequestList(http: Http, db: Kysely<Tables>): void {
   http.get(
     '/v1/x/admin/requests',
     {
+      preValidation: leaveOutEmpty('appId', 'state', 'limit', 'after'),
       schema: {
         summary: 'List the requests for vehicles by age, oldest first',
         querystring: Type.Object({

@@ -6,6 +6,7 @@ import { type GrantRole, grantRoles } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { AppId } from '@odograph/http/operator-routes';
+import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer, text, VehicleId, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -105,6 +106,7 @@ function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/x/admin/users/:userId/vehicles',
     {
+      preValidation: leaveOutEmpty('role'),
       schema: {
         summary: 'Grant a user access to a vehicle, or change the role of the grant',
         params: UserPath,
