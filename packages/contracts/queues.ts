@@ -35,6 +35,8 @@ export type MaintenanceTask = 'compress' | 'retain' | 'count' | 'forget' | 'vacu
 /** Every queue with the data of its jobs. */
 export interface QueueJobs {
   uploads: UploadBatch;
+  /** Late uploads that ingest set aside, so that they do not occupy the workers of live ones. */
+  'late-uploads': UploadBatch;
   acknowledgements: QueuedAcknowledgement;
   maintenance: { task: MaintenanceTask };
   /** A turn at bringing trips up to date; what is to be done is in the database. */
@@ -43,6 +45,7 @@ export interface QueueJobs {
 export type QueueName = keyof QueueJobs;
 export const queueNames = [
   'uploads',
+  'late-uploads',
   'acknowledgements',
   'maintenance',
   'trips',

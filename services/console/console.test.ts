@@ -56,6 +56,7 @@ describe('the queue page', () => {
     const { body } = await admin.get('/queues/api/queues');
     expect(body.queues.map(({ name }: { name: string }) => name).sort()).toEqual([
       'acknowledgements',
+      'late-uploads',
       'maintenance',
       'uploads',
     ]);

@@ -36,6 +36,7 @@ export const consoleService: Service<Http> = {
     host.onStop('console database', () => db.destroy());
     const queues = {
       uploads: openConsoleQueue(host, 'uploads'),
+      'late-uploads': openConsoleQueue(host, 'late-uploads'),
       acknowledgements: openConsoleQueue(host, 'acknowledgements'),
       maintenance: openConsoleQueue(host, 'maintenance'),
       trips: openConsoleQueue(host, 'trips'),

@@ -38,14 +38,15 @@ async function readSecrets(config: Config): Promise<Record<string, string>> {
 
 /** Counts the jobs of acknowledged uploads that are not in the database yet; undefined when Redis is unavailable. */
 async function countQueuedJobs(redisUrl: string, prefix: string): Promise<number | undefined> {
-  const queue = openQueue('uploads', { redisUrl, prefix });
+  const queues = [openQueue('uploads', { redisUrl, prefix }), openQueue('late-uploads', { redisUrl, prefix })];
   try {
-    await queue.waitUntilReady();
-    return await countUnfinishedJobs(queue);
+    await Promise.all(queues.map((queue) => queue.waitUntilReady()));
+    const counts = await Promise.all(queues.map((queue) => countUnfinishedJobs(queue)));
+    return counts.reduce((total, count) => total + count, 0);
   } catch {
     return undefined;
   } finally {
-    await queue.close();
+    await Promise.all(queues.map((queue) => queue.close()));
   }
 }
 

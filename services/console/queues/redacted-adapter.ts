@@ -7,6 +7,7 @@ import type { Queue } from 'bullmq';
 /** The parts of a job's data that the page shows; payloads contain positions of people. */
 const describeData: { [Name in QueueName]: (data: QueueJobs[Name]) => object } = {
   uploads: ({ uploads, devices, bytes }) => ({ uploads: uploads.length, devices, bytes }),
+  'late-uploads': ({ uploads, devices, bytes }) => ({ uploads: uploads.length, devices, bytes }),
   acknowledgements: ({ deviceId }) => ({ deviceId }),
   maintenance: ({ task }) => ({ task }),
   trips: () => ({}),

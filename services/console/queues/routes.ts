@@ -36,6 +36,7 @@ function createBoard(queues: AdaptedQueues): FastifyAdapter {
   createBullBoard({
     queues: [
       new RedactedAdapter('uploads', queues.uploads),
+      new RedactedAdapter('late-uploads', queues['late-uploads']),
       new RedactedAdapter('acknowledgements', queues.acknowledgements),
       new RedactedAdapter('maintenance', queues.maintenance),
     ],

@@ -91,12 +91,12 @@ describe('a database error', () => {
   /** Makes PostgreSQL raise an SQLSTATE for a mileage of 666 of the vehicle. */
   async function failWith(state: string): Promise<void> {
     vehicle = await createVehicle(platform.db, await createApplication(platform.db));
-    await sql`create or replace function ${sql.ref(`fail_${suffix}`)}(mileage double precision) returns boolean
+    await sql`create or replace function public.${sql.ref(`fail_${suffix}`)}(mileage double precision) returns boolean
       language plpgsql immutable as ${sql.lit(
         `begin if mileage = 666 then raise exception 'test' using errcode = '${state}'; end if; return true; end`,
       )}`.execute(platform.db);
     await sql`alter table reading add constraint ${sql.ref(`fail_${suffix}`)}
-      check (vehicle_id <> ${sql.lit(Number(vehicle.id))} or ${sql.ref(`fail_${suffix}`)}(mileage))`.execute(
+      check (vehicle_id <> ${sql.lit(Number(vehicle.id))} or public.${sql.ref(`fail_${suffix}`)}(mileage))`.execute(
       platform.db,
     );
   }

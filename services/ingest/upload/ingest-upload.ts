@@ -1,8 +1,9 @@
 import { lateUploadPriority, type UploadBatch } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
-import type { TypedJob } from '@odograph/queue/queues';
+import type { TypedJob, TypedQueue } from '@odograph/queue/queues';
 import { Batcher, BatchSlots } from '@odograph/runtime/batcher';
+import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { createLatestNow } from '@odograph/runtime/time-of-day';
@@ -29,13 +30,11 @@ export interface UploadProcessing {
   metrics: IngestMetrics;
   delayed: DelayedUploads;
   logger: Logger;
-  /** Concurrent transactions. */
-  transactions: number;
-  maximumAgeDays: number;
-  /** New chunks that the readings of one device may create. */
-  newChunksPerHour: number;
-  /** Uploads of one device that go to quarantine. */
-  quarantinePerHour: number;
+  lateQueue: TypedQueue<'late-uploads'>;
+  config: Pick<
+    ResolvedConfig,
+    'INGEST_TRANSACTIONS' | 'READING_MAX_AGE_DAYS' | 'READING_NEW_CHUNKS_PER_HOUR' | 'QUARANTINE_UPLOADS_PER_HOUR'
+  >;
 }
 
 /** Queue jobs taken for each transaction, since a job can hold a single upload. */
@@ -66,6 +65,9 @@ function createRateLimitedWarning(
   };
 }
 
+/** Late jobs in process at once. Further ones are moved to a queue of their own, so that live jobs find a free worker. */
+export const lateJobsPerTransaction = 4;
+
 type Store = (jobs: readonly UploadBatch[]) => Promise<void>;
 
 /** Batches live and late uploads apart. Live ones take a free transaction first, and one is never taken by late ones. */
@@ -90,20 +92,26 @@ function createBatchers(
   };
 }
 
+export interface UploadProcessors {
+  uploads(job: TypedJob<'uploads'>): Promise<void>;
+  lateUploads(job: TypedJob<'late-uploads'>): Promise<void>;
+}
+
 /**
- * Creates the processor of the `uploads` queue: batch, decode, store. A failed job is retried until it succeeds; processing
+ * Creates the processors of the upload queues: batch, decode, store. A failed job is retried until it succeeds; processing
  * a job twice is harmless, because a reading's key is in its data.
  */
-export function createUploadProcessor(processing: UploadProcessing): (job: TypedJob<'uploads'>) => Promise<void> {
-  const { db, sealer, metrics, delayed, logger, transactions, maximumAgeDays } = processing;
+export function createUploadProcessors(processing: UploadProcessing): UploadProcessors {
+  const { db, sealer, metrics, delayed, logger, lateQueue, config } = processing;
+  const transactions = config.INGEST_TRANSACTIONS;
   const latestNow = createLatestNow();
   const warn = createRateLimitedWarning(logger);
-  const batches = new BatchStore(db, sealer, new QuarantineQuota(processing.quarantinePerHour));
-  const chunkBudget = new ChunkBudget(db, processing.newChunksPerHour);
+  const batches = new BatchStore(db, sealer, new QuarantineQuota(config.QUARANTINE_UPLOADS_PER_HOUR));
+  const chunkBudget = new ChunkBudget(db, config.READING_NEW_CHUNKS_PER_HOUR);
   const { live, late } = createBatchers(transactions, async (jobs) => {
     const uploads = jobs.flatMap((job) => job.uploads);
     const nowMs = latestNow();
-    const decoded = decodeUploads(uploads, nowMs, maximumAgeDays);
+    const decoded = decodeUploads(uploads, nowMs, config.READING_MAX_AGE_DAYS);
     const stored = await batches.store(await chunkBudget.charge(decoded, nowMs));
     metrics.readings.inc(stored.readings);
     metrics.quarantined.inc(stored.quarantinedUploads);
@@ -111,19 +119,30 @@ export function createUploadProcessor(processing: UploadProcessing): (job: Typed
     metrics.droppedQuarantine.inc(stored.droppedUploads);
     warn('uploads beyond the quarantine quota of their device dropped', { uploads: stored.droppedUploads });
   });
-  return async (job) => {
-    const { data, priority } = job;
+  const store = async (batcher: Batcher<UploadBatch>, data: UploadBatch): Promise<void> => {
     const { uploads } = data;
-    delayed.started(job);
     try {
-      await (priority === lateUploadPriority ? late : live).add(data);
+      await batcher.add(data);
     } catch (error) {
       const description = describeDatabaseError(error);
       warn('uploads not stored, retrying', { ...description, uploads: uploads.length });
       throw new UploadsNotStored(description);
     }
-    delayed.stored(job);
     const oldestMs = uploads.reduce((oldest, { receivedAtMs }) => Math.min(oldest, receivedAtMs), Date.now());
     metrics.lagSeconds.observe(Math.max(0, Date.now() - oldestMs) / 1000);
+  };
+  return {
+    async uploads(job) {
+      const { id = '', data, priority } = job;
+      const isLate = priority === lateUploadPriority;
+      if (isLate && late.pending.length >= lateJobsPerTransaction * transactions) {
+        await lateQueue.add('late-uploads', data, { jobId: id });
+        return;
+      }
+      delayed.started(job);
+      await store(isLate ? late : live, data);
+      delayed.stored(job);
+    },
+    lateUploads: ({ data }) => store(late, data),
   };
 }
