@@ -65,6 +65,8 @@ export async function startServices(
       HTTP_PORT: String(httpPort),
       MQTT_PORT: String(mqttPort),
       HTTP_REQUESTS_PER_MINUTE: '100000000',
+      MQTT_DEVICE_UPLOADS_PER_SECOND: '1000000',
+      MQTT_DEVICE_BYTES_PER_SECOND: '1000000000',
       LOG_LEVEL: 'warn',
       ...settings,
     }),

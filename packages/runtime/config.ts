@@ -45,6 +45,8 @@ const Settings = Type.Object({
   MQTT_MAX_CONNECTIONS: count(100_000),
   MQTT_MAX_UNAUTHENTICATED: count(10_000),
   MQTT_MAX_UNAUTHENTICATED_PER_ADDRESS: count(5000),
+  MQTT_DEVICE_UPLOADS_PER_SECOND: count(50),
+  MQTT_DEVICE_BYTES_PER_SECOND: count(512 * 1024),
   MQTT_FAILURES_PER_DEVICE: count(10),
   MQTT_FAILURES_PER_ADDRESS: count(300),
   DATA_DIR: Type.String({ minLength: 1, default: '.odograph' }),

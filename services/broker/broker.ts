@@ -18,19 +18,24 @@ import type { BrokerMetrics } from './metrics.ts';
 import { createAcceptPublish } from './publish/accept-publish.ts';
 import { AcknowledgementIntake } from './publish/acknowledgements.ts';
 import { createAuthorizeForward, createAuthorizeSubscribe } from './publish/authorize.ts';
+import { DeviceThrottles } from './publish/device-throttle.ts';
 import { HeldPublications } from './publish/held-publications.ts';
 import { UploadIntake } from './publish/uploads.ts';
 import { DeviceBroker } from './sessions/device-broker.ts';
 import { disconnectRevokedDevices } from './sessions/disconnect-revoked.ts';
-import type { Sessions } from './sessions/session.ts';
+import type { DeviceSession, Sessions } from './sessions/session.ts';
 import { SessionRegistry } from './sessions/session-registry.ts';
 
-/** From the connection to its CONNECT. */
-const connectTimeoutMs = 10_000;
-/** Packets that a client may send after its CONNECT without waiting for CONNACK [MQTT-3.1.4-5]. */
-const packetsBeforeConnack = 1000;
-const longestClientId = 128;
-const drainTimeoutMs = 20_000;
+const aedesOptions = {
+  /** From the connection to its CONNECT. */
+  connectTimeout: 10_000,
+  drainTimeout: 20_000,
+  /** Packets that a client may send after its CONNECT without waiting for CONNACK [MQTT-3.1.4-5]. */
+  queueLimit: 1000,
+  maxClientsIdLength: 128,
+  /** No shared queue of deliveries, in which one slow device could block the others. */
+  concurrency: 0,
+};
 
 /** The parts that stop in an order of their own. */
 interface Parts {
@@ -47,41 +52,19 @@ export async function startBroker(
   commandSecrets: readonly string[],
 ): Promise<Listeners> {
   const { config, logger } = host;
-  const { redis, subscriber, backlog, metrics, failures } = engines;
-  const prefix = config.QUEUE_PREFIX;
+  const { subscriber, metrics, failures } = engines;
   const log = createThrottledLog(logger);
-  const sessions: Sessions = new WeakMap();
-  const brokerId = randomUUID();
-  const held = new HeldPublications(config.UPLOAD_HELD_BYTES, host.metrics);
-  const credentials = new CredentialStore(engines.db);
-  const attempts = new ConnectAttempts({
-    failuresPerDevice: config.MQTT_FAILURES_PER_DEVICE,
-    failuresPerAddress: config.MQTT_FAILURES_PER_ADDRESS,
-  });
-  const { connectedDevices } = metrics;
-  const registry = new SessionRegistry({ redis, prefix, brokerId, connectedDevices, failures });
-  const uploads = new UploadIntake({ add: engines.addUploads, backlog, config, metrics, log });
-  const acknowledgements = new AcknowledgementIntake({ add: engines.addAcknowledgement, backlog, metrics, log });
-  const limits = createConnectionLimits(host, metrics, log);
+  const parts = createParts(host, engines, log);
+  const { sessions, registry, credentials, limits, held } = parts;
   let isStopping = false;
 
   const aedes = new DeviceBroker(
     {
-      id: brokerId,
-      connectTimeout: connectTimeoutMs,
-      drainTimeout: drainTimeoutMs,
-      queueLimit: packetsBeforeConnack,
-      maxClientsIdLength: longestClientId,
-      // No shared queue of deliveries, in which one slow device could block the others.
-      concurrency: 0,
+      ...aedesOptions,
+      id: registry.brokerId,
       preConnect: dropWill,
-      authenticate: createAuthenticate({
-        ...{ credentials, registry, sessions, attempts, limits, commandSecrets, metrics, log },
-      }),
-      authorizePublish: createAcceptPublish({
-        ...{ sessions, held, uploads, acknowledgements, metrics },
-        isStopping: () => isStopping,
-      }),
+      authenticate: createAuthenticate({ ...parts, commandSecrets, metrics, log }),
+      authorizePublish: createAcceptPublish({ ...parts, metrics, isStopping: () => isStopping }),
       authorizeSubscribe: createAuthorizeSubscribe(sessions, () => metrics.refused.inc({ reason: 'subscribe' })),
       authorizeForward: createAuthorizeForward(sessions),
     },
@@ -90,17 +73,45 @@ export async function startBroker(
   logProblems(aedes, log);
   await aedes.listen();
   await registry.start();
+  const prefix = config.QUEUE_PREFIX;
   const stopRevocations = disconnectRevokedDevices({ subscriber, prefix, registry, credentials, failures, logger });
   host.onStop('broker revocations', stopRevocations);
 
-  const listeners = await listenFor(aedes, config, limits, metrics, log);
+  const listeners = await listenFor({ aedes, sessions, config, limits, metrics, log });
   host.onStop('broker', async () => {
     isStopping = true;
     listeners.stop();
-    await stopGracefully({ aedes, uploads, acknowledgements, registry }, config.SHUTDOWN_TIMEOUT_MS / 3);
+    await stopGracefully({ ...parts, aedes }, config.SHUTDOWN_TIMEOUT_MS / 3);
     held.stop();
   });
   return listeners;
+}
+
+/** Creates what handles connections, sessions and publications. */
+function createParts(host: ServiceHost<Http>, engines: BrokerEngines, log: ThrottledLog) {
+  const { config } = host;
+  const { db, redis, backlog, metrics, failures, addUploads, addAcknowledgement } = engines;
+  const sessions: Sessions = new WeakMap();
+  return {
+    sessions,
+    credentials: new CredentialStore(db),
+    registry: new SessionRegistry({
+      ...{ redis, failures, prefix: config.QUEUE_PREFIX, brokerId: randomUUID() },
+      connectedDevices: metrics.connectedDevices,
+    }),
+    limits: createConnectionLimits(host, metrics, log),
+    attempts: new ConnectAttempts({
+      failuresPerDevice: config.MQTT_FAILURES_PER_DEVICE,
+      failuresPerAddress: config.MQTT_FAILURES_PER_ADDRESS,
+    }),
+    throttles: new DeviceThrottles({
+      uploadsPerSecond: config.MQTT_DEVICE_UPLOADS_PER_SECOND,
+      bytesPerSecond: config.MQTT_DEVICE_BYTES_PER_SECOND,
+    }),
+    held: new HeldPublications(config.UPLOAD_HELD_BYTES, host.metrics),
+    uploads: new UploadIntake({ add: addUploads, backlog, config, metrics, log }),
+    acknowledgements: new AcknowledgementIntake({ add: addAcknowledgement, backlog, metrics, log }),
+  };
 }
 
 /** Derives the limits on connections from the settings and from the file descriptors of this process. */
@@ -134,21 +145,39 @@ function createConnectionLimits(
   return limits;
 }
 
-/** Hands accepted connections to aedes. */
-function listenFor(
-  aedes: DeviceBroker,
-  config: ResolvedConfig,
-  limits: ConnectionLimits,
-  metrics: BrokerMetrics,
-  log: ThrottledLog,
-) {
+interface ListenParts {
+  readonly aedes: DeviceBroker;
+  readonly sessions: Sessions;
+  readonly config: ResolvedConfig;
+  readonly limits: ConnectionLimits;
+  readonly metrics: BrokerMetrics;
+  readonly log: ThrottledLog;
+}
+
+/** Hands accepted connections to aedes, within the limits of packets and the rates of devices. */
+function listenFor({ aedes, sessions, config, limits, metrics, log }: ListenParts) {
   return listen(config, limits, {
     onConnection(socket) {
-      limitPackets(socket, (fault) => {
-        metrics.refused.inc({ reason: 'packet' });
-        log('connection closed: invalid packet', { fault, address: socket.remoteAddress });
+      let session: DeviceSession | undefined;
+      const deviceSession = (): DeviceSession | undefined => {
+        const found = session ?? sessions.get(client);
+        session = found?.kind === 'device' ? found : undefined;
+        return session;
+      };
+      limitPackets(socket, {
+        waitMs: () => deviceSession()?.throttle.waitMs() ?? 0,
+        onBytes: (bytes) => deviceSession()?.throttle.takeBytes(bytes),
+        onPause() {
+          metrics.throttled.inc();
+          log('device throttled', { deviceId: session?.deviceId });
+        },
+        resume: () => client.resume(),
+        onRefused(fault) {
+          metrics.refused.inc({ reason: 'packet' });
+          log('connection closed: invalid packet', { fault, address: socket.remoteAddress });
+        },
       });
-      aedes.handle(socket);
+      const client = aedes.handle(socket);
     },
     onRefused(reason, address) {
       metrics.refused.inc({ reason });

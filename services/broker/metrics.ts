@@ -25,6 +25,7 @@ export interface BrokerMetrics {
   readonly failedBatches: Counter;
   readonly refused: Counter<'reason'>;
   readonly slowed: Counter;
+  readonly throttled: Counter;
   readonly backgroundFailures: Counter<'task'>;
 }
 
@@ -50,6 +51,7 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
       labelNames: ['reason'] as const,
     }),
     slowed: new Counter(named('slowed_total', 'CONNECTs answered late because many like them had failed')),
+    throttled: new Counter(named('throttled_total', 'Pauses in reading from devices that exceed their rates')),
     backgroundFailures: new Counter({
       ...named('background_failures_total', 'Failures of background work, by task'),
       labelNames: ['task'] as const,

@@ -6,6 +6,7 @@ import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import type { AedesOptions, Client } from 'aedes';
 import type { ThrottledLog } from '../failures.ts';
 import type { BrokerMetrics } from '../metrics.ts';
+import type { DeviceThrottles } from '../publish/device-throttle.ts';
 import { createDeviceSession, type DeviceSession, type Session, type Sessions } from '../sessions/session.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { ConnectAttempts } from './attempts.ts';
@@ -34,6 +35,7 @@ export interface AuthenticateOptions {
   readonly sessions: Sessions;
   readonly attempts: ConnectAttempts;
   readonly limits: ConnectionLimits;
+  readonly throttles: DeviceThrottles;
   readonly commandSecrets: readonly string[];
   readonly metrics: BrokerMetrics;
   readonly log: ThrottledLog;
@@ -117,7 +119,7 @@ async function slowDownGuessing(
 }
 
 /** Creates the function that finds the session of a device or of the command service; undefined for anyone else. */
-function createIdentify({ credentials, registry, commandSecrets }: AuthenticateOptions) {
+function createIdentify({ credentials, registry, throttles, commandSecrets }: AuthenticateOptions) {
   const commandHashes = commandSecrets.map(hashSecret);
   const isCommandService = (client: Client, sha256: Buffer): boolean =>
     commandClientIdForm.test(client.id) && commandHashes.some((hash) => equalSecrets(sha256, hash));
@@ -129,7 +131,7 @@ function createIdentify({ credentials, registry, commandSecrets }: AuthenticateO
     const deviceId = client.id;
     const stored = await credentials.find(deviceId);
     const ends = presented.map((credential) => validUntil(credential, stored, Date.now()));
-    if (stored === undefined || ends.includes(0)) return undefined;
+    if (stored === undefined || ends.includes(0) || client.closed) return undefined;
     closeAt(client, Math.min(...ends));
     const replaces = firstUseOfSecret(presented, stored);
     return createDeviceSession(client, {
@@ -137,6 +139,7 @@ function createIdentify({ credentials, registry, commandSecrets }: AuthenticateO
       credentials: presented,
       replaces,
       sessionId: registry.nextSessionId(),
+      throttle: throttles.acquire(deviceId, client.conn),
     });
   };
 

@@ -68,16 +68,47 @@ export function checkPackets(): PacketCheck {
   };
 }
 
-/** Destroys `socket` at a chunk with a faulty packet, before any of that chunk is handed out. */
-export function limitPackets(socket: Socket, onRefused: (fault: string) => void): void {
+export interface PacketLimitOptions {
+  /** Milliseconds for which nothing may be read from the socket; 0 when it may. */
+  waitMs(): number;
+  onBytes(bytes: number): void;
+  /** Called when the socket has to wait. */
+  onPause(): void;
+  /** Reads on after a wait. */
+  resume(): void;
+  /** The socket sent a faulty packet and was destroyed. */
+  onRefused(fault: string): void;
+}
+
+/**
+ * Destroys a socket at a chunk with a faulty packet, before any of that chunk is handed out, and hands out nothing while
+ * its device has to wait: TCP then stops the sender.
+ */
+export function limitPackets(socket: Socket, options: PacketLimitOptions): void {
   const read = socket.read.bind(socket);
   const check = checkPackets();
+  let timer: NodeJS.Timeout | undefined;
+  const isWaiting = (): boolean => {
+    const waitMs = options.waitMs();
+    if (waitMs === 0) return false;
+    if (timer !== undefined) return true;
+    options.onPause();
+    timer = setTimeout(() => {
+      timer = undefined;
+      options.resume();
+    }, waitMs);
+    return true;
+  };
+  socket.once('close', () => clearTimeout(timer));
   socket.read = (size?: number): unknown => {
+    // A read of 0 bytes only fills the buffer of the stream, up to its limit.
+    if (size !== 0 && isWaiting()) return null;
     const chunk: unknown = read(size);
     if (!Buffer.isBuffer(chunk)) return chunk;
+    options.onBytes(chunk.length);
     const fault = check.next(chunk);
     if (fault === undefined) return chunk;
-    onRefused(fault);
+    options.onRefused(fault);
     socket.destroy();
     return null;
   };

@@ -58,6 +58,7 @@ async function acceptFromDevice(
 ): Promise<void> {
   const channel = authorizeDevicePublish(session, packet);
   if (channel === undefined) return refuse('publish', answer);
+  session.throttle.takeUpload();
   if (isStopping()) return refuse('stopping', answer);
   const publication = held.hold(session, packet, answer);
   if (publication === undefined) return refuse('held_bytes', answer);

@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { closed, hasRedisServer, openRedis, startOwnRedis } from '../broker.fixture.ts';
 import { BackgroundFailures } from '../failures.ts';
 import { createBrokerMetrics } from '../metrics.ts';
+import { DeviceThrottle } from '../publish/device-throttle.ts';
 import { brokerService } from '../service.ts';
 import { createDeviceSession } from './session.ts';
 import { SessionRegistry } from './session-registry.ts';
@@ -94,6 +95,7 @@ it('writes no session of a connection that closed before the write, and all othe
       deviceId,
       credentials: [],
       replaces: undefined,
+      throttle: new DeviceThrottle({ uploadsPerSecond: 1, bytesPerSecond: 1 }),
       sessionId: registry.nextSessionId(),
     });
     return { added: registry.add(session), close: () => client.conn.emit('close') };

@@ -49,6 +49,10 @@ export class SessionRegistry {
     options.connectedDevices.set(0);
   }
 
+  get brokerId(): string {
+    return this.#options.brokerId;
+  }
+
   get sessions(): Iterable<DeviceSession> {
     return this.#live.values();
   }

@@ -1,6 +1,7 @@
 import { deviceTopic } from '@odograph/contracts/topics';
 import type { Client } from 'aedes';
 import type { PresentedCredential } from '../connect/credentials.ts';
+import type { DeviceThrottle } from '../publish/device-throttle.ts';
 import { ReleaseOrder } from '../publish/held-publications.ts';
 
 /** The MQTT session of one device, from its authentication to the end of its connection. */
@@ -18,6 +19,7 @@ export interface DeviceSession {
   readonly acksTopic: string;
   readonly commandsTopic: string;
   readonly keysTopic: string;
+  readonly throttle: DeviceThrottle;
   /** The order of its PUBACKs. */
   readonly order: ReleaseOrder;
 }
@@ -34,7 +36,7 @@ export type Sessions = WeakMap<Client, Session>;
 
 export function createDeviceSession(
   client: Client,
-  identity: Pick<DeviceSession, 'deviceId' | 'sessionId' | 'credentials' | 'replaces'>,
+  identity: Pick<DeviceSession, 'deviceId' | 'sessionId' | 'credentials' | 'replaces' | 'throttle'>,
 ): DeviceSession {
   const { deviceId } = identity;
   return {

@@ -116,7 +116,7 @@ export async function openTestbed({ databaseUrl, settings: given = {} }: Testbed
   const lines = await openLines(mqttPort, redis.port, portOf(url), disk);
   const settings = {
     ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys, DATA_DIR: directory },
-    ...{ MQTT_PORT: String(mqttPort), LOG_LEVEL: 'warn', ...given },
+    ...{ MQTT_PORT: String(mqttPort), LOG_LEVEL: 'warn', MQTT_DEVICE_UPLOADS_PER_SECOND: '1000000', ...given },
   };
   const clocks = {
     broker: await createSteppedClock(join(directory, 'clock-broker')),
