@@ -1,8 +1,9 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure, tooManyRequests } from '@odograph/contracts/failures';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
+import { networkOf } from '@odograph/runtime/network-address';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
-import { networkOf, WindowCounter } from '@odograph/runtime/window-counter';
+import { WindowCounter } from '@odograph/runtime/window-counter';
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import type { Http } from './http.ts';
 

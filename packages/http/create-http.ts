@@ -1,83 +1,69 @@
 import { randomUUID } from 'node:crypto';
 import helmet from '@fastify/helmet';
-import rateLimit from '@fastify/rate-limit';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
-import { Failure, tooManyRequests } from '@odograph/contracts/failures';
 import type { Config } from '@odograph/runtime/config';
-import { shareDescriptors } from '@odograph/runtime/descriptors';
 import type { Logger } from '@odograph/runtime/logger';
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
+import { answerUnreadable, limitConnections } from './connections.ts';
 import { answerFailure, answerUnknownPath } from './failure-answer.ts';
 import type { Http } from './http.ts';
 import { describeInterface } from './openapi.ts';
 import { refuseWhileOverloaded } from './overload.ts';
 import { answerPolicy, keepToTls } from './page-policy.ts';
 import { acceptEmptyJson, mergeParameters, refuseExtremes } from './parameters.ts';
-import { RequestCounts } from './request-counts.ts';
-import { answerUnreadable } from './unreadable-request.ts';
+import { checkRequests, refuseWhileClosing } from './request-checks.ts';
 
 const maximumBodyBytes = 1024 * 1024;
 const maxHeaderSize = 16 * 1024;
-/** How often slow requests are looked for. */
-const slowCheckMs = 1000;
+const slowCheckIntervalMs = 1000;
+const maximumHeadersTimeoutMs = 10_000;
 
-/** Creates the HTTP interface with everything every route shares; the caller lets it listen and closes it. */
+/** Creates the HTTP interface with everything that all routes share; the caller lets it listen and closes it. */
 export async function createHttp(config: Config, logger: Logger): Promise<Http> {
   const http = Fastify({
     loggerInstance: logger.child({ part: 'http' }, { serializers: { req: describeRequest } }) as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: !logger.isLevelEnabled('debug') }),
     genReqId: () => randomUUID(),
-    trustProxy: config.HTTP_TRUST_PROXY,
+    trustProxy: trustedProxies(config.HTTP_TRUST_PROXY),
     bodyLimit: maximumBodyBytes,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // An array where one value belongs is a fault of the request, not something to be guessed at.
+    // An array in place of a single value is rejected instead of coerced.
     ajv: { customOptions: { coerceTypes: true, removeAdditional: false, allErrors: false } },
     routerOptions: { maxParamLength: 256 },
-    // A request that trickles in holds a connection no longer than this.
+    // Bounds how long a slow request holds its connection, also one that never sends a byte.
     requestTimeout: config.HTTP_REQUEST_TIMEOUT_MS,
-    http: { headersTimeout: config.HTTP_REQUEST_TIMEOUT_MS, connectionsCheckingInterval: slowCheckMs, maxHeaderSize },
+    http: {
+      headersTimeout: Math.min(maximumHeadersTimeoutMs, config.HTTP_REQUEST_TIMEOUT_MS),
+      connectionsCheckingInterval: slowCheckIntervalMs,
+      maxHeaderSize,
+    },
     frameworkErrors: (error, request, reply) => answerFailure(error, request, reply),
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   refuseWhileClosing(http);
+  checkRequests(http, config.HTTP_REQUESTS_PER_MINUTE);
   http.setErrorHandler(answerFailure);
   http.setNotFoundHandler(answerUnknownPath);
   acceptEmptyJson(http);
   http.addHook('preValidation', mergeParameters);
   http.addHook('preHandler', refuseExtremes);
-  http.server.maxConnections = Math.min(config.HTTP_MAX_CONNECTIONS, shareDescriptors().http);
+  limitConnections(http, config);
   keepToTls(http);
   await http.register(helmet, { contentSecurityPolicy: answerPolicy, strictTransportSecurity: false });
   refuseWhileOverloaded(http);
-  await http.register(rateLimit, {
-    max: config.HTTP_REQUESTS_PER_MINUTE,
-    timeWindow: 60_000,
-    store: RequestCounts,
-    errorResponseBuilder: (_request, { ttl }) => tooManyRequests(ttl),
-  });
   await describeInterface(http);
   return http;
 }
 
-function refuseWhileClosing(http: Http): void {
-  let closing = false;
-  http.addHook('preClose', async () => {
-    closing = true;
-  });
-  http.addHook('onRequest', async (_request, reply) => {
-    if (!closing) return;
-    reply.header('connection', 'close');
-    throw new Failure('OVERLOADED', 'the service is shutting down', { retryAfterSeconds: 5 });
-  });
-  // A connection whose request was under way would be kept alive, and the close would wait for it to time out.
-  http.addHook('onSend', async (_request, reply) => {
-    if (closing) reply.header('connection', 'close');
-  });
+/** Maps HTTP_TRUST_PROXY, a number of proxies or their networks, to Fastify's option. */
+function trustedProxies(setting: string): false | string | ((address: string, hop: number) => boolean) {
+  if (setting === '0') return false;
+  return /^\d+$/.test(setting) ? (_address, hop) => hop < Number(setting) : setting;
 }
 
-/** Query strings may carry what must not be logged, so only the path is. */
+/** Only the path is logged: query strings may hold secrets. */
 function describeRequest(request: { method: string; url: string }): { method: string; path: string } {
   return { method: request.method, path: request.url.split('?', 1)[0] ?? '' };
 }

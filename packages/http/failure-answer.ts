@@ -3,15 +3,21 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What the request was refused with; set when it is answered. */
+    /** The code of the failure, once the request is answered with one. */
     failure?: FailureCode;
   }
 }
 
-/** Every failure leaves the house here: an expected one with its code, any other as an opaque INTERNAL_ERROR. */
+/** Answers every failure: an expected one with its code, any other as an opaque INTERNAL_ERROR. */
 export function answerFailure(error: FastifyError | Error, request: FastifyRequest, reply: FastifyReply): void {
+  // Work that is cut off by a disconnect fails in many ways, such as a cancelled query; no client waits for an answer.
+  if (request.raw.socket.destroyed) {
+    request.log.info({ err: error }, 'request failed after its client disconnected');
+    reply.raw.destroy();
+    return;
+  }
   const failure = toFailure(error);
-  if (failure.status >= 500 && !(error instanceof Failure)) request.log.error({ err: error }, 'a request failed');
+  if (failure.status >= 500 && !(error instanceof Failure)) request.log.error({ err: error }, 'request failed');
   request.failure = failure.code;
   const { retryAfterSeconds, ...details } = failure.details;
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds);
@@ -26,7 +32,7 @@ export function answerFailure(error: FastifyError | Error, request: FastifyReque
 }
 
 export function answerUnknownPath(request: FastifyRequest, reply: FastifyReply): void {
-  answerFailure(new Failure('NOT_FOUND', 'there is no such path'), request, reply);
+  answerFailure(new Failure('NOT_FOUND', 'no such path'), request, reply);
 }
 
 function toFailure(error: FastifyError | Error): Failure {
@@ -40,7 +46,7 @@ function toFailure(error: FastifyError | Error): Failure {
   return new Failure('INTERNAL_ERROR', undefined, {}, { cause: error });
 }
 
-/** Names the field that a schema refused, as the client wrote it. */
+/** Names the field that the schema rejects, as the client wrote it. */
 function validationFailure(error: FastifyError): Failure {
   const fault = error.validation?.[0];
   if (!fault) return new Failure('INVALID_PARAMETER');

@@ -1,7 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Counter, type Registry } from '@odograph/runtime/metrics';
+import { isInNetworks, parseNetworks } from '@odograph/runtime/network-address';
 import { healthOf, type RunningServices } from '@odograph/runtime/service';
 import Type from 'typebox';
-import { createDrain, type Drain } from './drain.ts';
+import { requireAdmin } from './authentication.ts';
 import type { Http } from './http.ts';
 
 const Health = Type.Object({
@@ -9,33 +11,81 @@ const Health = Type.Object({
   services: Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), state: Type.String() })),
 });
 
+/** The time between the request to stop a process and the close of its connections. */
+export interface Drain {
+  readonly isActive: boolean;
+  /** From now on /health answers 503, while requests are answered as before, each the last of its connection. */
+  begin(milliseconds: number): Promise<void>;
+}
+
 /**
- * GET /health: 200 when every service of this process is well, else 503, and 503 while it drains; and GET /metrics for
- * Prometheus.
+ * Lets load balancers turn to other replicas before this one refuses anything: a request on a connection that closes may
+ * or may not have been carried out, so clients cannot repeat it safely. Call it before routes are added.
  */
-export function addOperationRoutes(
-  http: Http,
-  services: () => RunningServices,
-  metrics: Registry,
-  drain: Drain = createDrain(http),
-): void {
+export function createDrain(http: Http): Drain {
+  let isActive = false;
+  http.addHook('onSend', async (_request, reply) => {
+    if (isActive) reply.header('connection', 'close');
+  });
+  return {
+    get isActive() {
+      return isActive;
+    },
+    async begin(milliseconds) {
+      isActive = true;
+      await delay(milliseconds);
+    },
+  };
+}
+
+export interface OperationOptions {
+  services(): RunningServices;
+  readonly metrics: Registry;
+  readonly adminToken: string;
+  /** Networks that read /metrics without the admin token, METRICS_NETWORKS. */
+  readonly metricsNetworks: string;
+  readonly drain?: Drain;
+}
+
+/**
+ * Adds GET /health, 200 while every service of this process is healthy, else 503, also while it drains; and GET /metrics
+ * for Prometheus.
+ */
+export function addOperationRoutes(http: Http, options: OperationOptions): void {
+  const { services, metrics, drain = createDrain(http) } = options;
   http.get(
     '/health',
     { schema: { tags: ['operations'], response: { 200: Health, 503: Health } }, config: { rateLimit: false } },
     async (_request, reply) => {
       const states = await healthOf(services());
       const ok = Object.values(states).every((state) => state.ok);
-      if (drain.active) return reply.code(503).send({ status: 'draining', services: states });
+      if (drain.isActive) return reply.code(503).send({ status: 'draining', services: states });
       return reply.code(ok ? 200 : 503).send({ status: ok ? 'ok' : 'failing', services: states });
     },
   );
   countFailures(http, metrics);
-  http.get('/metrics', { schema: { tags: ['operations'] }, config: { rateLimit: false } }, async (_request, reply) =>
-    reply.header('content-type', metrics.contentType).send(await metrics.metrics()),
+  addMetricsRoute(http, options);
+}
+
+function addMetricsRoute(http: Http, { metrics, adminToken, metricsNetworks }: OperationOptions): void {
+  const networks = parseNetworks(metricsNetworks) ?? [];
+  const requireToken = requireAdmin(adminToken);
+  http.get(
+    '/metrics',
+    {
+      schema: { tags: ['operations'] },
+      config: { rateLimit: false },
+      async onRequest(request, reply) {
+        // An address behind a proxy that is not trusted is the proxy's own, so such a request needs the token.
+        const isProxied = request.ips === undefined && request.headers['x-forwarded-for'] !== undefined;
+        if (isProxied || !isInNetworks(request.ip, networks)) await requireToken(request, reply);
+      },
+    },
+    async (_request, reply) => reply.header('content-type', metrics.contentType).send(await metrics.metrics()),
   );
 }
 
-/** Counts what is refused: guesses at credentials show as INVALID_CREDENTIALS, INVALID_TOKEN and TOO_MANY_REQUESTS. */
+/** Counts failures by code: guesses at credentials show as INVALID_CREDENTIALS, INVALID_TOKEN and TOO_MANY_REQUESTS. */
 function countFailures(http: Http, metrics: Registry): void {
   const failures = new Counter({
     name: 'odograph_http_failures_total',

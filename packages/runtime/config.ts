@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
+import { parseNetworks } from './network-address.ts';
 
 const port = (standard: number) => Type.Integer({ minimum: 0, maximum: 65535, default: standard });
 const milliseconds = (standard: number, minimum = 1, maximum = 86_400_000) =>
@@ -27,10 +28,13 @@ const Settings = Type.Object({
   HTTP_HOST: Type.String({ minLength: 1, default: '127.0.0.1' }),
   HTTP_PORT: port(8080),
   ODOGRAPH_URL: Type.Optional(Type.String({ pattern: '^https?://' })),
-  HTTP_TRUST_PROXY: Type.Boolean({ default: false }),
+  /** A number of proxies, or the networks that they are in. */
+  HTTP_TRUST_PROXY: Type.String({ default: '0' }),
   HTTP_MAX_CONNECTIONS: count(10_000),
+  HTTP_CONNECTIONS_PER_ADDRESS: count(1000),
   HTTP_REQUEST_TIMEOUT_MS: milliseconds(30_000, 1000),
   HTTP_REQUESTS_PER_MINUTE: count(6000),
+  METRICS_NETWORKS: Type.String({ default: '127.0.0.0/8,::1' }),
   HTTP_ANSWER_BUFFER_BYTES: count(128 * 1024 ** 2, 1024 ** 2),
   HTTP_MIN_READ_BYTES_PER_SECOND: count(32 * 1024),
   LOGIN_ATTEMPTS_PER_MINUTE: count(20),
@@ -145,7 +149,7 @@ export function configOfService(config: ResolvedConfig, service: string): Resolv
 /** Thrown with every fault of the settings at once, one a line. */
 export class InvalidSettings extends Error {
   constructor(faults: readonly string[]) {
-    super(`the settings cannot be used:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
+    super(`invalid settings:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
     this.name = 'InvalidSettings';
   }
 }
@@ -157,12 +161,23 @@ function readVariable(environment: NodeJS.ProcessEnv, name: string): string | un
   return readFileSync(file, 'utf8').trim();
 }
 
+/** Checks the settings that name networks. A proxy is never trusted without its address or its place. */
+function networkFaults({ HTTP_TRUST_PROXY: proxies, METRICS_NETWORKS: metrics }: Record<string, string>): string[] {
+  const isNetworks = (value: string | undefined) => value === undefined || parseNetworks(value) !== undefined;
+  return [
+    ...(/^\d{1,2}$/.test(proxies ?? '') || isNetworks(proxies)
+      ? []
+      : ['HTTP_TRUST_PROXY: must be the number of proxies, or their networks, such as 1 or 10.0.0.0/8,fd00::/8']),
+    ...(isNetworks(metrics) ? [] : ['METRICS_NETWORKS: must be networks, such as 127.0.0.0/8,10.0.0.0/8']),
+  ];
+}
+
 /**
  * Reads the settings from environment variables; an empty variable counts as not set, and NAME_FILE names a file with the value.
  * @throws InvalidSettings naming every variable that is at fault
  */
 export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config {
-  const given: Record<string, unknown> = {};
+  const given: Record<string, string> = {};
   const unreadable: string[] = [];
   for (const name of Object.keys(Settings.properties)) {
     try {
@@ -178,8 +193,9 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     const name = instancePath.slice(1).split('/')[0] ?? '';
     return `${name}: ${message}`;
   });
+  faults.push(...networkFaults(given));
   if (environment['MQTT_TLS_CERTIFICATE'] && !environment['MQTT_TLS_KEY']) {
-    faults.push('MQTT_TLS_KEY: is needed beside MQTT_TLS_CERTIFICATE');
+    faults.push('MQTT_TLS_KEY: is required with MQTT_TLS_CERTIFICATE');
   }
   if (environment['MQTT_TLS_CLIENT_CRL'] && !environment['MQTT_TLS_CLIENT_CA']) {
     faults.push('MQTT_TLS_CLIENT_CA: is needed beside MQTT_TLS_CLIENT_CRL');

@@ -1,8 +1,8 @@
-import { type Logger, pino } from 'pino';
+import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger } from 'pino';
 
-/** Names under which a secret could reach a log line; their values never do. */
+/** Field names whose values never reach a log line. */
 const secretNames = [
   'password',
   'oldPassword',
@@ -25,7 +25,8 @@ const redactedPaths = [
   '*.*.headers["x-service-token"]',
 ];
 
-/** JSON lines on stdout, secrets redacted wherever they stand in the logged object. */
-export function createLogger(level: string): Logger {
-  return pino({ level, redact: { paths: redactedPaths, censor: '[redacted]' } });
+/** Creates a logger that writes JSON lines, to stdout by default, and redacts secrets up to three levels deep. */
+export function createLogger(level: string, destination?: DestinationStream): Logger {
+  const options = { level, redact: { paths: redactedPaths, censor: '[redacted]' } };
+  return destination === undefined ? pino(options) : pino(options, destination);
 }

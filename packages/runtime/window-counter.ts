@@ -4,13 +4,13 @@ interface Window {
 }
 
 /**
- * Counts by name in fixed windows of time, in bounded memory: when there are too many names, the one whose window began
- * first is forgotten.
+ * Counts by name in fixed time windows, in bounded memory: with too many names, the one whose window began first is
+ * forgotten.
  */
 export class WindowCounter {
   readonly #windowMs: number;
   readonly #maximumNames: number;
-  /** In the order in which the windows began. */
+  /** Ordered by the start of the windows. */
   readonly #windows = new Map<string, Window>();
 
   constructor(windowMs: number, maximumNames: number) {
@@ -22,13 +22,13 @@ export class WindowCounter {
     return this.#windows.size;
   }
 
-  /** What was counted under a name in its window. */
+  /** The count of a name in its current window. */
   read(name: string, nowMs: number): number {
     const window = this.#windows.get(name);
     return window === undefined || window.endsAtMs <= nowMs ? 0 : window.count;
   }
 
-  /** Milliseconds until the window of a name is over; 0 when it has none. */
+  /** Milliseconds until the window of a name ends; 0 without a window. */
   remainingMs(name: string, nowMs: number): number {
     return Math.max(0, (this.#windows.get(name)?.endsAtMs ?? 0) - nowMs);
   }
@@ -49,16 +49,4 @@ export class WindowCounter {
   clear(name: string): void {
     this.#windows.delete(name);
   }
-}
-
-/** Whom an address stands for: an IPv4 address as it is, of an IPv6 address its first 64 bits, which one host owns whole. */
-export function networkOf(address: string): string {
-  const plain = address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, '');
-  if (!plain.includes(':')) return plain;
-  const [head = '', tail] = plain.split('%', 1)[0]?.split('::') ?? [];
-  const first = head === '' ? [] : head.split(':');
-  const last = tail === undefined || tail === '' ? [] : tail.split(':');
-  const zeros = Array.from({ length: Math.max(0, 8 - first.length - last.length) }, () => '0');
-  const groups = tail === undefined ? first : [...first, ...zeros, ...last];
-  return `${groups.slice(0, 4).join(':')}::/64`;
 }

@@ -78,7 +78,12 @@ export async function startTestPlatform(
   const metrics = new Registry();
   const http = await createHttp(config, logger);
   let running: RunningServices = new Map();
-  addOperationRoutes(http, () => running, metrics);
+  addOperationRoutes(http, {
+    services: () => running,
+    metrics,
+    adminToken: testAdminToken,
+    metricsNetworks: config.METRICS_NETWORKS,
+  });
   const onStop = shutdownHooks.add.bind(shutdownHooks);
   running = await startServices(services, { config, logger, metrics, http, adminToken: testAdminToken, onStop });
   shutdownHooks.add('http', () => http.close());

@@ -1,7 +1,6 @@
 import { createHttp } from '@odograph/http/create-http';
-import { createDrain } from '@odograph/http/drain';
 import type { Http } from '@odograph/http/http';
-import { addOperationRoutes } from '@odograph/http/operations';
+import { addOperationRoutes, createDrain } from '@odograph/http/operations';
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
 import type { Config } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
@@ -33,7 +32,13 @@ async function open(
   const http = await createHttp(resolved, logger);
   let running: RunningServices = new Map();
   const drain = createDrain(http);
-  addOperationRoutes(http, () => running, metrics, drain);
+  addOperationRoutes(http, {
+    services: () => running,
+    metrics,
+    adminToken,
+    metricsNetworks: resolved.METRICS_NETWORKS,
+    drain,
+  });
   const onStop = shutdownHooks.add.bind(shutdownHooks);
   const host = { config: resolved, logger, metrics, http, adminToken, onStop };
   running = new Map([...(await startServices(services, host)), ['redis', watchRedisDurability(host)]]);

@@ -11,7 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 let platform: TestPlatform;
 beforeAll(async () => {
   platform = await startTestPlatform([fleetService, accessService, registrationService, consoleService], {
-    HTTP_TRUST_PROXY: 'true',
+    HTTP_TRUST_PROXY: '1',
     HTTP_REQUEST_TIMEOUT_MS: '1000',
   });
 });

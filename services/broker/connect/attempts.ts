@@ -1,4 +1,5 @@
-import { networkOf, WindowCounter } from '@odograph/runtime/window-counter';
+import { networkOf } from '@odograph/runtime/network-address';
+import { WindowCounter } from '@odograph/runtime/window-counter';
 
 const windowMs = 60_000;
 /** Names remembered at most, in about 10 MB. */

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { networkOf } from '@odograph/runtime/window-counter';
+import { networkOf } from '@odograph/runtime/network-address';
 
 export interface ConnectionLimitOptions {
   /** Connections of all listeners together. */

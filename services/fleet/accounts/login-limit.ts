@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { Failure, tooManyRequests } from '@odograph/contracts/failures';
+import { networkOf } from '@odograph/runtime/network-address';
 import type { Redis } from '@odograph/runtime/redis';
-import { networkOf } from '@odograph/runtime/window-counter';
 
 const windowMs = 60_000;
 

@@ -98,7 +98,7 @@ describe('POST /v1/login', () => {
     const settings = {
       QUEUE_PREFIX: `test-${randomUUID()}`,
       LOGIN_ATTEMPTS_PER_MINUTE: '3',
-      HTTP_TRUST_PROXY: 'true',
+      HTTP_TRUST_PROXY: '1',
     };
     let replicas: TestPlatform[] = [];
     beforeAll(async () => {

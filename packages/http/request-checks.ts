@@ -1,0 +1,81 @@
+import { Failure, invalidParameter, tooManyRequests } from '@odograph/contracts/failures';
+import { isAddress, networkOf } from '@odograph/runtime/network-address';
+import { WindowCounter } from '@odograph/runtime/window-counter';
+import type { FastifyRequest } from 'fastify';
+import type { Http } from './http.ts';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** False exempts a route from the request limit. */
+    rateLimit?: false;
+  }
+}
+
+const windowMs = 60_000;
+const maximumNetworks = 10_000;
+
+/** Checks every request before its credentials: these checks cost no lookup in a database. */
+export function checkRequests(http: Http, requestsPerMinute: number): void {
+  const requests = new WindowCounter(windowMs, maximumNetworks);
+  http.addHook('onRequest', async (request, reply) => {
+    requireOneHost(request);
+    const { headers } = request.raw;
+    const forwardedFor = headers['x-forwarded-for'];
+    if (forwardedFor !== undefined) headers['x-forwarded-for'] = forwardedAddresses(forwardedFor);
+    // Answers hold data of one caller, or tokens; pages set their own policy.
+    reply.header('cache-control', 'no-store');
+    if (request.routeOptions.config.rateLimit === false) return;
+    const network = networkOf(request.ip);
+    const now = performance.now();
+    requests.add(network, now);
+    const count = requests.read(network, now);
+    const remainingMs = requests.remainingMs(network, now);
+    reply.headers({
+      'x-ratelimit-limit': requestsPerMinute,
+      'x-ratelimit-remaining': Math.max(0, requestsPerMinute - count),
+      'x-ratelimit-reset': Math.ceil(remainingMs / 1000),
+    });
+    if (count > requestsPerMinute) throw tooManyRequests(remainingMs);
+  });
+}
+
+/** A proxy and this server could read different ones of two Host headers (RFC 9112, section 3.2). */
+function requireOneHost({ raw: { rawHeaders } }: FastifyRequest): void {
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.toLowerCase() === 'host') hosts += 1;
+  }
+  if (hosts > 1) throw invalidParameter('host', 'must be given once');
+}
+
+/**
+ * Keeps the part of X-Forwarded-For that consists of addresses, without ports: proxies append on the right, so whatever
+ * stands left of other text was written by the client.
+ */
+function forwardedAddresses(header: string | string[]): string {
+  const entries = String(header).split(',').map(withoutPort);
+  const firstAddress = entries.findLastIndex((entry) => !isAddress(entry)) + 1;
+  return entries.slice(firstAddress).join(', ');
+}
+
+function withoutPort(entry: string): string {
+  const text = entry.trim();
+  return /^\[(.*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text;
+}
+
+/** Refuses requests from the moment the server closes, and lets connections end with the answers under way. */
+export function refuseWhileClosing(http: Http): void {
+  let isClosing = false;
+  http.addHook('preClose', async () => {
+    isClosing = true;
+  });
+  http.addHook('onRequest', async (_request, reply) => {
+    if (!isClosing) return;
+    reply.header('connection', 'close');
+    throw new Failure('OVERLOADED', 'the service is shutting down', { retryAfterSeconds: 5 });
+  });
+  // The close would wait for a connection that is kept alive after its request.
+  http.addHook('onSend', async (_request, reply) => {
+    if (isClosing) reply.header('connection', 'close');
+  });
+}
