@@ -13,6 +13,7 @@ import {
   insertCommand,
   markSent,
   type NewCommand,
+  recordAchievedState,
 } from './transitions.ts';
 
 let platform: TestPlatform;
@@ -204,4 +205,27 @@ it('a command whose time the database took away by being set back is over when i
   expect(await found()).toEqual([command.id]);
   await endCommand(platform.db, command.id);
   expect(await found()).toEqual([]);
+});
+
+/** The field group `fleet` after a LOCK is acknowledged, reported before so many seconds ago. */
+async function fleetAfterLock(reportedSecondsAgo: number, status?: string): Promise<unknown> {
+  const command = await newCommand();
+  await sql`insert into vehicle_latest (vehicle_id, time, received_at, fleet, fleet_time)
+    select ${command.vehicleId}::integer, reported, now(), '{"lock": "UNLOCKED", "fuel": 5}', reported
+    from (select now() - make_interval(secs => ${reportedSecondsAgo}) as reported) as one`.execute(platform.db);
+  await insertCommand(platform.db, command);
+  const acknowledgement = { id: command.id, ok: true, ...(status !== undefined && { status }) };
+  for (let delivery = 0; delivery < 2; delivery += 1) {
+    await recordAchievedState(platform.db, command.deviceId, acknowledgement);
+    await acknowledgeCommand(platform.db, command.deviceId, acknowledgement);
+  }
+  const { rows } = await sql<{ fleet: unknown }>`select fleet from vehicle_latest
+    where vehicle_id = ${command.vehicleId}::integer`.execute(platform.db);
+  return rows[0]?.fleet;
+}
+
+it('sets the acknowledged lock in the latest state, unless telemetry is newer or the device reports the opposite', async () => {
+  expect(await fleetAfterLock(60)).toEqual({ lock: 'LOCKED', fuel: 5 });
+  expect(await fleetAfterLock(60, 'OPEN')).toEqual({ lock: 'UNLOCKED', fuel: 5 });
+  expect(await fleetAfterLock(-60)).toEqual({ lock: 'UNLOCKED', fuel: 5 });
 });

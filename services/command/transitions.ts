@@ -163,3 +163,32 @@ export async function acknowledgeCommand(
   );
   return acknowledged[0];
 }
+
+/** The field of the field group `fleet` that an acknowledged action sets. The device may report the opposite status. */
+const acknowledgedField = (status: string | undefined) => sql`case command.action
+  when 'LOCK' then jsonb_build_object('lock', case ${status ?? ''}::text when 'OPEN' then 'UNLOCKED' else 'LOCKED' end)
+  when 'UNLOCK' then jsonb_build_object('lock', case ${status ?? ''}::text when 'CLOSED' then 'LOCKED' else 'UNLOCKED' end)
+  when 'IMMOBILIZE' then
+    jsonb_build_object('immobilizer', case ${status ?? ''}::text when 'UNLOCKED' then 'UNLOCKED' else 'LOCKED' end)
+  when 'START' then
+    jsonb_build_object('immobilizer', case ${status ?? ''}::text when 'LOCKED' then 'LOCKED' else 'UNLOCKED' end) end`;
+
+/**
+ * Writes the `lock` or `immobilizer` that a command achieves to the latest state of its vehicle, as of now; newer telemetry
+ * wins. Call it before acknowledgeCommand: it changes nothing for a command that has been acknowledged, and a retry repeats
+ * it. Not in the transaction of the acknowledgement, which locks an audit chain that ingest locks after the latest state.
+ */
+export async function recordAchievedState(
+  db: Database,
+  deviceId: string,
+  { id, ok, status }: AcknowledgementMessage,
+): Promise<void> {
+  if (!ok) return;
+  await sql`update vehicle_latest set
+      fleet = case when vehicle_latest.fleet_time > clock_timestamp() then achieved.field || vehicle_latest.fleet
+        else coalesce(vehicle_latest.fleet, '{}') || achieved.field end,
+      fleet_time = greatest(vehicle_latest.fleet_time, clock_timestamp())
+    from command cross join lateral (select ${acknowledgedField(status)} as field) as achieved
+    where command.id = ${id} and command.device_id = ${deviceId} and command.state in ('sent', 'unknown')
+      and vehicle_latest.vehicle_id = command.vehicle_id and achieved.field is not null`.execute(db);
+}
