@@ -24,6 +24,13 @@ interface LatestState {
 /** Groups merged field by field; a position or a list is only valid as a whole. */
 const mergedGroups: ReadonlySet<LatestGroup> = new Set(['status', 'electric', 'fleet', 'alarms'] as const);
 
+/** `authenticated` belongs to a Bluetooth connection: a value that reports `bluetooth` without it clears it. */
+function fieldsKeptBy(older: object, value: object): object {
+  if (!('bluetooth' in value) || 'authenticated' in value || !('authenticated' in older)) return older;
+  const { authenticated: _cleared, ...kept } = older;
+  return kept;
+}
+
 /** Computes the latest state of each vehicle of a batch. @param readings sorted by vehicle, then time */
 function toLatestStates(readings: readonly LinkedReading[]): LatestState[] {
   const states: LatestState[] = [];
@@ -39,10 +46,16 @@ function toLatestStates(readings: readonly LinkedReading[]): LatestState[] {
       const value: object | undefined = reading[group];
       if (value === undefined) continue;
       const older = mergedGroups.has(group) ? state.groups[group]?.value : undefined;
-      state.groups[group] = { timeMicroseconds, value: older === undefined ? value : { ...older, ...value } };
+      state.groups[group] = { timeMicroseconds, value: { ...(older && fieldsKeptBy(older, value)), ...value } };
     }
   }
   return states;
+}
+
+/** SQL of the fields of an older value that a newer one keeps; see fieldsKeptBy. */
+function fieldsKept(group: LatestGroup, older: string, newer: string): string {
+  if (group !== 'fleet') return older;
+  return `case when jsonb_exists(${newer}, 'bluetooth') then ${older} - 'authenticated' else ${older} end`;
 }
 
 /** Newer data replaces a group or its fields; older data adds only fields that the group lacks. */
@@ -52,7 +65,8 @@ function newState(group: LatestGroup): string {
   const isNewer = `coalesce(excluded.${group}_time >= vehicle_latest.${group}_time, true)`;
   if (!mergedGroups.has(group)) return `case when ${isNewer} then coalesce(${incoming}, ${kept}) else ${kept} end`;
   return `case when ${incoming} is null then ${kept} when ${kept} is null then ${incoming}
-    when ${isNewer} then ${kept} || ${incoming} else ${incoming} || ${kept} end`;
+    when ${isNewer} then ${fieldsKept(group, kept, incoming)} || ${incoming}
+    else ${fieldsKept(group, incoming, kept)} || ${kept} end`;
 }
 
 const groupColumns = latestGroups.flatMap((group) => [group, `${group}_time`]);
