@@ -58,6 +58,7 @@ const Settings = Type.Object({
   ADMIN_TOKEN: Type.Optional(Type.String({ pattern: '^[^,\\s]{16,}(,[^,\\s]{16,})?$' })),
   /** Newest first, parted by commas: the first encrypts what is stored, all of them decrypt. */
   ENCRYPTION_KEYS: Type.Optional(Type.String({ pattern: '^[^,\\s]{32,}(,[^,\\s]{32,})*$' })),
+  ALLOW_UNREADABLE_VALUES: Type.Boolean({ default: false }),
   ACK_TIMEOUT_MS: milliseconds(10_000, 100, 60_000),
   /** Longest validity of an authorization token. */
   AUTHORIZATION_MAX_DAYS: Type.Integer({ minimum: 1, maximum: 36_500, default: 366 }),

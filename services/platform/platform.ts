@@ -9,6 +9,7 @@ import { type RunningServices, type Service, startServices } from '@odograph/run
 import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 import { prepareEngines } from './engines.ts';
 import { watchRedisDurability } from './redis-durability.ts';
+import { requireReadableValues } from './require-readable.ts';
 
 export interface Platform {
   /** Where the HTTP interface is reached. */
@@ -27,6 +28,8 @@ async function open(
 ): Promise<Platform> {
   const adminToken = await ensureAdminToken(config);
   const resolved = await prepareEngines(config, logger, shutdownHooks);
+  const names = services.map(({ name }) => name);
+  await requireReadableValues(resolved, logger, names);
   const metrics = new Registry();
   collectDefaultMetrics({ register: metrics });
   const http = await createHttp(resolved, logger);

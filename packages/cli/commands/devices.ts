@@ -93,7 +93,10 @@ export const deviceCommands = [
   }),
   command({
     name: 'key reseal',
-    summary: 'reseal every device key under the newest of ENCRYPTION_KEYS, so that older keys can be dropped',
-    run: ({ api }) => api.post('device-keys/reseal', {}),
+    summary: 'reseal device keys and quarantine under the newest of ENCRYPTION_KEYS, so that older keys can be removed',
+    run: async ({ api }) => ({
+      deviceKeys: await api.post('device-keys/reseal', {}),
+      quarantine: await api.post('quarantine/reseal', {}),
+    }),
   }),
 ];

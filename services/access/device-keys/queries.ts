@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
+import type { Resealed } from '@odograph/database/sealed-values';
 import { keyBytes } from '@odograph/keyless/key-hierarchy';
 import { deviceKeyContext, type Sealer } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
@@ -96,13 +97,6 @@ export async function rotateDeviceKey(
 }
 
 const keysAtOnce = 500;
-
-/** Counts of device keys; `unreadable` ones are sealed under a secret missing in ENCRYPTION_KEYS and stay unchanged. */
-export interface Resealed {
-  resealed: number;
-  unreadable: number;
-  total: number;
-}
 
 /** Seals every device key under the newest of ENCRYPTION_KEYS. */
 export async function resealDeviceKeys(db: Database, sealer: Sealer): Promise<Resealed> {

@@ -1,5 +1,7 @@
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
+import type { Resealed } from '@odograph/database/sealed-values';
+import { quarantineContext, type Sealer } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
 
 /** A quarantined upload without its payload. */
@@ -128,4 +130,33 @@ export async function dismissUploads(db: Database, ids: readonly number[], reaso
     .returning('id')
     .execute();
   return rows.map(({ id }) => id);
+}
+
+const resealedAtOnce = 100;
+
+/** Seals every quarantined upload under the newest of ENCRYPTION_KEYS. */
+export async function resealQuarantine(db: Database, sealer: Sealer): Promise<Resealed> {
+  const counts = { resealed: 0, unreadable: 0, total: 0 };
+  for (let after = 0; ; ) {
+    const rows = await selectPayloads(db, resealedAtOnce)
+      .where('payload_bytes', '>', 0)
+      .where('id', '>', after)
+      .execute();
+    for (const { id, deviceId, sealed } of rows) {
+      after = id;
+      counts.total += 1;
+      if (!sealer.canOpen(sealed)) counts.unreadable += 1;
+      else if (!sealer.isCurrent(sealed)) {
+        const context = quarantineContext(deviceId);
+        const payload = sealer.open(sealed, context);
+        await db
+          .updateTable('quarantine')
+          .set({ sealed_payload: sealer.seal(payload, context) })
+          .where('id', '=', id)
+          .execute();
+        counts.resealed += 1;
+      }
+    }
+    if (rows.length < resealedAtOnce) return counts;
+  }
 }

@@ -8,7 +8,14 @@ import { answers, text } from '@odograph/http/schemas';
 import { quarantineContext } from '@odograph/runtime/sealing';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { dismissUploads, findMissing, findPayloads, findQuarantined, listQuarantine } from './queries.ts';
+import {
+  dismissUploads,
+  findMissing,
+  findPayloads,
+  findQuarantined,
+  listQuarantine,
+  resealQuarantine,
+} from './queries.ts';
 import { type ReplayTarget, replayUnresolved, replayUploads } from './replay.ts';
 
 const idPattern = '^[1-9][0-9]{0,14}$';
@@ -95,13 +102,37 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
   );
 }
 
-/** Operator routes for quarantined uploads: list, open, replay and dismiss. */
+function addResealRoute(http: Http, db: Database, { sealer }: ReplayTarget): void {
+  http.post(
+    '/v1/x/admin/quarantine/reseal',
+    {
+      schema: {
+        summary: 'Seal every quarantined upload under the first of ENCRYPTION_KEYS, so that the others can be removed',
+        response: answers(Type.Object({ resealed: Type.Integer(), unreadable: Type.Integer(), total: Type.Integer() })),
+      },
+    },
+    async ({ ip }) => {
+      const counted = await resealQuarantine(db, sealer);
+      await appendAudit(db, {
+        ...operatorOrigin({ ip }),
+        action: 'quarantine.reseal',
+        subject: 'quarantine',
+        details: { ...counted },
+        outcome: 'done',
+      });
+      return counted;
+    },
+  );
+}
+
+/** Operator routes for quarantined uploads: list, open, replay, dismiss and reseal. */
 export function quarantineRoutes(db: Kysely<Tables>, target: ReplayTarget): RoutePlugin {
   return (http) => {
     addReadRoutes(http, db);
     addOpenRoute(http, db, target);
     addReplayRoute(http, db, target);
     addDismissRoute(http, db);
+    addResealRoute(http, db, target);
   };
 }
 

@@ -1,0 +1,36 @@
+import { sql } from 'kysely';
+import type { Database } from './database.ts';
+
+/** The tables with values sealed under ENCRYPTION_KEYS, and what an operator calls their rows. */
+const sealedValues = {
+  deviceKeys: { table: 'device_key', column: 'sealed_key', name: 'device keys' },
+  quarantine: { table: 'quarantine', column: 'sealed_payload', name: 'quarantined uploads' },
+} as const;
+
+export type SealedValues = keyof typeof sealedValues;
+
+/**
+ * Describes the sealed values that none of the keys opens, such as `12 device keys`; undefined if there are none.
+ * @param keyIds what a sealed value of each known key begins with
+ */
+export async function describeUnreadable(
+  db: Database,
+  kind: SealedValues,
+  keyIds: readonly Buffer[],
+): Promise<string | undefined> {
+  const { table, column, name } = sealedValues[kind];
+  const { rows } = await sql<{ count: number }>`select count(*)::integer as count from ${sql.table(table)}
+    where length(${sql.ref(column)}) > 0
+      and substring(${sql.ref(column)} from 1 for ${keyIds[0]?.length ?? 0}::integer) <> all (${[...keyIds]}::bytea[])`.execute(
+    db,
+  );
+  const count = rows[0]?.count ?? 0;
+  return count === 0 ? undefined : `${count} ${name}`;
+}
+
+/** Counts of sealed values; `unreadable` ones are sealed under a secret missing in ENCRYPTION_KEYS and stay unchanged. */
+export interface Resealed {
+  resealed: number;
+  unreadable: number;
+  total: number;
+}

@@ -1,0 +1,79 @@
+import { randomUUID } from 'node:crypto';
+import { accessService } from '@odograph/access/service';
+import { consoleService } from '@odograph/console/service';
+import { migrate } from '@odograph/database/migrate';
+import { fleetService } from '@odograph/fleet/service';
+import { InvalidSettings } from '@odograph/runtime/config';
+import { createLogger } from '@odograph/runtime/logger';
+import { quarantineContext, Sealer } from '@odograph/runtime/sealing';
+import { createApiClient } from '@odograph/testkit/api-client';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform, testAdminToken, testConfig } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { requireReadableValues } from '../../services/platform/require-readable.ts';
+import { createSeparateDatabase, type SeparateDatabase } from '../faults/parts/separate-database.fixture.ts';
+
+const [first, second] = ['a'.repeat(40), 'b'.repeat(40)];
+const services = ['access', 'console', 'ingest'];
+let database: SeparateDatabase;
+
+beforeAll(async () => {
+  database = await createSeparateDatabase();
+  await migrate(database.url);
+}, 180_000);
+afterAll(() => database?.drop());
+
+const logger = createLogger('silent');
+const configWith = (keys: string) => testConfig({ DATABASE_URL: database.url, ENCRYPTION_KEYS: keys });
+
+/** A platform with these encryption keys for the time of a task. */
+async function withKeys<T>(
+  keys: string,
+  task: (platform: Awaited<ReturnType<typeof start>>) => Promise<T>,
+): Promise<T> {
+  const platform = await start(keys);
+  try {
+    return await task(platform);
+  } finally {
+    await platform.stop();
+  }
+}
+async function start(keys: string) {
+  const settings = { DATABASE_URL: database.url, ENCRYPTION_KEYS: keys };
+  const platform = await startTestPlatform([fleetService, accessService, consoleService], settings);
+  const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+  return { ...platform, admin };
+}
+
+describe('rotating ENCRYPTION_KEYS as documented', () => {
+  it('keeps device keys and quarantined uploads readable, and refuses keys that open neither', async () => {
+    const payload = Buffer.from('{"no":"reading"}');
+    const { quarantineId } = await withKeys(first, async ({ db, admin }) => {
+      const { deviceId } = await createVehicle(db, await createApplication(db));
+      await admin.post(`/v1/x/admin/devices/${deviceId}/key`);
+      const sealed = new Sealer([first]).seal(payload, quarantineContext(deviceId));
+      const { rows } = await sql<{ id: string }>`
+        insert into quarantine (device_id, received_at, payload_bytes, sealed_payload, payload_fingerprint, faults)
+        values (${deviceId}, now(), ${payload.length}, ${sealed}, ${Buffer.from(randomUUID())}, '[]')
+        returning id::text`.execute(db);
+      return { quarantineId: rows[0]?.id };
+    });
+    await expect(requireReadableValues(await configWith(second), logger, services)).rejects.toThrow(
+      /ENCRYPTION_KEYS: no key opens 1 device keys and 1 quarantined uploads/,
+    );
+    await expect(requireReadableValues(await configWith(second), logger, services)).rejects.toThrow(InvalidSettings);
+    await requireReadableValues(await configWith(`${second},${first}`), logger, services);
+
+    const counts = { resealed: 1, unreadable: 0, total: 1 };
+    await withKeys(`${second},${first}`, async ({ admin }) => {
+      expect((await admin.post('/v1/x/admin/device-keys/reseal', {})).body).toEqual(counts);
+      expect((await admin.post('/v1/x/admin/quarantine/reseal', {})).body).toEqual(counts);
+    });
+    await requireReadableValues(await configWith(second), logger, services);
+    await withKeys(second, async ({ admin }) => {
+      const { body } = await admin.post(`/v1/x/admin/quarantine/${quarantineId}/open`, {});
+      expect(Buffer.from(body.base64, 'base64')).toEqual(payload);
+    });
+  });
+});
