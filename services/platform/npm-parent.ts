@@ -1,7 +1,25 @@
+import { readFileSync } from 'node:fs';
 import { startedByNpm } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 
 const checkMs = 250;
+
+/** Name and parent of a process (proc(5), /proc/pid/stat, fields 2 and 4); undefined where there is no /proc. */
+function readProcess(pid: number): { name: string; parent: string } | undefined {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const end = text.lastIndexOf(')');
+    return { name: text.slice(text.indexOf('(') + 1, end), parent: text.slice(end + 2).split(' ')[1] ?? '' };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Identifies npm: the parent of this process, or of the shell in between, which some shells replace by the command. */
+function findNpm(): string {
+  const parent = readProcess(process.ppid);
+  return parent !== undefined && /^(ba|da)?sh$/.test(parent.name) ? parent.parent : String(process.ppid);
+}
 
 /**
  * Stops this process when npm, which started it, has ended. A `kill` of `npm start` ends npm only, and a kill -9 gives npm no chance to
@@ -9,9 +27,9 @@ const checkMs = 250;
  */
 export function stopWithNpm(logger: Logger): void {
   if (!startedByNpm()) return;
-  const parent = process.ppid;
+  const npm = findNpm();
   const timer = setInterval(() => {
-    if (process.ppid === parent) return;
+    if (findNpm() === npm) return;
     clearInterval(timer);
     logger.warn('npm has ended, stopping');
     process.kill(process.pid, 'SIGINT');

@@ -15,8 +15,9 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 const planted: Record<string, string> = {
   'admin token': 'planted-admin-token-0123456789',
   'encryption key': 'planted-encryption-key-0123456789abcdef',
-  'database password': 'planted-database-password',
-  'Redis password': 'planted-redis-password',
+  // The engines' own passwords where they have one: with others they would reject the platform.
+  'database password': new URL(inject('databaseUrl')).password || 'planted-database-password',
+  'Redis password': new URL(inject('redisUrl')).password || 'planted-redis-password',
   'key of the registration provider': 'planted-provider-key',
   'password of a user': 'planted user password',
   'wrong password': 'planted wrong password',

@@ -25,6 +25,7 @@ function int32(...values: number[]): Buffer {
   return body;
 }
 
+export const authenticationCleartextPassword = (): Buffer => backendMessage('R', int32(3));
 export const authenticationOk = (): Buffer => backendMessage('R', int32(0));
 export const backendKeyData = (processId: number, secret: number): Buffer =>
   backendMessage('K', int32(processId, secret));

@@ -1,6 +1,7 @@
-import { randomInt } from 'node:crypto';
+import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
 import type { Socket } from 'node:net';
 import {
+  authenticationCleartextPassword,
   authenticationOk,
   backendKeyData,
   errorResponse,
@@ -9,7 +10,7 @@ import {
   readyForQuery,
 } from './backend-messages.ts';
 import type { Engine } from './engine.ts';
-import { messageType, readStartupPacket, terminateMessage } from './frontend-messages.ts';
+import { messageType, readStartupPacket, readText, terminateMessage } from './frontend-messages.ts';
 import { MessageExecutor } from './message-executor.ts';
 import type { Session, SessionClient, TurnResult } from './session.ts';
 import { type SettingValues, serverSettings, startupSettings } from './session-settings.ts';
@@ -19,12 +20,14 @@ import { WireFormatError, WireFramer } from './wire-framing.ts';
 /** Above this many queued bytes the socket is not read; above this many unsent bytes nothing is executed. */
 const queuedBytes = 1024 * 1024;
 const databaseName = 'postgres';
+const longestPasswordMessage = 1000;
 
 /** State that all connections share. */
 export interface ConnectionContext {
   engine: Engine;
   session: Session;
   loaded: LoadedStatements;
+  password: string;
   /** Reported to each client at login. */
   serverParameters: ReadonlyMap<string, string>;
 }
@@ -40,6 +43,8 @@ export class Connection implements SessionClient {
   #inbox: Buffer[] = [];
   #inboxBytes = 0;
   #started = false;
+  /** The startup packet of a client that has not sent its password yet. */
+  #login: { minor: number; parameters: ReadonlyMap<string, string> } | undefined;
   #ending = false;
   #disposed = false;
 
@@ -132,13 +137,26 @@ export class Connection implements SessionClient {
   }
 
   #readStartup(): boolean {
+    if (this.#login !== undefined) return this.#readPassword(this.#login);
     const packet = this.#framer.nextStartupPacket();
     if (packet === undefined) return false;
     const startup = readStartupPacket(packet);
     if (startup.kind === 'encryption') this.#send(Buffer.from('N'));
-    else if (startup.kind === 'startup') this.#logIn(startup.minor, startup.parameters);
-    else if (startup.kind === 'cancel') this.#finish();
+    else if (startup.kind === 'startup') {
+      this.#login = startup;
+      this.#send(authenticationCleartextPassword());
+    } else if (startup.kind === 'cancel') this.#finish();
     else this.end('0A000', `unsupported frontend protocol ${startup.major}.${startup.minor}: server supports 3.0`);
+    return true;
+  }
+
+  #readPassword(login: { minor: number; parameters: ReadonlyMap<string, string> }): boolean {
+    const message = this.#framer.nextMessage(longestPasswordMessage);
+    if (message === undefined) return false;
+    const user = login.parameters.get('user') ?? '';
+    if (messageType(message) !== 'p') this.end('08P01', 'expected a password message');
+    else if (isSame(readText(message, 5).text, this.#context.password)) this.#logIn(login.minor, login.parameters);
+    else this.end('28P01', `password authentication failed for user "${user}"`);
     return true;
   }
 
@@ -176,6 +194,12 @@ export class Connection implements SessionClient {
   #send(response: Buffer): void {
     if (response.length > 0 && this.#socket.writable) this.#socket.write(response);
   }
+}
+
+/** Compares in constant time. */
+function isSame(given: string, expected: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
 }
 
 function refuseLogIn(parameters: ReadonlyMap<string, string>): { code: string; message: string } | undefined {

@@ -1,6 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type ChildArguments, runChild } from '../process/child-service.ts';
 import { lockDirectory } from '../process/directory-lock.ts';
+import { ensurePassword } from '../process/password.ts';
 import { Connection } from './connection.ts';
 import { openEngine } from './engine.ts';
 import { Session } from './session.ts';
@@ -34,6 +35,7 @@ async function startTimescaleServer(options: ChildArguments): Promise<TimescaleS
   const engine = await openEngine(options.dataDirectory);
   const session = new Session(engine, { ...options, onBroken: endBroken });
   const loaded: LoadedStatements = new Map();
+  const password = ensurePassword(options.dataDirectory);
   const names = [...reportedSettings, ...reportedSwitches];
   const values = names.map((name) => [name, engine.query(`show ${name}`)[0]?.[0] ?? ''] as const);
   const serverParameters = new Map([...values, ['session_authorization', 'postgres'], ['is_superuser', 'on']]);
@@ -42,7 +44,7 @@ async function startTimescaleServer(options: ChildArguments): Promise<TimescaleS
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
     socket.once('close', () => sockets.delete(socket));
-    new Connection(++lastId, socket, { engine, session, loaded, serverParameters });
+    new Connection(++lastId, socket, { engine, session, loaded, password, serverParameters });
   });
   server.maxConnections = allowedConnections;
   await new Promise<void>((resolve, reject) => {

@@ -79,6 +79,18 @@ describe('a client', () => {
     expect(rows.at(-1)).toEqual({ x: 50_000, y: 'y'.repeat(50) });
   });
 
+  it.each(['', 'wrong'])('is rejected with SQLSTATE 28P01 with the password "%s"', async (password) => {
+    const url = new URL(database.url);
+    const client = new pg.Client({
+      host: '127.0.0.1',
+      port: Number(url.port),
+      user: 'postgres',
+      database: 'postgres',
+      password,
+    });
+    await expect(client.connect()).rejects.toThrow(password === '' ? /password/ : /password authentication failed/);
+  });
+
   it('gets a clear error for a database that does not exist', async () => {
     const client = new pg.Client({ connectionString: database.url.replace(/postgres$/, 'other') });
     await expect(client.connect()).rejects.toMatchObject({ code: '3D000' });
@@ -190,7 +202,7 @@ describe('connections at the same time', () => {
       async (client) => {
         await expect(client.query('select * from secret')).rejects.toMatchObject({ code: '42501' });
       },
-      { connectionString: database.url.replace('postgres@', 'reader@') },
+      { connectionString: database.url.replace('//postgres:', '//reader:') },
     );
     expect((await pool.query('select * from secret')).rows).toEqual([]);
   });

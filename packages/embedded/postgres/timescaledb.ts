@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { readPassword } from '../process/password.ts';
 import { superviseChild } from '../process/supervise-child.ts';
 
 export interface EmbeddedTimescaleOptions {
@@ -26,7 +27,7 @@ export interface EmbeddedTimescale {
  * separate for each connection. Other session state is shared: temporary tables, session-level advisory locks (every connection holds
  * them), SQL-level PREPARE, cursors WITH HOLD, custom settings outside a transaction, LISTEN. COPY FROM STDIN must be a simple query
  * of its own, at most 256 MiB. Cancel requests are ignored. Nothing runs in the background: no autovacuum, analyze or TimescaleDB jobs.
- * Anybody who reaches the port is the superuser.
+ * Every user is the superuser; the password is in the file `password` of the data directory and in the URL.
  *
  * @throws Error when another process uses `dataDirectory` or the port
  */
@@ -40,5 +41,6 @@ export async function startEmbeddedTimescale(options: EmbeddedTimescaleOptions):
     },
     options.onLine ?? (() => undefined),
   );
-  return { url: `postgres://postgres@127.0.0.1:${child.port}/postgres`, stop: () => child.stop() };
+  const password = readPassword(resolve(options.dataDirectory));
+  return { url: `postgres://postgres:${password}@127.0.0.1:${child.port}/postgres`, stop: () => child.stop() };
 }

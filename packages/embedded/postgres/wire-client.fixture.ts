@@ -65,6 +65,8 @@ export async function connectWire(url: string, parameters: Record<string, string
   header.writeInt32BE(body.length + 8, 0);
   header.writeInt32BE(0x30000, 4);
   send(header, body);
+  await receive('R');
+  send(frontendMessage('p', text(new URL(url).password)));
   await receive();
   return { socket, send, receive };
 }

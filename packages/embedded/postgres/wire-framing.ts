@@ -71,11 +71,11 @@ export class WireFramer {
   }
 
   /** The next message (type byte, length, body), or undefined. @throws WireFormatError */
-  nextMessage(): Buffer | undefined {
+  nextMessage(longest = maximumMessageBytes): Buffer | undefined {
     const header = this.#bytes.peek(5);
     if (header === undefined) return undefined;
     const length = header.readInt32BE(1);
-    if (length < 4 || length > maximumMessageBytes) throw new WireFormatError('invalid message length');
+    if (length < 4 || length > longest) throw new WireFormatError('invalid message length');
     return this.#bytes.take(length + 1);
   }
 }

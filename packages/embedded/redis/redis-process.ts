@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createRedisServer } from 'js-redis-server';
 import { type ChildArguments, type ChildService, runChild } from '../process/child-service.ts';
 import { lockDirectory } from '../process/directory-lock.ts';
+import { ensurePassword } from '../process/password.ts';
 import { identifyProcess, isRunning, type ProcessIdentity } from '../process/process-identity.ts';
 import { endRedisServer, RedisMissingError, type RunningRedis, startRedisServer } from './redis-server.ts';
 
@@ -88,6 +89,8 @@ function untilEnded(server: RunningRedis): Promise<void> {
 
 async function serveFromMemory(options: ChildArguments, unlock: () => void): Promise<ChildService> {
   const server = await createRedisServer({ port: options.port, logger: console });
+  // createRedisServer has no option for the password; no client is connected yet.
+  Object.assign(server.state, { requirepass: ensurePassword(options.dataDirectory) });
   const stop = async (): Promise<void> => {
     await server.close();
     unlock();

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { findFreePort } from '../process/free-port.ts';
+import { ensurePassword } from '../process/password.ts';
 
 /** The Redis configuration that has every write on disk before it is answered. */
 export const durableSettings = fileURLToPath(new URL('../../../infra/redis.conf', import.meta.url));
@@ -47,11 +48,16 @@ async function startOnPort(
   port: number,
   onSpawn: (server: ChildProcess) => void,
 ): Promise<RunningRedis> {
-  const server = spawn('redis-server', redisArguments(dataDirectory, port), {
-    stdio: ['ignore', 'pipe', 'pipe'],
+  const password = ensurePassword(dataDirectory);
+  const server = spawn('redis-server', ['-', '--port', String(port), '--bind', '127.0.0.1', '--dir', dataDirectory], {
+    stdio: ['pipe', 'pipe', 'pipe'],
     // Ctrl-C in a terminal must not reach it, because the platform still drains uploads into it.
     detached: true,
   });
+  // On standard input, so that no process list shows the password.
+  server.stdin.on('error', () => undefined);
+  server.stdin.end(`include "${durableSettings}"\nrequirepass ${password}\n`);
+  guardServer(server);
   onSpawn(server);
   const lastLines = collectOutput(server);
   const ended = new Promise<Error>((resolve) => {
@@ -60,22 +66,26 @@ async function startOnPort(
     );
     server.once('close', () => resolve(endError(port, lastLines)));
   });
-  const failure = await Promise.race([ended, untilReady(server, port)]);
+  const failure = await Promise.race([ended, untilReady(server, port, password)]);
   if (failure !== undefined) throw failure;
   return { process: server, pid: server.pid ?? 0, port };
 }
 
-async function untilReady(server: ChildProcess, port: number): Promise<undefined> {
+async function untilReady(server: ChildProcess, port: number, password: string): Promise<undefined> {
   while (server.exitCode === null && server.signalCode === null) {
-    if (server.pid !== undefined && (await probeRedis(port)) === server.pid) return undefined;
+    if (server.pid !== undefined && (await probeRedis(port, password)) === server.pid) return undefined;
     await delay(probeIntervalMs);
   }
   return new Promise(() => undefined);
 }
 
 /** Reads the process id of the Redis server on the port; undefined until the server has loaded its data. */
-async function probeRedis(port: number): Promise<number | undefined> {
-  const answer = await ask(port, 'INFO server\r\nPING\r\n', /\+PONG|-LOADING|-NOAUTH|-ERR/);
+async function probeRedis(port: number, password: string): Promise<number | undefined> {
+  const answer = await ask(
+    port,
+    `AUTH ${password}\r\nINFO server\r\nPING\r\n`,
+    /\+PONG|-LOADING|-NOAUTH|-WRONGPASS|-ERR/,
+  );
   const processId = /process_id:(\d+)/.exec(answer)?.[1];
   return answer.includes('+PONG') && processId !== undefined ? Number(processId) : undefined;
 }
@@ -95,8 +105,18 @@ function ask(port: number, commands: string, complete: RegExp): Promise<string> 
   });
 }
 
-function redisArguments(dataDirectory: string, port: number): string[] {
-  return [durableSettings, '--port', String(port), '--bind', '127.0.0.1', '--dir', dataDirectory];
+/**
+ * Has a shell kill the server as soon as this process is gone, even by a kill -9 of its process group: the shell waits on a pipe that
+ * closes with this process, in a group of its own.
+ */
+function guardServer(server: ChildProcess): void {
+  if (server.pid === undefined) return;
+  const guard = spawn('sh', ['-c', 'read -r _; kill -9 "$1"', 'sh', String(server.pid)], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  guard.on('error', (error) => console.error(error));
+  server.once('exit', () => guard.kill('SIGKILL'));
 }
 
 function collectOutput(server: ChildProcess): string[] {

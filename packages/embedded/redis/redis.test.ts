@@ -119,6 +119,26 @@ describe('embedded Redis', { timeout: 30_000 }, () => {
     await embedded.stop();
   });
 
+  it.each(['redis-server', 'the in-memory server'])('rejects a client without the password: %s', async (kind) => {
+    if (kind !== 'redis-server') vi.stubEnv('PATH', dataDirectory);
+    const embedded = await startEmbeddedRedis({ dataDirectory });
+    const url = new URL(embedded.url);
+    url.password = '';
+    const redis = new Redis(url.href, { lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null });
+    await redis.connect();
+    await expect(redis.set('key', 'value')).rejects.toThrow('NOAUTH');
+    redis.disconnect();
+    await embedded.stop();
+  });
+
+  it('leaves no redis-server behind when its owner and everything in between are killed at once', async () => {
+    const owner = await startOwner('redis', dataDirectory);
+    const server = identifyProcess(await withRedis(owner.url, serverPid));
+    process.kill(holderPid(dataDirectory), 'SIGKILL');
+    await killHard(owner.process);
+    await vi.waitFor(() => expect(isRunning(server)).toBe(false), 5000);
+  });
+
   it('falls back to memory without redis-server, says so, and runs a queue', async () => {
     vi.stubEnv('PATH', dataDirectory);
     const embedded = await startEmbeddedRedis({ dataDirectory });

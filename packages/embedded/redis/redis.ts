@@ -1,4 +1,5 @@
 import { resolve } from 'node:path';
+import { readPassword } from '../process/password.ts';
 import { superviseChild } from '../process/supervise-child.ts';
 
 export interface EmbeddedRedisOptions {
@@ -29,5 +30,6 @@ export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise
     { dataDirectory: resolve(options.dataDirectory), port: options.port ?? 0, idleTransactionTimeoutMs: 0 },
     options.onLine ?? (() => undefined),
   );
-  return { url: `redis://127.0.0.1:${child.port}`, durable: child.durable, stop: () => child.stop() };
+  const password = readPassword(resolve(options.dataDirectory));
+  return { url: `redis://:${password}@127.0.0.1:${child.port}`, durable: child.durable, stop: () => child.stop() };
 }

@@ -4,6 +4,7 @@ import type { Logger } from '@odograph/runtime/logger';
 import { SimulatedDevice } from '@odograph/simulator/simulated-device';
 import { SimulatedVehicle } from '@odograph/simulator/simulated-vehicle';
 import closeWithGrace from 'close-with-grace';
+import { stopWithNpm } from '../npm-parent.ts';
 import { startPlatform } from '../platform.ts';
 import { services } from '../services.ts';
 import { type DemoFleet, ensureDemoFleet } from './fleet.ts';
@@ -62,6 +63,7 @@ export async function runDemo(config: Config, logger: Logger, vehicleCount: numb
   const fleet = await ensureDemoFleet(config.DATA_DIR, platform.httpUrl, adminToken, vehicleCount);
   const devices = startDevices(platform.mqttUrl, fleet);
   const outages = simulateOutages(devices);
+  stopWithNpm(logger);
   closeWithGrace({ delay: config.SHUTDOWN_TIMEOUT_MS, logger: false }, async ({ err }) => {
     if (err) logger.fatal({ err }, 'an error nobody expected');
     clearInterval(outages);
