@@ -5,6 +5,7 @@ import { type Command, helpOf, parseArguments } from './command.ts';
 import { accountCommands } from './commands/accounts.ts';
 import { backupCommands } from './commands/backup.ts';
 import { deviceCommands } from './commands/devices.ts';
+import { doctorCommands } from './commands/doctor.ts';
 import { operationCommands } from './commands/operations.ts';
 import { registrationCommands } from './commands/registration.ts';
 import { vehicleCommands } from './commands/vehicles.ts';
@@ -16,6 +17,7 @@ const commands: readonly Command[] = [
   ...operationCommands,
   ...registrationCommands,
   ...backupCommands,
+  ...doctorCommands,
 ];
 
 const footer = `

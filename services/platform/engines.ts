@@ -18,7 +18,7 @@ async function databaseUrl(config: Config, logger: Logger, shutdownHooks: Shutdo
     onLine: (line) => logger.warn({ line }, 'TimescaleDB'),
   });
   shutdownHooks.add('embedded TimescaleDB', engine.stop);
-  logger.info({ dataDirectory }, 'embedded TimescaleDB runs');
+  logger.info({ dataDirectory }, 'embedded TimescaleDB started');
   return engine.url;
 }
 
@@ -27,7 +27,7 @@ async function redis(config: Config, logger: Logger, shutdownHooks: ShutdownHook
   const dataDirectory = join(config.DATA_DIR, 'redis');
   const engine = await startEmbeddedRedis({ dataDirectory, onLine: (line) => logger.debug({ line }, 'Redis') });
   shutdownHooks.add('embedded Redis', engine.stop);
-  if (engine.durable) logger.info({ dataDirectory }, 'embedded Redis runs');
+  if (engine.durable) logger.info({ dataDirectory }, 'embedded Redis started');
   else logger.warn(notDurable);
   return { redisUrl: engine.url, redisIsDurable: engine.durable };
 }
@@ -49,7 +49,7 @@ async function publishEngines(
   shutdownHooks.add('addresses of the embedded engines', () => rm(path, { force: true }));
 }
 
-/** Finds or starts TimescaleDB and Redis, and migrates the database. */
+/** Connects to or starts TimescaleDB and Redis, and migrates the database. */
 export async function prepareEngines(
   config: Config,
   logger: Logger,
@@ -61,7 +61,7 @@ export async function prepareEngines(
   };
   await publishEngines(config, engines, shutdownHooks);
   const applied = await migrate(config.MIGRATION_DATABASE_URL ?? engines.databaseUrl, {
-    onWait: (migration) => logger.warn({ migration }, 'a migration waits for others to release their locks'),
+    onWait: (migration) => logger.warn({ migration }, 'migration is waiting for locks'),
   });
   if (applied.length > 0) logger.info({ applied }, 'migrated');
   return resolveConfig(config, engines);

@@ -1,19 +1,50 @@
-import { InvalidSettings, readConfig } from '@odograph/runtime/config';
-import { createLogger } from '@odograph/runtime/logger';
+import { constants, setPriority } from 'node:os';
+import { join } from 'node:path';
+import type { Http } from '@odograph/http/http';
+import { type Config, InvalidSettings, readConfig } from '@odograph/runtime/config';
+import { createLogger, type Logger } from '@odograph/runtime/logger';
+import type { Service } from '@odograph/runtime/service';
 import closeWithGrace from 'close-with-grace';
 import { stopWithNpm } from './npm-parent.ts';
-import { startPlatform } from './platform.ts';
-import { giveWay } from './priority.ts';
-import { selectServices } from './services.ts';
+import { type Platform, startPlatform } from './platform.ts';
+import { selectServices, UnknownService } from './services.ts';
 import { checkBeforeStart, portFailure, StartFailure } from './start-checks.ts';
 
-/** Runs the services named on the command line, all of them when none is named. */
+/**
+ * Lowers the priority of a process that runs only services in the background (`nice` 10 on POSIX systems): where cores
+ * are scarce, uploads are acknowledged before other uploads are stored.
+ */
+function lowerPriority(services: readonly Service<Http>[], logger: Logger): void {
+  if (!services.every(({ givesWay }) => givesWay)) return;
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch (error) {
+    logger.warn({ err: error }, 'process priority not lowered');
+  }
+}
+
+/** Returns where people and devices find a platform that is ready. */
+function describeAddresses(config: Config, { httpUrl, mqttUrl }: Pick<Platform, 'httpUrl' | 'mqttUrl'>) {
+  return {
+    page: `${httpUrl}/`,
+    user: 'admin',
+    password: config.ADMIN_TOKEN === undefined ? `in ${join(config.DATA_DIR, 'admin-token')}` : 'ADMIN_TOKEN',
+    reference: `${httpUrl}/docs`,
+    mqtt: mqttUrl,
+    mqtts:
+      config.MQTT_TLS_CERTIFICATE === undefined
+        ? 'off: set MQTT_TLS_CERTIFICATE and MQTT_TLS_KEY'
+        : `mqtts://${config.MQTT_HOST}:${config.MQTTS_PORT}`,
+  };
+}
+
+/** Runs the named services, or all of them when none is named. */
 async function main(names: readonly string[]): Promise<void> {
   const selected = selectServices(names);
   const config = readConfig();
   const logger = createLogger(config.LOG_LEVEL);
   stopWithNpm(logger);
-  giveWay(selected, logger);
+  lowerPriority(selected, logger);
   const serviceNames = selected.map(({ name }) => name);
   await checkBeforeStart(config, serviceNames);
   const platform = await startPlatform(config, logger, selected).catch((error: unknown) => {
@@ -27,13 +58,16 @@ async function main(names: readonly string[]): Promise<void> {
     await platform.stop();
     logger.info('stopped');
   });
-  logger.info({ http: platform.httpUrl, mqtt: platform.mqttUrl, services: serviceNames }, 'ready');
+  const addresses = describeAddresses(config, platform);
+  logger.info({ ...addresses, http: platform.httpUrl, services: serviceNames }, 'ready');
+  if (process.stdout.isTTY) {
+    const lines = Object.entries(addresses).map(([name, value]) => `  ${name.padEnd(10)} ${value}\n`);
+    process.stdout.write(`\nOdograph is ready\n${lines.join('')}\n`);
+  }
 }
 
-function isExpected(error: unknown): error is Error {
-  if (error instanceof InvalidSettings || error instanceof StartFailure) return true;
-  return error instanceof Error && error.message.startsWith('no service');
-}
+const isExpected = (error: unknown): error is Error =>
+  [InvalidSettings, StartFailure, UnknownService].some((expected) => error instanceof expected);
 
 main(process.argv.slice(2)).catch((error: unknown) => {
   process.stderr.write(`${isExpected(error) ? error.message : String((error as Error)?.stack ?? error)}\n`);

@@ -5,14 +5,14 @@ import { checkDatabase, StartFailure } from './start-checks.ts';
 /** The database may start at the same time. */
 const patienceMs = 30_000;
 
-/** Brings the database of MIGRATION_DATABASE_URL, else of DATABASE_URL, to the newest migration, and ends. */
+/** Migrates the database of MIGRATION_DATABASE_URL, else of DATABASE_URL, and exits. */
 async function main(): Promise<void> {
   const config = readConfig();
   const url = config.MIGRATION_DATABASE_URL ?? config.DATABASE_URL;
-  if (url === undefined) throw new InvalidSettings(['MIGRATION_DATABASE_URL: is needed']);
+  if (url === undefined) throw new InvalidSettings(['MIGRATION_DATABASE_URL: is required']);
   await checkDatabase(config.MIGRATION_DATABASE_URL ? 'MIGRATION_DATABASE_URL' : 'DATABASE_URL', url, patienceMs);
   const applied = await migrate(url, {
-    onWait: (name) => process.stderr.write(`${name} waits for others to release their locks\n`),
+    onWait: (name) => process.stderr.write(`migration ${name} is waiting for locks\n`),
   });
   process.stdout.write(`${JSON.stringify({ applied })}\n`);
 }

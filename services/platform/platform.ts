@@ -11,11 +11,12 @@ import { prepareEngines } from './engines.ts';
 import { watchRedisDurability } from './redis-durability.ts';
 import { requireReadableValues } from './require-readable.ts';
 
+/** A running platform. */
 export interface Platform {
-  /** Where the HTTP interface is reached. */
+  /** Address of the HTTP interface. */
   readonly httpUrl: string;
   readonly mqttUrl: string;
-  /** Tells balancers to send requests elsewhere, and gives them SHUTDOWN_DRAIN_MS for it; to be called before `stop`. */
+  /** Fails readiness for SHUTDOWN_DRAIN_MS, so that load balancers send requests elsewhere; call it before `stop`. */
   drain(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -46,7 +47,7 @@ async function open(
   const host = { config: resolved, logger, metrics, http, adminToken, onStop };
   running = new Map([...(await startServices(services, host)), ['redis', watchRedisDurability(host)]]);
   shutdownHooks.add('http', () => http.close());
-  // Who sends requests here as soon as it listens finds everybody ready.
+  // Listening comes last, so that no request meets a service that is not ready.
   for (const service of running.values()) await service.ready?.();
   await http.listen({ host: resolved.HTTP_HOST, port: resolved.HTTP_PORT });
   const address = http.server.address();
@@ -61,7 +62,7 @@ async function open(
 
 /**
  * Starts services on given or embedded engines.
- * @throws when a part does not start; what was open by then is closed
+ * @throws when a part does not start, after closing the parts that did
  */
 export async function startPlatform(
   config: Config,

@@ -9,7 +9,7 @@ import { queryService } from '@odograph/query/service';
 import { registrationService } from '@odograph/registration/service';
 import type { Service } from '@odograph/runtime/service';
 
-/** Every service, in the order in which one process starts them. */
+/** All services, in start order. */
 export const services: readonly Service<Http>[] = [
   ingestService,
   brokerService,
@@ -21,15 +21,18 @@ export const services: readonly Service<Http>[] = [
   consoleService,
 ];
 
+/** Thrown for a service name that does not exist; the message lists those that do. */
+export class UnknownService extends Error {}
+
 /**
- * The services of these names, all of them when none is named.
- * @throws Error with the list of names for one that does not exist
+ * Selects services by name; all of them when none is named.
+ * @throws UnknownService
  */
 export function selectServices(names: readonly string[]): readonly Service<Http>[] {
   const unknown = names.filter((name) => !services.some((service) => service.name === name));
   if (unknown.length > 0) {
     const list = services.map(({ name }) => name).join(', ');
-    throw new Error(`no service is named ${unknown.join(', ')}; the services are ${list}`);
+    throw new UnknownService(`no service is named ${unknown.join(', ')}; the services are ${list}`);
   }
   return names.length === 0 ? services : services.filter(({ name }) => names.includes(name));
 }

@@ -33,7 +33,7 @@ function startDevices(mqttUrl: string, fleet: DemoFleet): SimulatedDevice[] {
   });
 }
 
-/** Once a minute the last device drives through a tunnel, and sends what it kept afterwards. */
+/** Takes the last device off the network for 20 s every minute; it buffers its readings and uploads them afterwards. */
 function simulateOutages(devices: readonly SimulatedDevice[]): NodeJS.Timeout {
   const last = devices.at(-1);
   return setInterval(() => {
@@ -56,7 +56,7 @@ curl -s -X POST ${httpUrl}/v1/vehicle/lock ${json} ${token} -d '{"vehicleId":"${
 `;
 }
 
-/** Runs the platform with a simulated fleet until it is told to stop. */
+/** Runs the platform with a simulated fleet until it is stopped. */
 export async function runDemo(config: Config, logger: Logger, vehicleCount: number): Promise<void> {
   const platform = await startPlatform(config, logger, services);
   const adminToken = await ensureAdminToken(config);
@@ -65,7 +65,7 @@ export async function runDemo(config: Config, logger: Logger, vehicleCount: numb
   const outages = simulateOutages(devices);
   stopWithNpm(logger);
   closeWithGrace({ delay: config.SHUTDOWN_TIMEOUT_MS, logger: false }, async ({ err }) => {
-    if (err) logger.fatal({ err }, 'an error nobody expected');
+    if (err) logger.fatal({ err }, 'unhandled error');
     clearInterval(outages);
     await Promise.all(devices.map((device) => device.stop()));
     await platform.stop();

@@ -9,7 +9,7 @@ interface DeviceKey {
   keyVersion: number;
 }
 
-/** What the demo made on its first start, kept so that later starts drive the same cars. */
+/** The fleet that the first start creates; later starts use it again. */
 export interface DemoFleet {
   appId: string;
   appKey: string;
@@ -44,7 +44,7 @@ async function createDemoFleet(httpUrl: string, adminToken: string, vehicleCount
   return { appId, appKey, vehicles };
 }
 
-/** The demo's application, vehicles and devices: those of an earlier start, else new ones, made as an operator would. */
+/** Reads the demo's application, vehicles and devices, or creates them through the operator's interface. */
 export async function ensureDemoFleet(
   dataDirectory: string,
   httpUrl: string,
