@@ -93,6 +93,14 @@ insert into device_model (id, actions, proprietary_can, bluetooth, scenarii) val
   ('tracker', '{}', false, false,
     '{"gps_jamming": "", "gnss_jamming": "", "towing_detection": "", "crash_detection": ""}'),
   ('obd', '{}', true, false, '{}');
+-- Families of devices that execute Bluetooth commands by digital outputs, or expect encrypted commands.
+insert into device_model (id, actions, proprietary_can, bluetooth, encrypted_commands, digital_outputs, scenarii) values
+  ('outputs', '{LOCK,UNLOCK,IMMOBILIZE,START,HONK,STATUS}', false, true, '{}',
+    '{"lock": 1, "unlock": 2, "immobilize": 3, "demobilize": 3, "honk": 4}',
+    '{"gps_jamming": "", "gnss_jamming": "", "towing_detection": "HONK", "crash_detection": ""}'),
+  ('encrypted', '{IMMOBILIZE,START,LOCK,UNLOCK,HONK,TURNING-LIGHTS,UNLOCK-TRUNK,OPEN-WINDOWS,CLOSE-WINDOWS,STATUS}', true, true,
+    '{immobilize,demobilize,lock,unlock,honk,turningLights,unlockTrunk,openWindows,closeWindows,readio}', '{}',
+    '{"gps_jamming": "", "gnss_jamming": "", "towing_detection": "", "crash_detection": ""}');
 
 create table device (
   id text primary key,

@@ -10,6 +10,7 @@ import { LoginLimit } from './accounts/login-limit.ts';
 import { loginRoutes, passwordRoutes } from './accounts/routes.ts';
 import { operatorApplicationRoutes } from './admin/applications/routes.ts';
 import { operatorAuditRoutes } from './admin/audit/routes.ts';
+import { operatorDeviceModelRoutes } from './admin/device-models/routes.ts';
 import { operatorDeviceRoutes } from './admin/devices/routes.ts';
 import { operatorPersonRoutes } from './admin/persons/routes.ts';
 import { operatorRequestRoutes } from './admin/requests/routes.ts';
@@ -69,6 +70,7 @@ export const fleetService: Service<Http> = {
       operatorUserRoutes(db),
       operatorVehicleRoutes(db),
       operatorDeviceRoutes({ db, recheckSession }),
+      operatorDeviceModelRoutes(db),
       operatorRequestRoutes(db),
       operatorPersonRoutes(db),
       operatorAuditRoutes(db),

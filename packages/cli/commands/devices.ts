@@ -1,9 +1,10 @@
+import { readFile } from 'node:fs/promises';
 import { segment } from '../admin-api.ts';
 import { command, optional, required } from '../command.ts';
 
 const id = required('id of the device');
 
-/** Devices, their credentials, links and device keys. */
+/** Devices, their credentials, links and device keys, and device models. */
 export const deviceCommands = [
   command({
     name: 'device create',
@@ -90,6 +91,30 @@ export const deviceCommands = [
     summary: 'show the version of the device key and the key lists sent and confirmed',
     options: { id },
     run: ({ api }, options) => api.get(`devices/${segment(options.id)}/key`),
+  }),
+  command({
+    name: 'model list',
+    summary: 'list the device models',
+    run: ({ api }) => api.get('device-models'),
+  }),
+  command({
+    name: 'model show',
+    summary: 'show a device model',
+    operand: 'NAME',
+    run: ({ api, operand }) => api.get(`device-models/${segment(operand)}`),
+  }),
+  command({
+    name: 'model import',
+    summary: 'create or replace device models from a JSON file with one of them or an array, as model show prints them',
+    operand: 'FILE',
+    async run({ api, operand }) {
+      const content = JSON.parse(await readFile(operand, 'utf8')) as { name: string } | { name: string }[];
+      const models = [];
+      for (const { name, ...model } of Array.isArray(content) ? content : [content]) {
+        models.push(await api.put(`device-models/${segment(String(name))}`, model));
+      }
+      return { models };
+    },
   }),
   command({
     name: 'key reseal',

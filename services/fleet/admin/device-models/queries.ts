@@ -1,0 +1,37 @@
+import type { Database } from '@odograph/database/database';
+import type { DeviceModel } from './schemas.ts';
+
+function selectModels(db: Database) {
+  return db
+    .selectFrom('device_model')
+    .select(['id as name', 'actions', 'proprietary_can as proprietaryCan', 'bluetooth'])
+    .select(['encrypted_commands as encryptedCommands', 'digital_outputs as digitalOutputs', 'scenarii'])
+    .orderBy('id');
+}
+
+/** Lists the device models by name. */
+export async function listModels(db: Database): Promise<DeviceModel[]> {
+  return (await selectModels(db).execute()) as DeviceModel[];
+}
+
+/** Finds a device model; returns undefined when there is none of this name. */
+export async function findModel(db: Database, name: string): Promise<DeviceModel | undefined> {
+  return (await selectModels(db).where('id', '=', name).executeTakeFirst()) as DeviceModel | undefined;
+}
+
+/** Creates a device model or replaces the one of this name. */
+export async function storeModel(db: Database, { name, ...model }: DeviceModel): Promise<void> {
+  const properties = {
+    actions: model.actions,
+    proprietary_can: model.proprietaryCan,
+    bluetooth: model.bluetooth,
+    encrypted_commands: model.encryptedCommands,
+    digital_outputs: model.digitalOutputs,
+    scenarii: model.scenarii,
+  };
+  await db
+    .insertInto('device_model')
+    .values({ id: name, ...properties })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(properties))
+    .execute();
+}
