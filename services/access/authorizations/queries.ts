@@ -220,18 +220,36 @@ export interface ListFilter {
   readonly driverId?: string;
 }
 
-/** Lists authorizations by their start, one more than `limit` if there are more. */
+/** An entry of a list of authorizations. */
+export interface ListedAuthorization extends Interval {
+  readonly id: string;
+  /** The exact start, to the microsecond, by which the list is ordered. */
+  readonly position: string;
+}
+
+/** A part of a list: `count` authorizations by their start, after another one, or after `offset` of them. */
+export interface ListPart {
+  readonly now: Date;
+  readonly offset: number;
+  readonly after?: ListedAuthorization | undefined;
+  readonly count: number;
+}
+
+/** Reads a part of a list of the authorizations that the caller may see. */
 export async function listAuthorizations(
   db: Database,
   caller: Caller,
   { category, vehicleId, driverId }: ListFilter,
-  { now, offset, limit }: { now: Date; offset: number; limit: number },
-): Promise<Authorization[]> {
+  { now, offset, after, count }: ListPart,
+): Promise<ListedAuthorization[]> {
   const ofVehicle = vehicleId === undefined ? sql`true` : sql`grant_.vehicle_id = ${vehicleId}`;
   const ofDriver = driverId === undefined ? sql`true` : isOfDriver(caller, driverId);
-  const { rows } = await sql<AuthorizationRow>`select ${columns} from ${source}
+  const isAfter = after && sql`(grant_.valid_from, grant_.id) > (${after.position}::timestamptz, ${after.id}::uuid)`;
+  const { rows } = await sql<ListedAuthorization>`select grant_.id, grant_.valid_from as "from",
+      grant_.valid_until as until, grant_.valid_from::text as position
+    from ${source}
     where grant_.revoked_at is null and ${ofVehicle} and ${ofDriver} and ${inCategory(category, now)}
-      and ${isVisibleTo(caller)}
-    order by grant_.valid_from, grant_.id limit ${limit + 1} offset ${offset}`.execute(db);
-  return rows.map(toAuthorization);
+      and ${isVisibleTo(caller)} and ${isAfter ?? sql`true`}
+    order by grant_.valid_from, grant_.id limit ${count} offset ${after ? 0 : offset}`.execute(db);
+  return rows;
 }

@@ -76,9 +76,9 @@ describe('POST /v1/bluetooth-token', () => {
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
   });
 
-  it('answers VEHICLE_NOT_AVAILABLE for an archived vehicle and INVALID_DEVICE for one without a device', async () => {
+  it('answers VEHICLE_ARCHIVED for an archived vehicle and INVALID_DEVICE for one without a device', async () => {
     await archive();
-    expectFailure(await issue(), 409, 'VEHICLE_NOT_AVAILABLE');
+    expectFailure(await issue(), 409, 'VEHICLE_ARCHIVED');
     access.vehicle = await access.newVehicle();
     await unlinkDevice(access.platform.db, access.vehicle.deviceId);
     const answer = await issue();
@@ -168,7 +168,11 @@ describe('an authorization', () => {
       expectFailure(answer, 404, 'UNKNOWN_AUTHORIZATION');
     }
     expect((await access.api.get(`/v1/bluetooth-token/${body.authorizationId}`)).body.token).toBe(body.token);
-    const refused = await access.api.post(`/v1/bluetooth-token/${body.authorizationId}`, { until: inHours(-3) });
+    const unchanged = await access.api.post(`/v1/bluetooth-token/${body.authorizationId}`, { from: '', until: null });
+    expect(unchanged.body.until).toBe(until);
+    const refused = await access.api.post(`/v1/bluetooth-token/${unchanged.body.authorizationId}`, {
+      until: inHours(-3),
+    });
     expectFailure(refused, 400, 'INVALID_INTERVAL');
   });
 
@@ -218,7 +222,7 @@ describe('an authorization', () => {
     const { epoch } = (await access.operator.get(`/v1/x/admin/devices/${access.vehicle.deviceId}/key`)).body;
     expect(verdictOf(device, issued.token, Date.now(), epoch)).toBe('EPOCH');
     const path = `/v1/bluetooth-token/${issued.authorizationId}`;
-    expectFailure(await access.api.post(path, { until: inHours(2) }), 409, 'VEHICLE_NOT_AVAILABLE');
+    expectFailure(await access.api.post(path, { until: inHours(2) }), 409, 'VEHICLE_ARCHIVED');
     expect((await access.api.delete('/v1/bluetooth-token', { authorizationId: issued.authorizationId })).status).toBe(
       200,
     );

@@ -4,7 +4,7 @@ import type { Http } from '@odograph/http/http';
 import { type RequestContext, requestContext } from '@odograph/http/request-context';
 import { answers, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { type AccessOptions, changeAccess } from '../access-options.ts';
+import { type AccessOptions, changeAccess, omitEmptyParameters } from '../access-options.ts';
 import { resolveDriverId } from '../drivers/resolve-driver.ts';
 import * as issue from './issue.ts';
 import {
@@ -25,9 +25,9 @@ function auditDetails({ vehicleId, driverId, level, from, until }: NewAuthorizat
   return { vehicleId, driver: driverId, level, from: from.toISOString(), until: until.toISOString() };
 }
 
-/** @throws Failure VEHICLE_NOT_AVAILABLE */
+/** @throws Failure VEHICLE_ARCHIVED */
 function refuseArchived({ archived }: { archived: boolean }): void {
-  if (archived) throw new Failure('VEHICLE_NOT_AVAILABLE', 'the vehicle is archived');
+  if (archived) throw new Failure('VEHICLE_ARCHIVED');
 }
 
 interface RequestBody {
@@ -124,7 +124,7 @@ function addCreation(http: Http, options: AccessOptions): void {
         response: answers(
           Type.Object({ authorizationId: Type.String(), ...credentials }),
           ...(['UNKNOWN_VEHICLE', 'INVALID_LEVEL', 'INVALID_INTERVAL', 'INVALID_DATE'] as const),
-          ...(['VEHICLE_NOT_AVAILABLE', 'INVALID_DEVICE', 'UNAUTHORIZED'] as const),
+          ...(['VEHICLE_ARCHIVED', 'INVALID_DEVICE', 'UNAUTHORIZED'] as const),
         ),
       },
     },
@@ -167,7 +167,7 @@ function addUpdate(http: Http, options: AccessOptions): void {
         response: answers(
           Type.Object({ authorizationId: Type.String(), ...fields, ...credentials }),
           ...(['UNKNOWN_AUTHORIZATION', 'INVALID_INTERVAL', 'INVALID_DATE'] as const),
-          ...(['VEHICLE_NOT_AVAILABLE', 'INVALID_DEVICE', 'UNAUTHORIZED'] as const),
+          ...(['VEHICLE_ARCHIVED', 'INVALID_DEVICE', 'UNAUTHORIZED'] as const),
         ),
       },
     },
@@ -234,7 +234,7 @@ function addSuspension(http: Http, options: AccessOptions): void {
         response: answers(
           EmptyAnswer,
           ...(['UNKNOWN_AUTHORIZATION', 'NOT_SUSPENDED', 'AUTHORIZATION_NOT_ACTIVE', 'AUTHORIZATION_EXPIRED'] as const),
-          ...(['VEHICLE_NOT_AVAILABLE', 'UNAUTHORIZED'] as const),
+          ...(['VEHICLE_ARCHIVED', 'UNAUTHORIZED'] as const),
         ),
       },
     },
@@ -248,6 +248,7 @@ function addSuspension(http: Http, options: AccessOptions): void {
 /** The routes of the interface specification, "Bluetooth authorizations", but those of device-commands.ts. */
 export function authorizationRoutes(options: AccessOptions): RoutePlugin {
   return (http) => {
+    omitEmptyParameters(http);
     addCreation(http, options);
     addReading(http, options);
     addUpdate(http, options);

@@ -20,7 +20,7 @@ export interface Model {
 /** A step; `from` and `until` in minutes from now, `booking` counts backwards from the newest, which is 0. */
 export type Step =
   | { kind: 'create'; vehicle: number; isFreeFloating: boolean; from: number; until: number | null }
-  | { kind: 'update'; booking: number; from: number | undefined; until: number | null | undefined }
+  | { kind: 'update'; booking: number; from: number | undefined; until: number | undefined }
   | { kind: 'stop'; booking: number }
   | { kind: 'delete'; booking: number }
   | { kind: 'drive' | 'flag'; vehicle: number }
@@ -32,7 +32,7 @@ function isOver(model: Model, { isStopped, until }: ModelBooking): boolean {
 
 function isBadInterval(model: Model, { isFreeFloating, from, until }: ModelBooking, start?: number): boolean {
   if (from !== start && from < model.now - 5) return true;
-  return until === null ? !isFreeFloating : until <= from;
+  return until === null ? !isFreeFloating : until <= from || until <= model.now;
 }
 
 function isTaken(model: Model, wanted: ModelBooking, self?: ModelBooking): boolean {
@@ -52,9 +52,19 @@ function place(model: Model, wanted: ModelBooking, self?: ModelBooking): string 
   return undefined;
 }
 
+/** The start of the next booking, at which an open-ended one ends; null without one. */
+function nextStart(model: Model, { vehicle, from }: ModelBooking): number | null {
+  const starts = model.bookings
+    .filter((other) => !other.isDeleted && other.vehicle === vehicle && other.until !== other.from)
+    .map((other) => other.from)
+    .filter((start) => start > Math.max(from, model.now));
+  return starts.length === 0 ? null : Math.min(...starts);
+}
+
 function create(model: Model, { vehicle, isFreeFloating, from, until }: Extract<Step, { kind: 'create' }>) {
   const times = { from: model.now + from, until: until === null ? null : model.now + until };
   const wanted = { vehicle, isFreeFloating, ...times, isStopped: false, isDeleted: false };
+  if (wanted.until === null && isFreeFloating) wanted.until = nextStart(model, wanted);
   const failure = place(model, wanted);
   if (failure === undefined) model.bookings.push(wanted);
   return failure;
@@ -64,7 +74,7 @@ function update(model: Model, booking: ModelBooking, { from, until }: Extract<St
   if (isOver(model, booking)) return 'BOOKING_EXPIRED';
   const wanted = { ...booking };
   if (from !== undefined) wanted.from = model.now + from;
-  if (until !== undefined) wanted.until = until === null ? null : model.now + until;
+  if (until !== undefined) wanted.until = model.now + until;
   const failure = place(model, wanted, booking);
   if (failure === undefined) Object.assign(booking, wanted);
   return failure;

@@ -50,7 +50,7 @@ async function change(trx: Database, world: World, step: Step, context: RequestC
   if (step.kind === 'stop') return stopBooking(trx, context, id);
   if (step.kind === 'delete') return deleteBooking(trx, context, id);
   const from = step.from === undefined ? undefined : at(step.from);
-  const until = typeof step.until === 'number' ? at(step.until) : step.until;
+  const until = step.until === undefined ? undefined : at(step.until);
   return updateBooking(trx, issuer, context, { id, from, until });
 }
 
@@ -86,7 +86,7 @@ async function shown(world: World, now: number) {
   });
   const ofVehicles = [];
   for (const id of world.vehicleIds)
-    ofVehicles.push(...(await listOfVehicle(db, caller, id, { offset: 0, limit: 99 })));
+    ofVehicles.push(...(await listOfVehicle(db, caller, id, { offset: 0, count: 99 })));
   const active = await listActive(db, caller, moment(now));
   return {
     bookings: ofVehicles.map(describe).sort((a, b) => a.booking - b.booking),
@@ -131,7 +131,9 @@ const vehicle = fc.constantFrom(0, 0, 1);
 const booking = fc.constantFrom(0, 0, 0, 1, 2, 9);
 // Few values, so that bounds are often met exactly.
 const from = fc.constantFrom(-6, -5, -1, 0, 0, 0, 5, 10);
-const until = fc.constantFrom(-5, 0, 5, 10, 11, 20, 40, 40, null, null);
+const ends = [-5, 0, 5, 10, 11, 20, 40, 40] as const;
+const end = fc.constantFrom(...ends);
+const until = fc.constantFrom(...ends, null, null);
 const minutes = fc.constantFrom(1, 4, 5, 10, 11);
 const kind = <Kind extends string>(word: Kind) => fc.constant(word);
 const isFreeFloating = fc.boolean();
@@ -142,7 +144,7 @@ const anyStep: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       ...{ kind: kind('update'), booking },
       from: fc.option(from, { nil: undefined }),
-      until: fc.option(until, { nil: undefined }),
+      until: fc.option(end, { nil: undefined }),
     }),
   },
   { weight: 2, arbitrary: fc.record({ kind: kind('stop'), booking }) },

@@ -101,12 +101,13 @@ export async function createBooking(
   request: BookingRequest,
 ): Promise<Booked> {
   const { caller, now } = context;
-  const { interval } = request;
   const vehicle = await lockVehicle(db, caller, request.vehicleId);
   const driver = await resolveDriver(db, caller, request.driver, vehicle.isManaged);
   const type = rules.requireType(request.type);
-  rules.requireInterval(type, interval, now);
+  rules.requireInterval(type, request.interval, now);
   requireBookable(await queries.findBookable(db, vehicle.id));
+  const { from } = request.interval;
+  const interval = { from, until: request.interval.until ?? (await queries.findNextStart(db, vehicle.id, from, now)) };
   const [id, vehicleId, { userId }] = [randomUUID(), vehicle.id, driver];
   const issued = await issue(db, issuer, { vehicleId, driverId: userId, interval }, context);
   const authorizationId = issued.authorization.id;
@@ -118,11 +119,11 @@ export async function createBooking(
   return { booking, issued, commands };
 }
 
-/** A requested change; undefined keeps the current value, an end of null makes the booking open-ended. */
+/** A requested change; undefined keeps the current value. */
 export interface BookingChange {
   readonly id: string;
   readonly from: Date | undefined;
-  readonly until: Date | null | undefined;
+  readonly until: Date | undefined;
 }
 
 /**
@@ -137,8 +138,7 @@ export async function updateBooking(
 ): Promise<Issued> {
   const { booking, vehicle } = await queries.lockBooking(db, context.caller, id);
   rules.requireUnfinished(booking, context.now);
-  const until = change.until === undefined ? booking.until : (change.until ?? undefined);
-  const interval = { from: change.from ?? booking.from, until };
+  const interval = { from: change.from ?? booking.from, until: change.until ?? booking.until };
   rules.requireInterval(booking.type, interval, context.now, booking.from);
   requireBookable(vehicle);
   const authorized = { vehicleId: booking.vehicleId, driverId: booking.userId, interval };

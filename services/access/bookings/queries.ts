@@ -88,18 +88,33 @@ export async function lockBooking(
   return { booking: await findBooking(db, caller, id), vehicle: await findBookable(db, vehicleId) };
 }
 
-/** Lists the bookings of a vehicle that the caller may see, the latest start first. */
+/** A booking in a list. */
+export interface ListedBooking extends Booking {
+  /** The exact start, to the microsecond, by which the list is ordered. */
+  readonly position: string;
+}
+
+/** A part of a list: `count` bookings after another one, or after `offset` of them. */
+export interface ListPart {
+  readonly offset: number;
+  readonly after?: ListedBooking | undefined;
+  readonly count: number;
+}
+
+/** Reads a part of the bookings of a vehicle that the caller may see, the latest start first. */
 export async function listOfVehicle(
   db: Database,
   caller: Caller,
   vehicleId: number,
-  { offset, limit }: { offset: number; limit: number },
-): Promise<Booking[]> {
-  const { rows } = await sql<BookingRow>`select ${bookingColumns}
+  { offset, after, count }: ListPart,
+): Promise<ListedBooking[]> {
+  const isAfter = after && sql`(booking.starts_at, booking.id) < (${after.position}::timestamptz, ${after.id}::uuid)`;
+  const { rows } = await sql<BookingRow & { position: string }>`
+    select ${bookingColumns}, booking.starts_at::text as position
     from booking join vehicle on vehicle.id = booking.vehicle_id
-    where booking.vehicle_id = ${vehicleId} and ${isVisibleTo(caller)}
-    order by booking.starts_at desc, booking.id desc limit ${limit} offset ${offset}`.execute(db);
-  return rows.map(toBooking);
+    where booking.vehicle_id = ${vehicleId} and ${isVisibleTo(caller)} and ${isAfter ?? sql`true`}
+    order by booking.starts_at desc, booking.id desc limit ${count} offset ${after ? 0 : offset}`.execute(db);
+  return rows.map((row) => ({ ...toBooking(row), position: row.position }));
 }
 
 /** Lists the bookings that are active at a time, at most one for each vehicle. */
@@ -110,6 +125,14 @@ export async function listActive(db: Database, caller: Caller, now: Date): Promi
       and booking.starts_at <= ${now} and ${isVisibleTo(caller)}
     order by booking.starts_at, booking.id`.execute(db);
   return rows.map(toBooking);
+}
+
+/** Finds the start of the next booking of a vehicle, at which an open-ended one must end. */
+export async function findNextStart(db: Database, vehicleId: number, from: Date, now: Date): Promise<Date | undefined> {
+  const { rows } = await sql<{ next: Date | null }>`select min(starts_at) as next from booking
+    where vehicle_id = ${vehicleId} and deleted_at is null and starts_at > greatest(${from}::timestamptz, ${now})
+      and (ends_at is null or ends_at > starts_at)`.execute(db);
+  return rows[0]?.next ?? undefined;
 }
 
 const overlap = { booking_overlap: 'VEHICLE_NOT_AVAILABLE' } as const;

@@ -49,6 +49,16 @@ describe('POST /v1/vehicle/{id}/booking', () => {
     }
   });
 
+  it('ends an open-ended booking at the start of the next one, and refuses it while the vehicle is booked', async () => {
+    const next = await book(access.api, access.vehicle, planned());
+    const body = await book(access.api, access.vehicle, floating());
+    expect(body.until).toBe(next.from);
+    expect((await authorization(body.authorizationId)).body.until).toBe(next.from);
+    expect((await access.api.get(`/v1/booking/${body.bookingId}`)).body.until).toBe(next.from);
+    const second = await access.api.post(pathOf(access.vehicle), floating());
+    expect(answerOf(second)).toEqual([409, 'VEHICLE_NOT_AVAILABLE']);
+  });
+
   it('makes the application the driver when the request names none', async () => {
     const { driver: _driver, ...request } = planned();
     expect((await book(access.api, access.vehicle, request)).userId).toBe(access.application.appId);
@@ -68,6 +78,9 @@ describe('POST /v1/vehicle/{id}/booking', () => {
     ['INVALID_BOOKING_TYPE', { type: 'RENTAL' }],
     ['INVALID_BOOKING_TYPE', { type: undefined }],
     ['INVALID_INTERVAL', { until: undefined }],
+    ['INVALID_INTERVAL', { until: '' }],
+    ['INVALID_INTERVAL', { from: inMinutes(-4), until: inMinutes(-1) }],
+    ['INVALID_INTERVAL', { type: 'FREE_FLOATING', from: inMinutes(-4), until: inMinutes(-1) }],
     ['INVALID_INTERVAL', { from: inMinutes(-5.1) }],
     ['INVALID_INTERVAL', { from: '2020-01-01', until: '2020-01-02' }],
     ['INVALID_INTERVAL', { from: '2035-01-01', until: '2035-01-01' }],
@@ -115,7 +128,6 @@ describe('POST /v1/vehicle/{id}/booking', () => {
     for (const overlap of [
       { from: inMinutes(61), until: inMinutes(62) },
       { from: inMinutes(0), until: inMinutes(61) },
-      { from: inMinutes(0), until: undefined, type: 'FREE_FLOATING' },
     ]) {
       expect(answerOf(await access.api.post(pathOf(access.vehicle), { ...planned(), ...overlap }))).toEqual([
         409,
@@ -177,6 +189,21 @@ describe('a list of bookings', () => {
     const next = page.headers.get('link')?.match(/<(.*)>; rel="next"/)?.[1] ?? '';
     const last = await access.api.get(next);
     expect([idsOf(last), last.headers.get('x-has-more')]).toEqual([[first], 'false']);
+  });
+
+  it('of a vehicle is whole without a limit', async () => {
+    await sql`insert into booking (application_id, vehicle_id, user_id, type, starts_at, ends_at, authorization_id)
+      select ${access.application.id}, ${Number(access.vehicle.id)}, 'driver-1', 'BOOKING', start,
+        start + interval '1 microsecond', gen_random_uuid()
+      from generate_series(1, 2100) n, lateral (select now() + n * interval '1 microsecond' as start) times`.execute(
+      access.platform.db,
+    );
+    const { body } = await access.api.get(pathOf(access.vehicle));
+    const ids: string[] = body.bookings.map(({ id }: { id: string }) => id);
+    expect(new Set(ids).size).toBe(2100);
+    const page = await access.api.get(`${pathOf(access.vehicle)}?offset=500&limit=1500`);
+    expect(page.body.bookings.map(({ id }: { id: string }) => id)).toEqual(ids.slice(500, 2000));
+    expect(page.headers.get('x-has-more')).toBe('true');
   });
 
   it('of the application contains those that have started and not ended', async () => {

@@ -5,13 +5,13 @@ import { sendPage } from '@odograph/http/paging';
 import { requestContext } from '@odograph/http/request-context';
 import { answers } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { type AccessOptions, changeAccess } from '../access-options.ts';
+import { type AccessOptions, changeAccess, omitEmptyParameters } from '../access-options.ts';
+import { streamList } from '../list-stream.ts';
 import { createBooking, deleteBooking, stopBooking, updateBooking } from './life-cycle.ts';
-import { type Booking, findBooking, listActive, listOfVehicle } from './queries.ts';
+import { type Booking, findBooking, type ListedBooking, listActive, listOfVehicle } from './queries.ts';
 import * as schemas from './schemas.ts';
 
 const route = { tags: ['bookings'] };
-const largestList = 10_000;
 const largestOffset = 1_000_000_000;
 
 const toRecord = (booking: Booking) => ({ id: booking.id, ...schemas.describeBooking(booking) });
@@ -34,8 +34,11 @@ function addVehicleBookings(http: Http, options: AccessOptions): void {
       },
     },
     async (request) => {
-      const { from, until = '', type, driver } = request.body;
-      const interval = { from: schemas.parseMoment('from', from), until: schemas.parseEnd(until) ?? undefined };
+      const { from, until, type, driver } = request.body;
+      const interval = {
+        from: schemas.parseMoment('from', from),
+        until: until === undefined ? undefined : schemas.parseMoment('until', until),
+      };
       const wanted = { vehicleId: request.params.id, type, driver, interval };
       const { booking, issued, commands } = await db
         .transaction()
@@ -49,7 +52,9 @@ function addVehicleBookings(http: Http, options: AccessOptions): void {
       };
     },
   );
+}
 
+function addVehicleBookingList(http: Http, { db }: AccessOptions): void {
   http.get(
     '/v1/vehicle/:id/booking',
     {
@@ -59,18 +64,23 @@ function addVehicleBookings(http: Http, options: AccessOptions): void {
         params: schemas.VehiclePath,
         querystring: Type.Object({
           offset: Type.Integer({ minimum: 0, maximum: largestOffset, default: 0, description: 'bookings to skip' }),
-          limit: Type.Integer({ minimum: 0, default: largestList, description: `at most ${largestList}` }),
+          limit: Type.Optional(
+            Type.Integer({ minimum: 0, maximum: largestOffset, description: 'bookings to return; all by default' }),
+          ),
         }),
         response: answers(schemas.BookingList, 'UNKNOWN_VEHICLE'),
       },
     },
-    async ({ caller, params, query: { offset, ...query } }, reply) => {
+    async ({ caller, params, query: { offset, limit } }, reply) => {
       const { id } = await findVehicle(db, caller, params.id);
-      const limit = Math.min(query.limit, largestList);
-      const found = await listOfVehicle(db, caller, id, { offset, limit: limit + 1 });
+      const read = (after: ListedBooking | undefined, count: number) =>
+        listOfVehicle(db, caller, id, { offset, after, count });
+      const body = await streamList('bookings', toRecord, read, limit);
+      if (limit === undefined || limit === 0) return sendPage(reply, body, undefined);
+      const following = await listOfVehicle(db, caller, id, { offset: offset + limit, count: 1 });
       const parameters = { offset: String(offset + limit), limit: String(limit) };
-      const next = found.length > limit && limit > 0 ? { path: `/v1/vehicle/${id}/booking`, parameters } : undefined;
-      return sendPage(reply, JSON.stringify({ bookings: found.slice(0, limit).map(toRecord) }), next);
+      const next = { path: `/v1/vehicle/${id}/booking`, parameters };
+      return sendPage(reply, body, following.length > 0 ? next : undefined);
     },
   );
 }
@@ -130,7 +140,7 @@ function addBookingChanges(http: Http, options: AccessOptions): void {
       const wanted = {
         id: request.params.id,
         from: from === undefined ? undefined : schemas.parseMoment('from', from),
-        until: until === undefined ? undefined : schemas.parseEnd(until),
+        until: until === undefined ? undefined : schemas.parseMoment('until', until),
       };
       const { authorization, token, key } = await changeAccess(options, (trx) =>
         updateBooking(trx, options, requestContext(request, clock), wanted),
@@ -182,7 +192,9 @@ function addBookingDeletion(http: Http, options: AccessOptions): void {
 /** The routes of the interface specification, "Bookings and free-floating". */
 export function bookingRoutes(options: AccessOptions): RoutePlugin {
   return (http) => {
+    omitEmptyParameters(http);
     addVehicleBookings(http, options);
+    addVehicleBookingList(http, options);
     addBookingReading(http, options);
     addBookingChanges(http, options);
     addBookingDeletion(http, options);

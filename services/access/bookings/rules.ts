@@ -40,7 +40,7 @@ export function requireType(type: string | undefined): BookingType {
 /**
  * Checks the interval of a new or changed booking (interface specification, "Limits").
  * @param currentFrom the current start, which may lie further in the past
- * @throws Failure INVALID_INTERVAL when it starts too early, does not end after its start, or a BOOKING has no end
+ * @throws Failure INVALID_INTERVAL when it starts too early, does not end after its start and now, or a BOOKING has no end
  */
 export function requireInterval(
   type: BookingType,
@@ -54,6 +54,7 @@ export function requireInterval(
   }
   if (until === undefined && type === 'BOOKING') throw refuse('until', 'a BOOKING needs until');
   if (until !== undefined && until <= from) throw refuse('until', 'until must lie after from');
+  if (until !== undefined && until <= now) throw refuse('until', 'until lies in the past');
 }
 
 const dayMs = 24 * 3_600_000;

@@ -13,24 +13,21 @@ export function parseMoment(field: string, value: string): Date {
   return new Date(Number(parseTimestamp(field, value) / 1000n));
 }
 
-/** Parses an end; empty text means open-ended. @throws Failure INVALID_PARAMETER naming the field */
-export function parseEnd(value: string): Date | null {
-  return value === '' ? null : parseMoment('until', value);
-}
-
 export const VehiclePath = Type.Object({ id: VehicleId });
 export const BookingPath = Type.Object({ id: Type.String({ description: 'booking identifier' }) });
 
 export const BookingRequest = Type.Object({
   from: timestamp('start, not earlier than 5 minutes before the request'),
-  until: Type.Optional(timestamp('end, exclusive; a BOOKING needs it')),
+  until: Type.Optional(
+    timestamp('end, exclusive; a BOOKING needs it, a FREE_FLOATING one lasts until the next booking'),
+  ),
   type: Type.Optional(Type.String({ description: 'BOOKING or FREE_FLOATING' })),
   driver: Type.Optional({ ...text(0, 256), description: 'default: the requesting user, or the application' }),
 });
 
 export const BookingChange = Type.Object({
   from: Type.Optional(timestamp('new start')),
-  until: Type.Optional(timestamp('new end, exclusive; empty makes a FREE_FLOATING one open-ended')),
+  until: Type.Optional(timestamp('new end, exclusive')),
 });
 
 const fields = {

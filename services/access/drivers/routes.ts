@@ -2,22 +2,25 @@ import type { Caller } from '@odograph/contracts/caller';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { type NextPage, sendPage } from '@odograph/http/paging';
+import { sendPage } from '@odograph/http/paging';
 import { requestContext } from '@odograph/http/request-context';
 import { answers, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
-import type { AccessOptions } from '../access-options.ts';
-import { type ListFilter, listAuthorizations } from '../authorizations/queries.ts';
+import { type AccessOptions, omitEmptyParameters } from '../access-options.ts';
+import { type ListedAuthorization, type ListFilter, listAuthorizations } from '../authorizations/queries.ts';
 import { categories } from '../authorizations/rules.ts';
 import { route as authorizationRoute, DriverId } from '../authorizations/schemas.ts';
+import { streamList } from '../list-stream.ts';
 import { listDriverVehicles } from './queries.ts';
 import { type RevocationOptions, revokeDriver } from './revoke-driver.ts';
 
 const driverRoute = { tags: ['drivers'] };
-const longestPage = 1000;
+const largest = 2_147_483_647;
 const Page = Type.Object({
-  offset: Type.Integer({ minimum: 0, maximum: 2_147_483_647, default: 0, description: 'authorizations to skip' }),
-  limit: Type.Integer({ minimum: 0, default: 100, description: `authorizations to return, at most ${longestPage}` }),
+  offset: Type.Integer({ minimum: 0, maximum: largest, default: 0, description: 'authorizations to skip' }),
+  limit: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: largest, description: 'authorizations to return; all by default' }),
+  ),
 });
 type Page = Type.Static<typeof Page>;
 const DriverPath = Type.Object({ userid: DriverId });
@@ -35,20 +38,26 @@ const DriverVehicle = Type.Object({
   authorizations: Type.Array(Authorization, { description: 'the unexpired ones' }),
 });
 
-/** Reads a page of authorizations by their start. @returns it as JSON, and the position of the next one */
-async function readPage(
+type Reply = Parameters<typeof sendPage>[0];
+
+/** Sends a list of authorizations by their start: all of them, or a page with a link to the next one. */
+async function sendList(
   { db, clock }: AccessOptions,
+  reply: Reply,
   caller: Caller,
   { path, ...filter }: ListFilter & { path: string },
-  page: Page,
-): Promise<[body: string, next: NextPage | undefined]> {
-  const { offset } = page;
-  const limit = Math.min(page.limit, longestPage);
-  const found = await listAuthorizations(db, caller, filter, { now: clock(), offset, limit });
-  const authorizations = found.slice(0, limit).map(({ id, from, until }) => ({ authorizationId: id, from, until }));
-  const parameters = { offset: String(offset + limit), limit: String(limit) };
-  const next = found.length > limit && limit > 0 ? { path, parameters } : undefined;
-  return [JSON.stringify({ authorizations }), next];
+  { offset, limit }: Page,
+): Promise<Reply> {
+  const now = clock();
+  const read = (after: ListedAuthorization | undefined, count: number) =>
+    listAuthorizations(db, caller, filter, { now, offset, after, count });
+  const describe = ({ id, from, until }: ListedAuthorization) => ({ authorizationId: id, from, until });
+  const body = await streamList('authorizations', describe, read, limit);
+  if (limit === undefined || limit === 0) return sendPage(reply, body, undefined);
+  const nextOffset = offset + limit;
+  const following = await listAuthorizations(db, caller, filter, { now, offset: nextOffset, count: 1 });
+  const parameters = { offset: String(nextOffset), limit: String(limit) };
+  return sendPage(reply, body, following.length > 0 ? { path, parameters } : undefined);
 }
 
 function addVehicleLists(http: Http, options: AccessOptions): void {
@@ -65,7 +74,7 @@ function addVehicleLists(http: Http, options: AccessOptions): void {
       },
       async ({ caller, query }, reply) => {
         const path = `/v1/vehicles/authorizations/${category}`;
-        return sendPage(reply, ...(await readPage(options, caller, { path, category }, query)));
+        return sendList(options, reply, caller, { path, category }, query);
       },
     );
 
@@ -83,7 +92,7 @@ function addVehicleLists(http: Http, options: AccessOptions): void {
       async ({ caller, params, query }, reply) => {
         const { id: vehicleId } = await findVehicle(options.db, caller, params.id);
         const path = `/v1/vehicle/${vehicleId}/authorizations/${category}`;
-        return sendPage(reply, ...(await readPage(options, caller, { path, category, vehicleId }, query)));
+        return sendList(options, reply, caller, { path, category, vehicleId }, query);
       },
     );
   }
@@ -104,7 +113,7 @@ function addDriverLists(http: Http, options: AccessOptions): void {
       },
       async ({ caller, params: { userid: driverId }, query }, reply) => {
         const path = `/v1/user/${encodeURIComponent(driverId)}/authorizations/${category}`;
-        return sendPage(reply, ...(await readPage(options, caller, { path, category, driverId }, query)));
+        return sendList(options, reply, caller, { path, category, driverId }, query);
       },
     );
   }
@@ -144,6 +153,7 @@ function addDriver(http: Http, options: RevocationOptions): void {
 /** The routes of the interface specification, "Driver data and authorization lists". */
 export function driverRoutes(options: RevocationOptions): RoutePlugin {
   return (http) => {
+    omitEmptyParameters(http);
     addVehicleLists(http, options);
     addDriverLists(http, options);
     addDriver(http, options);
