@@ -54,7 +54,7 @@ export const failures = {
 
 export type FailureCode = keyof typeof failures;
 
-/** What a failure adds to its answer beside `error` and `message`; see "Failures" in docs/interface.md. */
+/** Fields that a failure adds to `error` and `message` in its answer; see "Failures" in docs/interface.md. */
 export interface FailureDetails {
   /** The parameter that is at fault. */
   readonly field?: string;

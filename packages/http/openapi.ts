@@ -10,7 +10,7 @@ interface ObjectSchema {
   required?: string[];
 }
 
-/** What has a standard value may be left out. */
+/** Makes parameters with a default optional. */
 function withoutStandardValues(schema: unknown): unknown {
   const { properties = {}, required = [] } = (schema ?? {}) as ObjectSchema;
   const needed = required.filter((name) => properties[name]?.default === undefined);

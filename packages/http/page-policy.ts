@@ -1,12 +1,12 @@
 import type { Http } from './http.ts';
 
-/** What an answer that is no page may load in a browser: nothing, and it may stand in no frame. */
+/** The policy of answers that are not pages: a browser loads nothing and shows them in no frame. */
 export const answerPolicy = {
   useDefaults: false,
   directives: { defaultSrc: ["'none'"], baseUri: ["'none'"], formAction: ["'none'"], frameAncestors: ["'none'"] },
 };
 
-/** What pages of ours may load: scripts, data, fonts and workers from here alone, no script that stands in the page. */
+/** The policy of pages: scripts, data, fonts and workers from this origin only, and no inline scripts. */
 export const pagePolicy = [
   "default-src 'self'",
   "style-src 'self' 'unsafe-inline'",

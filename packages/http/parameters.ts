@@ -39,7 +39,7 @@ export function leaveOutEmpty(...names: readonly string[]) {
 
 const deepestNesting = 32;
 
-/** What is wrong inside a parameter, with its path. */
+/** Finds the first invalid value inside a parameter. */
 function findFault(value: unknown, path: readonly string[]): Failure | undefined {
   if (typeof value === 'number') {
     return Number.isFinite(value) ? undefined : invalidParameter(path.join('.'), 'must be a finite number');
@@ -54,8 +54,8 @@ function findFault(value: unknown, path: readonly string[]): Failure | undefined
 }
 
 /**
- * Refuses what the validator lets through: text such as `1e999`, which it turns into Infinity and then takes for no number,
- * so that no bound holds; and values nested so deeply that whoever walks through them runs out of stack.
+ * Refuses values that the validator accepts: text such as `1e999`, which it coerces to Infinity, beyond every bound; and
+ * values nested so deeply that recursion over them exhausts the stack.
  * @throws Failure INVALID_PARAMETER that names the parameter
  */
 export async function refuseExtremes({ query, params, body }: FastifyRequest): Promise<void> {

@@ -10,7 +10,7 @@ export interface ServiceHost<Http = unknown> {
   readonly http: Http;
   /** ADMIN_TOKEN: the operator's token, or during a rotation two separated by a comma (see adminTokensOf). */
   readonly adminToken: string;
-  /** Whoever opens a thing registers its close; the closes run in reverse order, also when a start fails half-way. */
+  /** Registers the close of a resource that was opened; closes run in reverse order, also after a failed start. */
   onStop(name: string, close: () => unknown): void;
 }
 

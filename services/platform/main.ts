@@ -9,6 +9,7 @@ import { stopWithNpm } from './npm-parent.ts';
 import { type Platform, startPlatform } from './platform.ts';
 import { selectServices, UnknownService } from './services.ts';
 import { checkBeforeStart, portFailure, StartFailure } from './start-checks.ts';
+import { logUnhandledErrors } from './unhandled-errors.ts';
 
 /**
  * Lowers the priority of a process that runs only services in the background (`nice` 10 on POSIX systems): where cores
@@ -50,8 +51,9 @@ async function main(names: readonly string[]): Promise<void> {
   const platform = await startPlatform(config, logger, selected).catch((error: unknown) => {
     throw portFailure(error, config) ?? error;
   });
-  closeWithGrace({ delay: config.SHUTDOWN_TIMEOUT_MS, logger: false }, async ({ err, signal }) => {
-    if (err) logger.fatal({ err }, 'unhandled error');
+  logUnhandledErrors(logger);
+  const skip = ['uncaughtException', 'unhandledRejection'] as const;
+  closeWithGrace({ delay: config.SHUTDOWN_TIMEOUT_MS, logger: false, skip: [...skip] }, async ({ signal }) => {
     logger.info({ signal }, 'draining');
     // Ctrl-C: no load balancer to wait for, so skip the drain.
     if (signal === 'SIGTERM') await platform.drain();
