@@ -41,7 +41,7 @@ let device: DeviceConnection;
 let stray: DeviceConnection;
 
 async function settings(): Promise<Record<string, string>> {
-  return { ...(await settingsFrom(config)), LOG_LEVEL: 'trace' };
+  return { ...(await settingsFrom(config)), LOG_LEVEL: 'trace', READING_MAX_AGE_DAYS: '10000' };
 }
 
 /** Runs ingest in a process of its own until the queue is empty and `until` passes. */
@@ -109,6 +109,7 @@ function adminValue(name: string, path: string, quarantineId: string): string {
     appId: owner.application.appId,
     file_sha256: '0'.repeat(64),
     plate_or_vin: owner.names.plate,
+    name: 'generic',
     id: path.includes('/quarantine/') ? quarantineId : owner.vehicle.deviceId,
   };
   const value = values[name];

@@ -46,7 +46,7 @@ function toLatestStates(readings: readonly LinkedReading[]): LatestState[] {
       const value: object | undefined = reading[group];
       if (value === undefined) continue;
       const older = mergedGroups.has(group) ? state.groups[group]?.value : undefined;
-      state.groups[group] = { timeMicroseconds, value: { ...(older && fieldsKeptBy(older, value)), ...value } };
+      state.groups[group] = { timeMicroseconds, value: older ? { ...fieldsKeptBy(older, value), ...value } : value };
     }
   }
   return states;
