@@ -33,7 +33,11 @@ export interface UploadProcessing {
   lateQueue: TypedQueue<'late-uploads'>;
   config: Pick<
     ResolvedConfig,
-    'INGEST_TRANSACTIONS' | 'READING_MAX_AGE_DAYS' | 'READING_NEW_CHUNKS_PER_HOUR' | 'QUARANTINE_UPLOADS_PER_HOUR'
+    | 'INGEST_TRANSACTIONS'
+    | 'READING_MAX_AGE_DAYS'
+    | 'READING_NEW_CHUNKS_PER_HOUR'
+    | 'QUARANTINE_UPLOADS_PER_HOUR'
+    | 'REDIS_IS_DURABLE'
   >;
 }
 
@@ -65,7 +69,11 @@ function createRateLimitedWarning(
   };
 }
 
-/** Late jobs in process at once. Further ones are moved to a queue of their own, so that live jobs find a free worker. */
+/**
+ * Late jobs in process at once. Further ones are moved to a queue of their own, so that live jobs find a free worker. Not
+ * where Redis keeps its queues in memory: there the end of a job is what a PUBACK waits for, and a broker has few late jobs
+ * in flight.
+ */
 export const lateJobsPerTransaction = 4;
 
 type Store = (jobs: readonly UploadBatch[]) => Promise<void>;
@@ -135,7 +143,7 @@ export function createUploadProcessors(processing: UploadProcessing): UploadProc
     async uploads(job) {
       const { id = '', data, priority } = job;
       const isLate = priority === lateUploadPriority;
-      if (isLate && late.pending.length >= lateJobsPerTransaction * transactions) {
+      if (isLate && config.REDIS_IS_DURABLE && late.pending.length >= lateJobsPerTransaction * transactions) {
         await lateQueue.add('late-uploads', data, { jobId: id });
         return;
       }
