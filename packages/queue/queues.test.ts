@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { eventually } from '@odograph/testkit/eventually';
 import { afterEach, describe, expect, inject, it } from 'vitest';
-import { countUnfinishedJobs, openQueue, openWorker, type WorkOptions } from './queues.ts';
+import { countUnfinishedJobs, openQueue, openVolatileQueue, openWorker, type WorkOptions } from './queues.ts';
 import { keepSchedule } from './schedules.ts';
 
 const closes: (() => unknown)[] = [];
@@ -141,6 +141,26 @@ describe('a worker', () => {
     steps.emit('released');
     await closed;
     expect(await countUnfinishedJobs(queue)).toBe(0);
+  });
+});
+
+describe('adding to a queue in memory', () => {
+  it('succeeds when the job has been processed, and fails when it was given up', async () => {
+    const { connection, queue } = openUploads();
+    const volatileQueue = openVolatileQueue(queue, connection);
+    closes.push(() => volatileQueue.close());
+    const done: unknown[] = [];
+    work({
+      ...connection,
+      maximumAttempts: 1,
+      async process({ data }) {
+        if (data.uploads[0]?.text === 'bad') throw new Error('given up');
+        done.push(data.uploads[0]?.text);
+      },
+    });
+    await volatileQueue.add(batchOf('good'), { jobId: 'good' });
+    expect(done).toEqual(['good']);
+    await expect(volatileQueue.add(batchOf('bad'), { jobId: 'bad' })).rejects.toThrow('given up');
   });
 });
 

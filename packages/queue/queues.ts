@@ -61,8 +61,8 @@ const processedTimeoutMs = 10_000;
  * Adds jobs to a queue in a Redis that keeps nothing on disk: a job is durable only once a worker has processed it and
  * committed its effect, so that is what `add` waits for.
  *
- * `add` rejects if that takes more than 10 s, as after a restart of Redis, which forgets the job. Repeating it with the
- * same job id is harmless.
+ * `add` rejects if a worker gives the job up, and if it takes more than 10 s, as after a restart of Redis, which forgets
+ * the job. Repeating it with the same job id is harmless.
  */
 export function openVolatileQueue<Name extends QueueName>(
   queue: TypedQueue<Name>,
@@ -73,17 +73,17 @@ export function openVolatileQueue<Name extends QueueName>(
     prefix,
   });
   events.on('error', () => undefined);
-  const waiting = new Map<string, () => void>();
-  const settle = ({ jobId }: { jobId: string }): void => waiting.get(jobId)?.();
-  events.on('completed', settle);
-  events.on('failed', settle);
+  const waiting = new Map<string, (failure?: Error) => void>();
+  events.on('completed', ({ jobId }) => waiting.get(jobId)?.());
+  events.on('failed', ({ jobId, failedReason }) => waiting.get(jobId)?.(new Error(failedReason)));
   return {
     async add(data, options) {
       await events.waitUntilReady();
       const timeout = new AbortController();
-      const processed = new Promise<void>((resolve) => {
-        waiting.set(options.jobId, resolve);
+      const processed = new Promise<void>((resolve, reject) => {
+        waiting.set(options.jobId, (failure) => (failure ? reject(failure) : resolve()));
       });
+      processed.catch(() => undefined);
       try {
         await queue.add(queue.name, data, options);
         const late = delay(processedTimeoutMs, undefined, { signal: timeout.signal, ref: false }).then(() => {
