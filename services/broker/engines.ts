@@ -29,10 +29,12 @@ export async function openEngines({ config, logger, metrics: registry, onStop }:
   const connection = { redisUrl: REDIS_URL, prefix: QUEUE_PREFIX };
   const [uploads, addUploads] = openDurably('uploads', connection, config.REDIS_IS_DURABLE, onStop);
   const [, addAcknowledgement] = openDurably('acknowledgements', connection, config.REDIS_IS_DURABLE, onStop);
+  const lateUploads = openQueue('late-uploads', connection);
+  onStop('broker queue late-uploads', () => lateUploads.close());
   const metrics = createBrokerMetrics(registry);
   const failures = new BackgroundFailures(logger, metrics.backgroundFailures);
   await awaitRedis(redis);
-  const backlog = await watchBacklog({ uploads, redis, config, metrics, failures });
+  const backlog = await watchBacklog({ uploads, lateUploads, redis, config, metrics, failures });
   onStop('broker backlog', () => backlog.stop());
   return { db, redis, subscriber, addUploads, addAcknowledgement, backlog, metrics, failures };
 }

@@ -22,6 +22,8 @@ export interface Backlog {
 
 export interface BacklogOptions {
   readonly uploads: TypedQueue<'uploads'>;
+  /** Late uploads that ingest has set aside count too. */
+  readonly lateUploads: TypedQueue<'late-uploads'>;
   readonly redis: Redis;
   readonly config: Pick<ResolvedConfig, 'UPLOAD_BACKLOG_JOBS' | 'UPLOAD_BACKLOG_BYTES'>;
   readonly metrics: BrokerMetrics;
@@ -30,13 +32,14 @@ export interface BacklogOptions {
 
 /** Measures the backlog twice a second. What cannot be measured keeps its last value, and is reported. */
 export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
-  const { uploads, redis, config, metrics, failures } = options;
+  const { uploads, lateUploads, redis, config, metrics, failures } = options;
   let jobs = 0;
   let bytes = 0;
   let isMeasuring = false;
 
   const measureJobs = async (): Promise<void> => {
-    jobs = await countUnfinishedJobs(uploads);
+    const [own, late] = await Promise.all([countUnfinishedJobs(uploads), countUnfinishedJobs(lateUploads)]);
+    jobs = own + late;
     metrics.backlogJobs.set(jobs);
   };
   const measureMemory = async (): Promise<void> => {
