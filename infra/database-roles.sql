@@ -1,10 +1,10 @@
--- What each service may do in the database, and nothing else. Run it as the owner of the tables after every migration;
--- running it again changes nothing. The roles cannot log in by themselves: infra/database-logins.sql gives them passwords.
+-- Grants each service the least privileges that it needs. Run it as the owner of the tables after every migration; it is
+-- idempotent. The roles cannot log in until infra/database-logins.sql gives them passwords.
 --
--- A table that is not named here belongs to nobody but its owner, so what comes later fails closed.
+-- Only the owner can use a table that is not named here, so a new table fails closed.
 
 begin;
--- One at a time in a database; the roles themselves belong to the whole server.
+-- Serializes concurrent runs in one database. Roles are shared by all databases of the server.
 select pg_advisory_xact_lock(7305114904);
 
 do $$
@@ -25,7 +25,7 @@ begin
 end $$;
 revoke create on schema public from public;
 
--- Rows of the audit are added by this function alone; nobody can change one, and only its readers see any.
+-- These functions run with the owner's privileges. Rows of the audit are added by append_audit alone.
 do $$
 declare
   signature regprocedure;
@@ -45,7 +45,7 @@ begin
   end loop;
 end $$;
 
--- Reading a table without the columns that let somebody in.
+-- Grants select on every column but those that hold credentials.
 create or replace procedure pg_temp.show(tables text[], roles text, secrets text[]) language plpgsql as $$
 declare
   one text;
@@ -62,20 +62,20 @@ call pg_temp.show('{application,user_account,device}',
   '{app_key_sha256,previous_app_key_sha256,password_hash,secret_sha256,previous_secret_sha256,claim_code_sha256,
     bluetooth_pin}');
 
--- broker: is this the device that it says it is?
+-- broker: authentication of devices
 grant select (id, secret_sha256, previous_secret_sha256, previous_secret_until, certificates_issued_from) on device
   to odograph_broker;
 grant execute on function confirm_device_secret(text, bytea) to odograph_broker;
 
--- Who asks, and which vehicles may they see? For every service with an interface for users.
+-- every service with an interface for users: authentication and access to vehicles
 grant select on session, access_token, vehicle_grant to odograph_query, odograph_access, odograph_registration, odograph_command;
 
--- query: reads, and writes nothing at all
+-- query: reads only
 grant select on vehicle, device_model, device_link, privacy_period, reading, reading_count, reading_settlement,
   vehicle_latest, reading_change, trip, trip_checkpoint, trip_touched, trip_work, trip_turn, device_sequence, closed_gap,
   booking, parking, vehicle_parking, command, vehicle_purge, bluetooth_authorization to odograph_query;
 
--- ingest: what devices report, and what becomes of old data
+-- ingest: readings of devices and the retention of old data
 grant select, insert, update, delete on reading, reading_count, vehicle_latest, quarantine, reading_change, trip, trip_checkpoint,
   trip_touched, trip_work, trip_turn, device_sequence, closed_gap to odograph_ingest;
 grant select on device_model, vehicle_grant, vehicle_purge to odograph_ingest;
@@ -90,7 +90,7 @@ grant select, update on reading_settlement to odograph_ingest;
 grant execute on function compress_reading_chunk(regclass), drop_readings_older_than(interval), settle_readings(interval),
   share_ingest_barrier(), prune_audit(interval) to odograph_ingest;
 
--- command: the state machine of the commands, and the delivery of key lists, which signs with device keys but changes none
+-- command: the state machine of commands, and key lists, which it signs with device keys but whose keys it cannot change
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, bluetooth_authorization, booking
   to odograph_command;
 grant select, insert, update on command to odograph_command;
@@ -98,7 +98,7 @@ grant update (fleet, fleet_time) on vehicle_latest to odograph_command;
 grant select, update (list_version, published_version, published_at, confirmed_version, confirmed_at, refused_reason, claim,
   claimed_until) on device_key to odograph_command;
 
--- fleet: accounts, vehicles, devices and what belongs to them; the only service that sees secrets' hashes
+-- fleet: accounts, vehicles and devices; the only service that reads all hashes of secrets
 grant select, insert, update, delete on application, user_account, session, access_token, refresh_token, vehicle,
   vehicle_grant, device, device_link, device_model, privacy_period, vehicle_request, vehicle_purge, parking,
   vehicle_parking to odograph_fleet;
@@ -108,20 +108,20 @@ grant select, insert, update, delete on reading_change, trip_touched, trip_check
 grant select on audit, audit_chain, command, trip_turn, device_sequence, closed_gap to odograph_fleet;
 grant execute on function raise_ingest_barrier(), erase_person(integer, text[], uuid, uuid) to odograph_fleet;
 
--- access: authorizations, bookings and the keys of the devices
+-- access: authorizations, bookings and device keys
 call pg_temp.show('{application,user_account}', 'odograph_access', '{app_key_sha256,previous_app_key_sha256,password_hash}');
 call pg_temp.show('{device}', 'odograph_access', '{secret_sha256,previous_secret_sha256,claim_code_sha256}');
 grant select, insert, update, delete on device_key, bluetooth_authorization, booking to odograph_access;
 grant select on vehicle, device_link, device_model, reading to odograph_access;
--- a booking locks its vehicle, which takes the right to update some column of it
+-- a booking locks its vehicle, and `select … for update` requires the privilege to update a column
 grant update (created_at) on vehicle to odograph_access;
 
--- registration: records of vehicles and their sources
+-- registration: registration records and their sources
 grant select, insert, update, delete on registration_record, registration_import, registration_import_fault,
   registration_provider_answer to odograph_registration;
 grant select on vehicle to odograph_registration;
 
--- console: what operators look at, and quarantined uploads
+-- console: pages for operators, and the quarantine
 grant select, update on quarantine to odograph_console;
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, audit, audit_chain, vehicle_purge,
   device_sequence, closed_gap, command to odograph_console;

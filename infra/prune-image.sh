@@ -5,7 +5,7 @@ set -eu
 
 rm -rf packages/testkit packages/simulator services/platform/demo services/platform/demo.ts
 rm -rf node_modules/@odograph/testkit node_modules/@odograph/simulator
-# Node.js 24 runs TypeScript itself; tsx and esbuild are for Node.js 20.
+# Node.js 24 runs TypeScript directly; tsx and esbuild are for Node.js 20.
 rm -rf node_modules/tsx node_modules/esbuild node_modules/@esbuild node_modules/.bin/tsx node_modules/.bin/esbuild
 # A peer dependency for type checks only.
 rm -rf node_modules/typescript node_modules/@typescript node_modules/.bin/tsc

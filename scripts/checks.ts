@@ -7,7 +7,7 @@ const checks: readonly [name: string, program: string, ...parameters: string[]][
   ['unused files, exports and dependencies', 'knip'],
 ];
 
-/** Runs the type check and every lint, all of them even when one fails. @returns the names of those that failed */
+/** Runs the type check and every linter, also when one fails. @returns the names of those that failed */
 export function runChecks(): string[] {
   return checks.filter(([, program, ...parameters]) => !runInstalled(program, ...parameters)).map(([name]) => name);
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** Runs a program that npm installed here, its output on ours; true when it ends well. */
+/** Runs a program from node_modules/.bin with inherited output. @returns whether it succeeded */
 export function runInstalled(program: string, ...parameters: string[]): boolean {
   const path = join(root, 'node_modules', '.bin', program);
   const { status } = spawnSync(path, parameters, { cwd: root, stdio: 'inherit', shell: process.platform === 'win32' });

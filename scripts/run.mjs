@@ -1,5 +1,5 @@
-// Runs a TypeScript file of this repository: installs what is missing first, and goes through tsx where Node.js does
-// not run TypeScript by itself. Plain JavaScript, because it must run before anything is installed.
+// Runs a TypeScript file of this repository: installs missing dependencies first, and uses tsx where Node.js cannot run
+// TypeScript. Plain JavaScript, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
-/** npm leaves a copy of the lock file behind when an installation is whole. */
+/** npm writes a copy of the lock file when an installation is complete. */
 function isInstalled() {
   const installed = join(root, 'node_modules', '.package-lock.json');
   if (!existsSync(installed)) return false;

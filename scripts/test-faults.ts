@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startVitest } from 'vitest/node';
 
-/** The long version; each number is an option of the command line, such as `--rounds 50`. */
+/** Defaults of the full-length run; each is a command-line option, such as `--rounds 50`. */
 const long = {
   seed: 1,
   rounds: 12,
@@ -31,7 +31,7 @@ async function main(): Promise<void> {
   for (const name of names) {
     const given = (values as Record<string, string | undefined>)[name];
     if (given === undefined) continue;
-    if (!/^\d+$/.test(given)) throw new Error(`--${name} is a whole number`);
+    if (!/^\d+$/.test(given)) throw new Error(`--${name} must be a whole number`);
     faults[name] = Number(given);
   }
   const faultReport = resolve(values.report ?? join(mkdtempSync(join(tmpdir(), 'odograph-faults-')), 'figures.jsonl'));

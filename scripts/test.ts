@@ -20,7 +20,7 @@ function readSummary(file: string): Summary | undefined {
   }
 }
 
-/** Type check, lint and every test; the last line counts them, each check as one. */
+/** Runs the type check, the linters and every test; the last line counts them, each check as one. */
 function main(filters: readonly string[]): void {
   const failedChecks = runChecks();
   const directory = mkdtempSync(join(tmpdir(), 'odograph-summary-'));
@@ -36,7 +36,7 @@ function main(filters: readonly string[]): void {
   const summary = readSummary(file);
   rmSync(directory, { recursive: true });
   const passed = summary?.numPassedTests ?? 0;
-  // A suite that does not load fails without a failed test.
+  // A file that does not load fails without a failed test.
   const failedTests = summary ? Math.max(summary.numFailedTests, ended ? 0 : 1) : 1;
   const skipped = (summary?.numPendingTests ?? 0) + (summary?.numTodoTests ?? 0);
   const failed = failedTests + failedChecks.length;

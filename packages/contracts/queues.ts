@@ -39,7 +39,7 @@ export interface QueueJobs {
   'late-uploads': UploadBatch;
   acknowledgements: QueuedAcknowledgement;
   maintenance: { task: MaintenanceTask };
-  /** A turn at bringing trips up to date; what is to be done is in the database. */
+  /** Triggers a run of trip segmentation; the pending work is in the database. */
   trips: Record<string, never>;
 }
 export type QueueName = keyof QueueJobs;

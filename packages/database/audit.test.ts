@@ -36,7 +36,7 @@ describe('the audit', () => {
   });
   afterAll(() => db.destroy());
 
-  it('verifies, also when many append at once', async () => {
+  it('verifies after concurrent appends', async () => {
     chain += 1;
     await Promise.all(
       Array.from({ length: 20 }, (_unused, index) =>
@@ -102,7 +102,7 @@ describe('the audit', () => {
     expect(before).toEqual({ position: 1, reason: 'CHANGED' });
     await sql`select prune_audit(interval '5 days')`.execute(db);
     expect(await verdict()).toMatchObject({ length: 5, prunedThrough: 3 });
-    // The hash kept of row 3 is the one it was written with, so the changed time does not matter any more.
+    // The anchor is the original hash of row 3, so its changed time is not detected.
     expect(await verdict()).not.toHaveProperty('fault');
     await tamper(() => sql`delete from audit where chain = ${chain} and position = 4`.execute(db));
     expect((await verdict())?.fault).toEqual({ position: 4, reason: 'MISSING' });

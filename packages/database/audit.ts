@@ -71,7 +71,7 @@ async function readRows(db: Database, chain: number, after: number): Promise<Cha
   return rows;
 }
 
-/** Recomputed here and not by the database, which is what is being checked. */
+/** Recomputed in this process, because the database is what is verified. */
 function sha256(...parts: readonly (Buffer | string)[]): Buffer {
   const hash = createHash('sha256');
   for (const part of parts) hash.update(part);
@@ -80,7 +80,7 @@ function sha256(...parts: readonly (Buffer | string)[]): Buffer {
 
 type Fault = NonNullable<ChainVerdict['fault']>;
 
-/** How far a chain is verified. */
+/** Progress of the verification of one chain. */
 interface Walk {
   position: number;
   sha256: Buffer;
@@ -96,7 +96,7 @@ function faultOf(row: ChainRow, { position, sha256: previous }: Walk, length: nu
   return hasItsPersonalValues && isInChain ? undefined : { position, reason: 'CHANGED' };
 }
 
-/** Continues over the next rows, up to the first faulty one. */
+/** Verifies the next rows, up to the first faulty one. */
 function walkRows(from: Walk, rows: readonly ChainRow[], length: number): Walk {
   const walk = { ...from };
   for (const row of rows) {
@@ -109,7 +109,7 @@ function walkRows(from: Walk, rows: readonly ChainRow[], length: number): Walk {
   return walk;
 }
 
-/** Checks that the walk ended where the chain says that it ends. */
+/** Checks that the last verified row is the head of the chain. */
 function faultAtEnd({ position, sha256: last }: Walk, length: number, head: Buffer): Fault | undefined {
   if (position < length) return { position: position + 1, reason: 'MISSING' };
   return last.equals(head) ? undefined : { position, reason: 'CHANGED' };

@@ -4,14 +4,14 @@ const header = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 const postgresEpochMicroseconds = 946_684_800_000_000;
 const jsonbVersion = 1;
 const twoTo32 = 2 ** 32;
-/** The length that stands before a field. */
+/** Bytes of the length that precedes a field. */
 const lengthBytes = 4;
 const longestBytesOfUnit = 3;
 
-/** Rows in PostgreSQL's binary COPY format; fields are written one after the other, in the order of the columns. */
+/** Builds rows in PostgreSQL's binary COPY format, field by field in the order of the columns. */
 export class BinaryRows {
   #bytes = Buffer.allocUnsafeSlow(64 * 1024);
-  /** The same memory: several times faster to write numbers to than the methods of Buffer. */
+  /** Shares the memory of the buffer; writes numbers several times faster than Buffer's methods. */
   #view = new DataView(this.#bytes.buffer);
   #length = header.copy(this.#bytes);
 
@@ -79,14 +79,14 @@ export class BinaryRows {
     this.#length = start + lengthBytes + bytes;
   }
 
-  /** The whole as COPY takes it; nothing can be added afterwards. */
+  /** Finishes the rows and returns the data for COPY; nothing can be added afterwards. */
   end(): Buffer {
     this.#reserve(2);
     this.#view.setInt16(this.#length, -1);
     return this.#bytes.subarray(0, this.#length + 2);
   }
 
-  /** Begins a field, in a larger memory where needed. @returns where its value goes */
+  /** Begins a field and grows the buffer if needed. @returns the offset of its value */
   #field(bytes: number): number {
     this.#reserve(lengthBytes + bytes);
     const at = this.#length + lengthBytes;

@@ -6,7 +6,7 @@ import { copyInto } from './copy.ts';
 import { openDatabase } from './database.ts';
 import { sqlState } from './postgres-failure.ts';
 
-// One connection, because temporary tables are of one.
+// One connection, because a temporary table exists in one session.
 const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 1 });
 const columns = ['id', 'whole', 'small', 'big', 'fraction', 'yes', 'word', 'document', 'moment'];
 
@@ -49,7 +49,7 @@ function add(rows: BinaryRows, id: number, value: Row): void {
 }
 
 describe('copied rows', () => {
-  it('are read as they were written, whatever their values and number', async () => {
+  it('are read as they were written, for any values and number of rows', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(row), fc.integer({ min: 1, max: 400 }), async (values, times) => {
         await sql`truncate copied`.execute(db);
@@ -66,7 +66,7 @@ describe('copied rows', () => {
     );
   });
 
-  it('are all refused when one is, and the connection goes on', async () => {
+  it('are all rejected when one is, and the connection stays usable', async () => {
     await sql`truncate copied`.execute(db);
     const twice = new BinaryRows();
     for (const id of [1, 2, 1]) add(twice, id, {});

@@ -3,14 +3,14 @@ import type { Connection, PoolClient, Submittable } from 'pg';
 import type { Tables } from './tables.ts';
 
 declare module 'pg' {
-  /** Parts of pg 8.23 that its type declarations leave out. */
+  /** Methods of pg 8.23 that its type declarations omit. */
   interface Connection {
     sendCopyFromChunk(chunk: Buffer): void;
     endCopyFrom(): void;
   }
 }
 
-/** A COPY FROM STDIN whose data is there as a whole (PostgreSQL, "Message Flow", "COPY Operations"). */
+/** A COPY FROM STDIN that sends one buffer (PostgreSQL, "Message Flow", "COPY Operations"). */
 class CopyFromBuffer implements Submittable {
   readonly finished: Promise<{ command: 'COPY'; rows: never[] }>;
   readonly #statement: string;
@@ -49,8 +49,8 @@ class CopyFromBuffer implements Submittable {
 
 const statementForm = /^copy [^;]+ from stdin/;
 
-/** Lets a connection take COPY statements, with the data as their only parameter. */
-export function teachCopy(client: PoolClient): void {
+/** Makes `query()` of a connection accept COPY FROM STDIN, with the data as the only parameter. */
+export function supportCopy(client: PoolClient): void {
   const query = client.query.bind(client) as (...parameters: unknown[]) => unknown;
   const queryOrCopy = (...parameters: unknown[]): unknown => {
     const [statement, values] = parameters;
@@ -66,10 +66,10 @@ export function teachCopy(client: PoolClient): void {
 }
 
 /**
- * Adds rows to a table, faster than any INSERT.
- * @param columns in the order of the fields of a row
- * @param rows made with BinaryRows
- * @throws DatabaseError; nothing is added then
+ * Adds rows to a table with COPY, all of them or none.
+ * @param columns in the order of a row's fields
+ * @param rows the result of BinaryRows
+ * @throws DatabaseError
  */
 export async function copyInto(
   db: Kysely<Tables>,

@@ -3,15 +3,15 @@ import { Client } from 'pg';
 import { createPool, type PoolOptions, parsers } from './pool.ts';
 import type { Tables } from './tables.ts';
 
-/** A database or a transaction on it: functions with SQL take it first and do not care which. */
+/** A database or a transaction; the first parameter of every function with SQL. */
 export type Database = Kysely<Tables> | Transaction<Tables>;
 
-/** Opens the database with a pool of its own; `destroy()` closes it. */
+/** Opens the database with its own pool; `destroy()` closes it. */
 export function openDatabase(options: PoolOptions): Kysely<Tables> {
   return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: createPool(options) }) });
 }
 
-/** Answers when the database does; throws when it is away. */
+/** Checks that the database answers. @throws when it is unavailable */
 export async function pingDatabase(db: Database): Promise<void> {
   await sql`select 1`.execute(db);
 }

@@ -5,15 +5,15 @@ import { Client } from 'pg';
 import { sqlState } from './postgres-failure.ts';
 
 const shipped = new URL('../../migrations/', import.meta.url);
-/** Whoever waits for a lock makes everybody wait who comes after, so a migration gives up soon and tries again. */
+/** A waiting lock request blocks all later ones, ingest among them; so a migration gives up early and retries. */
 const lockTimeoutMs = 1000;
-/** As long as this uploads have the tables for themselves, before the next attempt. */
+/** Time for blocked statements to catch up before the next attempt. */
 const pauseMs = 1500;
-/** First line of a migration whose statements cannot share a transaction, such as those that build an index chunk by chunk. */
+/** First line of a migration whose statements cannot run in a transaction, such as building an index chunk by chunk. */
 const outsideTransaction = '-- outside a transaction';
-/** lock_not_available and deadlock_detected: what was begun is undone, and can be tried again. */
+/** lock_not_available and deadlock_detected: rolled back and safe to retry (PostgreSQL, Appendix A). */
 const lockStates = new Set(['55P03', '40P01']);
-/** Two processes that start at once must not migrate at once; the number only has to be ours. */
+/** Serializes migrations of processes that start together. */
 const advisoryLock = 7_305_114_902;
 
 interface Migration {
@@ -39,7 +39,7 @@ async function appliedMigrations(client: Client): Promise<Map<string, string>> {
   return new Map(rows.map(({ name, sha256 }) => [name, sha256]));
 }
 
-const noteApplied = (client: Client, { name, sha256 }: Migration) =>
+const recordApplied = (client: Client, { name, sha256 }: Migration) =>
   client.query('insert into migration (name, sha256) values ($1, $2)', [name, sha256]);
 
 async function applyInTransaction(client: Client, migration: Migration): Promise<void> {
@@ -47,7 +47,7 @@ async function applyInTransaction(client: Client, migration: Migration): Promise
   try {
     await client.query(`set local lock_timeout = ${lockTimeoutMs}`);
     await client.query(migration.sql);
-    await noteApplied(client, migration);
+    await recordApplied(client, migration);
     await client.query('commit');
   } catch (error) {
     await client.query('rollback');
@@ -55,13 +55,13 @@ async function applyInTransaction(client: Client, migration: Migration): Promise
   }
 }
 
-/** Each statement by itself; one that is tried again must do no harm. */
-async function applyOutside(client: Client, migration: Migration): Promise<void> {
+/** Runs each statement in its own implicit transaction; the statements must be idempotent, since all are retried. */
+async function applyOutsideTransaction(client: Client, migration: Migration): Promise<void> {
   const statements = migration.sql.split(/;[ \t]*$/m).filter((statement) => /^\s*[^\s-]/m.test(statement));
   await client.query(`set lock_timeout = ${lockTimeoutMs}`);
   try {
     for (const statement of statements) await client.query(statement);
-    await noteApplied(client, migration);
+    await recordApplied(client, migration);
   } finally {
     await client.query('reset lock_timeout');
   }
@@ -69,7 +69,7 @@ async function applyOutside(client: Client, migration: Migration): Promise<void>
 
 async function applyMigration(client: Client, migration: Migration, options: MigrateOptions): Promise<void> {
   const { onWait, patienceMs = 600_000 } = options;
-  const apply = migration.sql.startsWith(outsideTransaction) ? applyOutside : applyInTransaction;
+  const apply = migration.sql.startsWith(outsideTransaction) ? applyOutsideTransaction : applyInTransaction;
   for (const start = performance.now(); ; await delay(pauseMs)) {
     try {
       return await apply(client, migration);
@@ -84,18 +84,18 @@ async function applyMigration(client: Client, migration: Migration, options: Mig
 }
 
 export interface MigrateOptions {
-  /** Where the migrations are; by default those that are shipped. */
+  /** Directory of the migrations; by default migrations/ of this repository. */
   readonly directory?: URL;
-  /** How long a migration is tried that does not get its locks. */
+  /** How long a migration is retried when it does not get its locks. */
   readonly patienceMs?: number;
-  /** Called with the name of a migration that did not get its locks in time and will be tried again. */
+  /** Called with the name of a migration that did not get its locks in time and will be retried. */
   onWait?(name: string): void;
 }
 
 /**
- * Brings the database to the newest migration, each in a transaction of its own; safe to call from several processes, and
- * while others use the database: nobody waits for it longer than a second, but for the work that it does.
- * @returns the names of the migrations applied now
+ * Applies the missing migrations, each in its own transaction. Safe to call from several processes and while the database
+ * is in use: waiting for a lock blocks other statements for at most a second.
+ * @returns the names of the migrations applied by this call
  * @throws when an applied migration was changed afterwards, or one fails (it is rolled back)
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<string[]> {
@@ -104,7 +104,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   let locked = false;
   try {
     const migrations = await readMigrations(options.directory ?? shipped);
-    // A service's role may look, but not migrate.
+    // A service's role may only read the list of migrations.
     if (missingOf(migrations, await appliedMigrations(client)).length === 0) return [];
     await client.query('select pg_advisory_lock($1)', [advisoryLock]);
     locked = true;

@@ -1,7 +1,6 @@
 import type { Socket } from 'node:net';
-import { Pool, type PoolClient, types } from 'pg';
-import { teachCopy } from './copy.ts';
-import { prepareStatements } from './prepare-statements.ts';
+import { Pool, type PoolClient, type QueryConfig, types } from 'pg';
+import { supportCopy } from './copy.ts';
 
 const int8 = 20;
 
@@ -17,46 +16,69 @@ export interface PoolOptions {
   name: string;
   size: number;
   statementTimeoutMs?: number;
-  /**
-   * How long a transaction may wait for its next statement. When the machine that began it is gone without a word, the
-   * server would keep its locks until TCP gives up, for hours.
-   */
+  /** Bounds how long a vanished client can hold its locks: without it, until the TCP timeout of the server, hours later. */
   idleInTransactionMs?: number;
-  /** A connection on which nothing comes or goes for so long is given up; only for statements that end sooner. */
+  /** Idle time after which a connection is destroyed, even during a statement; must exceed the longest statement. */
   silenceMs?: number;
-  /** How many statements a connection keeps prepared, for whoever has a fixed set of them; none without it. */
+  /** Maximum of prepared statements per connection, for a fixed set of statements; none by default. */
   preparedStatements?: number;
 }
 
-/** A pool of PostgreSQL connections; the caller ends it. */
+/** Creates a pool of PostgreSQL connections; the caller ends it. */
 export function createPool(options: PoolOptions): Pool {
   const { url, name, size, statementTimeoutMs, idleInTransactionMs, silenceMs, preparedStatements } = options;
   const pool = new Pool({
     connectionString: url,
     application_name: `odograph-${name}`,
     max: size,
-    // To compile a statement costs up to a second, and saves little where nearly all of them are over in milliseconds.
+    // JIT compilation takes up to a second, and nearly all statements take milliseconds.
     options: '-c jit=off',
     connectionTimeoutMillis: 10_000,
     types: parsers,
     ...(statementTimeoutMs === undefined ? {} : { statement_timeout: statementTimeoutMs }),
     ...(idleInTransactionMs === undefined ? {} : { idle_in_transaction_session_timeout: idleInTransactionMs }),
   });
-  // An idle connection that breaks is replaced by the pool; without a listener it would end the process.
+  // The pool replaces a broken idle connection; an 'error' event without a listener would end the process.
   pool.on('error', () => undefined);
-  // So would one that breaks between two statements of a transaction; the next statement then fails.
+  // The same within a transaction, between two statements; the next statement fails.
   pool.on('connect', (client) => client.on('error', () => undefined));
   if (preparedStatements !== undefined) pool.on('connect', (client) => prepareStatements(client, preparedStatements));
-  pool.on('connect', teachCopy);
-  if (silenceMs !== undefined) pool.on('connect', (client) => endWhenSilent(client, silenceMs));
+  pool.on('connect', supportCopy);
+  if (silenceMs !== undefined) pool.on('connect', (client) => destroyWhenSilent(client, silenceMs));
   return pool;
 }
 
-/** A line that is cut without a word would otherwise keep a statement waiting until the system gives up, for hours. */
-function endWhenSilent(client: PoolClient, silenceMs: number): void {
-  // The types leave out the socket of a connection.
+/** Destroys a connection that was cut without a FIN or RST; TCP alone would let a statement wait for hours. */
+function destroyWhenSilent(client: PoolClient, silenceMs: number): void {
+  // The type declarations omit the socket of a connection.
   const { connection } = client as unknown as { connection: { stream: Socket } };
   connection.stream.setTimeout(silenceMs, () => {
-    connection.stream.destroy(new Error(`the database was silent for ${silenceMs} ms`));
+    connection.stream.destroy(new Error(`the database connection was silent for ${silenceMs} ms`));
   });
+}
+
+type Query = (config: string | QueryConfig, values?: unknown[], callback?: unknown) => unknown;
+
+/**
+ * Makes a connection prepare each statement with parameters under a name, so that PostgreSQL can reuse its plan: planning
+ * is most of the cost of a join by primary keys.
+ * @param maximum number of prepared statements; further statements are planned each time
+ */
+function prepareStatements(client: PoolClient, maximum: number): void {
+  const names = new Map<string, string>();
+  const nameOf = (text: string): string | undefined => {
+    const known = names.get(text);
+    if (known !== undefined || names.size === maximum) return known;
+    const name = `statement-${names.size + 1}`;
+    names.set(text, name);
+    return name;
+  };
+  const query = client.query.bind(client) as Query;
+  const prepared: Query = (config, values, callback) => {
+    const name = typeof config === 'string' && Array.isArray(values) && values.length > 0 ? nameOf(config) : undefined;
+    return name === undefined
+      ? query(config, values, callback)
+      : query({ name, text: config as string }, values, callback);
+  };
+  client.query = prepared as typeof client.query;
 }

@@ -228,7 +228,7 @@ interface DeviceKeyTable {
   claimed_until: Written<Date | null>;
 }
 
-/** The tables as kysely sees them; migrations/ is where they are made. The two reading tables are only met in plain SQL. */
+/** The tables of migrations/ for kysely; tables that only plain SQL uses, such as `reading`, are missing. */
 export interface Tables {
   application: ApplicationTable;
   user_account: UserAccountTable;

@@ -1,94 +1,8 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
-import { Failure } from '@odograph/contracts/failures';
-import { readConfig } from '@odograph/runtime/config';
-import { createLogger } from '@odograph/runtime/logger';
-import { Registry } from '@odograph/runtime/metrics';
-import { hashSecret } from '@odograph/runtime/secrets';
 import { createApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
-import Type from 'typebox';
-import { afterEach, describe, expect, it } from 'vitest';
-import { operatorRoutes, type RoutePlugin, tokenRoutes } from './authentication.ts';
-import { createHttp } from './create-http.ts';
-import { addOperationRoutes } from './operations.ts';
-import { sendPage } from './paging.ts';
-import { answers, Flag, isTrue } from './schemas.ts';
-
-const adminToken = 'admin-token-of-the-tests';
-const asAdmin = { authorization: `Bearer ${adminToken}` };
-const closes: (() => unknown)[] = [];
-afterEach(async () => {
-  for (const close of closes.splice(0).reverse()) await close();
-});
-
-/** Routes of the kinds that services have. */
-const echoRoutes: RoutePlugin = (http) => {
-  const Parameters = Type.Object({ count: Type.Integer({ minimum: 0 }), flag: Type.Optional(Flag) });
-  const Echo = Type.Object({ count: Type.Integer(), flag: Type.Boolean(), ip: Type.String() });
-  http.post('/v1/echo', { schema: { body: Parameters, response: answers(Echo) } }, async ({ body, ip }) => ({
-    count: body.count,
-    flag: isTrue(body.flag ?? false),
-    ip,
-  }));
-  http.post('/v1/echo/:count', { schema: { body: Parameters, response: answers(Echo) } }, async ({ body, ip }) => ({
-    count: body.count,
-    flag: false,
-    ip,
-  }));
-  http.get('/v1/page', async (_request, reply) =>
-    sendPage(reply, '[1]', { path: '/v1/page', parameters: { after: 'a&b', limit: undefined } }),
-  );
-  http.get('/v1/last', async (_request, reply) => sendPage(reply, '[]', undefined));
-  http.get('/v1/long', async ({ raw }) => {
-    await once(raw.socket, 'close');
-    throw new Error('canceling statement due to user request');
-  });
-  http.get('/v1/defect', async () => {
-    throw new TypeError('a secret detail');
-  });
-  http.get('/v1/refused', async () => {
-    throw new Failure('ALREADY_EXISTS', 'taken', { field: 'plate', reason: 'PLATE', retryAfterSeconds: 7 });
-  });
-};
-
-async function startHttp(settings: Record<string, string> = {}) {
-  const lookups: Buffer[] = [];
-  const lines: { level: number; msg: string }[] = [];
-  const logger = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
-  const config = readConfig(settings);
-  const http = await createHttp(config, logger);
-  closes.push(() => http.close());
-  addOperationRoutes(http, {
-    services: () => new Map(),
-    metrics: new Registry(),
-    adminToken,
-    metricsNetworks: config.METRICS_NETWORKS,
-  });
-  const authenticate = async (hash: Buffer) => {
-    lookups.push(hash);
-    if (!hash.equals(hashSecret('right'))) throw new Failure('INVALID_TOKEN');
-    return { applicationId: 1 };
-  };
-  await tokenRoutes(http, authenticate, [echoRoutes]);
-  await operatorRoutes(http, adminToken, [(scope) => void scope.get('/v1/x/admin/ping', async () => ({}))]);
-  const url = await http.listen({ host: '127.0.0.1', port: 0 });
-  const client = createApiClient(url, { 'x-service-token': 'right' });
-  return { url, client, lookups, lines };
-}
-
-/** Opens a connection, writes bytes, and collects what the server sends until it closes. */
-function openSocket(url: string, bytes = '') {
-  const { port, hostname } = new URL(url);
-  const socket = connect(Number(port), hostname);
-  const chunks: Buffer[] = [];
-  socket.on('error', () => undefined);
-  socket.on('data', (chunk) => void chunks.push(chunk));
-  if (bytes !== '') socket.write(bytes);
-  closes.push(() => socket.destroy());
-  const answer = once(socket, 'close').then(() => Buffer.concat(chunks).toString());
-  return { socket, answer };
-}
+import { describe, expect, it } from 'vitest';
+import { asAdmin, openSocket, startHttp } from './http.fixture.ts';
 
 describe('a failure', () => {
   it('is answered with its code, message, details and status', async () => {
@@ -101,7 +15,7 @@ describe('a failure', () => {
     expect(headers.get('retry-after')).toBe('7');
   });
 
-  it('that nobody expected is logged once and answered without its details', async () => {
+  it('is logged once if unhandled, and answered without its details', async () => {
     const { client, lines } = await startHttp();
     const { status, body } = await client.get('/v1/defect');
     expect([status, body.error, JSON.stringify(body)]).toEqual([
@@ -112,12 +26,12 @@ describe('a failure', () => {
     expect(lines.filter(({ level }) => level >= 50).map(({ msg }) => msg)).toEqual(['request failed']);
   });
 
-  it('of an unknown path is NOT_FOUND', async () => {
+  it('for an unknown path is NOT_FOUND', async () => {
     const { client } = await startHttp();
     expect(await client.get('/v1/nothing')).toMatchObject({ status: 404, body: { error: 'NOT_FOUND' } });
   });
 
-  it('is no error in the log when its client has disconnected', async () => {
+  it('is not logged as an error when the client has disconnected', async () => {
     const { url, lines } = await startHttp();
     const token = 'host: x\r\nx-service-token: right\r\n';
     for (const request of [
@@ -135,7 +49,7 @@ describe('a failure', () => {
 });
 
 describe('parameters', () => {
-  it('come from body, query and path, of which the path wins over the body and the body over the query', async () => {
+  it('are merged from path, body and query, in this order of precedence', async () => {
     const { client } = await startHttp();
     expect((await client.post('/v1/echo?count=3')).body.count).toBe(3);
     expect((await client.post('/v1/echo?count=3', { count: 4 })).body.count).toBe(4);
@@ -143,7 +57,7 @@ describe('parameters', () => {
     expect((await client.post('/v1/echo?count=3&flag=true', '')).body).toMatchObject({ count: 3, flag: true });
   });
 
-  it('that are missing, malformed or extreme are INVALID_PARAMETER and named', async () => {
+  it('are refused with INVALID_PARAMETER and their name when missing, malformed or out of range', async () => {
     const { client } = await startHttp();
     for (const [path, body] of [
       ['/v1/echo', {}],
@@ -168,7 +82,7 @@ describe('parameters', () => {
   });
 });
 
-it('a page names the next one, and the last page says that it is the last', async () => {
+it('a page links to the next one, and the last page is marked as the last', async () => {
   const { client } = await startHttp();
   const { headers, body } = await client.get('/v1/page');
   expect(body).toEqual([1]);
@@ -178,7 +92,7 @@ it('a page names the next one, and the last page says that it is the last', asyn
 });
 
 describe('tokens', () => {
-  it('are required once for all routes of a scope, and open no other scope', async () => {
+  it('are required for all routes of a scope, and give no access to another scope', async () => {
     const { url, client } = await startHttp();
     expect(await createApiClient(url).get('/v1/page')).toMatchObject({ status: 401, body: { error: 'MISSING_TOKEN' } });
     const wrong = createApiClient(url, { 'x-service-token': 'wrong' });
@@ -196,7 +110,7 @@ describe('tokens', () => {
     expect(paths['/health'].get.security).toBeUndefined();
   });
 
-  it('cost no lookup beyond the request limit, and neither do unknown paths pass it', async () => {
+  it('are not looked up beyond the request limit, which covers unknown paths too', async () => {
     const { url, lookups } = await startHttp({ HTTP_REQUESTS_PER_MINUTE: '5' });
     const wrong = createApiClient(url, { 'x-service-token': 'wrong' });
     const statuses: number[] = [];
@@ -209,102 +123,9 @@ describe('tokens', () => {
     expect((await wrong.get('/health')).status).toBe(200);
   });
 
-  it('never reach a cache with the answers that they open', async () => {
+  it('make an answer no-store, so that no cache keeps it', async () => {
     const { client, url } = await startHttp();
     expect((await client.get('/v1/page')).headers.get('cache-control')).toBe('no-store');
     expect((await createApiClient(url).get('/v1/page')).headers.get('cache-control')).toBe('no-store');
-  });
-});
-
-describe('the address of a client', () => {
-  const ipOf = async (settings: Record<string, string>, forwardedFor: string) => {
-    const { client } = await startHttp(settings);
-    return (await client.post('/v1/echo?count=1', {}, { 'x-forwarded-for': forwardedFor })).body.ip;
-  };
-
-  it('is that of the connection unless a proxy is trusted', async () => {
-    expect(await ipOf({}, '192.0.2.1')).toBe('127.0.0.1');
-    expect(await ipOf({ HTTP_TRUST_PROXY: '0' }, '192.0.2.1')).toBe('127.0.0.1');
-  });
-
-  it('is found behind a number of proxies, or behind proxies in networks', async () => {
-    expect(await ipOf({ HTTP_TRUST_PROXY: '1' }, '198.51.100.9, 192.0.2.1')).toBe('192.0.2.1');
-    expect(await ipOf({ HTTP_TRUST_PROXY: '2' }, '198.51.100.9, 192.0.2.1')).toBe('198.51.100.9');
-    const networks = '127.0.0.0/8,192.0.2.0/24';
-    expect(await ipOf({ HTTP_TRUST_PROXY: networks }, '203.0.113.5, 198.51.100.9, 192.0.2.1')).toBe('198.51.100.9');
-    expect(await ipOf({ HTTP_TRUST_PROXY: '10.0.0.0/8' }, '192.0.2.1')).toBe('127.0.0.1');
-  });
-
-  it('is always an address', async () => {
-    expect(await ipOf({ HTTP_TRUST_PROXY: '2' }, `${'x'.repeat(5000)}, 192.0.2.1`)).toBe('192.0.2.1');
-    expect(await ipOf({ HTTP_TRUST_PROXY: '1' }, "'; drop table audit")).toBe('127.0.0.1');
-    expect(await ipOf({ HTTP_TRUST_PROXY: '1' }, '192.0.2.1:5678')).toBe('192.0.2.1');
-    expect(await ipOf({ HTTP_TRUST_PROXY: '1' }, '[2001:db8::1]:443')).toBe('2001:db8::1');
-  });
-
-  it.each(['true', 'yes', 'loopback', '10.0.0.0/99', '-1'])(
-    'cannot be taken from a proxy with HTTP_TRUST_PROXY=%s',
-    (value) => {
-      expect(() => readConfig({ HTTP_TRUST_PROXY: value })).toThrow(/HTTP_TRUST_PROXY: must be the number of proxies/);
-    },
-  );
-});
-
-describe('metrics', () => {
-  const statusOf = async (settings: Record<string, string>, headers: Record<string, string> = {}) => {
-    const { url } = await startHttp(settings);
-    return (await createApiClient(url, headers).get('/metrics')).status;
-  };
-
-  it('are read from the local machine or a given network, and from elsewhere with the admin token', async () => {
-    expect(await statusOf({})).toBe(200);
-    expect(await statusOf({ METRICS_NETWORKS: '10.0.0.0/8' })).toBe(401);
-    expect(await statusOf({ METRICS_NETWORKS: '10.0.0.0/8' }, asAdmin)).toBe(200);
-    const behindProxy = { HTTP_TRUST_PROXY: '1', METRICS_NETWORKS: '10.0.0.0/8' };
-    expect(await statusOf(behindProxy, { 'x-forwarded-for': '10.1.1.1' })).toBe(200);
-    expect(await statusOf(behindProxy, { 'x-forwarded-for': '192.0.2.1' })).toBe(401);
-  });
-
-  it('are not open to everybody behind a proxy on the same machine that is not trusted', async () => {
-    expect(await statusOf({}, { 'x-forwarded-for': '192.0.2.1' })).toBe(401);
-    expect(await statusOf({}, { 'x-forwarded-for': 'unknown' })).toBe(401);
-  });
-
-  it('name networks that can be read', () => {
-    expect(() => readConfig({ METRICS_NETWORKS: 'everywhere' })).toThrow(/METRICS_NETWORKS/);
-  });
-});
-
-describe('connections', () => {
-  it('with two Host headers are refused', async () => {
-    const { url } = await startHttp();
-    const { answer } = openSocket(url, 'GET /health HTTP/1.1\r\nHost: a\r\nhost: b\r\nconnection: close\r\n\r\n');
-    const text = await answer;
-    expect(text).toMatch(/^HTTP\/1.1 400 /);
-    expect(text).toContain('"field":"host"');
-  });
-
-  it('are limited for each address', async () => {
-    const { url } = await startHttp({ HTTP_CONNECTIONS_PER_ADDRESS: '3' });
-    const request = 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n';
-    const open = [1, 2, 3].map(() => openSocket(url, request).socket);
-    await Promise.all(open.map((socket) => once(socket, 'data')));
-    expect(await openSocket(url, request).answer).toBe('');
-    open[0]?.destroy();
-    await eventually(async () => {
-      const { socket, answer } = openSocket(url, request.replace('\r\n\r\n', '\r\nconnection: close\r\n\r\n'));
-      expect(await answer).toMatch(/^HTTP\/1.1 200 /);
-      socket.destroy();
-    });
-  });
-
-  it('that send nothing, or headers that never end, are closed after the timeout', async () => {
-    const { url } = await startHttp({ HTTP_REQUEST_TIMEOUT_MS: '1000' });
-    const silent = openSocket(url);
-    const slow = openSocket(url, 'GET /health HTTP/1.1\r\nhost: x\r\n');
-    const trickle = setInterval(() => slow.socket.write('x-more: 1\r\n'), 200);
-    closes.push(() => clearInterval(trickle));
-    expect(await silent.answer).toMatch(/^(HTTP\/1.1 408 |$)/);
-    expect(await slow.answer).toMatch(/^HTTP\/1.1 408 /);
   });
 });

@@ -7,7 +7,7 @@ export function createSecret(): string {
   return randomBytes(32).toString('base64url');
 }
 
-/** What is stored of a random secret. Never for passwords of people: those are short. */
+/** Hashes a random secret for storage. Not for passwords: they have too little entropy for a fast hash. */
 export function hashSecret(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }

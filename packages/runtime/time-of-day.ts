@@ -1,7 +1,7 @@
 /**
- * The latest that it can be now, in ms since 1970: a clock on the wall that is set back while the process runs does not make
- * the present the future. For what is refused because it lies ahead; durations are measured with `performance.now()`.
- * @returns asks for it
+ * Creates a clock that returns the latest plausible present in UNIX milliseconds: setting the wall clock back while the
+ * process runs does not put the present into the future. For rejecting future times; measure durations with
+ * `performance.now()`.
  */
 export function createLatestNow(): () => number {
   const startedAtMs = Date.now() - performance.now();

@@ -2,9 +2,8 @@ import { TelemetryReading } from '@odograph/contracts/telemetry';
 import fc from 'fast-check';
 import Value from 'typebox/value';
 import { describe, expect, it } from 'vitest';
-import { ReadingBuffer } from './reading-buffer.ts';
-import { SimulatedVehicle } from './simulated-vehicle.ts';
-import { travel } from './track.ts';
+import { ReadingBuffer } from './simulated-device.ts';
+import { SimulatedVehicle, travel } from './simulated-vehicle.ts';
 
 const paris = { latitude: 48.8566, longitude: 2.3522 };
 

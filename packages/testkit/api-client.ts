@@ -1,7 +1,7 @@
 export interface ApiAnswer {
   status: number;
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read answers of any shape
   body: any;
 }
 
@@ -12,7 +12,7 @@ export interface ApiClient {
   delete(path: string, body?: unknown): Promise<ApiAnswer>;
 }
 
-/** Speaks to the HTTP interface as a consumer does; `headers` go with every request. */
+/** Creates a client of the HTTP interface that sends `headers` with every request. */
 export function createApiClient(httpUrl: string, headers: Record<string, string> = {}): ApiClient {
   const request = async (method: string, path: string, body?: unknown, more: Record<string, string> = {}) => {
     const response = await fetch(new URL(path, httpUrl), {
@@ -32,7 +32,7 @@ export function createApiClient(httpUrl: string, headers: Record<string, string>
   };
 }
 
-/** A client that carries an access token. */
+/** Creates a client that sends an access token. */
 export function clientWithToken(httpUrl: string, token: string): ApiClient {
   return createApiClient(httpUrl, { 'x-service-token': token });
 }

@@ -10,32 +10,32 @@ import { testAdminToken, testEncryptionKeys } from './test-platform.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A start is a few seconds; a machine that has much else to do takes a minute. */
+/** A start takes a few seconds, under load up to a minute. */
 const startMs = 180_000;
 
 export interface ChildPlatform {
   readonly httpUrl: string;
   readonly process: ChildProcess;
-  /** Everything it wrote so far. */
+  /** Its output so far. */
   output(): string;
-  /** Ends it by a signal and resolves with its exit code, null when the signal killed it. */
+  /** Sends a signal and resolves with the exit code, null when the signal killed the process. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>;
 }
 
-/** A process of services, all of them when none is named, with an environment of its own; its output is piped. */
+/** Spawns a process with the named services, or all of them, and its own environment; its output is piped. */
 export function spawnServices(
   services: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): ChildProcessByStdio<null, Readable, Readable> {
   return spawn(process.execPath, [join(root, 'scripts/run.mjs'), 'services/platform/main.ts', ...services], {
     cwd: root,
-    // Tests share a database, and some seal values under keys of their own.
+    // Tests share a database, and some seal values under other keys.
     env: { ALLOW_UNREADABLE_VALUES: 'true', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
 }
 
-/** The environment in which services of their own process meet the other parts of one test, on an HTTP port of their own. */
+/** Builds the environment of a child process that shares the engines and queues of a test, with its own HTTP port. */
 export async function settingsFrom(config: ResolvedConfig): Promise<Record<string, string>> {
   const { DATABASE_URL, REDIS_URL, QUEUE_PREFIX, DATA_DIR, MQTT_PORT } = config;
   return {
@@ -45,7 +45,7 @@ export async function settingsFrom(config: ResolvedConfig): Promise<Record<strin
 }
 
 /**
- * Starts services in a process of their own, as `npm start -- NAME…` does, and resolves when /health says they are well.
+ * Starts services in a child process, as `npm start -- NAME…` does, and resolves when /health answers 200.
  * @param settings environment variables; HTTP_PORT must be among them
  */
 export async function spawnPlatform(
@@ -63,9 +63,9 @@ export async function spawnPlatform(
   const exited = once(child, 'exit') as Promise<[number | null]>;
   const httpUrl = `http://127.0.0.1:${settings['HTTP_PORT']}`;
   const wellness = eventually(async () => {
-    if (child.exitCode !== null) throw new Error(`the platform ended: ${text}`);
+    if (child.exitCode !== null) throw new Error(`the platform exited: ${text}`);
     const response = await fetch(`${httpUrl}/health`);
-    if (!response.ok) throw new Error(`not well: ${await response.text()}`);
+    if (!response.ok) throw new Error(`unhealthy: ${await response.text()}`);
   }, startMs);
   await wellness.catch((error: unknown) => {
     child.kill('SIGKILL');

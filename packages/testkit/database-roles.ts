@@ -4,7 +4,7 @@ import { Client } from 'pg';
 
 const rolesFile = new URL('../../infra/database-roles.sql', import.meta.url);
 
-/** Makes the roles of the services in a database, as an installation does after every migration. */
+/** Creates the roles of the services in a database, as a deployment does after every migration. */
 export async function applyDatabaseRoles(databaseUrl: string): Promise<void> {
   const client = new Client({ connectionString: databaseUrl });
   await client.connect();
@@ -15,14 +15,14 @@ export async function applyDatabaseRoles(databaseUrl: string): Promise<void> {
   }
 }
 
-/** The address of a database, as somebody in a role. */
+/** Builds the URL of a database whose sessions run in a role. */
 export function urlInRole(databaseUrl: string, role: string): string {
   const url = new URL(databaseUrl);
   url.searchParams.set('options', `-c role=${role}`);
   return url.href;
 }
 
-/** Settings with which every service has its own role, and nobody the owner's. */
+/** Builds settings with which every service has its own role, and none the owner's. */
 export function roleSettings(databaseUrl: string): Record<string, string> {
   const settings: Record<string, string> = {};
   for (const [service, name] of Object.entries(serviceDatabaseNames)) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { chooseEngineSource, pinnedImage } from './engines.ts';
 
 describe('the engines of a test run', () => {
-  it('are those of the settings before all others', () => {
+  it('are those of the settings, if configured', () => {
     expect(chooseEngineSource('redis://host', 'containers')).toBe('settings');
     expect(chooseEngineSource('redis://host', undefined)).toBe('settings');
   });
@@ -13,7 +13,7 @@ describe('the engines of a test run', () => {
     expect(chooseEngineSource(undefined, '')).toBe('embedded');
   });
 
-  it('are never guessed from a misspelled TEST_ENGINES', () => {
+  it('are not chosen from an unknown value of TEST_ENGINES', () => {
     expect(() => chooseEngineSource(undefined, 'container')).toThrow('TEST_ENGINES must be containers or embedded');
   });
 

@@ -5,7 +5,7 @@ import type { StartedTestContainer } from 'testcontainers';
 /** Where the engines of a test run come from. */
 export type EngineSource = 'settings' | 'containers' | 'embedded';
 
-/** An engine that answers, and how to end it. */
+/** A running engine and the function that stops it. */
 export interface TestEngine {
   readonly url: string;
   stop(): Promise<unknown>;
@@ -30,7 +30,7 @@ export function chooseEngineSource(
   return requested === 'containers' ? 'containers' : 'embedded';
 }
 
-/** Reads the image that docker-compose.yml pins, so that tests run on the version that production runs on. */
+/** Reads the image that docker-compose.yml pins, so that tests run on the version of production. */
 export function pinnedImage(repository: string): string {
   const image = new RegExp(`^\\s*image: (${repository}:\\S+)$`, 'm').exec(readFileSync(compose, 'utf8'))?.[1];
   if (image === undefined) throw new Error(`docker-compose.yml pins no image of ${repository}`);
@@ -45,7 +45,7 @@ async function startTimescaleContainer(): Promise<TestEngine> {
     .withCommand(['postgres', '-c', 'max_connections=400', '-c', 'fsync=off'])
     .withSharedMemorySize(256 * 1024 ** 2)
     .withExposedPorts(5432)
-    // The first time is the server that initializes the data directory; it listens on a socket only.
+    // The first match is the server that initializes the data directory; it listens on a socket only.
     .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/, 2))
     .start();
   return started(container, (address) => `postgres://postgres:${password}@${address}/postgres`, 5432);

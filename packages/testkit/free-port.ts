@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 
-/** Below the ports that systems give to outgoing connections, one of which could take it before somebody listens. */
+/** Below the ephemeral ports, so that no outgoing connection takes the port before a test listens on it. */
 const firstPort = 15_000;
 const portAfterLast = 32_000;
 
@@ -18,7 +18,7 @@ async function isFree(port: number): Promise<boolean> {
   return true;
 }
 
-/** A TCP port of 127.0.0.1 that nobody listens on now. */
+/** Finds a TCP port of 127.0.0.1 that is free now. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(firstPort, portAfterLast);

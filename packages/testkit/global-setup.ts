@@ -11,7 +11,7 @@ import { chooseEngineSource, startEngine } from './engines.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     databaseUrl: string;
-    /** For tests that leave transactions open, which would block others; on the embedded engine it is the same database. */
+    /** A second database for tests whose open transactions would block others; the same one on the embedded engine. */
     faultsDatabaseUrl: string;
     redisUrl: string;
     /** Whether the database is a TimescaleDB server; the embedded engine has one session and no background jobs. */
@@ -21,7 +21,7 @@ declare module 'vitest' {
 
 type Undo = () => Promise<unknown>;
 
-/** Creates a database for this run only; `undo` drops it. */
+/** Creates a database for this run; `undo` drops it. */
 async function createDatabase(serverUrl: string, purpose: string, undo: Undo[]): Promise<string> {
   const name = `odograph_${purpose}_${process.pid}_${Date.now()}`;
   const client = new Client({ connectionString: serverUrl });
@@ -36,7 +36,7 @@ async function createDatabase(serverUrl: string, purpose: string, undo: Undo[]):
   return url.href;
 }
 
-/** Provides real engines for one test run: given, in containers or embedded (see engines.ts), and migrates their databases. */
+/** Provides the engines of a test run, configured, in containers or embedded (engines.ts), and migrates their databases. */
 export default async function setup(project: TestProject): Promise<Undo> {
   const { DATABASE_URL, REDIS_URL } = readConfig();
   const undo: Undo[] = [];

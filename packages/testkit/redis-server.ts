@@ -9,7 +9,7 @@ export interface RedisServer {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
 }
 
-/** A redis-server of a test's own, to be killed: it keeps its append-only file in `directory`. */
+/** Starts a redis-server that the test may kill; its append-only file is in `directory`. */
 export async function spawnRedis(directory: string, port?: number): Promise<RedisServer> {
   const chosen = port ?? (await freePort());
   const own = ['--port', String(chosen), '--bind', '127.0.0.1', '--dir', directory];

@@ -1,9 +1,9 @@
 import { type KyselyPlugin, type QueryId, RawNode, type RootOperationNode } from 'kysely';
 
-/** What ran: the text of a statement written as SQL, undefined of one that was built. */
+/** Text of a statement written as plain SQL; undefined for one from the query builder. */
 export type StatementText = string | undefined;
 
-/** Lets a test do something between a statement's end and the moment its caller learns of it. */
+/** Runs a hook of a test between the end of each statement and the return to its caller. */
 export function afterEachStatement(act: (text: StatementText) => Promise<void> | void): KyselyPlugin {
   const texts = new WeakMap<QueryId, string>();
   return {

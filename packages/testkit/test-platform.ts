@@ -24,7 +24,7 @@ export interface TestPlatform {
   readonly config: ResolvedConfig;
   readonly httpUrl: string;
   readonly mqttUrl: string;
-  /** The test's own connections, for preparing and looking. */
+  /** The test's own connections, as the owner of the database. */
   readonly db: Database;
   readonly metrics: Registry;
   stop(): Promise<void>;
@@ -33,7 +33,7 @@ export interface TestPlatform {
 /** In `vitest run --mode roles` every service has only the rights of its own database role. */
 const inRoles = (import.meta as { env?: { MODE?: string } }).env?.MODE === 'roles';
 
-/** The settings of one test: the engines of the run, and queues, ports and a data directory of its own. */
+/** Builds the settings of one test: the engines of the run, with its own queues, ports and data directory. */
 export async function testConfig(settings: Record<string, string> = {}): Promise<ResolvedConfig> {
   const config = readConfig({
     LOG_LEVEL: 'silent',
@@ -51,7 +51,7 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
     ACK_TIMEOUT_MS: '3000',
     DATABASE_POOL_SIZE: '4',
     UPLOAD_BATCH_MS: '2',
-    // Tests use fixed times of past years.
+    // Tests use fixed times years in the past.
     READING_MAX_AGE_DAYS: '36500',
     READING_NEW_CHUNKS_PER_HOUR: '1000000',
     QUARANTINE_RETENTION_DAYS: '0',
@@ -64,7 +64,7 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
   });
 }
 
-/** Runs services for a test, in its own process, on the real engines of the run; the caller stops it. */
+/** Starts services in the process of the test, on the engines of the run; the caller stops them. */
 export async function startTestPlatform(
   services: readonly Service<Http>[],
   settings: Record<string, string> = {},

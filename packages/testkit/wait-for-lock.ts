@@ -5,8 +5,8 @@ import { sql } from 'kysely';
 const patienceMs = 1000;
 
 /**
- * For tests: resolves when somebody waits for a lock that this transaction holds. The embedded database admits one
- * transaction at a time, so there nobody gets as far, and it resolves all the same when its patience ends.
+ * Resolves when another session waits for a lock that this transaction holds. The embedded engine runs one transaction at
+ * a time, so no other session gets that far; there it resolves after a timeout.
  */
 export async function waitForLock(db: Database): Promise<void> {
   for (const end = performance.now() + patienceMs; performance.now() < end; await delay(10)) {

@@ -45,6 +45,8 @@ const mapping = {
   particulate_filter: 'data.fap',
 };
 
+const outcomeOf = async (plate: string): Promise<string> => (await explain(plate)).body.outcomes.provider;
+
 async function startProvider(): Promise<string> {
   requests = [];
   provider = createServer((request, response) => {
@@ -252,9 +254,8 @@ describe('a failing provider', () => {
     await startPlatform('/{plate}', outcome === 'timeout' ? { REGISTRATION_PROVIDER_TIMEOUT_MS: '300' } : {});
     await importRecords(admin, [{ plate: 'PC-001-PA', model: 'IMPORTED' }]);
     handler = handle;
-    const { status, body } = await lookUp('PC-001-PA');
-    expect([status, body.certificate.model]).toEqual([200, 'IMPORTED']);
-    expect((await explain('PC-001-PA')).body.outcomes.provider).toBe(outcome);
+    expect(await lookUp('PC-001-PA')).toMatchObject({ status: 200, body: { certificate: { model: 'IMPORTED' } } });
+    expect(await outcomeOf('PC-001-PA')).toBe(outcome);
     const unknown = await lookUp('PC-002-PA');
     expect(unknown.status).toBe(404);
     expect(unknown.body).toMatchObject({ error: 'UNKNOWN_VEHICLE', reason: 'PROVIDER_UNAVAILABLE' });
@@ -266,38 +267,34 @@ describe('a failing provider', () => {
     provider.close();
     await importRecords(admin, [{ plate: 'PC-003-PA', model: 'IMPORTED' }]);
     expect((await lookUp('PC-003-PA')).body.certificate.model).toBe('IMPORTED');
-    expect((await explain('PC-003-PA')).body.outcomes.provider).toBe('unreachable');
+    expect(await outcomeOf('PC-003-PA')).toBe('unreachable');
   });
 
   it('is not called while the circuit is open, then tried once, then called again', async () => {
     await startPlatform('/{plate}');
     handler = answerWith('no', 503);
-    const outcomes = async (plate: string) => (await explain(plate)).body.outcomes.provider;
-    for (let call = 0; call < 3; call += 1) expect(await outcomes('PD-001-PA')).toBe('status-503');
-    for (let call = 0; call < 3; call += 1) expect(await outcomes('PD-001-PA')).toBe('circuit-open');
+    for (let call = 0; call < 3; call += 1) expect(await outcomeOf('PD-001-PA')).toBe('status-503');
+    for (let call = 0; call < 3; call += 1) expect(await outcomeOf('PD-001-PA')).toBe('circuit-open');
     expect(requests).toHaveLength(3);
-
     nowMs += 60_000;
-    expect(await outcomes('PD-001-PA')).toBe('status-503');
-    expect(await outcomes('PD-001-PA')).toBe('circuit-open');
+    expect(await outcomeOf('PD-001-PA')).toBe('status-503');
+    expect(await outcomeOf('PD-001-PA')).toBe('circuit-open');
     expect(requests).toHaveLength(4);
-
     nowMs += 60_000;
     handler = answerWith(renault);
-    expect(await outcomes('PD-001-PA')).toBe('found');
-    expect(await outcomes('PD-002-PA')).toBe('found');
+    expect(await outcomeOf('PD-001-PA')).toBe('found');
+    expect(await outcomeOf('PD-002-PA')).toBe('found');
     handler = answerWith('no', 503);
-    expect(await outcomes('PD-003-PA')).toBe('status-503');
-    expect(await outcomes('PD-003-PA')).toBe('status-503');
+    expect(await outcomeOf('PD-003-PA')).toBe('status-503');
+    expect(await outcomeOf('PD-003-PA')).toBe('status-503');
   });
 
-  it('is called at most so many times a minute', async () => {
+  it('is called at most REGISTRATION_PROVIDER_CALLS_PER_MINUTE times a minute', async () => {
     await startPlatform('/{plate}', { REGISTRATION_PROVIDER_CALLS_PER_MINUTE: '2' });
     handler = answerWith(renault);
-    const outcome = async (plate: string) => (await explain(plate)).body.outcomes.provider;
-    expect([await outcome('PE-001-PA'), await outcome('PE-002-PA')]).toEqual(['found', 'found']);
-    expect([await outcome('PE-003-PA'), await outcome('PE-001-PA')]).toEqual(['calls-used-up', 'kept']);
+    expect([await outcomeOf('PE-001-PA'), await outcomeOf('PE-002-PA')]).toEqual(['found', 'found']);
+    expect([await outcomeOf('PE-003-PA'), await outcomeOf('PE-001-PA')]).toEqual(['calls-used-up', 'kept']);
     nowMs += 60_000;
-    expect(await outcome('PE-003-PA')).toBe('found');
+    expect(await outcomeOf('PE-003-PA')).toBe('found');
   });
 });
