@@ -21,7 +21,7 @@ const options = {
   profile: { value: '', help: 'directory for a CPU profile of broker and command' },
 } as const;
 
-/** Subscribes to a topic and passes each payload on; resolves with the socket at the SUBACK. */
+/** Subscribes to a topic and calls back with each payload; resolves with the socket at the SUBACK. */
 async function subscribe(
   endpoint: MqttEndpoint,
   topic: string,
@@ -51,7 +51,7 @@ function connectDevice(endpoint: MqttEndpoint): Promise<Socket> {
   });
 }
 
-/** Opens the reference: the same round trip by MQTT alone, from client to device and back, over bare aedes. */
+/** Opens the reference: the same round trip from client to device and back, over bare aedes. */
 async function openBareRoundTrip(engines: Engines, deviceId: string): Promise<() => Promise<void>> {
   const port = await findFreePort();
   const broker = await startScript(new URL('./parts/bare-aedes.ts', import.meta.url), { port });
@@ -90,7 +90,7 @@ export async function run(parameters: readonly string[]): Promise<void> {
     printMachine(engines);
     const { token, secret, vehicles } = await createFleet(engines.pool, 1);
     const [vehicle] = vehicles;
-    if (!vehicle) throw new Error('there is no vehicle');
+    if (!vehicle) throw new Error('the fleet has no vehicle');
     const { deviceId, vehicleId } = vehicle;
     const platform = await startServices(engines, ['broker', 'command'], { profile });
     const device = await connectDevice({ port: platform.mqttPort, clientId: deviceId, password: secret });
@@ -114,6 +114,6 @@ export async function run(parameters: readonly string[]): Promise<void> {
     printRounds({ 'HTTP to HTTP, p99': at(whole, 0.99), 'bare MQTT, p99': at(reference, 0.99) }, 'ms');
     printRatio('HTTP to HTTP', at(whole, 0.5), ['bare MQTT, at the median', at(reference, 0.5)]);
     const more = median(at(whole, 0.5)) - median(at(reference, 0.5));
-    console.log(`  more than the bare round trip at the median: ${figure(more)} ms (goal: at most 4)`);
+    console.log(`  median minus the median of the bare round trip: ${figure(more)} ms (goal: at most 4)`);
   });
 }

@@ -8,7 +8,8 @@ import { readOptions } from './parts/options.ts';
 import { figure, printMachine, printRatio, printRounds } from './parts/report.ts';
 import { startServices } from './parts/service-process.ts';
 
-export const description = 'many devices connecting to one broker process: rate and memory for each, beside bare aedes';
+export const description =
+  'devices connecting to one broker process: rate and memory per device, compared with bare aedes';
 
 const settleMs = 3000;
 
@@ -43,7 +44,7 @@ async function startBroker(engines: Engines, profile: string): Promise<Running> 
   return { port: mqttPort, usage, stop };
 }
 
-/** Connects every device to a fresh broker, and lets go of both. */
+/** Connects every device to a new broker process, then closes the connections and stops the process. */
 async function connectFleet(
   broker: Running,
   { vehicles, secret }: BenchFleet,
@@ -91,7 +92,7 @@ export async function run(parameters: readonly string[]): Promise<void> {
       printRatio('odograph', odograph.map(value), ['bare aedes', bare.map(value)], goal);
     };
     print('connections/s', '2,000/s or more', ({ perSecond }) => perSecond);
-    print('KiB a device', 'under 20 KiB', ({ kibibytes }) => kibibytes);
-    print('CPU µs a connection', '', ({ cpuMicroseconds }) => cpuMicroseconds);
+    print('KiB per device', 'under 20 KiB', ({ kibibytes }) => kibibytes);
+    print('CPU µs per connection', '', ({ cpuMicroseconds }) => cpuMicroseconds);
   });
 }

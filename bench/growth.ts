@@ -1,12 +1,12 @@
 import { startOdograph } from './parts/contender.ts';
 import { type Engines, withEngines } from './parts/engines.ts';
 import { type BenchFleet, createFleet } from './parts/fleet.ts';
-import { measureLoad, orderOf } from './parts/measure-load.ts';
+import { measureLoad, planLoad } from './parts/measure-load.ts';
 import { readOptions, UsageError } from './parts/options.ts';
 import { fillReadings } from './parts/readings.ts';
 import { figure, printMachine, printRatio, printRounds } from './parts/report.ts';
 
-export const description = 'uploads/s with more ingest processes, and with more rows stored already';
+export const description = 'uploads/s by number of ingest processes and of stored rows';
 
 const hourSeconds = 3600;
 
@@ -23,10 +23,10 @@ type Settings = ReturnType<typeof readOptions<typeof options>>;
 function readSteps(name: string, text: string): number[] {
   const steps = text.split(',').map(Number);
   if (steps.every((step) => Number.isSafeInteger(step) && step > 0)) return steps;
-  throw new UsageError(`--${name} needs integers above 0 parted by commas, not ${text}`);
+  throw new UsageError(`--${name} must be positive integers separated by commas, not ${text}`);
 }
 
-/** Rates of some rounds on freshly started processes, the first round not counted. */
+/** Measures rounds on newly started processes, after one round of warm-up. @returns uploads per second of each round */
 async function measureStep(
   engines: Engines,
   fleet: BenchFleet,
@@ -45,7 +45,7 @@ async function measureStep(
     const { uploadsPerSecond } = await measureLoad(
       engines.pool,
       contender,
-      orderOf(whole, 0, connections),
+      planLoad(whole, 0, connections),
       connections,
     );
     if (round > 0) rates.push(uploadsPerSecond);
@@ -70,7 +70,7 @@ export async function run(parameters: readonly string[]): Promise<void> {
 
     const byRows: Record<string, number[]> = {};
     let stored = 0;
-    // What is stored before ends an hour before the load begins.
+    // The stored readings end an hour before the first one of the load.
     let until = new Date(Math.floor(Date.now() / 1000 - hourSeconds) * 1000);
     for (const rows of rowSteps) {
       until = (await fillReadings(engines.pool, fleet, { readings: rows - stored, until })).from;
@@ -83,7 +83,7 @@ export async function run(parameters: readonly string[]): Promise<void> {
   });
 }
 
-/** How each step compares with the one before. */
+/** Prints each step's rate relative to the previous step. */
 function printSteps(series: Readonly<Record<string, readonly number[]>>, goal: string): void {
   const steps = Object.entries(series);
   for (const [index, [name, values]] of steps.entries()) {

@@ -11,7 +11,7 @@ import { figure, printMachine, printRatio } from './parts/report.ts';
 import { startServices } from './parts/service-process.ts';
 
 export const description =
-  'a page of 10,000 readings over HTTP, of one vehicle and of all, beside the same rows by plain SQL';
+  'a page of 10,000 readings over HTTP, of one vehicle and of all, compared with plain SQL for the same rows';
 
 const options = {
   readings: { value: 1_000_000, help: 'readings stored of each application' },
@@ -29,13 +29,13 @@ const columns = `vehicle_id, extract(epoch from time) as timestamp, latitude, lo
   mileage, autonomy, soh, soc, current, voltage, energy, max_energy, min_cell_voltage, max_cell_voltage, temperature,
   min_cell_temperature, max_cell_temperature, lifetime_power_use, lifetime_charge_power, sensors`;
 
-/** The columns that the route answers, as JSON text: what anybody would write in psql. */
+/** Plain SQL for the columns of the route, as JSON text. */
 function rowsAsJson(condition: string, offset: number, limit: number): string {
   return `select row_to_json(page)::text from (select ${columns} from reading where ${condition}
     order by time, vehicle_id offset ${offset} limit ${limit}) as page`;
 }
 
-/** Pages of one vehicle and of all, from the start and far from it. */
+/** Pages of one vehicle and of all, at offset 0 and at a deep offset. */
 function comparisons(
   fleet: BenchFleet,
   { from, until }: { from: Date; until: Date },
@@ -43,15 +43,15 @@ function comparisons(
 ): Comparison[] {
   const { limit, readings } = settings;
   const offset = settings.offset || Math.floor(readings / 2);
-  const stretch = `time between '${from.toISOString()}' and '${until.toISOString()}'`;
+  const isInInterval = `time between '${from.toISOString()}' and '${until.toISOString()}'`;
   const parameters = `from=${from.toISOString()}&until=${until.toISOString()}&limit=${limit}`;
   const vehicleId = fleet.vehicles[0]?.vehicleId;
-  const all = `application_id = ${fleet.applicationId} and ${stretch}`;
+  const all = `application_id = ${fleet.applicationId} and ${isInInterval}`;
   return [
     {
       title: 'one vehicle',
       path: `/v1/vehicle/${vehicleId}/history?${parameters}`,
-      query: rowsAsJson(`vehicle_id = ${vehicleId} and ${stretch}`, 0, limit),
+      query: rowsAsJson(`vehicle_id = ${vehicleId} and ${isInInterval}`, 0, limit),
       goal: 'at most 1.5',
     },
     {
@@ -77,7 +77,7 @@ async function compareAll(comparers: Comparers, pages: readonly Comparison[], ro
   return measured;
 }
 
-/** Fills every application, and counts what is settled, as maintenance does. @returns the first one */
+/** Fills every application and counts its settled hours, as maintenance does. @returns the first application */
 async function fillApplications({ pool, databaseUrl }: Engines, settings: Settings, until: Date) {
   const { readings, vehicles, applications } = settings;
   const fleet = await createFleet(pool, vehicles);
@@ -89,7 +89,7 @@ async function fillApplications({ pool, databaseUrl }: Engines, settings: Settin
   const start = performance.now();
   await countReadings(db);
   await db.destroy();
-  console.log(`counted by hours in ${figure((performance.now() - start) / 1000)} s`);
+  console.log(`readings per hour counted in ${figure((performance.now() - start) / 1000)} s`);
   await pool.query('vacuum analyze reading_count');
   return { fleet, ...filled };
 }
@@ -109,7 +109,7 @@ export async function run(parameters: readonly string[]): Promise<void> {
     onStop('HTTP client', client.close);
     const psql = await openPsql(engines.databaseUrl);
     if (psql) onStop('psql', psql.close);
-    else console.log('psql is not on the PATH, so its column is missing');
+    else console.log('psql is not on the PATH; its column is omitted');
 
     const pages = comparisons(fleet, { from, until }, settings);
     console.log('\nuncompressed');

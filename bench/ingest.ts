@@ -8,17 +8,18 @@ import {
 import { type Engines, type Pool, withEngines } from './parts/engines.ts';
 import { type BenchFleet, createFleet } from './parts/fleet.ts';
 import type { ProbedDevice } from './parts/lag-probe.ts';
-import { clearTables, type Measured, measureLoad, orderOf } from './parts/measure-load.ts';
+import { clearTables, type Measured, measureLoad, planLoad } from './parts/measure-load.ts';
 import { readOptions } from './parts/options.ts';
 import { figure, printMachine, printRatio, printRounds, printTable } from './parts/report.ts';
 import { median } from './parts/statistics.ts';
 import { telegrafTable } from './parts/telegraf.ts';
 
-export const description = 'uploads over MQTT to rows: rate, PUBACK and lag, beside a bare pipeline and bare aedes';
+export const description =
+  'uploads over MQTT to rows: rate, PUBACK and lag, compared with a bare pipeline and bare aedes';
 
 const roundSeconds = 10;
 const warmUpUploads = 50_000;
-/** Half of the uploads a second that are asked for. */
+/** Half of the required uploads per second. */
 const latencyRate = 15_000;
 
 const options = {
@@ -45,12 +46,12 @@ function roundUploads(uploads: number, connections: number): number {
 
 interface Round {
   readonly uploads: number;
-  /** Uploads a second; 0 sends as fast as PUBACKs come. */
+  /** Uploads per second; 0 sends as fast as PUBACKs arrive. */
   readonly rate: number;
   readonly connections: number;
 }
 
-/** One round of a contender on empty tables. */
+/** Runs one round of a contender on empty tables. */
 async function measureOnce(
   pool: Pool,
   contender: Contender,
@@ -58,11 +59,11 @@ async function measureOnce(
   probed?: ProbedDevice,
 ): Promise<Measured> {
   await clearTables(pool, contender);
-  const order = orderOf(roundUploads(uploads, connections), rate, connections);
-  return measureLoad(pool, contender, order, connections, probed);
+  const plan = planLoad(roundUploads(uploads, connections), rate, connections);
+  return measureLoad(pool, contender, plan, connections, probed);
 }
 
-/** Lets every process compile what it runs often. @returns what the first contender reached, in uploads a second */
+/** Warms up the JIT compilers of all processes. @returns the rate of the first contender, in uploads per second */
 async function warmUp(pool: Pool, contenders: readonly Contender[], connections: number): Promise<number> {
   const rates: number[] = [];
   for (const contender of contenders) {
@@ -72,7 +73,7 @@ async function warmUp(pool: Pool, contenders: readonly Contender[], connections:
   return rates[0] ?? 0;
 }
 
-/** Contenders take turns within a round. */
+/** Measures the contenders in turns within each round. */
 async function measureRounds(
   contenders: readonly Contender[],
   rounds: number,
@@ -129,16 +130,16 @@ async function printLatencies(
   { vehicles, secret }: BenchFleet,
   { connections, rounds, rate }: Settings,
 ): Promise<void> {
-  console.log(`\nlatencies at ${figure(rate)} uploads/s; lag is from the PUBLISH to a query that sees the row`);
+  console.log(`\nlatencies at ${figure(rate)} uploads/s; lag: from PUBLISH until a query sees the row`);
   const device = vehicles[connections];
   if (!device) throw new Error('the fleet has no vehicle for the probe');
   const measure = (contender: Contender): Promise<Measured> => {
     const { port, table } = contender;
-    // Telegraf's table knows no vehicles, and it is not among those whose latencies are taken.
+    // Latencies are not measured for Telegraf, whose table has no vehicles.
     const probed = table && table !== telegrafTable ? { ...device, secret, port, table } : undefined;
     return measureOnce(pool, contender, { uploads: rate * roundSeconds, rate, connections }, probed);
   };
-  // A paced load runs other code than one at full speed: it warms up by itself, in a round that does not count.
+  // A paced load runs other code than one at full speed, so it needs its own round of warm-up.
   await measureRounds(contenders, 1, measure);
   const measured = await measureRounds(contenders, rounds, measure);
   for (const [name, value] of Object.entries(latencies)) printRounds(seriesOf(measured, value), `${name}, ms`);
@@ -164,7 +165,7 @@ export async function run(parameters: readonly string[]): Promise<void> {
     let { rate } = settings;
     if (rate === 0) {
       const uploads = roundUploads(settings.uploads || reached * roundSeconds, connections);
-      console.log(`throughput: ${connections} connections with ${inFlight} in flight, ${uploads} uploads a round`);
+      console.log(`throughput: ${connections} connections with ${inFlight} in flight, ${uploads} uploads per round`);
       const round = { uploads, rate: 0, connections };
       const measured = await measureRounds(unpaced, settings.rounds, (contender) =>
         measureOnce(engines.pool, contender, round),

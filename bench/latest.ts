@@ -7,7 +7,7 @@ import { openPsql } from './parts/psql.ts';
 import { printMachine } from './parts/report.ts';
 import { startServices } from './parts/service-process.ts';
 
-export const description = 'the latest status of 10,000 vehicles over HTTP, beside the same rows by plain SQL';
+export const description = 'the latest state of 10,000 vehicles over HTTP, compared with plain SQL for the same rows';
 
 const options = {
   vehicles: { value: 10_000, help: 'vehicles of the application' },
@@ -15,7 +15,7 @@ const options = {
   profile: { value: '', help: 'directory for a CPU profile of query' },
 } as const;
 
-/** The latest state of every vehicle, as ingest keeps it after an upload of location, status and electric. */
+/** Stores the latest state of every vehicle, as ingest does after an upload of location, status and electric. */
 async function fillLatest(pool: Pool, { vehicles }: BenchFleet): Promise<void> {
   await pool.query(
     `insert into vehicle_latest (vehicle_id, time, location, location_time, status, status_time, electric, electric_time, received_at)

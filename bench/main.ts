@@ -1,12 +1,12 @@
 import { UsageError } from './parts/options.ts';
 
 interface Benchmark {
-  /** One line for the list. */
+  /** One line for the list of benchmarks. */
   readonly description: string;
   run(parameters: readonly string[]): Promise<void>;
 }
 
-/** Every benchmark; a module is loaded only when it is named or listed. */
+/** Every benchmark; modules are loaded on demand. */
 const benchmarks: Record<string, () => Promise<Benchmark>> = {
   ingest: () => import('./ingest.ts'),
   history: () => import('./history.ts'),
@@ -29,7 +29,7 @@ async function main([name, ...parameters]: readonly string[]): Promise<void> {
   if (name === undefined) return list();
   const load = Object.hasOwn(benchmarks, name) ? benchmarks[name] : undefined;
   if (!load) {
-    throw new UsageError(`no benchmark is named ${name}; the benchmarks are ${Object.keys(benchmarks).join(', ')}`);
+    throw new UsageError(`unknown benchmark ${name}; the benchmarks are ${Object.keys(benchmarks).join(', ')}`);
   }
   return (await load()).run(parameters);
 }

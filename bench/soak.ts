@@ -1,12 +1,12 @@
 import { type Contender, startOdograph } from './parts/contender.ts';
 import { type Engines, withEngines } from './parts/engines.ts';
 import { createFleet } from './parts/fleet.ts';
-import { type Measured, measureLoad, orderOf } from './parts/measure-load.ts';
+import { type Measured, measureLoad, planLoad } from './parts/measure-load.ts';
 import { readOptions } from './parts/options.ts';
 import { figure, printMachine, printTable } from './parts/report.ts';
 import { median } from './parts/statistics.ts';
 
-export const description = 'a steady load for an hour: the memory of each process, and that every upload is a row';
+export const description = 'a constant load for an hour: memory of each process, and that every upload becomes a row';
 
 const options = {
   connections: { value: 100, help: 'devices that upload' },
@@ -18,18 +18,18 @@ const options = {
 
 const sampleMs = 5000;
 const mebibyte = 1024 ** 2;
-/** The first part, in which caches and compiled code are still being made. */
+/** Share of the warm-up, in which caches fill and code is compiled. */
 const warmUpShare = 0.1;
 
-/** Resident memory by process, MiB, in the order of time. */
+/** Resident memory by process, MiB, in order of time. */
 type Samples = Map<string, number[]>;
 
-/** Looks at the memory of each process until it is stopped. */
+/** Samples the memory of each process until it is stopped. */
 function watchMemory({ processes }: Contender): { samples: Samples; stop(): Promise<void> } {
   const samples: Samples = new Map(Object.keys(processes).map((name) => [name, []]));
   const look = async (): Promise<void> => {
     for (const [name, { usage }] of Object.entries(processes)) {
-      // The generator answers one question at a time, and is busy with the load.
+      // The generator answers one message at a time, and is busy with the load.
       if (name !== 'generator') samples.get(name)?.push((await usage()).residentBytes / mebibyte);
     }
   };
@@ -58,7 +58,7 @@ function printMemory(samples: Samples): void {
 }
 
 function printLoad({ uploadsPerSecond, pubackP50Ms, pubackP99Ms }: Measured, uploads: number): void {
-  console.log(`${uploads.toLocaleString('en-US')} uploads, each acknowledged and each one row`);
+  console.log(`${uploads.toLocaleString('en-US')} uploads, each acknowledged and stored as one row`);
   console.log(
     `${figure(uploadsPerSecond)} uploads/s; PUBACK p50 ${figure(pubackP50Ms)} ms, p99 ${figure(pubackP99Ms)} ms\n`,
   );
@@ -70,7 +70,7 @@ async function soak(engines: Engines, settings: ReturnType<typeof readOptions<ty
   const odograph = await startOdograph(engines, fleet, { ...settings, profile: '' });
   const memory = watchMemory(odograph);
   const uploads = Math.floor((rate * minutes * 60) / connections) * connections;
-  const measured = await measureLoad(engines.pool, odograph, orderOf(uploads, rate, connections), connections);
+  const measured = await measureLoad(engines.pool, odograph, planLoad(uploads, rate, connections), connections);
   await memory.stop();
   printLoad(measured, uploads);
   printMemory(memory.samples);

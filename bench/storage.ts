@@ -4,7 +4,7 @@ import { readOptions } from './parts/options.ts';
 import { compressReadings, fillReadings } from './parts/readings.ts';
 import { figure, printMachine, printTable } from './parts/report.ts';
 
-export const description = 'bytes of a stored reading before and after compression, of cars that report every 10 s';
+export const description = 'bytes per stored reading before and after compression, of vehicles that report every 10 s';
 
 const options = {
   vehicles: { value: 50, help: 'vehicles' },
@@ -25,7 +25,7 @@ async function sizeOf(pool: Pool): Promise<Size> {
     `select sum(table_bytes)::bigint as table, sum(index_bytes)::bigint as indexes, sum(toast_bytes)::bigint as toast,
       sum(total_bytes)::bigint as total from hypertable_detailed_size('reading')`,
   );
-  if (!rows[0]) throw new Error('the table of readings has no size');
+  if (!rows[0]) throw new Error('the database returned no size of the table reading');
   return rows[0];
 }
 
@@ -40,7 +40,7 @@ export async function run(parameters: readonly string[]): Promise<void> {
     const { pool } = engines;
     const fleet = await createFleet(pool, vehicles);
     const rows = [['bytes a reading', 'whole', 'rows', 'long values', 'indexes', 'ratio']];
-    // Whole days, so that no chunk is part full.
+    // Whole days, so that every chunk is full.
     const until = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000);
     for (const drivingPercent of [10, 25, 100]) {
       await pool.query('truncate reading');

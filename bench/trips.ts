@@ -22,12 +22,12 @@ const options = {
 } as const;
 
 const daySeconds = 86_400;
-/** A car that drives for half an hour and then stands for an hour and a half, all day long. */
+/** All day, the vehicle drives for half an hour and parks for an hour and a half. */
 const cycleSeconds = 7200;
 const drivingSeconds = 1800;
 const metresPerSecond = 12;
 
-/** One day of readings as segmentation sees them. */
+/** Generates a day of readings as segmentation reads them. */
 function dayOfReadings(): TripReading[] {
   let metres = 0;
   return Array.from({ length: daySeconds }, (_unused, second) => {
@@ -64,7 +64,7 @@ function measurePure(): void {
   );
 }
 
-/** The same in the database, day by day; one second of each trip is left out, to come late. */
+/** Stores the same readings day by day, except one second of each trip, which arrives late. */
 async function fill(pool: Pool, vehicle: { vehicleId: number; applicationId: number }, days: number): Promise<number> {
   const start = Math.floor(Date.now() / 1000 / daySeconds) * daySeconds - days * daySeconds;
   for (let day = 0; day < days; day += 1) {
@@ -123,7 +123,7 @@ async function measureAll(engines: Engines, vehicleId: number, days: number): Pr
   ]);
 }
 
-/** From the job of an upload to the trips that it corrects, in the services' own process. */
+/** Measures the time from the job of a late upload to the corrected trip, in the process of the services. */
 async function measureLate(
   engines: Engines,
   deviceId: string,

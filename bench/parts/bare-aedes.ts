@@ -1,4 +1,4 @@
-// A reference: aedes with nothing behind it, in a process of its own.
+// A reference: aedes alone, in a child process.
 import { createServer } from 'node:net';
 import { Aedes } from 'aedes';
 import { readSettings, serveParent } from './child-script.ts';

@@ -1,4 +1,4 @@
-// A reference, its first half: aedes, one BullMQ job for each micro-batch, PUBACK when Redis has it; no checks of any kind.
+// First half of the reference pipeline: aedes, one BullMQ job per batch, PUBACK once Redis has it; no checks.
 import { createServer } from 'node:net';
 import { Aedes } from 'aedes';
 import { Queue } from 'bullmq';

@@ -1,4 +1,4 @@
-// A reference, its second half: JSON.parse and one insert for each job, into the same kind of hypertable; no checks.
+// Second half of the reference pipeline: JSON.parse and one insert per job into a similar hypertable; no checks.
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import { createPool } from '@odograph/database/pool';
 import { type Job, Worker } from 'bullmq';

@@ -6,14 +6,14 @@ import { childEnvironment } from '@odograph/runtime/config';
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 
-/** A file of this folder in a process of its own, spoken to by messages. */
+/** A script of this folder in a child process, controlled by messages. */
 export interface ChildScript {
-  /** Sends a message and resolves with the next one that comes back. */
+  /** Sends a message and resolves with the next one received. */
   ask<Answer>(message: object): Promise<Answer>;
   stop(): Promise<void>;
 }
 
-/** What every bench process answers to `{ kind: 'usage' }`. */
+/** Answer of every child script to `{ kind: 'usage' }`. */
 export interface ProcessUsage {
   cpuSeconds: number;
   residentBytes: number;
@@ -25,7 +25,7 @@ async function nextMessage<Answer>(child: ChildProcess, name: string): Promise<A
     return await Promise.race([
       once(child, 'message', { signal: ended.signal }).then(([message]) => message as Answer),
       once(child, 'exit', { signal: ended.signal }).then(([code]): never => {
-        throw new Error(`${name} ended with ${code}`);
+        throw new Error(`${name} exited with ${code}`);
       }),
     ]);
   } finally {
@@ -33,7 +33,7 @@ async function nextMessage<Answer>(child: ChildProcess, name: string): Promise<A
   }
 }
 
-/** Starts a file of this folder and resolves when it says that it is ready. */
+/** Starts a script of this folder and resolves when it reports that it is ready. */
 export async function startScript(file: URL, settings: object): Promise<ChildScript> {
   const name = basename(file.pathname);
   const child = spawn(process.execPath, ['scripts/run.mjs', fileURLToPath(file), JSON.stringify(settings)], {
@@ -57,7 +57,7 @@ export async function startScript(file: URL, settings: object): Promise<ChildScr
   };
 }
 
-/** The child's side: answers each message with what its handler gives, and ends when the parent lets go of it. */
+/** Runs in the child: answers each message with the result of its handler, and exits when the parent disconnects. */
 export function serveParent(handlers: Readonly<Record<string, (message: never) => unknown>>): void {
   const usage = (): ProcessUsage => {
     const { user, system } = process.cpuUsage();
@@ -71,7 +71,7 @@ export function serveParent(handlers: Readonly<Record<string, (message: never) =
   process.send?.({ ready: true });
 }
 
-/** The settings that the parent gave. */
+/** Reads the settings passed by the parent. */
 export function readSettings<Settings>(): Settings {
   return JSON.parse(process.argv[2] ?? '{}') as Settings;
 }

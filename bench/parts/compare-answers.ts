@@ -7,7 +7,7 @@ import { figure, printRatio, printRounds } from './report.ts';
 export interface Comparison {
   readonly title: string;
   readonly path: string;
-  /** Its rows have one column of text; it has no parameters, since psql knows none. */
+  /** Returns one column of text; without parameters, because psql has none. */
   readonly query: string;
   readonly goal: string;
 }
@@ -27,7 +27,7 @@ async function timePgMs(pool: Pool, text: string): Promise<{ ms: number; rows: n
   return { ms, rows: rows.length, bytes: rows.reduce((sum, [json]) => sum + Buffer.byteLength(json) + 1, 0) };
 }
 
-/** Times an answer over HTTP beside the same rows fetched by plain SQL, in turns. @returns the medians' series of the answer */
+/** Measures an answer over HTTP and plain SQL for the same rows, in turns. @returns the times of the answer, ms */
 export async function compareAnswers(
   { client, pool, psql }: Comparers,
   { title, path, query, goal }: Comparison,

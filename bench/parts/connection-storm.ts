@@ -1,4 +1,4 @@
-// A process of its own that opens many sessions at once and holds them.
+// A child process that opens many sessions at once and keeps them open.
 import { readSettings, serveParent } from './child-script.ts';
 import { openMqtt } from './mqtt.ts';
 
@@ -6,7 +6,7 @@ export interface StormSettings {
   port: number;
   deviceIds: { prefix: string; first: number; count: number };
   secret: string;
-  /** Connections that may be on their way at once. */
+  /** Maximum of connections without CONNACK. */
   pending: number;
 }
 
@@ -19,8 +19,8 @@ const { port, deviceIds, secret, pending } = readSettings<StormSettings>();
 const addresses = 16;
 
 /**
- * Devices come from many addresses. From one alone, the kernel of the load looks ever longer for a free port among its
- * 28,000, which would be measured with the broker. Only Linux has the whole of 127.0.0.0/8 without being told.
+ * Clients bind to many loopback addresses; a single one exhausts ephemeral ports. Only Linux has all of 127.0.0.0/8 by
+ * default.
  */
 function addressOf(index: number): string | undefined {
   return process.platform === 'linux' ? `127.0.0.${1 + (index % addresses)}` : undefined;

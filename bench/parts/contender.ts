@@ -6,14 +6,14 @@ import type { GeneratorSettings } from './load-generator.ts';
 import { startServices } from './service-process.ts';
 import { startTelegraf, telegrafTable } from './telegraf.ts';
 
-/** Something that takes the load, running. */
+/** A running system under load. */
 export interface Contender {
   readonly name: string;
   readonly port: number;
-  /** Where its rows arrive; undefined when it keeps none. */
+  /** Table of its rows; undefined when it stores none. */
   readonly table: 'reading' | 'bare_reading' | typeof telegrafTable | undefined;
   readonly generator: ChildScript;
-  /** Its processes by name, the load generator among them. */
+  /** Its processes by name, including the load generator. */
   readonly processes: Readonly<Record<string, Part>>;
   stop(): Promise<void>;
 }
@@ -39,14 +39,14 @@ async function openScript(engines: Engines, file: URL, settings: object): Promis
   return script;
 }
 
-/** Connections of the load; they stay open over the rounds. */
+/** Starts the load generator, whose connections stay open between rounds. */
 function openGenerator(engines: Engines, fleet: BenchFleet, port: number, shape: LoadShape): Promise<ChildScript> {
   const deviceIds = fleet.vehicles.slice(0, shape.connections).map(({ deviceId }) => deviceId);
   const settings: GeneratorSettings = { port, deviceIds, secret: fleet.secret, inFlight: shape.inFlight };
   return openScript(engines, new URL('./load-generator.ts', import.meta.url), settings);
 }
 
-/** The form of every contender; the load ends before what it loads. */
+/** Combines the parts of a contender; `stop` stops the load generator first. */
 function contender(
   kind: Pick<Contender, 'name' | 'port' | 'table'>,
   generator: ChildScript,
@@ -63,7 +63,7 @@ function contender(
   };
 }
 
-/** Broker and ingest as processes of their own. */
+/** Starts broker and ingest, each in a child process. */
 export async function startOdograph(
   engines: Engines,
   fleet: BenchFleet,
@@ -79,7 +79,7 @@ export async function startOdograph(
   return contender({ name: 'odograph', port: broker.mqttPort, table: 'reading' }, generator, parts);
 }
 
-/** aedes, a job for each micro-batch, JSON.parse, one insert: what the engines can do when nobody checks anything. */
+/** Starts the reference pipeline, the limit of the engines: aedes, a job per batch, JSON.parse, one insert, no checks. */
 export async function startBarePipeline(engines: Engines, fleet: BenchFleet, shape: LoadShape): Promise<Contender> {
   await engines.pool.query('create table bare_reading (like reading including defaults)');
   await engines.pool.query(
@@ -97,7 +97,7 @@ export async function startBarePipeline(engines: Engines, fleet: BenchFleet, sha
   return contender({ name: 'bare pipeline', port, table: 'bare_reading' }, generator, parts);
 }
 
-/** aedes with nothing behind it: how fast MQTT alone is, and more than the load generator will ever have to give. */
+/** Starts aedes alone: the limit of MQTT and of the load generator. */
 export async function startBareAedes(engines: Engines, fleet: BenchFleet, shape: LoadShape): Promise<Contender> {
   const port = await findFreePort();
   const broker = await openScript(engines, new URL('./bare-aedes.ts', import.meta.url), { port });
@@ -105,7 +105,7 @@ export async function startBareAedes(engines: Engines, fleet: BenchFleet, shape:
   return contender({ name: 'bare aedes', port, table: undefined }, generator, { broker: partOf(broker) });
 }
 
-/** aedes with Telegraf behind it, which writes to PostgreSQL; the PUBACKs of its devices promise nothing. */
+/** Starts aedes with Telegraf, which writes to PostgreSQL; its PUBACKs do not imply durability. */
 export async function startTelegrafPipeline(
   engines: Engines,
   fleet: BenchFleet,

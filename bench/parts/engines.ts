@@ -13,23 +13,23 @@ import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 
 export type Pool = ReturnType<typeof createPool>;
 
-/** The engines of one benchmark; what is opened on them is closed before them. */
+/** The engines of one benchmark; shutdown hooks close connections to them first. */
 export interface Engines {
   readonly databaseUrl: string;
   readonly redisUrl: string;
   /** The benchmark's own connections. */
   readonly pool: Pool;
-  /** Every key of the benchmark begins with it, and is removed in the end. */
+  /** Prefix of every key of the benchmark; these keys are removed at the end. */
   readonly queuePrefix: string;
-  /** For files that last as long as the benchmark. */
+  /** Directory of temporary files, removed at the end. */
   readonly directory: string;
-  /** Kind and version, for people. */
+  /** Kind and version, for display. */
   readonly database: string;
   readonly redis: string;
   onStop(name: string, close: () => unknown): void;
 }
 
-/** A database of its own on the given server, so that nothing is left behind. */
+/** Creates a database on the given server, which is dropped at the end. */
 async function createDatabase(serverUrl: string, shutdownHooks: ShutdownHooks): Promise<string> {
   const name = `odograph_bench_${process.pid}_${Date.now()}`;
   const server = createPool({ url: serverUrl, name: 'bench', size: 1 });
@@ -115,7 +115,7 @@ async function openEngines(shutdownHooks: ShutdownHooks): Promise<Engines> {
   };
 }
 
-/** Runs a benchmark on given or embedded engines and removes what it made, also when it fails or is interrupted. */
+/** Runs a benchmark on given or embedded engines and cleans up, also when it fails or is interrupted. */
 export async function withEngines(work: (engines: Engines) => Promise<void>): Promise<void> {
   const shutdownHooks = new ShutdownHooks(createLogger('error'));
   const interrupted = (): void => {

@@ -3,9 +3,9 @@ import type { Pool } from './engines.ts';
 
 export interface BenchFleet {
   applicationId: number;
-  /** An access token of the application, good for a day. */
+  /** An access token of the application, valid for a day. */
   token: string;
-  /** The secret that all devices of the benchmark share. */
+  /** Shared by all devices of the benchmark. */
   secret: string;
   vehicles: { vehicleId: number; deviceId: string }[];
 }
@@ -25,7 +25,7 @@ async function createApplication(pool: Pool): Promise<{ applicationId: number; t
   return { applicationId, token };
 }
 
-/** An application with vehicles, each with a device that has been linked to it for ever. */
+/** Creates an application with vehicles, each linked to a device over all time. */
 export async function createFleet(pool: Pool, count: number): Promise<BenchFleet> {
   const { applicationId, token } = await createApplication(pool);
   const secret = createSecret();
@@ -33,9 +33,9 @@ export async function createFleet(pool: Pool, count: number): Promise<BenchFleet
     `with fleet as (insert into vehicle (application_id, plate, vin, brand, model)
         select $1, 'BN-' || n || '-CH', 'VF1AG0000' || lpad(n::text, 8, '0'), 'Renault', 'Zoe'
         from generate_series(1, $2::integer) as n returning id),
-      boxes as (insert into device (id, model_id, application_id, secret_sha256)
+      devices as (insert into device (id, model_id, application_id, secret_sha256)
         select 'bench-' || id, 'generic', $1, $3 from fleet returning id)
-    select fleet.id, boxes.id as device_id from fleet join boxes on boxes.id = 'bench-' || fleet.id order by fleet.id`,
+    select fleet.id, devices.id as device_id from fleet join devices on devices.id = 'bench-' || fleet.id order by fleet.id`,
     [applicationId, count, hashSecret(secret)],
   );
   const vehicles = rows.map((row) => ({ vehicleId: row.id, deviceId: row.device_id }));

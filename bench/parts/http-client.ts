@@ -6,14 +6,14 @@ interface TimedAnswer {
   bytes: number;
 }
 
-/** Requests over one connection that is kept; the caller closes it. */
+/** A client with one keep-alive connection; the caller closes it. */
 export interface HttpClient {
   /** Reads the whole answer. @throws for any status but 200 */
   send(method: 'GET' | 'POST', path: string, body?: object): Promise<TimedAnswer>;
   close(): void;
 }
 
-/** A client with an access token; it parses nothing, so that it costs as little as it can. */
+/** Opens a client with an access token; it does not parse answers, to keep its own cost low. */
 export function openHttpClient(httpUrl: string, token: string): HttpClient {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   const headers = { 'x-service-token': token, 'content-type': 'application/json' };

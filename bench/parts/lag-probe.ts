@@ -18,14 +18,14 @@ export interface ProbedDevice {
 }
 
 export interface LagProbe {
-  /** Waits for what is under way and gives the times from PUBLISH to the row being visible to a query. */
+  /** Waits for uploads in flight. @returns the times from PUBLISH until a query sees the row */
   stop(): Promise<TimeHistogram>;
 }
 
 /**
- * One more device that uploads a hundred readings a second beside the load, while a connection to the database looks for
- * their rows every 10 ms: the time from handing a PUBLISH to the socket to the answer of a statement that sees its row.
- * @param beforeMs UNIX milliseconds; its readings are of the 100 s before, so that they are told from those of the load
+ * Measures lag during a load: one more device uploads a hundred readings per second, and a query polls for their rows every
+ * 10 ms. Lag is from the write of the PUBLISH to the socket until the answer of a statement that sees the row.
+ * @param beforeMs UNIX milliseconds; the probe's device times lie in the 100 s before, apart from those of the load
  */
 export async function startLagProbe(pool: Pool, device: ProbedDevice, beforeMs: number): Promise<LagProbe> {
   const { port, deviceId, vehicleId, secret, table } = device;
@@ -75,7 +75,7 @@ export async function startLagProbe(pool: Pool, device: ProbedDevice, beforeMs: 
       stopping = true;
       await watching;
       socket.destroy();
-      if (sentAt.size > 0) throw new Error(`${sentAt.size} readings of the probe never arrived`);
+      if (sentAt.size > 0) throw new Error(`${sentAt.size} readings of the probe were not stored in time`);
       return histogram;
     },
   };

@@ -1,4 +1,4 @@
-// A process of its own that loads a broker over many connections; its parent speaks to it by messages.
+// A child process that loads a broker over many connections, controlled by messages of its parent.
 import { deviceTopic } from '@odograph/contracts/topics';
 import { readSettings, serveParent } from './child-script.ts';
 import { openMqtt } from './mqtt.ts';
@@ -9,17 +9,17 @@ export interface GeneratorSettings {
   port: number;
   deviceIds: string[];
   secret: string;
-  /** Uploads of one connection that wait for their PUBACK. */
+  /** Uploads in flight per connection. */
   inFlight: number;
 }
 
-export interface LoadOrder {
+export interface LoadPlan {
   uploads: number;
-  /** Uploads a second; 0 sends as fast as PUBACKs come. */
+  /** Uploads per second; 0 sends as fast as PUBACKs arrive. */
   rate: number;
   /** Device time of each device's first upload, UNIX milliseconds. */
   firstTimestampMs: number;
-  /** Between the device times of one device. */
+  /** Difference between successive device times of one device. */
   stepMs: number;
 }
 
@@ -27,7 +27,7 @@ export interface LoadResult {
   /** UNIX milliseconds. */
   firstPublishAtMs: number;
   lastPubackAtMs: number;
-  /** From the PUBLISH, of a paced load from the moment it was due. */
+  /** From the PUBLISH; of a paced load, from the time it was due. */
   pubackP50Ms: number;
   pubackP99Ms: number;
 }
@@ -49,15 +49,15 @@ async function connectPublisher(deviceId: string, index: number): Promise<Publis
     if (left === 0) done();
   });
   socket.once('close', () => {
-    throw new Error('the broker closed a connection of the load');
+    throw new Error('the broker closed a connection of the load generator');
   });
   return publisher;
 }
 
 const publishers = await Promise.all(deviceIds.map(connectPublisher));
 
-/** Sends at an even pace, whatever the broker does; what could not be sent in time counts from when it was due. */
-function pace({ uploads, rate }: LoadOrder): void {
+/** Sends at a constant rate (open loop): the latency of a delayed upload counts from the time it was due. */
+function pace({ uploads, rate }: LoadPlan): void {
   const start = performance.now();
   let sent = 0;
   let next = 0;
@@ -73,8 +73,8 @@ function pace({ uploads, rate }: LoadOrder): void {
   }, 1);
 }
 
-async function load(order: LoadOrder): Promise<LoadResult> {
-  const { uploads, rate, firstTimestampMs, stepMs } = order;
+async function load(plan: LoadPlan): Promise<LoadResult> {
+  const { uploads, rate, firstTimestampMs, stepMs } = plan;
   histogram = new TimeHistogram();
   left = uploads;
   paced = rate > 0;
@@ -86,7 +86,7 @@ async function load(order: LoadOrder): Promise<LoadResult> {
     done = resolve;
   });
   const firstPublishAtMs = performance.timeOrigin + performance.now();
-  if (paced) pace(order);
+  if (paced) pace(plan);
   else for (const publisher of publishers) publisher.sendAll();
   await finished;
   return {

@@ -2,38 +2,38 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Contender } from './contender.ts';
 import type { Pool } from './engines.ts';
 import { type ProbedDevice, startLagProbe } from './lag-probe.ts';
-import type { LoadOrder, LoadResult } from './load-generator.ts';
+import type { LoadPlan, LoadResult } from './load-generator.ts';
 import type { TimeHistogram } from './statistics.ts';
 
 const pollMs = 5;
 const patienceMs = 300_000;
 
 export interface Measured extends LoadResult {
-  /** To the last row, without a table to the last PUBACK. */
+  /** Until the last row is visible; without a table, until the last PUBACK. */
   uploadsPerSecond: number;
-  /** CPU seconds for a million uploads, by process. */
+  /** CPU seconds per million uploads, by process. */
   cpuSecondsPerMillion: Record<string, number>;
-  /** From PUBLISH to queryable; only when a device was probed. */
+  /** From PUBLISH until a query sees the row; only with a probe. */
   lag: TimeHistogram | undefined;
 }
 
-/** How many rows there were when the statement began. @param sinceMs UNIX milliseconds */
+/** Counts the rows of the load. @param sinceMs UNIX milliseconds */
 async function countRows(pool: Pool, table: string, sinceMs: number): Promise<number> {
   const { rows } = await pool.query<{ count: number }>(`select count(*) from ${table} where time >= to_timestamp($1)`, [
-    // Telegraf keeps the time of a reading only to a few microseconds.
+    // Telegraf rounds times to a few microseconds.
     (sinceMs - 0.5) / 1000,
   ]);
   return rows[0]?.count ?? 0;
 }
 
 /**
- * Waits until every row of a load can be read. The last reading of each device is cheap to look for; when all of those are
- * there, what other jobs still hold is found by counting. @returns the moment a count that saw every row began, UNIX milliseconds
+ * Waits until every row of a load is visible: first polls for the last reading of each device, which is cheap, then counts
+ * all rows. @returns the time at which the count that saw every row began, UNIX milliseconds
  */
 async function lastRowAt(
   pool: Pool,
   table: string,
-  { firstTimestampMs, stepMs, uploads }: LoadOrder,
+  { firstTimestampMs, stepMs, uploads }: LoadPlan,
   devices: number,
 ): Promise<number> {
   const last = Math.floor(firstTimestampMs + (Math.floor(uploads / devices) - 1) * stepMs);
@@ -58,39 +58,39 @@ async function readCpu({ processes }: Contender): Promise<Record<string, number>
   return Object.fromEntries(entries.map(([name], index) => [name, usages[index]?.cpuSeconds ?? 0]));
 }
 
-/** Empties the tables that a load fills, so that every round starts alike. */
+/** Empties the tables that a load fills, so that every round starts from the same state. */
 export async function clearTables(pool: Pool, { table }: Contender): Promise<void> {
   if (table === 'reading') await pool.query('truncate reading, reading_change, vehicle_latest');
   else if (table !== undefined) await pool.query(`truncate ${table}`);
   await pool.query('checkpoint');
 }
 
-/** A load of which the device times are those of its sending, or at full speed a little older. */
-export function orderOf(uploads: number, rate: number, connections: number): LoadOrder {
+/** Builds a load whose device times are the times of sending, at full speed slightly older. */
+export function planLoad(uploads: number, rate: number, connections: number): LoadPlan {
   const stepMs = rate === 0 ? 1 : Math.max(1, (connections * 1000) / rate);
   return { uploads, rate, firstTimestampMs: Date.now(), stepMs };
 }
 
-/** One round of one contender; `order.uploads` is a multiple of the connections. */
+/** Runs one round of one contender; `plan.uploads` must be a multiple of the connections. */
 export async function measureLoad(
   pool: Pool,
   contender: Contender,
-  order: LoadOrder,
+  plan: LoadPlan,
   connections: number,
   probed?: ProbedDevice,
 ): Promise<Measured> {
-  const probe = probed && (await startLagProbe(pool, probed, order.firstTimestampMs));
+  const probe = probed && (await startLagProbe(pool, probed, plan.firstTimestampMs));
   const before = await readCpu(contender);
-  const result = await contender.generator.ask<LoadResult>({ kind: 'load', ...order });
-  const endMs = contender.table ? await lastRowAt(pool, contender.table, order, connections) : result.lastPubackAtMs;
+  const result = await contender.generator.ask<LoadResult>({ kind: 'load', ...plan });
+  const endMs = contender.table ? await lastRowAt(pool, contender.table, plan, connections) : result.lastPubackAtMs;
   const after = await readCpu(contender);
   const lag = await probe?.stop();
   return {
     ...result,
     lag,
-    uploadsPerSecond: (order.uploads * 1000) / (endMs - result.firstPublishAtMs),
+    uploadsPerSecond: (plan.uploads * 1000) / (endMs - result.firstPublishAtMs),
     cpuSecondsPerMillion: Object.fromEntries(
-      Object.entries(after).map(([name, seconds]) => [name, ((seconds - (before[name] ?? 0)) * 1e6) / order.uploads]),
+      Object.entries(after).map(([name, seconds]) => [name, ((seconds - (before[name] ?? 0)) * 1e6) / plan.uploads]),
     ),
   };
 }

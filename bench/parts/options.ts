@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-/** A command line that cannot be run, or a wish for help; its message is for the person who typed it. */
+/** An invalid command line or a request for help; the message is shown to the user. */
 export class UsageError extends Error {
   readonly isHelp: boolean;
 
@@ -43,14 +43,14 @@ function convert(name: string, text: unknown, standard: number | string): number
   if (typeof standard === 'string') return text;
   const number = Number(text);
   if (!Number.isSafeInteger(number) || number < 0) {
-    throw new UsageError(`--${dashed(name)} needs an integer of 0 or more, not ${text}`);
+    throw new UsageError(`--${dashed(name)} must be an integer of 0 or more, not ${text}`);
   }
   return number;
 }
 
 /**
- * Reads the options of a benchmark; the type of its standard value is the type of an option.
- * @throws UsageError for an option that is unknown or has no usable value, and for --help
+ * Parses the options of a benchmark; the type of an option is that of its default value.
+ * @throws UsageError for an unknown option, an invalid value, and --help
  */
 export function readOptions<Given extends Options>(parameters: readonly string[], options: Given): Values<Given> {
   const values = parse(parameters, options);

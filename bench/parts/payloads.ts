@@ -1,7 +1,7 @@
-/** Where the timestamp begins in a payload: ten digits of seconds, then milliseconds. */
+/** Offset of the timestamp in a payload: ten digits of seconds, then milliseconds. */
 export const timestampOffset = '{"timestamp":'.length;
 
-/** An upload of about 250 bytes as a car sends it: location, status and electric; the timestamp is written over. */
+/** Builds a typical upload of about 250 bytes: location, status and electric; the timestamp is a placeholder. */
 export function payloadTemplate(variant: number): Buffer {
   const wave = Math.sin(variant);
   const digits = (value: number, count: number): string => value.toFixed(count);

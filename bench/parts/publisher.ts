@@ -8,18 +8,18 @@ const secondsLength = 10;
 const millisecondsLength = 3;
 const zero = 0x30;
 
-/** What one connection is to send. */
+/** The uploads of one connection. */
 export interface Assignment {
   uploads: number;
   /** Device time of the first upload, UNIX milliseconds. */
   firstTimestampMs: number;
-  /** How much later each next one is; at least 1. */
+  /** Difference between successive device times; at least 1. */
   stepMs: number;
 }
 
 /**
- * One connection of the load. Its packets are encoded once, one for each place in flight; sending one writes thirteen digits
- * and hands a slice of the same buffer to the socket. A place is used again when its PUBACK has come.
+ * One connection of the load. Packets are encoded once, one per slot in flight; sending one writes thirteen digits of
+ * timestamp and passes a slice of the same buffer to the socket. The PUBACK frees the slot.
  */
 export class Publisher {
   readonly #socket: Socket;
@@ -61,14 +61,14 @@ export class Publisher {
     return Math.min(this.#sentAt.length - this.#inFlight, this.#uploads - this.#sent);
   }
 
-  /** Sends one upload that was due at `dueMs`; false when nothing may be sent. */
+  /** Sends one upload that was due at `dueMs`. @returns false when no slot is free */
   sendOne(dueMs: number): boolean {
     if (this.#free === 0) return false;
     this.#send(1, dueMs);
     return true;
   }
 
-  /** Sends whatever may be sent. */
+  /** Fills all free slots. */
   sendAll(): void {
     const toEnd = this.#sentAt.length - this.#place;
     const free = this.#free;
@@ -78,7 +78,7 @@ export class Publisher {
     if (free > toEnd) this.#send(free - toEnd, now);
   }
 
-  /** Takes in PUBACKs. @returns how many */
+  /** Processes received PUBACKs. @returns their number */
   receive(chunk: Buffer): number {
     const now = performance.now();
     let count = 0;
@@ -95,7 +95,7 @@ export class Publisher {
     return count;
   }
 
-  /** Sends from neighbouring places. */
+  /** Sends adjacent slots in one write. */
   #send(count: number, dueMs: number): void {
     const start = this.#place * this.#packetBytes;
     for (let index = 0; index < count; index += 1) {

@@ -3,13 +3,13 @@ import type { BenchFleet } from './fleet.ts';
 
 const intervalSeconds = 10;
 const rowsPerStatement = 500_000;
-/** Readings of four hours: a car drives in the first part of them, and stands in the other. */
+/** Readings of four hours: the vehicle drives in the first part and is parked in the rest. */
 const cycle = 1440;
 
 /**
- * Readings as typical electric cars report them: a route with metres of noise in degrees of six decimals, speed and state
- * of charge in integers, mileage, current and voltage in tenths; parked, only the time and the received time move on.
- * Rows are written in the order of time, as they would arrive.
+ * SQL for readings of typical electric vehicles: a route with metres of noise in degrees of six decimals, integer speed and
+ * state of charge, mileage, current and voltage in tenths; while parked, only the times change. Rows are inserted in order
+ * of time, as they would arrive.
  */
 const statement = `
 insert into reading (time, application_id, vehicle_id, latitude, longitude, angle, altitude, speed, satellites,
@@ -31,15 +31,15 @@ from (
 ) as driven`;
 
 export interface Fill {
-  /** Rounded down to a whole number for each vehicle. */
+  /** Rounded down to a whole number per vehicle. */
   readings: number;
-  /** The time of the last reading is just before it. */
+  /** Exclusive. */
   until: Date;
-  /** Percent of the time that a car drives; 25 when undefined. */
+  /** Percentage of time spent driving; 25 by default. */
   drivingPercent?: number;
 }
 
-/** Fills the table of readings. @returns the time of the first reading and how many each vehicle got */
+/** Fills the table reading. @returns the time of the first reading and the number per vehicle */
 export async function fillReadings(
   pool: Pool,
   { applicationId, vehicles }: BenchFleet,
@@ -59,7 +59,7 @@ export async function fillReadings(
   return { from, each };
 }
 
-/** Compresses every chunk now, by the policy's own settings. */
+/** Compresses every chunk now, with the settings of the policy. */
 export async function compressReadings(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ chunk: string }>("select show_chunks('reading')::text as chunk");
   for (const { chunk } of rows)

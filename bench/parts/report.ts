@@ -2,14 +2,14 @@ import { cpus, totalmem } from 'node:os';
 import type { Engines } from './engines.ts';
 import { median } from './statistics.ts';
 
-/** A number with as many digits as it deserves. */
+/** Formats a number with a precision that fits its size. */
 export function figure(value: number): string {
   if (Number.isNaN(value)) return '-';
   const digits = Math.abs(value) >= 1000 ? 0 : Math.abs(value) >= 100 ? 1 : Math.abs(value) >= 1 ? 2 : 3;
   return value.toLocaleString('en-US', { maximumFractionDigits: digits, minimumFractionDigits: digits });
 }
 
-/** Prints rows of equal length, the first column to the left and the others to the right. */
+/** Prints a table; the first column is aligned left, the others right. */
 export function printTable(rows: readonly (readonly string[])[]): void {
   const widths = (rows[0] ?? []).map((_cell, column) => Math.max(...rows.map((row) => (row[column] ?? '').length)));
   for (const row of rows) {
@@ -20,7 +20,7 @@ export function printTable(rows: readonly (readonly string[])[]): void {
   }
 }
 
-/** Prints each series by its rounds with minimum, median and maximum. */
+/** Prints the rounds of each series with minimum, median and maximum. */
 export function printRounds(series: Readonly<Record<string, readonly number[]>>, unit: string): void {
   const rounds = Math.max(...Object.values(series).map((values) => values.length));
   const numbers = Array.from({ length: rounds }, (_, round) => `round ${round + 1}`);
@@ -36,7 +36,7 @@ export function printRounds(series: Readonly<Record<string, readonly number[]>>,
   ]);
 }
 
-/** Prints how two medians compare, and what the goal is. */
+/** Prints the ratio of two medians and the goal. */
 export function printRatio(
   name: string,
   values: readonly number[],
@@ -47,7 +47,7 @@ export function printRatio(
   console.log(`  ${name} over ${reference}: ${figure(ratio)}${goal === '' ? '' : ` (goal: ${goal})`}`);
 }
 
-/** Prints what a figure can only be judged by: the machine and its database. */
+/** Prints the machine and the engines, which every figure depends on. */
 export function printMachine({ database, redis }: Pick<Engines, 'database' | 'redis'>): void {
   const processors = cpus();
   const memory = Math.round(totalmem() / 2 ** 30);

@@ -20,11 +20,11 @@ export interface ServiceProcess {
 
 export interface ServiceOptions {
   readonly settings?: Record<string, string>;
-  /** A directory for CPU profiles, written when the process ends; '' for none. */
+  /** Directory of the CPU profiles, which are written when the process exits; '' for none. */
   readonly profile?: string;
 }
 
-/** The sum of a metric over its labels. */
+/** Sums a metric over its labels. */
 function readMetric(text: string, name: string): number {
   return [...text.matchAll(new RegExp(`^${name}(?:{[^}]*})? (\\S+)$`, 'gm'))].reduce(
     (sum, [, value]) => sum + Number(value),
@@ -40,13 +40,13 @@ async function readUsage(httpUrl: string): Promise<ProcessUsage> {
   };
 }
 
-/** What `npm start` gives to Node.js. */
+/** Options of `npm start` for Node.js. */
 function startArguments(): string[] {
   const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: { start: string } };
   return scripts.start.split(' ').slice(1);
 }
 
-/** Starts services in a process of their own, as `npm start -- NAME…` does, and stops it with the engines at the latest. */
+/** Starts services in a child process, as `npm start -- NAME…` does; it stops with the engines at the latest. */
 export async function startServices(
   engines: Engines,
   names: readonly string[],
@@ -81,8 +81,8 @@ export async function startServices(
   const httpUrl = `http://127.0.0.1:${httpPort}`;
   const end = Date.now() + patienceMs;
   for (let ready = false; !ready; ) {
-    if (child.exitCode !== null) throw new Error(`the process of ${names.join(', ')} ended with ${child.exitCode}`);
-    if (Date.now() > end) throw new Error(`the process of ${names.join(', ')} did not get ready`);
+    if (child.exitCode !== null) throw new Error(`the process of ${names.join(', ')} exited with ${child.exitCode}`);
+    if (Date.now() > end) throw new Error(`the process of ${names.join(', ')} was not ready in time`);
     await delay(50);
     ready = await fetch(`${httpUrl}/health`).then(
       ({ ok }) => ok,

@@ -1,6 +1,6 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 
-/** The middle value; the mean of the two middle ones for an even count. */
+/** Computes the median. */
 export function median(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const middle = sorted.length / 2;
@@ -11,7 +11,7 @@ export function median(values: readonly number[]): number {
 const longestMs = 60_000;
 const microsecondsPerMs = 1000;
 
-/** Times in milliseconds, kept to three significant digits. */
+/** A histogram of times in milliseconds with three significant digits. */
 export class TimeHistogram {
   readonly #microseconds: RecordableHistogram = createHistogram({
     highest: longestMs * microsecondsPerMs,
@@ -23,7 +23,7 @@ export class TimeHistogram {
     this.#microseconds.record(Math.min(longestMs * microsecondsPerMs, Math.max(1, microseconds)));
   }
 
-  /** The time below which a share of 0 to 1 lies, ms; NaN when nothing was recorded. */
+  /** Returns a quantile (0 to 1) in ms; NaN when empty. */
   quantile(share: number): number {
     const { count } = this.#microseconds;
     return count === 0 ? Number.NaN : this.#microseconds.percentile(share * 100) / microsecondsPerMs;

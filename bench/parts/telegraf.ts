@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import type { ProcessUsage } from './child-script.ts';
 import type { Engines } from './engines.ts';
 
-/** The table that Telegraf writes to: one row for each upload. */
+/** The table that Telegraf writes to, one row per upload. */
 export const telegrafTable = 'telegraf_reading';
 
 const quoted = (text: string): string => JSON.stringify(text);
 
 /**
- * Telegraf as its manual has it for data that may not be lost: QoS 1, and a message is acknowledged when its metric is
- * written (mqtt_consumer, "max_undelivered_messages").
+ * Configures Telegraf for durable delivery as its manual recommends: QoS 1, and a message is acknowledged when its metric
+ * is written (mqtt_consumer, "max_undelivered_messages").
  */
 function configuration(brokerPort: number, databaseUrl: string): string {
   return `
@@ -64,7 +64,7 @@ async function createTable({ pool }: Engines): Promise<void> {
   await pool.query(`create index on ${telegrafTable} (time, device_id)`);
 }
 
-/** From the kernel, since Telegraf tells neither; Linux only (proc(5), /proc/pid/stat and statm). */
+/** Reads CPU time and memory from the kernel; Linux only (proc(5), /proc/pid/stat and statm). */
 async function readUsage(pid: number): Promise<ProcessUsage> {
   const [stat, memory] = await Promise.all([
     readFile(`/proc/${pid}/stat`, 'utf8'),
@@ -77,7 +77,7 @@ async function readUsage(pid: number): Promise<ProcessUsage> {
   };
 }
 
-/** Starts the given Telegraf between a broker and a table of its own; it stops with the engines at the latest. */
+/** Starts Telegraf between a broker and its own table; it stops with the engines at the latest. */
 export async function startTelegraf(engines: Engines, program: string, brokerPort: number) {
   await createTable(engines);
   const file = join(engines.directory, 'telegraf.conf');

@@ -12,8 +12,8 @@ import { checkBeforeStart, portFailure, StartFailure } from './start-checks.ts';
 import { logUnhandledErrors } from './unhandled-errors.ts';
 
 /**
- * Lowers the priority of a process that runs only services in the background (`nice` 10 on POSIX systems): where cores
- * are scarce, uploads are acknowledged before other uploads are stored.
+ * Lowers the priority of a process that runs only background services (`nice` 10 on POSIX systems): when CPU is scarce,
+ * acknowledging uploads takes precedence over storing them.
  */
 function lowerPriority(services: readonly Service<Http>[], logger: Logger): void {
   if (!services.every(({ givesWay }) => givesWay)) return;
@@ -24,7 +24,7 @@ function lowerPriority(services: readonly Service<Http>[], logger: Logger): void
   }
 }
 
-/** Returns where people and devices find a platform that is ready. */
+/** Returns the addresses of a ready platform for users and devices. */
 function describeAddresses(config: Config, { httpUrl, mqttUrl }: Pick<Platform, 'httpUrl' | 'mqttUrl'>) {
   return {
     page: `${httpUrl}/`,

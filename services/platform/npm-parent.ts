@@ -22,8 +22,8 @@ function findNpm(): string {
 }
 
 /**
- * Stops this process when npm, which started it, has ended. A `kill` of `npm start` ends npm only, and a kill -9 gives npm no chance to
- * forward anything; without this the platform would keep its ports and data.
+ * Stops this process when its parent npm has exited. A `kill` of `npm start` ends npm only, and after `kill -9` npm forwards
+ * no signal; the platform would keep its ports and data directory.
  */
 export function stopWithNpm(logger: Logger): void {
   if (!startedByNpm()) return;

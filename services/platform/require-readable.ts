@@ -4,7 +4,7 @@ import { configOfService, InvalidSettings, type ResolvedConfig } from '@odograph
 import type { Logger } from '@odograph/runtime/logger';
 import { openSealer } from '@odograph/runtime/sealing';
 
-/** What each service opens with ENCRYPTION_KEYS. */
+/** Tables with sealed values, by the service that opens them with ENCRYPTION_KEYS. */
 const openedBy: Readonly<Record<string, SealedValues>> = {
   access: 'deviceKeys',
   console: 'quarantine',

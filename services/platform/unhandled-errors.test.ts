@@ -3,7 +3,7 @@ import { createLogger } from '@odograph/runtime/logger';
 import { expect, it } from 'vitest';
 import { logUnhandledErrors } from './unhandled-errors.ts';
 
-it('logs an error that no code has caught, and goes on', () => {
+it('logs an unhandled error and keeps the process running', () => {
   const lines: { msg: string; err: { message: string } }[] = [];
   const source = new EventEmitter();
   logUnhandledErrors(createLogger('error', { write: (line) => void lines.push(JSON.parse(line)) }), source);

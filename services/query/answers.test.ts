@@ -17,7 +17,7 @@ let platform: TestPlatform;
 let application: TestApplication;
 let vehicle: TestVehicle;
 
-/** A page of 10,000 readings and about 80 MB, far more than the buffers between database and client. */
+/** 10,000 readings, about 80 MB: far more than the buffers between database and client. */
 beforeAll(async () => {
   platform = await startTestPlatform([queryService], { HTTP_ANSWER_BUFFER_BYTES: String(budgetBytes) });
   application = await createApplication(platform.db);
@@ -31,7 +31,7 @@ afterAll(() => platform.stop());
 
 const path = () => `/v1/vehicle/${vehicle.id}/customcan/from/2025-10-10`;
 
-/** Sends a request and reads nothing of the answer but its headers. */
+/** Sends a request and reads only the headers of the answer. */
 async function openUnread(): Promise<IncomingMessage> {
   const headers = { 'x-service-token': application.token };
   const request = get(new URL(path(), platform.httpUrl), { headers, agent: false });
@@ -51,7 +51,7 @@ const numbers = (readings: readonly Reading[]) => readings.map(({ status }) => s
 const range = (first: number, last: number) => Array.from({ length: last - first + 1 }, (_, index) => first + index);
 
 describe('a page that is larger than all buffers', () => {
-  it('is complete and in order, and its continuation starts behind it', async () => {
+  it('is complete and in order, and the next page continues after it', async () => {
     const answer = await openUnread();
     const body = JSON.parse(await text(answer)) as Reading[];
     expect(numbers(body)).toEqual(range(1, 10_000));
@@ -64,14 +64,14 @@ describe('a page that is larger than all buffers', () => {
     expect(rest.headers.get('x-has-more')).toBe('true');
   });
 
-  it('holds neither its bytes nor a database connection after its client has gone', async () => {
+  it('releases its bytes and its database connection when the client disconnects', async () => {
     const answers = [await openUnread(), await openUnread()];
     expect(await heldBytes()).toBeGreaterThan(0);
     for (const answer of answers) answer.destroy();
     await eventually(async () => expect(await heldBytes()).toBe(0));
   });
 
-  it('does not contain readings that were stored after its first part was read', async () => {
+  it('does not contain readings that were stored after it began', async () => {
     const answer = await openUnread();
     await sql`insert into reading (time, application_id, vehicle_id, mileage, device_id, received_at)
       select '2025-10-10T08:00:00.5Z'::timestamptz + n * interval '1 second', ${application.id}, ${vehicle.id}::integer,
@@ -83,7 +83,7 @@ describe('a page that is larger than all buffers', () => {
 });
 
 describe('clients that do not read their pages', () => {
-  it('delay no one else, and hold no more bytes than the budget, however many they are', async () => {
+  it('do not delay others and hold no more bytes than the budget, regardless of their number', async () => {
     const other = await createApplication(platform.db);
     await createVehicle(platform.db, other);
     let largest = 0;
@@ -112,7 +112,7 @@ describe('clients that do not read their pages', () => {
     expect(largest).toBeLessThanOrEqual(budgetBytes);
   });
 
-  it('lose their connection', async () => {
+  it('are disconnected', async () => {
     const answer = await openUnread();
     expect(await heldBytes()).toBeGreaterThan(0);
     await eventually(async () => expect(await heldBytes()).toBe(0), 60_000);
@@ -129,10 +129,10 @@ describe('an answer', () => {
       minimumBytesPerSecond: 1,
     });
 
-  it('is destroyed when the database fails after the first part, so that it never looks complete', async () => {
+  it('is aborted when the database fails after the first part, so that it does not look complete', async () => {
     const budget = new ReadBudget(budgetBytes, 1000);
     const body = await open(budget).open<number>(reader('one'), async (_db, _bytes, from) => {
-      if (from !== undefined) throw new Error('database is away');
+      if (from !== undefined) throw new Error('database unavailable');
       return { text: '[1', next: 1 };
     });
     await expect(text(body)).rejects.toThrow('database is away');
@@ -154,7 +154,7 @@ describe('an answer', () => {
   });
 });
 
-/** On the embedded engine a lock of another session cannot be waited for: there is one session. */
+/** Skipped on the embedded engine: it has one session, so no statement waits for a lock of another. */
 it('answers OVERLOADED when the database does not answer in time', async ({ skip }) => {
   const { rows } = await sql<{ version: string }>`select version()`.execute(platform.db);
   skip(/emscripten|wasm/i.test(rows[0]?.version ?? ''), 'needs a database with several sessions');

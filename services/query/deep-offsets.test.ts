@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => db.destroy());
 
-/** In the evening, so that readings fall into two chunks. */
+/** In the evening, so that the readings span two chunks. */
 const start = Date.UTC(2018, 4, 1, 19) / 1000;
 const hour = 3600;
 const span = 10 * hour;
@@ -52,7 +52,7 @@ async function insert(into: Database, fleet: Fleet, { vehicle, second, interval,
     from generate_series(0, ${count}::integer - 1) as n on conflict do nothing`.execute(into);
 }
 
-/** Stores readings as ingest does; repeated ones change nothing. */
+/** Stores readings as ingest does: idempotently. */
 async function store(fleet: Fleet, one: Burst, outcome: 'commit' | 'rollback' = 'commit'): Promise<void> {
   const { vehicle, second, interval, count } = one;
   const readings = Array.from({ length: count }, (_, n) => ({
@@ -70,7 +70,7 @@ async function store(fleet: Fleet, one: Burst, outcome: 'commit' | 'rollback' = 
   }
 }
 
-/** Forgets the counts of the fleet, so that its hours are counted for the first time again. */
+/** Deletes the counts of the fleet, so that its hours are counted for the first time. */
 async function forgetCounts({ vehicleIds }: Fleet): Promise<void> {
   await sql`delete from reading_count where vehicle_id = any(${vehicleIds}::integer[])`.execute(db);
   await sql`update reading_settlement set counted_until = least(counted_until, to_timestamp(${start}))`.execute(db);
@@ -105,27 +105,30 @@ const question = fc.record({
 });
 type Question = typeof question extends fc.Arbitrary<infer T> ? T : never;
 
-interface Asked {
+interface Selection {
   readonly interval: ReadingInterval & { readonly until: bigint };
   readonly scope: VehicleScope;
   readonly ids: readonly number[];
 }
 
-function ask({ vehicleIds }: Fleet, asked: Question): Asked {
-  const round = (seconds: number) => BigInt(asked.roundHours ? Math.floor(seconds / hour) * hour : seconds);
-  const from = (BigInt(start) + round(asked.from)) * 1_000_000n;
-  const until = from + round(asked.length) * 1_000_000n;
-  const ids = asked.vehicles.map((index) => vehicleIds[index] ?? 0);
-  const vehicleId = asked.afterVehicle === null ? undefined : vehicleIds[asked.afterVehicle];
+function select({ vehicleIds }: Fleet, question: Question): Selection {
+  const round = (seconds: number) => BigInt(question.roundHours ? Math.floor(seconds / hour) * hour : seconds);
+  const from = (BigInt(start) + round(question.from)) * 1_000_000n;
+  const until = from + round(question.length) * 1_000_000n;
+  const ids = question.vehicles.map((index) => vehicleIds[index] ?? 0);
+  const vehicleId = question.afterVehicle === null ? undefined : vehicleIds[question.afterVehicle];
   const interval = { from, until, ...(vehicleId === undefined ? {} : { after: { time: from, vehicleId } }) };
   const condition = sql<boolean>`reading.vehicle_id = any(${ids}::integer[])`;
   return { interval, scope: { condition, members: new Map(ids.map((id) => [id, ''])) }, ids };
 }
 
-/** Finds the key at the offset through the counts and by a plain query, in one snapshot. */
-async function compare(fleet: Fleet, asked: Question): Promise<{ found: string[]; plain: string[]; passed: number }> {
-  const { interval, scope, ids } = ask(fleet, asked);
-  const { offset } = asked;
+/** Finds the key at the offset with the counts and with a plain query, in one snapshot. */
+async function compare(
+  fleet: Fleet,
+  question: Question,
+): Promise<{ found: string[]; plain: string[]; passed: number }> {
+  const { interval, scope, ids } = select(fleet, question);
+  const { offset } = question;
   return db
     .transaction()
     .setIsolationLevel('repeatable read')
@@ -147,19 +150,19 @@ async function compare(fleet: Fleet, asked: Question): Promise<{ found: string[]
 }
 
 describe('an offset that skips counted hours', () => {
-  it('finds the same reading as a plain offset, whatever is stored late, stored twice, aborted, counted or compressed', async () => {
+  it('finds the same reading as a plain offset after late, repeated and aborted writes, counting and compression', async () => {
     let passed = 0;
     const steps = fc.array(step, { minLength: 4, maxLength: 12 });
     const bursts = fc.array(burst, { maxLength: 8 });
     const questions = fc.array(question, { minLength: 8, maxLength: 8 });
     await fc.assert(
-      fc.asyncProperty(bursts, steps, questions, async (first, later, asked) => {
+      fc.asyncProperty(bursts, steps, questions, async (first, later, wanted) => {
         const fleet = await createFleet();
         for (const one of first) await store(fleet, one);
         await countReadings(db);
         await forgetCounts(fleet);
         for (const one of later) await take(fleet, one);
-        for (const one of asked) {
+        for (const one of wanted) {
           const answer = await compare(fleet, one);
           passed += answer.passed;
           expect({ one, keys: answer.found }).toEqual({ one, keys: answer.plain });
@@ -199,7 +202,7 @@ describe('an offset that skips counted hours', () => {
     expect(answers).toBeGreaterThan(10);
   });
 
-  it('settles an hour only when every transaction that may not mark it has ended', async () => {
+  it('settles an hour only after every transaction that would not mark it has ended', async () => {
     const fleet = await createFleet();
     await countReadings(db);
     const writer = await db.startTransaction().execute();

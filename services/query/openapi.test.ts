@@ -23,7 +23,7 @@ async function readOperations(): Promise<Map<string, Operation>> {
 }
 
 describe('OpenAPI', () => {
-  it('says of every route what it does, that it needs a token, and how it fails', async () => {
+  it('has a summary, the required token and the failures of every route', async () => {
     const operations = await readOperations();
     expect([...operations.keys()]).toEqual(
       expect.arrayContaining([
@@ -43,7 +43,7 @@ describe('OpenAPI', () => {
     }
   });
 
-  it('names the failures and parameters of fleet status, position and the feed', async () => {
+  it('has the failures and parameters of fleet status, position and the change feed', async () => {
     const operations = await readOperations();
     const failures = (path: string, status: string) => operations.get(path)?.responses[status]?.description;
     const parameters = (path: string) => operations.get(path)?.parameters?.map(({ name }) => name);

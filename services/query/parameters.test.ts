@@ -23,13 +23,13 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-/** Status, code and field of the answer to a request that must be refused. */
+/** Sends a request that must be refused. @returns status, code and field of the answer */
 async function refusal(path: string): Promise<unknown[]> {
   const { status, body } = await client.get(path);
   return [status, body.error, body.field];
 }
 
-describe('parameters of a history', () => {
+describe('a malformed parameter of a history', () => {
   it.each([
     ['until=1', 'from'],
     ['from=1', 'until'],
@@ -53,13 +53,13 @@ describe('parameters of a history', () => {
     ['from=1&until=2&after=x', 'after'],
     ['from=1&until=2&after=1763712000000000-9999999999', 'after'],
     ['from=1&until=2&after=999999999999999999-1000000001', 'after'],
-  ])('%s is refused by the name of %s', async (query, field) => {
+  ])('%s is refused as %s', async (query, field) => {
     expect(await refusal(`/v1/vehicles/history?${query}`)).toEqual([400, 'INVALID_PARAMETER', field]);
     expect(await refusal(`/v1/vehicle/${vehicle.id}/history?${query}`)).toEqual([400, 'INVALID_PARAMETER', field]);
   });
 });
 
-describe('parameters of customcan', () => {
+describe('a malformed parameter of customcan', () => {
   it.each([
     ['x', 'timestamp'],
     ['-1', 'timestamp'],
@@ -67,7 +67,7 @@ describe('parameters of customcan', () => {
     ['2025-13-01', 'timestamp'],
     ['1?after=x', 'after'],
     ['1?after=1-1&after=2-2', 'after'],
-  ])('%s is refused by the name of %s', async (rest, field) => {
+  ])('%s is refused as %s', async (rest, field) => {
     expect(await refusal(`/v1/vehicles/customcan/from/${rest}`)).toEqual([400, 'INVALID_PARAMETER', field]);
     expect(await refusal(`/v1/vehicle/${vehicle.id}/customcan/from/${rest}`)).toEqual([
       400,
@@ -88,7 +88,7 @@ describe('no parameter', () => {
     fc.constant(`${'9'.repeat(18)}-1000000001`),
   );
 
-  it('of a history causes a failure of ours, whatever it is', async () => {
+  it('of a history causes a 5xx answer', async () => {
     const names = { from: value, until: value, limit: value, offset: value, after: value };
     await fc.assert(
       fc.asyncProperty(fc.record(names, { requiredKeys: [] }), fc.boolean(), async (parameters, complete) => {
@@ -101,7 +101,7 @@ describe('no parameter', () => {
     );
   });
 
-  it('of a path causes a failure of ours, whatever it is', async () => {
+  it('of a path causes a 5xx answer', async () => {
     await fc.assert(
       fc.asyncProperty(value, value, value, async (id, timestamp, after) => {
         const [vehicleId, moment, search] = [id, timestamp, after].map(encodeURIComponent);

@@ -1,7 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 
-/** A stored reading by its columns: `time` as PostgreSQL reads it, all that is left out was not reported. */
+/** Columns of a stored reading: `time` is a PostgreSQL literal, omitted values were not reported. */
 export interface StoredReading {
   time: string;
   vehicle_id: string;
@@ -27,7 +27,7 @@ export async function storeReadings(db: Database, applicationId: number, reading
     from jsonb_populate_recordset(null::reading, ${rows}::jsonb)`.execute(db);
 }
 
-/** `count` readings a second apart, the first at `start`. */
+/** Builds `count` readings one second apart, the first at `start`. */
 export async function storeSeries(
   db: Database,
   {
@@ -44,7 +44,7 @@ export async function storeSeries(
 
 const latestGroups = ['location', 'status', 'electric', 'can', 'sensors', 'fleet', 'alarms'] as const;
 
-/** The latest state of a vehicle, as ingest keeps it; all groups were reported at one time. */
+/** Stores the latest state of a vehicle, as ingest does; all field groups have the same device time. */
 export async function storeLatest(
   db: Database,
   vehicleId: string,
@@ -62,25 +62,26 @@ export async function storeLatest(
     from jsonb_populate_record(null::vehicle_latest, ${JSON.stringify(groups)}::jsonb)`.execute(db);
 }
 
-/** Location privacy of a vehicle, on from a moment. */
+/** Opens a privacy interval of a vehicle. */
 export async function turnPrivacyOn(db: Database, vehicleId: string, from = 'now'): Promise<void> {
   await sql`insert into privacy_period values (${vehicleId}::integer, tstzrange(${from}, null))`.execute(db);
 }
 
-/** Many vehicles at once, each with a device of its own; gives their ids in order. */
+/** Creates vehicles, each linked to a device. @returns the ids in order */
 export async function createFleet(db: Database, applicationId: number, count: number): Promise<string[]> {
   const { rows } = await sql<{ id: number }>`
     with fleet as (insert into vehicle (application_id, plate)
         select ${applicationId}, 'F' || n from generate_series(1, ${count}::integer) as n returning id),
-      boxes as (insert into device (id, model_id, application_id, secret_sha256)
+      devices as (insert into device (id, model_id, application_id, secret_sha256)
         select 'fleet-' || id, 'generic', ${applicationId}, '' from fleet returning id),
       links as (insert into device_link (device_id, vehicle_id, period)
-        select boxes.id, fleet.id, tstzrange(null, null) from fleet join boxes on boxes.id = 'fleet-' || fleet.id returning 1)
+        select devices.id, fleet.id, tstzrange(null, null)
+        from fleet join devices on devices.id = 'fleet-' || fleet.id returning 1)
     select id from fleet order by id`.execute(db);
   return rows.map(({ id }) => String(id));
 }
 
-/** A user of the application who may see exactly these vehicles; gives its id. */
+/** Creates a user of the application with grants for these vehicles. @returns the user's id */
 export async function createUser(db: Database, applicationId: number, vehicleIds: string[]): Promise<string> {
   const { id } = await db
     .insertInto('user_account')

@@ -24,12 +24,12 @@ async function storeReadings(applicationId: number, vehicleId: string, first: st
     values (${vehicleId}::integer, ${first}::timestamptz, ${last}::timestamptz, now())`.execute(db);
 }
 
-/** Chunks that the statements of this transaction were planned for: planning locks them. */
+/** Lists the chunks that this transaction's statements were planned for: planning locks them. */
 const lockedChunks = sql<{ count: number }>`select count(*) as count from pg_locks
   where pid = pg_backend_pid() and locktype = 'relation'
     and relation in (select chunk::oid from show_chunks('reading') as chunk)`;
 
-it('a page without bounds is planned only for chunks between the readings of its vehicles', async () => {
+it('plans a page without bounds only for chunks between the oldest and newest reading of its vehicles', async () => {
   const [neighbour, application] = [await createApplication(db), await createApplication(db)];
   const [theirs, own] = [await createVehicle(db, neighbour), await createVehicle(db, application)];
   await storeReadings(neighbour.id, theirs.id, '2011-01-01', '2013-01-01', '14 days');

@@ -18,7 +18,7 @@ afterAll(() => platform.stop());
 const start = Date.UTC(2019, 2, 1) / 1000;
 const day = 86_400;
 
-/** Readings of a vehicle in one go: many of them soon after each other, or few and far between. */
+/** A burst of readings of a vehicle, dense or sparse. */
 const burst = fc.record({
   vehicle: fc.integer({ min: 0, max: 3 }),
   second: fc.integer({ min: 0, max: 5 * day }),
@@ -39,7 +39,7 @@ type Request = typeof request extends fc.Arbitrary<infer T> ? T : never;
 interface Fleet {
   readonly application: TestApplication;
   readonly vehicleIds: readonly string[];
-  /** Who sees the first three of them. */
+  /** A user with grants for the first three of them. */
   readonly user: ApiClient;
 }
 
@@ -67,7 +67,7 @@ async function compress(): Promise<void> {
     older_than => to_timestamp(${start + 3 * day})) as chunk`.execute(platform.db);
 }
 
-/** What a plain query gives: the key of every reading that is asked for, whatever the page. */
+/** Finds the keys of all requested readings, on any page, with a plain query. */
 async function plainKeys(vehicleIds: readonly string[], { from, length, offset }: Request): Promise<string[]> {
   const { rows } = await sql<{ key: string }>`
     select concat(extract(epoch from time)::bigint, ' ', vehicle_id) as key from reading
@@ -88,13 +88,13 @@ async function readPage(client: ApiClient, path: string): Promise<{ keys: string
 }
 
 interface Pages {
-  readonly asked: Request;
+  readonly parameters: Request;
   readonly first: readonly string[];
   readonly second: readonly string[];
   readonly more: boolean;
 }
 
-/** Who asks which route, and whose readings that is to give. */
+/** Chooses client and route of a request, and the vehicles that it covers. */
 function readerOf({ application, user, vehicleIds }: Fleet, { of }: Request) {
   const client = clientWithToken(platform.httpUrl, application.token);
   if (of === 'vehicle') return { client, route: `/v1/vehicle/${vehicleIds[0]}/history`, ids: vehicleIds.slice(0, 1) };
@@ -102,18 +102,18 @@ function readerOf({ application, user, vehicleIds }: Fleet, { of }: Request) {
   return of === 'user' ? { client: user, route, ids: vehicleIds.slice(0, 3) } : { client, route, ids: vehicleIds };
 }
 
-/** The keys of a page and of the one after it, and what they should be. */
-async function readPages(fleet: Fleet, asked: Request): Promise<{ found: Pages; expected: Pages }> {
-  const { from, length, offset, limit } = asked;
-  const { client, route, ids } = readerOf(fleet, asked);
-  const keys = await plainKeys(ids, asked);
+/** Reads a page and the next one. @returns their keys and the expected ones */
+async function readPages(fleet: Fleet, parameters: Request): Promise<{ found: Pages; expected: Pages }> {
+  const { from, length, offset, limit } = parameters;
+  const { client, route, ids } = readerOf(fleet, parameters);
+  const keys = await plainKeys(ids, parameters);
   const path = `${route}?from=${start + from}&until=${start + from + length}&offset=${offset}&limit=${limit}`;
   const { keys: first, next } = await readPage(client, path);
   const second = next === undefined ? [] : (await readPage(client, next)).keys;
   return {
-    found: { asked, first, second, more: next !== undefined },
+    found: { parameters, first, second, more: next !== undefined },
     expected: {
-      asked,
+      parameters,
       first: keys.slice(0, limit),
       second: keys.slice(limit, 2 * limit),
       more: keys.length > limit,
@@ -122,17 +122,17 @@ async function readPages(fleet: Fleet, asked: Request): Promise<{ found: Pages; 
 }
 
 describe('pages', () => {
-  it('hold what a plain query with limit and offset does, wherever and however dense the readings are', async () => {
+  it('hold the same readings as a plain query with limit and offset, for any distribution of readings', async () => {
     const bursts = fc.array(burst, { maxLength: 15 });
     const requests = fc.array(request, { minLength: 6, maxLength: 6 });
     await fc.assert(
-      fc.asyncProperty(bursts, bursts, requests, async (early, late, asked) => {
+      fc.asyncProperty(bursts, bursts, requests, async (early, late, wanted) => {
         const fleet = await createFleet();
         await store(fleet, early);
         await compress();
-        // into compressed chunks too
+        // Late readings are also stored in compressed chunks.
         await store(fleet, late);
-        for (const one of asked) {
+        for (const one of wanted) {
           const { found, expected } = await readPages(fleet, one);
           expect(found).toEqual(expected);
         }

@@ -19,7 +19,7 @@ import { findReadingBounds, type VehicleScope } from './vehicle-scope.ts';
 
 /** Largest number of readings in an answer (interface specification, "Limits"). */
 export const maximumReadings = 10_000;
-/** What is reserved for each reading of a page; a usual one has about 700 bytes. */
+/** Bytes reserved per reading of a page; a typical one has about 700. */
 const usualReadingBytes = 1024;
 const leastPartBytes = 64 * 1024;
 

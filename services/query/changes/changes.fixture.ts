@@ -13,7 +13,7 @@ import { feedHorizon } from './queries.ts';
 const Answer = Type.Object({ changes: Type.Array(StoredReading), next: Type.String(), more: Type.Boolean() });
 export type Answer = Static<typeof Answer>;
 
-/** The epoch second that readings of these tests count from. */
+/** Time of second 0 of these tests, in UNIX seconds. */
 export const start = 1_763_712_000;
 
 /** Stores readings and their changes in one statement, as ingest does; `seconds` count from `start`. */
@@ -34,7 +34,7 @@ export async function storeBatch(
     select application_id, array_agg(vehicle_id), array_agg(time) from stored group by application_id`.execute(db);
 }
 
-/** Waits until the feed holds everything committed for the application; older transactions of other tests delay it. */
+/** Waits until the feed contains everything committed for the application; older transactions of other tests delay it. */
 export async function awaitHorizon(db: Database, applicationId: number): Promise<void> {
   await eventually(async () => {
     const { rows } = await sql<{ passed: boolean }>`
@@ -73,7 +73,7 @@ export async function readAll(client: ApiClient, after?: string, limit?: number)
 
 export const keyOf = ({ vehicle, timestamp }: Static<typeof StoredReading>) => `${vehicle.id} ${timestamp - start}`;
 
-/** Opens a database of several connections, for concurrent writers. */
+/** Opens a database with several connections, for concurrent writers. */
 export function openWriters(platform: TestPlatform, count: number): Kysely<Tables> {
   return openDatabase({ url: platform.config.DATABASE_URL, name: 'test-writers', size: count });
 }

@@ -45,7 +45,7 @@ beforeEach(async () => {
 const store = (db: Database, ...readings: (readonly [vehicleId: string, seconds: number])[]) =>
   storeBatch(db, application.id, readings);
 
-/** The embedded database has one session: while a transaction is open, all others wait. */
+/** The embedded engine has one session: while a transaction is open, all others wait. */
 async function isEmbedded(): Promise<boolean> {
   const { rows } = await sql<{ version: string }>`select version() as version`.execute(platform.db);
   return /wasm|emscripten/i.test(rows[0]?.version ?? '');
@@ -75,7 +75,7 @@ async function carryOut(plan: Write[], applicationId: number, ids: string[], wri
   return committed;
 }
 
-/** Follows the feed until it has read everything that was there when `settled` resolved. */
+/** Follows the feed until it has read everything that was committed when `settled` resolved. */
 async function follow(follower: ApiClient, limit: number, settled: Promise<boolean>): Promise<string[]> {
   const answered: string[] = [];
   for (let next: string | undefined; ; ) {
@@ -88,7 +88,7 @@ async function follow(follower: ApiClient, limit: number, settled: Promise<boole
 }
 
 describe('the change feed under concurrent writers', () => {
-  it('does not skip a transaction that commits late: those that began after it wait', async ({ skip }) => {
+  it('does not skip a transaction that commits late: it withholds those that began after it', async ({ skip }) => {
     if (await isEmbedded()) skip('the embedded database has one session');
     const [slowVehicle = '', fastVehicle = ''] = vehicleIds;
     const slow = await writers.startTransaction().execute();
@@ -102,7 +102,7 @@ describe('the change feed under concurrent writers', () => {
     expect(early.changes).toEqual([]);
   });
 
-  it('contains nothing of an aborted transaction, and is not delayed by it afterwards', async ({ skip }) => {
+  it('contains nothing of an aborted transaction, and is not delayed by it', async ({ skip }) => {
     if (await isEmbedded()) skip('the embedded database has one session');
     const [slowVehicle = '', fastVehicle = ''] = vehicleIds;
     const slow = await writers.startTransaction().execute();
@@ -130,7 +130,7 @@ describe('the change feed under concurrent writers', () => {
     expect((await readAll(client, early.next)).changes.map(keyOf)).toEqual([`${vehicleId} 1`]);
   });
 
-  it('answers every reading at least once, in the order of storage, in whatever order transactions commit', async () => {
+  it('answers every reading at least once, in the order of storage, for any order of commits', async () => {
     const plans = fc.array(fc.array(write, { minLength: 1, maxLength: 6 }), { minLength: 2, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(plans, fc.integer({ min: 1, max: 9 }), async (work, limit) => {

@@ -13,7 +13,7 @@ import { createUser, turnPrivacyOn } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 import { awaitHorizon, clientOf, keyOf, readAll, readPage, start, storeBatch } from './changes.fixture.ts';
 
-// Long transactions of other tests hold the feed back.
+// Long transactions of other tests delay the feed.
 vi.setConfig({ testTimeout: 120_000 });
 
 let platform: TestPlatform;
@@ -43,7 +43,7 @@ async function refusal(search: string): Promise<unknown[]> {
 }
 
 describe('the feed of stored readings', () => {
-  it('has them in the order in which they were stored, however late their time', async () => {
+  it('answers them in the order of storage, also late ones', async () => {
     await store([car.id, 50], [van.id, 49]);
     await store([car.id, 10]);
     await store([van.id, 90], [car.id, 5]);
@@ -71,7 +71,7 @@ describe('the feed of stored readings', () => {
     ]);
   });
 
-  it('goes on behind its token with what was stored since, a changed reading again', async () => {
+  it('continues after its token with readings stored since, including changed ones', async () => {
     await store([car.id, 1], [van.id, 1]);
     const first = await readAll(client);
     expect((await readAll(client, first.next)).changes).toEqual([]);
@@ -83,7 +83,7 @@ describe('the feed of stored readings', () => {
     expect((await readAll(client, later.next)).changes).toEqual([]);
   });
 
-  it('loses and repeats nothing where a page is cut inside a batch, whatever the limit', async () => {
+  it('neither loses nor repeats readings when a page ends inside a batch, for any limit', async () => {
     const batches = [7, 1, 12, 3].map((size, index) =>
       Array.from({ length: size }, (_unused, n) => [n % 2 ? car.id : van.id, index * 100 - n] as const),
     );
@@ -98,7 +98,7 @@ describe('the feed of stored readings', () => {
     }
   });
 
-  it('links to the next page, with the same limit', async () => {
+  it('links to the next page with the same limit', async () => {
     await store([car.id, 1], [car.id, 2], [car.id, 3]);
     const { headers, body } = await client.get('/v1/x/changes?limit=2');
     const link = /^<(\/v1\/x\/changes\?[^>]*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1] ?? '';
@@ -106,7 +106,7 @@ describe('the feed of stored readings', () => {
     expect((await client.get(link)).body.changes.map(keyOf)).toEqual([`${car.id} 3`]);
   });
 
-  it('holds 3000 readings when no limit is asked for, and never more than 10,000', async () => {
+  it('holds 3000 readings by default and at most 10,000', async () => {
     await store(...Array.from({ length: 10_001 }, (_unused, n) => [car.id, n] as const));
     expect((await readPage(client)()).changes.length).toBe(3000);
     const most = await readPage(client)(undefined, 1_000_000);
@@ -114,7 +114,7 @@ describe('the feed of stored readings', () => {
     expect((await readPage(client)(most.next)).changes.map(keyOf)).toEqual([`${car.id} 10000`]);
   });
 
-  it('reads what was compressed meanwhile, in any order', async () => {
+  it('answers readings that were compressed since, stored in any order', async () => {
     const seconds = Array.from({ length: 2000 }, (_unused, n) => -40 * 86_400 - ((n * 7919) % 2000));
     await store(...seconds.slice(0, 1000).map((second) => [car.id, second] as const));
     await store(...seconds.slice(1000).map((second) => [second % 2 === 0 ? car.id : van.id, second] as const));
@@ -126,7 +126,7 @@ describe('the feed of stored readings', () => {
     expect(new Set(changes.map(({ timestamp }) => timestamp)).size).toBe(2000);
   });
 
-  it('finds a page of readings of days far apart, in the order of storage', async () => {
+  it('answers readings whose times are days apart in one page, in the order of storage', async () => {
     const days = Array.from({ length: 12 }, (_unused, n) => 60 - 86_400 * 9 * ((n * 5) % 12));
     for (const part of [0, 4, 8]) await store(...days.slice(part, part + 4).map((second) => [car.id, second] as const));
     const expected = [0, 4, 8].flatMap((part) => days.slice(part, part + 4).sort((a, b) => a - b));
@@ -134,7 +134,7 @@ describe('the feed of stored readings', () => {
     expect(changes.map(({ timestamp }) => timestamp - start)).toEqual(expected);
   });
 
-  it('passes over readings that were purged or dropped, and places in a batch that were emptied', async () => {
+  it('skips readings that were purged or dropped, and empty entries of a batch', async () => {
     await store([car.id, 1], [van.id, 1], [car.id, 2], [van.id, 2]);
     const { next } = await readPage(client)(undefined, 2);
     await sql`update reading_change set
@@ -148,7 +148,7 @@ describe('the feed of stored readings', () => {
     expect([changes, more]).toEqual([[], false]);
   });
 
-  it('has no coordinates of a private time, and keeps those of before', async () => {
+  it('has no coordinates within a privacy interval, and keeps earlier ones', async () => {
     await store([car.id, 1], [car.id, 2]);
     await sql`update reading set latitude = 48, longitude = 2
       where vehicle_id = ${Number(car.id)} and time = to_timestamp(${start + 1})`.execute(platform.db);
@@ -158,8 +158,8 @@ describe('the feed of stored readings', () => {
   });
 });
 
-describe('whose readings it has', () => {
-  it('are those of the application, without deleted vehicles', async () => {
+describe('access to the feed', () => {
+  it('is limited to the application, without deleted vehicles', async () => {
     await store([car.id, 1], [van.id, 2]);
     const other = await createApplication(platform.db);
     expect((await readAll(clientOf(platform, other.token))).changes).toEqual([]);
@@ -169,7 +169,7 @@ describe('whose readings it has', () => {
     }
   });
 
-  it('are those that a user is granted, and the token goes on over the others', async () => {
+  it('is limited to granted vehicles in user mode, and the token skips the others', async () => {
     const userId = await createUser(platform.db, application.id, [van.id]);
     const user = clientOf(platform, await createToken(platform.db, application.id, userId));
     await store([car.id, 1], [van.id, 2], [car.id, 3]);
@@ -200,17 +200,17 @@ describe('the parameters of the feed', () => {
     ['limit=1.5', 'limit'],
     ['limit=many', 'limit'],
     ['limit=Infinity', 'limit'],
-  ])('%s is refused by the name of %s', async (search, field) => {
+  ])('%s is refused as %s', async (search, field) => {
     expect(await refusal(search)).toEqual([400, 'INVALID_PARAMETER', field]);
   });
 
-  it('an after of a transaction yet to come gives nothing, and stays', async () => {
+  it('`after` with a future transaction answers an empty page and the same token', async () => {
     await store([car.id, 1]);
     const after = `${'9'.repeat(18)}-1-0-${car.id}`;
     expect(await readPage(client)(after)).toEqual({ changes: [], next: after, more: false });
   });
 
-  it('an after behind which changes are forgotten is refused with the reason EXPIRED', async () => {
+  it('`after` older than the kept changes is refused with the reason EXPIRED', async () => {
     await store([car.id, 1]);
     const { next } = await readAll(client);
     await store([car.id, 2]);
@@ -226,7 +226,7 @@ describe('the parameters of the feed', () => {
     expect((await readAll(client, fresh)).changes).toEqual([]);
   });
 
-  it('without a token is MISSING_TOKEN', async () => {
+  it('a missing access token is MISSING_TOKEN', async () => {
     const { status, body } = await clientOf(platform, '').get('/v1/x/changes');
     expect([status, body.error]).toEqual([401, 'MISSING_TOKEN']);
   });

@@ -38,7 +38,7 @@ async function read(path: string, by = client): Promise<{ readings: Reading[]; l
 const keyOf = ({ timestamp, vehicle }: Reading) => `${timestamp} ${vehicle.id}`;
 const sinceStart = `/v1/vehicles/customcan/from/${start}`;
 
-/** Every reading of every page, as a client that follows the links sees them. */
+/** Reads all pages by following the links. */
 async function followLinks(path: string): Promise<{ keys: string[]; pages: number[] }> {
   const keys: string[] = [];
   const pages: number[] = [];
@@ -51,7 +51,7 @@ async function followLinks(path: string): Promise<{ keys: string[]; pages: numbe
   return { keys, pages };
 }
 
-/** As a client does that knows only the interface: from the last timestamp on, until a page is short; repeats dropped. */
+/** Reads all pages without links: each from the last timestamp, until a page is not full; drops repeated readings. */
 async function followTimestamps(path: string): Promise<Set<string>> {
   const found = new Set<string>();
   for (let next = start; ; ) {
@@ -62,7 +62,7 @@ async function followTimestamps(path: string): Promise<Set<string>> {
   }
 }
 
-/** One reading of each vehicle at each of the moments, in seconds after the start. */
+/** Stores one reading per vehicle and time, in seconds after the start. */
 async function storeBursts(vehicleIds: string[], moments: number[]): Promise<string[]> {
   await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
     select ${startTime}::timestamptz + moment * interval '1 second', ${application.id}, id, 'test', now()
@@ -71,7 +71,7 @@ async function storeBursts(vehicleIds: string[], moments: number[]): Promise<str
 }
 
 describe('paging', () => {
-  it('finds 25,000 readings in bursts of 1,500 at one moment, by the last timestamp and by links', async () => {
+  it('finds 25,000 readings in bursts of 1,500 with the same time, by the last timestamp and by links', async () => {
     const fleet = await createFleet(platform.db, application.id, 1500);
     const bursts = await storeBursts(
       fleet,
@@ -89,7 +89,7 @@ describe('paging', () => {
     expect([...(await followTimestamps('/v1/vehicles/customcan/from'))]).toEqual(expected);
   });
 
-  it('goes by links through 12,000 readings that share one timestamp', async () => {
+  it('finds 12,000 readings with the same time by links', async () => {
     const expected = await storeBursts(await createFleet(platform.db, application.id, 12_000), [0.123456]);
     const { keys, pages } = await followLinks(sinceStart);
     expect(pages).toEqual([10_000, 2000]);
@@ -111,7 +111,7 @@ describe('paging', () => {
 });
 
 describe('readings', () => {
-  it('have CAN data and sensors, and nothing of the traction battery', async () => {
+  it('have CAN data and sensors, and no data of the traction battery', async () => {
     const { id } = await createVehicle(platform.db, application);
     await storeReadings(platform.db, application.id, [
       { time: startTime, vehicle_id: id, can: engine },
@@ -123,7 +123,7 @@ describe('readings', () => {
 });
 
 describe('the latest upload', () => {
-  it('is given for each vehicle and for one', async () => {
+  it('is answered for all vehicles and for one', async () => {
     const { id } = await createVehicle(platform.db, application);
     await storeLatest(platform.db, id, startTime, { can: engine, status: { ignition: true, mileage: 7.5 } });
     const expected = {
@@ -168,7 +168,7 @@ describe('a vehicle', () => {
     }
   });
 
-  it('keeps its CAN data when its device is taken out, and shows it no more with a device that has none', async () => {
+  it('keeps its CAN data when its device is unlinked, and hides it with a device without CAN', async () => {
     const id = await reported('generic');
     const period = (bounds: string) =>
       sql`update device_link set period = ${bounds}::tstzrange where vehicle_id = ${id}::integer`;
@@ -191,7 +191,7 @@ describe('a vehicle', () => {
     }
   });
 
-  it('that a user is not granted is UNKNOWN_VEHICLE and in no list of that user', async () => {
+  it('without a grant is UNKNOWN_VEHICLE and in no list of the user', async () => {
     const hidden = await reported('generic');
     const granted = await reported('generic');
     const userId = await createUser(platform.db, application.id, [granted]);

@@ -61,13 +61,13 @@ describe('a position', () => {
     }
   });
 
-  it('that was never known is POSITION_UNKNOWN', async () => {
+  it('is POSITION_UNKNOWN if there was none', async () => {
     for (const path of paths()) expect(await refusal(path)).toEqual([404, 'POSITION_UNKNOWN']);
     await storeLatest(platform.db, vehicle.id, time, { status: { ignition: true } });
     for (const path of paths()) expect(await refusal(path)).toEqual([404, 'POSITION_UNKNOWN']);
   });
 
-  it('is unknown and out of the status while privacy is on, and the last one of before afterwards', async () => {
+  it('is unknown and absent from the status while privacy is on; afterwards the earlier one is shown again', async () => {
     await storeLatest(platform.db, vehicle.id, time, { location, fleet: { lock: 'LOCKED' } });
     const before = await read();
     await turnPrivacyOn(platform.db, vehicle.id);
@@ -83,7 +83,7 @@ describe('a position', () => {
     expect((await client.get(paths()[0] ?? '')).body).toEqual({ Position: position });
   });
 
-  it('is hidden by a private period that a clock ahead of this one began', async () => {
+  it('is hidden by a privacy interval that starts in the future, set by a clock ahead of this one', async () => {
     await storeLatest(platform.db, vehicle.id, time, { location });
     await turnPrivacyOn(platform.db, vehicle.id, new Date(Date.now() + 60_000).toISOString());
     for (const path of paths()) expect(await refusal(path)).toEqual([404, 'POSITION_UNKNOWN']);
@@ -101,7 +101,7 @@ describe('access', () => {
     `/v1/vehicle/${vehicle.id}/position`,
   ];
 
-  it('ends at the application and at what a user is granted: everything else is UNKNOWN_VEHICLE', async () => {
+  it('is limited to the application and the grants of the user: other vehicles are UNKNOWN_VEHICLE', async () => {
     await storeLatest(platform.db, vehicle.id, time, { location });
     const other = await createVehicle(platform.db, application);
     const userId = await createUser(platform.db, application.id, [other.id]);

@@ -53,7 +53,7 @@ const noState = {
 };
 
 describe('GET /v1/vehicle/status', () => {
-  it('has every key, empty, 0 or false where nothing was reported, and no position or authenticated', async () => {
+  it('has every key, empty, 0 or false if never reported, without position and authenticated', async () => {
     await storeLatest(platform.db, vehicle.id, time, {});
     expect(await read()).toEqual({
       ...{ lock: '', engine: '', immobilizer: '', handbrake: '', lights: '', doors: '', windows: '', speed: 0 },
@@ -64,7 +64,7 @@ describe('GET /v1/vehicle/status', () => {
     });
   });
 
-  it('takes what the fleet group does not tell from the other groups', async () => {
+  it('falls back to other field groups for values missing in the fleet group', async () => {
     await storeLatest(platform.db, vehicle.id, time, {
       location,
       status: { ignition: false, mileage: 12345.6, autonomy: 310 },
@@ -76,7 +76,7 @@ describe('GET /v1/vehicle/status', () => {
     });
   });
 
-  it('believes the fleet group where both tell, and the newer one of two mileages', async () => {
+  it('prefers the fleet group, except for an older mileage', async () => {
     await storeLatest(platform.db, vehicle.id, time, {
       status: { ignition: false, mileage: 200, autonomy: 310 },
       electric: { soc: 80 },
@@ -88,7 +88,7 @@ describe('GET /v1/vehicle/status', () => {
     expect(await read()).toMatchObject({ engine: 'ON', mileage: 200 });
   });
 
-  it('tells the speed that was reported last, however the fleet group kept an older one', async () => {
+  it('has the newest speed, also when the fleet group has an older one', async () => {
     await storeLatest(platform.db, vehicle.id, time, { location: { ...location, speed: 7 }, fleet: { speed: 99 } });
     expect((await read()).speed).toBe(7);
     const later = async (seconds: number, group: 'fleet_time' | 'location_time') =>
@@ -109,7 +109,7 @@ describe('GET /v1/vehicle/status', () => {
     ['no Bluetooth connection', { bluetooth: 'DISCONNECTED', authenticated: true }, undefined],
     ['a connection of which nothing more is known', { bluetooth: 'CONNECTED' }, false],
     ['an authenticated connection', { bluetooth: 'CONNECTED', authenticated: true }, true],
-  ])('has authenticated only beside a connection: %s', async (_name, fleet, authenticated) => {
+  ])('has authenticated only with a connection: %s', async (_name, fleet, authenticated) => {
     await storeLatest(platform.db, vehicle.id, time, { fleet });
     expect((await read()).authenticated).toBe(authenticated);
   });
@@ -127,7 +127,7 @@ describe('GET /v1/vehicle/status', () => {
     expect((await read()).ChargingUntil).toBe(expected);
   });
 
-  it('says which scenarii the device model watches, what it does then, and what the device reported', async () => {
+  it('has the scenarii that the device model monitors, their actions, and what the device reported', async () => {
     const model = `model-${vehicle.id}`;
     await sql`insert into device_model (id, actions, proprietary_can, bluetooth, scenarii)
       values (${model}, '{}', false, false, '{"towing_detection": "SIREN", "crash_detection": ""}')`.execute(
@@ -144,7 +144,7 @@ describe('GET /v1/vehicle/status', () => {
     });
   });
 
-  it('lists the authorizations that are current: from inclusive, until exclusive, a suspended one too', async () => {
+  it('lists current authorizations, suspended ones included; the interval is half-open', async () => {
     await storeLatest(platform.db, vehicle.id, time, {});
     const insert = (driver: string, from: string, until: string, more: { revoked?: true; suspended?: true } = {}) =>
       sql`insert into bluetooth_authorization (vehicle_id, driver_id, level, valid_from, valid_until, revoked_at,
@@ -170,13 +170,13 @@ describe('GET /v1/vehicle/status', () => {
     expect(Date.parse(until) - Date.parse(from)).toBe(3 * 3_600_000);
   });
 
-  it('finds a vehicle by its plate, however it is written', async () => {
+  it('finds a vehicle by its plate in any notation', async () => {
     await storeLatest(platform.db, vehicle.id, time, { fleet: { lock: 'LOCKED' } });
     const plate = (await plateOf(vehicle)).toLowerCase().replaceAll('-', ' ');
     expect((await client.get(`/v1/vehicle/status?plate=${encodeURIComponent(plate)}`)).body).toEqual(await read());
   });
 
-  it('requires exactly one of vehicleId and plate; an empty one counts as left out', async () => {
+  it('requires exactly one of vehicleId and plate; an empty one counts as missing', async () => {
     for (const path of ['/v1/vehicle/status', '/v1/vehicle/position']) {
       expect(await refusal(path)).toEqual([400, 'INVALID_PARAMETER', 'vehicleId']);
       expect(await refusal(`${path}?vehicleId=${vehicle.id}&plate=X`)).toEqual([400, 'INVALID_PARAMETER', 'plate']);
@@ -191,7 +191,7 @@ describe('GET /v1/vehicle/status', () => {
   });
 });
 
-describe('a vehicle that cannot tell its fleet status', () => {
+describe('a vehicle without a fleet status', () => {
   const failed = [504, 'COMMUNICATION_FAILED'];
 
   it('whose device never reported is COMMUNICATION_FAILED, and NO_DATA in the dynamic shape', async () => {
@@ -201,7 +201,7 @@ describe('a vehicle that cannot tell its fleet status', () => {
     expect(await refusal(`${combinedPath()}?view=dynamic`)).toEqual([404, 'NO_DATA']);
   });
 
-  /** Everything but the fleet keys is there, the state in both spellings. */
+  /** All keys but those of the fleet shape; the state in both forms. */
   async function lacksFleetKeys(): Promise<boolean> {
     expect(await refusal(byId())).toEqual(failed);
     expect(await refusal(`${combinedPath()}?view=fleet`)).toEqual(failed);
@@ -212,7 +212,7 @@ describe('a vehicle that cannot tell its fleet status', () => {
     return !('lock' in body);
   }
 
-  it('that has no device any more keeps its dynamic keys', async () => {
+  it('whose device was unlinked keeps its dynamic keys', async () => {
     await storeLatest(platform.db, vehicle.id, time, { location });
     await sql`update device_link set period = tstzrange(null, now()) where device_id = ${vehicle.deviceId}`.execute(
       platform.db,
@@ -220,7 +220,7 @@ describe('a vehicle that cannot tell its fleet status', () => {
     expect(await lacksFleetKeys()).toBe(true);
   });
 
-  it('whose new device never reported keeps its dynamic keys, and has all once it does', async () => {
+  it('whose new device has not reported yet keeps its dynamic keys, and has all keys once it reports', async () => {
     await storeLatest(platform.db, vehicle.id, time, { location });
     const { deviceId } = await createDevice(platform.db, { applicationId: application.id });
     await sql`update device_link set period = '(,2025-12-01)' where device_id = ${vehicle.deviceId}`.execute(
@@ -247,7 +247,7 @@ describe('GET /v1/vehicle/{id}/status', () => {
     await platform.db.updateTable('vehicle').set({ stolen: true }).where('id', '=', Number(vehicle.id)).execute();
   });
 
-  it('has both shapes at once, the state in both spellings', async () => {
+  it('answers both shapes in one object, the state in both forms', async () => {
     const [combined, dynamic, fleet] = await Promise.all(
       ['', '?view=dynamic', '?view=fleet'].map(async (view) => (await client.get(combinedPath() + view)).body),
     );
@@ -259,7 +259,7 @@ describe('GET /v1/vehicle/{id}/status', () => {
     expect(fleet).toEqual(await read());
   });
 
-  it('has the shape that the application set for itself, unless the request names one', async () => {
+  it('answers the shape that the application has set, unless the request names one', async () => {
     const fleet = await read();
     await platform.db.updateTable('application').set({ view: 'fleet' }).where('id', '=', application.id).execute();
     expect((await client.get(combinedPath())).body).toEqual(fleet);
@@ -267,7 +267,7 @@ describe('GET /v1/vehicle/{id}/status', () => {
     expect(await refusal(`${combinedPath()}?view=both`)).toEqual([400, 'INVALID_PARAMETER', 'view']);
   });
 
-  it('is readable of an archived vehicle', async () => {
+  it('is readable for an archived vehicle', async () => {
     await platform.db
       .updateTable('vehicle')
       .set({ archived_at: new Date() })

@@ -38,7 +38,7 @@ const path = () => `/v1/x/vehicle/${vehicle.id}/gaps`;
 const froms = (body: { gaps: { fromSequence: number }[] }) => body.gaps.map(({ fromSequence }) => fromSequence);
 
 describe('GET /v1/x/vehicle/{id}/gaps', () => {
-  it('lists what is missing since when, then what closed in the last days, the newest first', async () => {
+  it('lists open gaps, then gaps closed in the last days, newest first', async () => {
     const { body } = await client.get(path());
     expect(body.gaps[0]).toEqual({
       deviceId: vehicle.deviceId,
@@ -54,7 +54,7 @@ describe('GET /v1/x/vehicle/{id}/gaps', () => {
     expect(froms((await client.get(`${path()}?days=30`)).body)).toEqual([5, 2, 4, 40]);
   });
 
-  it('lists only what was noticed while the device was linked to the vehicle', async () => {
+  it('lists only gaps detected while the device was linked to the vehicle', async () => {
     const other = await createVehicle(platform.db, application);
     await sql`delete from device_link where device_id = ${other.deviceId}`.execute(platform.db);
     await sql`update device_link set period = tstzrange(null, now() - interval '3 days')
@@ -67,12 +67,12 @@ describe('GET /v1/x/vehicle/{id}/gaps', () => {
     expect(froms((await client.get(`/v1/x/vehicle/${other.id}/gaps`)).body)).toEqual([2]);
   });
 
-  it('answers an empty list for a vehicle whose device never counted', async () => {
+  it('answers an empty list for a device without sequence numbers', async () => {
     const silent = await createVehicle(platform.db, application);
     expect((await client.get(`/v1/x/vehicle/${silent.id}/gaps`)).body).toEqual({ gaps: [] });
   });
 
-  it('answers UNKNOWN_VEHICLE to another application, and to a user who was not granted the vehicle', async () => {
+  it('answers UNKNOWN_VEHICLE to another application, and to a user without a grant', async () => {
     const stranger = await createApplication(platform.db);
     const userId = await createUser(platform.db, application.id, [(await createVehicle(platform.db, application)).id]);
     for (const token of [stranger.token, await createToken(platform.db, application.id, userId)]) {

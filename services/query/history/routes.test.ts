@@ -51,7 +51,7 @@ const series = (vehicle: TestVehicle, count: number) =>
   storeSeries(platform.db, { applicationId: application.id, vehicleId: vehicle.id, start: at(0), count });
 
 describe('readings', () => {
-  it('come by time, and by vehicle where the time is the same', async () => {
+  it('are ordered by time, then by vehicle', async () => {
     await storeReadings(platform.db, application.id, [
       { time: at(2), vehicle_id: first.id },
       { time: at(1), vehicle_id: second.id },
@@ -69,7 +69,7 @@ describe('readings', () => {
     expect(times(own.readings)).toEqual([start, start + 1]);
   });
 
-  it('include both bounds, given as seconds, milliseconds or ISO 8601', async () => {
+  it('include both bounds, which are in seconds, milliseconds or ISO 8601', async () => {
     await series(first, 5);
     for (const bounds of [
       `from=${start + 1}&until=${start + 3}`,
@@ -82,7 +82,7 @@ describe('readings', () => {
     }
   });
 
-  it('keep and find their time to the microsecond', async () => {
+  it('have and are found by times in microseconds', async () => {
     const moments = ['2025-11-21T08:00:00.123455Z', '2025-11-21T08:00:00.123456Z', '2025-11-21T08:00:00.123457Z'];
     await storeReadings(
       platform.db,
@@ -98,7 +98,7 @@ describe('readings', () => {
     expect(times(all.readings)).toEqual([1763712000.123455, 1763712000.123456, 1763712000.123457]);
   });
 
-  it('have every documented value, 0 or false where none was reported, and no location when it is unknown', async () => {
+  it('have every documented value, 0 or false if never reported, and no unknown location', async () => {
     await storeReadings(platform.db, application.id, [
       { time: at(0), vehicle_id: first.id },
       {
@@ -138,7 +138,7 @@ describe('readings', () => {
     ]);
   });
 
-  it('answer the same from compressed chunks', async () => {
+  it('are the same from compressed chunks', async () => {
     const day = '2025-10-01';
     for (const { id } of [first, second]) {
       await storeSeries(platform.db, { applicationId: application.id, vehicleId: id, start: day, count: 500 });
@@ -161,7 +161,7 @@ describe('readings', () => {
 });
 
 describe('a page', () => {
-  it('holds 3000 readings when no limit is asked for, and never more than 10,000', async () => {
+  it('holds 3000 readings by default and at most 10,000', async () => {
     await series(first, 10_050);
     for (const path of ['/v1/vehicles/history', `/v1/vehicle/${first.id}/history`]) {
       expect((await read(`${path}?${window}`)).readings).toHaveLength(3000);
@@ -176,7 +176,7 @@ describe('a page', () => {
     }
   });
 
-  it('skips as many readings as the offset says', async () => {
+  it('skips `offset` readings', async () => {
     await series(first, 20);
     await series(second, 20);
     const all = keys((await read(`/v1/vehicles/history?${window}`)).readings);
@@ -190,7 +190,7 @@ describe('a page', () => {
     }
   });
 
-  it('links to the next one, so that every reading is found exactly once', async () => {
+  it('links to the next page; following the links returns every reading exactly once', async () => {
     await series(first, 25);
     await series(second, 25);
     const all = keys((await read(`/v1/vehicles/history?${window}`)).readings);
@@ -209,7 +209,7 @@ describe('a page', () => {
     }
   });
 
-  it('is empty where the interval is', async () => {
+  it('is empty for an empty interval', async () => {
     await series(first, 5);
     expect((await read(`/v1/vehicles/history?from=${start + 4}&until=${start + 1}`)).readings).toEqual([]);
     expect((await read(`/v1/vehicle/${first.id}/history?from=0&until=1`)).readings).toEqual([]);
@@ -217,7 +217,7 @@ describe('a page', () => {
 });
 
 describe('access', () => {
-  it('answers UNKNOWN_VEHICLE for a vehicle of another application, a deleted one, and an id that cannot be one', async () => {
+  it('answers UNKNOWN_VEHICLE for a vehicle of another application, a deleted one, and a malformed id', async () => {
     await series(first, 3);
     await series(second, 3);
     const stranger = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
@@ -240,7 +240,7 @@ describe('access', () => {
     expect(new Set(readings.map(({ vehicle }) => vehicle.id))).toEqual(new Set([first.id]));
   });
 
-  it('gives a user only the vehicles that the user is granted', async () => {
+  it('is limited to granted vehicles in user mode', async () => {
     await series(first, 3);
     await series(second, 3);
     const userId = await createUser(platform.db, application.id, [second.id]);
@@ -251,7 +251,7 @@ describe('access', () => {
     expect(foreign.body.error).toBe('UNKNOWN_VEHICLE');
   });
 
-  it('needs a token', async () => {
+  it('requires a token', async () => {
     const { status } = await clientWithToken(platform.httpUrl, '').get(`/v1/vehicles/history?${window}`);
     expect(status).toBe(401);
   });

@@ -69,37 +69,37 @@ const drivingRecord = () =>
 const silentRecord = () => fleetOf(silent, { plate: expect.any(String) });
 
 describe('GET /v1/vehicles', () => {
-  it('has both shapes at once; a vehicle without data has only the keys of the fleet shape', async () => {
+  it('answers both shapes in one object; a vehicle without data has only the keys of the fleet shape', async () => {
     const { body } = await client.get('/v1/vehicles');
     expect(Value.Check(Type.Array(CombinedVehicle), body)).toBe(true);
     expect(body).toEqual([{ ...drivingRecord(), ...dynamicOf(driving) }, silentRecord()]);
   });
 
-  it('has the dynamic shape alone when asked, without vehicles that have no data', async () => {
+  it('answers the dynamic shape alone on request, without vehicles that have no data', async () => {
     const { body } = await client.get('/v1/vehicles?view=dynamic');
     expect(Value.Check(Type.Array(DynamicVehicle), body)).toBe(true);
     expect(body).toEqual([dynamicOf(driving)]);
   });
 
-  it('has the fleet shape alone when asked, or for a search', async () => {
+  it('answers the fleet shape alone on request and for a search', async () => {
     const { body } = await client.get('/v1/vehicles?view=fleet');
     expect(Value.Check(Type.Array(FleetVehicle), body)).toBe(true);
     expect(body).toEqual([drivingRecord(), silentRecord()]);
     expect((await client.get('/v1/vehicles?searchType=FREE_FLOATING')).body).toEqual([silentRecord()]);
   });
 
-  it('has the shape that the application set for itself, unless the request names one', async () => {
+  it('answers the shape that the application has set, unless the request names one', async () => {
     await platform.db.updateTable('application').set({ view: 'dynamic' }).where('id', '=', application.id).execute();
     expect((await client.get('/v1/vehicles')).body).toEqual([dynamicOf(driving)]);
     expect((await client.get('/v1/vehicles?view=fleet')).body).toEqual([drivingRecord(), silentRecord()]);
   });
 
-  it('refuses a shape that does not exist', async () => {
+  it('refuses an unknown shape', async () => {
     const { status, body } = await client.get('/v1/vehicles?view=other');
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', 'view']);
   });
 
-  it('names the device of now, not one of before, and the archive', async () => {
+  it('names the current device, not an earlier one, and whether the vehicle is archived', async () => {
     await sql`update device_link set period = '(,2025-12-01)' where device_id = ${driving.deviceId}`.execute(
       platform.db,
     );
@@ -117,7 +117,7 @@ describe('GET /v1/vehicles', () => {
 });
 
 describe('the latest status', () => {
-  it('has every documented key, with the state flags of the vehicle', async () => {
+  it('has every documented key and the state flags of the vehicle', async () => {
     const all = await client.get('/v1/vehicles/status');
     expect(all.body).toEqual([statusOf(driving)]);
     const one = await client.get(`/v1/vehicle/${driving.id}/status?view=dynamic`);
@@ -125,7 +125,7 @@ describe('the latest status', () => {
     expect(Value.Check(VehicleStatus, one.body)).toBe(true);
   });
 
-  it('leaves the location out when it is unknown, and fills in what was never reported', async () => {
+  it('omits an unknown location, and has defaults for values that were never reported', async () => {
     await storeLatest(platform.db, silent.id, '2025-11-21T08:00:00Z', {});
     const { body } = await client.get(`/v1/vehicle/${silent.id}/status?view=dynamic`);
     expect(Value.Check(VehicleStatus, body)).toBe(true);
@@ -133,7 +133,7 @@ describe('the latest status', () => {
     expect(body.status).toEqual({ ignition: false, movement: false, mileage: 0, autonomy: 0 });
   });
 
-  it('of a vehicle that never reported is NO_DATA', async () => {
+  it('is NO_DATA for a vehicle that never reported', async () => {
     const { status, body } = await client.get(`/v1/vehicle/${silent.id}/status?view=dynamic`);
     expect([status, body.error]).toEqual([404, 'NO_DATA']);
   });
@@ -152,7 +152,7 @@ describe('while privacy is on', () => {
     ...['status', 'status?view=dynamic', 'customcan'].map((rest) => `/v1/vehicle/${driving.id}/${rest}`),
   ];
 
-  it('no live answer tells a position, not even as CAN data; afterwards the last known one is told again', async () => {
+  it('no live answer contains a position, not even as CAN data; afterwards the last known one is shown again', async () => {
     const stored = { can: JSON.stringify(can), sensors: JSON.stringify([{ name: 'cargo', data: can }]) };
     await sql`update vehicle_latest set can = ${stored.can}::jsonb, sensors = ${stored.sensors}::jsonb
       where vehicle_id = ${Number(driving.id)}`.execute(platform.db);
@@ -184,14 +184,14 @@ describe('while privacy is on', () => {
 describe('access', () => {
   const lists = ['/v1/vehicles', '/v1/vehicles?view=dynamic', '/v1/vehicles?view=fleet', '/v1/vehicles/status'];
 
-  it('ends at the application: its vehicles are UNKNOWN_VEHICLE to others, and in no list of theirs', async () => {
+  it('is limited to the application: others get UNKNOWN_VEHICLE, and lists without its vehicles', async () => {
     const stranger = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
     for (const path of lists) expect((await stranger.get(path)).body).toEqual([]);
     const { status, body } = await stranger.get(`/v1/vehicle/${driving.id}/status`);
     expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
   });
 
-  it('of a user ends at the vehicles the user is granted', async () => {
+  it('is limited to granted vehicles in user mode', async () => {
     const userId = await createUser(platform.db, application.id, [silent.id]);
     const user = clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, userId));
     expect((await user.get('/v1/vehicles')).body).toEqual([silentRecord()]);

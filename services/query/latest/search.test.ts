@@ -30,7 +30,7 @@ async function change(vehicleId: string, values: object): Promise<void> {
   await platform.db.updateTable('vehicle').set(values).where('id', '=', Number(vehicleId)).execute();
 }
 
-/** A booking from and until these many minutes from now. */
+/** Inserts a booking; its ends are in minutes from now. */
 async function book(vehicleId: string, from: number, until: number | null, deletedAt: Date | null = null) {
   const moment = (minutes: number) => new Date(Date.now() + minutes * 60_000);
   await platform.db
@@ -68,7 +68,7 @@ describe.each(Object.entries(searches))('a search for a %s', (_name, search) => 
     },
   );
 
-  it('leaves out archived and deleted vehicles, and those without a device now', async () => {
+  it('omits archived and deleted vehicles, and those without a current device', async () => {
     await change(await newVehicle(), { archived_at: new Date() });
     await change(await newVehicle(), { deleted_at: new Date() });
     const bare = await newVehicle();
@@ -77,7 +77,7 @@ describe.each(Object.entries(searches))('a search for a %s', (_name, search) => 
     expect(await found(search())).toEqual([free]);
   });
 
-  it('shows vehicles of the application alone, and a user those it is granted', async () => {
+  it('finds only vehicles of the application, and in user mode only granted ones', async () => {
     await newVehicle(await createApplication(platform.db));
     const granted = await newVehicle();
     expect(await found(search())).toEqual([free, granted]);
@@ -88,7 +88,7 @@ describe.each(Object.entries(searches))('a search for a %s', (_name, search) => 
 });
 
 describe('searchType=FREE_FLOATING', () => {
-  it('leaves out vehicles that are booked now, and no others', async () => {
+  it('omits exactly the vehicles that are booked now', async () => {
     const [open, closed, past, future, deleted] = [
       await newVehicle(),
       await newVehicle(),
@@ -104,7 +104,7 @@ describe('searchType=FREE_FLOATING', () => {
     expect(await found('FREE_FLOATING')).toEqual([free, past, future, deleted]);
   });
 
-  it('answers fleet vehicle records, whatever shape the application has set', async () => {
+  it('answers fleet vehicle records, regardless of the shape that the application has set', async () => {
     await platform.db.updateTable('application').set({ view: 'dynamic' }).where('id', '=', application.id).execute();
     const { body } = await client.get('/v1/vehicles?searchType=FREE_FLOATING');
     expect(body).toEqual([expect.objectContaining({ id: free, builder: 'Renault', deviceModel: 'generic' })]);
@@ -113,7 +113,7 @@ describe('searchType=FREE_FLOATING', () => {
 });
 
 describe('searchType=BOOKING', () => {
-  it('leaves out vehicles with a booking in the period, ends excluded', async () => {
+  it('omits vehicles with a booking that overlaps the interval, bounds excluded', async () => {
     const [during, open, before, after] = [
       await newVehicle(),
       await newVehicle(),
@@ -132,7 +132,7 @@ describe('searchType=BOOKING', () => {
     expect(await found(`BOOKING&from=${end}&until=${inMinutes(65)}`)).toContain(before);
   });
 
-  it('takes moments in seconds and milliseconds too', async () => {
+  it('accepts timestamps in seconds and milliseconds', async () => {
     const booked = await newVehicle();
     await book(booked, 70, 80);
     const [from, until] = [Date.now() + 75 * 60_000, Date.now() + 76 * 60_000];
@@ -140,7 +140,7 @@ describe('searchType=BOOKING', () => {
     expect(await found(`BOOKING&from=${from / 1000}&until=${until / 1000}`)).toEqual([free]);
   });
 
-  it('filters by energy, gearbox, brand and kind, upper and lower case alike', async () => {
+  it('filters by energy, gearbox, brand and kind, ignoring case', async () => {
     const chosen = await newVehicle();
     await change(chosen, { energy: 'EL', gearbox: 'AUTOMATIC', brand: 'Peugeot', kind: 'VP' });
     for (const filter of ['energy=el', 'gearbox=AUTOMATIC', 'brand=PEUGEOT', 'kind=vp']) {
@@ -163,7 +163,7 @@ describe('searchType=BOOKING', () => {
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
   });
 
-  it('answers INVALID_INTERVAL for a period that does not end after its start', async () => {
+  it('answers INVALID_INTERVAL for an interval that does not end after its start', async () => {
     for (const until of ['2030-01-01', '2029-12-31']) {
       const { status, body } = await client.get(`/v1/vehicles?searchType=BOOKING&from=2030-01-01&until=${until}`);
       expect([status, body.error]).toEqual([400, 'INVALID_INTERVAL']);

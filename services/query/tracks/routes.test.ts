@@ -43,7 +43,7 @@ const get = (accept: string, url = path()) =>
   fetch(new URL(url, platform.httpUrl), { headers: { 'x-service-token': application.token, accept } });
 
 describe('GET /v1/x/vehicle/{id}/trips/{tripId}/track', () => {
-  it('is a GeoJSON line from end to end with the time of each position, private ones left out', async () => {
+  it('is a GeoJSON line with the time of each position, without private positions', async () => {
     const { status, headers, body } = await client.get(path());
     expect([status, headers.get('content-type')]).toEqual([200, 'application/geo+json']);
     expect(body).toEqual({
@@ -67,7 +67,7 @@ describe('GET /v1/x/vehicle/{id}/trips/{tripId}/track', () => {
     });
   });
 
-  it('is GPX 1.1 when asked for by name or by Accept', async () => {
+  it('is GPX 1.1 on request by parameter or Accept', async () => {
     for (const answer of [await get('*/*', path('?format=gpx')), await get('application/gpx+xml')]) {
       expect(answer.headers.get('content-type')).toBe('application/gpx+xml');
       const text = await answer.text();
@@ -90,7 +90,7 @@ describe('GET /v1/x/vehicle/{id}/trips/{tripId}/track', () => {
     expect([body.geometry, body.properties.coordTimes]).toEqual([null, []]);
   });
 
-  it('answers tracks of any length whole', async () => {
+  it('is complete at any length', async () => {
     const long = await createVehicle(platform.db, application);
     await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, device_id, received_at)
       select ${time(0)}::timestamptz + n * interval '1 second', ${application.id}, ${long.id}::integer, 48, n / 1000.0,
@@ -101,7 +101,7 @@ describe('GET /v1/x/vehicle/{id}/trips/{tripId}/track', () => {
     expect(longitudes).toEqual(Array.from({ length: 5001 }, (_unused, index) => index / 1000));
   });
 
-  it('is NOT_FOUND for a trip of another vehicle, under way, or that never was', async () => {
+  it('is NOT_FOUND for a trip of another vehicle, one under way and an unknown one', async () => {
     const other = await createVehicle(platform.db, application);
     const future = { ends_known_at: new Date(Date.now() + 60_000).toISOString() };
     const span = { started_at: time(0), ended_at: time(30), distance_km: 1 };
@@ -118,7 +118,7 @@ describe('GET /v1/x/vehicle/{id}/trips/{tripId}/track', () => {
     expect((await stranger.get(path())).body.error).toBe('UNKNOWN_VEHICLE');
   });
 
-  it('refuses a form that does not exist', async () => {
+  it('refuses an unknown format', async () => {
     const { status, body } = await client.get(path('?format=kml'));
     expect([status, body.field]).toEqual([400, 'format']);
   });

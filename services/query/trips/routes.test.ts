@@ -74,7 +74,7 @@ describe('GET /v1/vehicle/{id}/trips', () => {
     });
   });
 
-  it('answers 0 for what is unknown, and leaves end points out that were private', async () => {
+  it('answers 0 for unknown values, and omits private end points', async () => {
     await store('2025-03-01T08:00:00');
     const { body } = await client.get(path(year));
     expect(body.trips[0]).toMatchObject({ cost: 0, fuel_consumption: 0, electric_consumption: 0 });
@@ -82,7 +82,7 @@ describe('GET /v1/vehicle/{id}/trips', () => {
     expect(body.trips[0]).not.toHaveProperty('last_position');
   });
 
-  it('has no consumption per 100 km below 1 km', async () => {
+  it('has no consumption per 100 km for a trip below 1 km', async () => {
     await store('2025-03-01T08:00:00', 3, { distance_km: 0.99, fuel_litres: 0.2, electric_kwh: 0.2 });
     const { body } = await client.get(path(year));
     expect(body.trips[0]).toMatchObject({
@@ -92,14 +92,14 @@ describe('GET /v1/vehicle/{id}/trips', () => {
     });
   });
 
-  it('turns a fuel level in percent into litres when the tank is known', async () => {
+  it('converts a fuel level in percent to litres if the tank volume is known', async () => {
     await store('2025-03-01T08:00:00', 30, { fuel_percent: 10 });
     expect((await client.get(path(year))).body.trips[0].fuel_consumption).toBe(0);
     await sql`update vehicle set tank_litres = 45 where id = ${vehicle.id}::integer`.execute(platform.db);
     expect((await client.get(path(year))).body.trips[0].fuel_consumption).toBe(4.5);
   });
 
-  it('answers trips by their start, both bounds included, in every form of a timestamp', async () => {
+  it('selects trips by start, both bounds included, in every timestamp format', async () => {
     const days = ['2025-03-03T00:00:00', '2025-03-01T00:00:00', '2025-03-02T00:00:00'];
     for (const day of days) await store(day);
     const first = ['2025-03-01T00:00:00.000Z', '2025-03-02T00:00:00.000Z'];
@@ -114,7 +114,7 @@ describe('GET /v1/vehicle/{id}/trips', () => {
     expect(starts((await client.get(path(`?from=1740787200.001&until=1740873599`))).body ?? [])).toEqual([]);
   });
 
-  it('begins with the current month in the time zone of the application, and ends now', async () => {
+  it('covers the current month in the time zone of the application by default', async () => {
     const zone = 'Pacific/Kiritimati';
     await sql`update application set time_zone = ${zone} where id = ${application.id}`.execute(platform.db);
     const { rows } = await sql<{
@@ -129,7 +129,7 @@ describe('GET /v1/vehicle/{id}/trips', () => {
     expect(starts((await client.get(path())).body)).toEqual([`${at(0)}Z`]);
   });
 
-  it('answers pages that a client can follow to the end', async () => {
+  it('links its pages up to the last one', async () => {
     for (let day = 1; day <= 5; day += 1) await store(`2025-03-0${day}T00:00:00`);
     const seen: string[] = [];
     let next: string | undefined = path(`${year}&limit=2`);
@@ -144,7 +144,7 @@ describe('GET /v1/vehicle/{id}/trips', () => {
     expect([beyond.status, beyond.body]).toEqual([200, { trips: [] }]);
   });
 
-  it('answers all trips without a limit, and as many as a limit allows', async () => {
+  it('answers all trips without a limit, and at most `limit` with one', async () => {
     await sql`insert into trip (vehicle_id, started_at, ended_at, ends_known_at, settled, inferred, distance_km)
       select ${vehicle.id}::integer, start, start + interval '1 minute', start, true, false, 1
       from generate_series('2025-01-01'::timestamptz, '2025-12-30', '5 hours') as start`.execute(platform.db);
@@ -156,7 +156,7 @@ describe('GET /v1/vehicle/{id}/trips', () => {
     expect((await client.get(path(`${year}&limit=1500&offset=1500`))).body.trips).toHaveLength(243);
   });
 
-  it('answers NO_DATA with an empty list when there is none', async () => {
+  it('answers NO_DATA with an empty list when there is no trip', async () => {
     const { status, body } = await client.get(path(year));
     expect(status).toBe(404);
     expect(body).toMatchObject({ trips: [], error: 'NO_DATA' });

@@ -1,7 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 
-/** A trip by its columns; times as PostgreSQL reads them. */
+/** Columns of a trip; times are PostgreSQL literals. */
 export interface StoredTrip {
   started_at: string;
   ended_at: string;
