@@ -10,8 +10,11 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const keyIdBytes = 4;
 
+/** What is sealed. Each purpose has keys of its own, so a value of one never opens as a value of another. */
+export type SealingPurpose = 'device keys' | 'quarantine';
+
 interface SealingKey {
-  /** The first bytes of a hash of the key: names it in what it sealed. */
+  /** First bytes of a hash of the key; every sealed value starts with the id of its key. */
   id: Buffer;
   key: Buffer;
 }
@@ -20,23 +23,23 @@ function deriveKey(secret: string, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, 'odograph', purpose, 32));
 }
 
-/** Seals bytes at rest under a key that is not in the database (AES-256-GCM, keys by HKDF-SHA-256). */
+/** Encrypts values at rest under a key that is not in the database (AES-256-GCM; keys by HKDF-SHA-256, RFC 5869). */
 export class Sealer {
   readonly #keys: readonly SealingKey[];
   readonly #indexKey: Buffer;
 
   /** @param secrets newest first: the first seals, all of them open */
-  constructor(secrets: readonly string[]) {
+  constructor(secrets: readonly string[], purpose: SealingPurpose) {
     const [newest] = secrets;
     if (newest === undefined) throw new Error('there is no encryption key');
     this.#keys = secrets.map((secret) => {
-      const key = deriveKey(secret, 'seal');
+      const key = deriveKey(secret, `seal ${purpose}`);
       return { key, id: createHmac('sha256', key).update('id').digest().subarray(0, keyIdBytes) };
     });
-    this.#indexKey = deriveKey(secrets.at(-1) ?? newest, 'index');
+    this.#indexKey = deriveKey(secrets.at(-1) ?? newest, `index ${purpose}`);
   }
 
-  /** @param context binds the bytes to their place: they open only with the same */
+  /** @param context binds the value to its place: it opens only with the same context */
   seal(bytes: Buffer, context: string): Buffer {
     const [current] = this.#keys;
     if (!current) throw new Error('there is no encryption key');
@@ -45,7 +48,7 @@ export class Sealer {
     return Buffer.concat([current.id, nonce, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
   }
 
-  /** @throws when the key is not known, or the bytes or their context were changed */
+  /** @throws Error if the key is unknown, or the value or its context was changed */
   open(sealed: Buffer, context: string): Buffer {
     const found = this.#keys.find(({ id }) => id.equals(sealed.subarray(0, keyIdBytes)));
     if (!found) throw new Failure('INTERNAL_ERROR', 'sealed with a key that is not in ENCRYPTION_KEYS');
@@ -55,41 +58,41 @@ export class Sealer {
     return Buffer.concat([decipher.update(sealed.subarray(keyIdBytes + nonceBytes, -tagBytes)), decipher.final()]);
   }
 
-  /** What the sealed bytes begin with that this sealer can open. */
+  /** Ids of the known keys; a value that starts with one of them can be opened. */
   get keyIds(): Buffer[] {
     return this.#keys.map(({ id }) => id);
   }
 
-  /** Whether these bytes are sealed under one of the keys. */
+  /** Whether one of the keys opens this value. */
   canOpen(sealed: Buffer): boolean {
     return this.#keys.some(({ id }) => id.equals(sealed.subarray(0, keyIdBytes)));
   }
 
-  /** Whether these bytes are sealed under the newest key. */
+  /** Whether this value is sealed under the newest key. */
   isCurrent(sealed: Buffer): boolean {
     return this.#keys[0]?.id.equals(sealed.subarray(0, keyIdBytes)) ?? false;
   }
 
-  /** Tells equal bytes from others without telling the bytes: HMAC-SHA-256 under the oldest key. */
+  /** Identifies equal bytes without revealing them: HMAC-SHA-256 under the oldest key. */
   fingerprint(bytes: Buffer): Buffer {
     return createHmac('sha256', this.#indexKey).update(bytes).digest();
   }
 }
 
-/** What binds the sealed bytes of a quarantined upload to their row. */
+/** Context of a quarantined upload. */
 export function quarantineContext(deviceId: string): string {
   return `quarantine ${deviceId}`;
 }
 
-/** What binds the sealed key of a device to the device and to its version. */
+/** Context of a device key: the device and the version of the key. */
 export function deviceKeyContext(deviceId: string, keyVersion: number): string {
   return `device key ${keyVersion} ${deviceId}`;
 }
 
-/** The sealer of ENCRYPTION_KEYS, else of the file `encryption-key` in the data directory, made on the first start. */
-export async function openSealer(config: Config): Promise<Sealer> {
-  if (config.ENCRYPTION_KEYS !== undefined) return new Sealer(config.ENCRYPTION_KEYS.split(','));
+/** Opens a sealer with ENCRYPTION_KEYS, else with the file `encryption-key` in the data directory, created when missing. */
+export async function openSealer(config: Config, purpose: SealingPurpose): Promise<Sealer> {
+  if (config.ENCRYPTION_KEYS !== undefined) return new Sealer(config.ENCRYPTION_KEYS.split(','), purpose);
   const path = join(config.DATA_DIR, 'encryption-key');
   await createSecretFile(path);
-  return new Sealer([(await readFile(path, 'utf8')).trim()]);
+  return new Sealer([(await readFile(path, 'utf8')).trim()], purpose);
 }

@@ -40,7 +40,7 @@ export function createAccessService(clock: Clock): Service<Http> {
       await once(redis, 'ready').catch(() => undefined);
       const announceKeyLists = createAnnouncement(redis, prefix, logger);
       const options: AccessOptions = {
-        ...{ db, sealer: await openSealer(config), clock, announceKeyLists },
+        ...{ db, sealer: await openSealer(config, 'device keys'), clock, announceKeyLists },
         longestAuthorizationMs: config.AUTHORIZATION_MAX_DAYS * 86_400_000,
       };
       const isConnected = (deviceId: string) => isPresent(redis, prefix, deviceId);

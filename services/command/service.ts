@@ -70,7 +70,7 @@ export const commandService: Service<Http> = {
   name: 'command',
   async start(host) {
     const { config, http, logger, metrics, onStop } = host;
-    const context = { ...openContext(host), sealer: await openSealer(config) };
+    const context = { ...openContext(host), sealer: await openSealer(config, 'device keys') };
     const { db, publisher } = context;
     openAcknowledgements(host, context);
     onStop('sweep of overdue commands', startSweep(context));

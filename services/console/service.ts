@@ -43,7 +43,7 @@ export const consoleService: Service<Http> = {
     } satisfies Record<(typeof queueNames)[number], unknown>;
     const replayTarget = {
       queue: queues.uploads,
-      sealer: await openSealer(config),
+      sealer: await openSealer(config, 'quarantine'),
       maximumBacklogJobs: config.UPLOAD_BACKLOG_JOBS,
     };
     await operatorRoutes(http, adminToken, [startPage, quarantineRoutes(db, replayTarget), queuePage(queues)]);

@@ -43,7 +43,7 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
   });
   const processors = createUploadProcessors({
     db,
-    sealer: await openSealer(config),
+    sealer: await openSealer(config, 'quarantine'),
     metrics,
     delayed,
     logger,

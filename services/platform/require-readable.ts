@@ -2,12 +2,12 @@ import { openDatabase } from '@odograph/database/database';
 import { describeUnreadable, type SealedValues } from '@odograph/database/sealed-values';
 import { configOfService, InvalidSettings, type ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
-import { openSealer } from '@odograph/runtime/sealing';
+import { openSealer, type SealingPurpose } from '@odograph/runtime/sealing';
 
 /** Tables with sealed values, by the service that opens them with ENCRYPTION_KEYS. */
-const openedBy: Readonly<Record<string, SealedValues>> = {
-  access: 'deviceKeys',
-  console: 'quarantine',
+const openedBy: Readonly<Record<string, { values: SealedValues; purpose: SealingPurpose }>> = {
+  access: { values: 'deviceKeys', purpose: 'device keys' },
+  console: { values: 'quarantine', purpose: 'quarantine' },
 };
 
 /**
@@ -21,16 +21,14 @@ export async function requireReadableValues(
   logger: Logger,
   services: readonly string[],
 ): Promise<void> {
-  const sealers = services.filter((service) => service in openedBy);
-  if (sealers.length === 0) return;
-  const { keyIds } = await openSealer(config);
   const unreadable: string[] = [];
-  for (const service of sealers) {
-    const kind = openedBy[service];
-    if (kind === undefined) continue;
+  for (const service of services) {
+    const opened = openedBy[service];
+    if (opened === undefined) continue;
+    const { keyIds } = await openSealer(config, opened.purpose);
     const db = openDatabase({ url: configOfService(config, service).DATABASE_URL, name: 'keys', size: 1 });
     try {
-      const found = await describeUnreadable(db, kind, keyIds);
+      const found = await describeUnreadable(db, opened.values, keyIds);
       if (found !== undefined) unreadable.push(found);
     } finally {
       await db.destroy();

@@ -52,7 +52,7 @@ describe('rotating ENCRYPTION_KEYS as documented', () => {
     const { quarantineId } = await withKeys(first, async ({ db, admin }) => {
       const { deviceId } = await createVehicle(db, await createApplication(db));
       await admin.post(`/v1/x/admin/devices/${deviceId}/key`);
-      const sealed = new Sealer([first]).seal(payload, quarantineContext(deviceId));
+      const sealed = new Sealer([first], 'quarantine').seal(payload, quarantineContext(deviceId));
       const { rows } = await sql<{ id: string }>`
         insert into quarantine (device_id, received_at, payload_bytes, sealed_payload, payload_fingerprint, faults)
         values (${deviceId}, now(), ${payload.length}, ${sealed}, ${Buffer.from(randomUUID())}, '[]')

@@ -13,7 +13,7 @@ import { applyStep, isActive, type Model, type Step } from './life-cycle-model.f
 import { type Booking, listActive, listOfVehicle } from './queries.ts';
 
 const db: Kysely<Tables> = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 2 });
-const issuer = { sealer: new Sealer([randomUUID()]), longestAuthorizationMs: 366 * 86_400_000 };
+const issuer = { sealer: new Sealer([randomUUID()], 'device keys'), longestAuthorizationMs: 366 * 86_400_000 };
 afterAll(() => db.destroy());
 
 const minuteMs = 60_000;

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { claimDue, markPublished, readList, republishAll, republishUnconfirmed } from './queries.ts';
 
-const sealer = new Sealer([randomUUID()]);
+const sealer = new Sealer([randomUUID()], 'device keys');
 let db: Database;
 let deviceId: string;
 let vehicleId: number;
@@ -44,7 +44,9 @@ describe('the claim of a due list', () => {
   });
 
   it('is not had by a process that cannot open the key', async () => {
-    expect((await claimDue(db, new Sealer(['another']), randomUUID(), 100)).includes(deviceId)).toBe(false);
+    expect((await claimDue(db, new Sealer(['another'], 'device keys'), randomUUID(), 100)).includes(deviceId)).toBe(
+      false,
+    );
     expect(await claim(randomUUID())).toBe(true);
   });
 

@@ -17,7 +17,7 @@ let sealer: Sealer;
 
 beforeAll(async () => {
   platform = await startTestPlatform([consoleService]);
-  sealer = await openSealer(platform.config);
+  sealer = await openSealer(platform.config, 'quarantine');
   admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
   queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
   await queue.waitUntilReady();
@@ -133,7 +133,10 @@ describe('/v1/x/admin/quarantine', () => {
   it('skips uploads sealed with a dropped key and replays the others', async () => {
     const { deviceId } = await quarantine(Buffer.from('{"timestamp":7}'));
     const lost = await quarantine(Buffer.from('{"timestamp":8}'));
-    const sealed = new Sealer(['a key that was lost']).seal(Buffer.from('x'), quarantineContext(lost.deviceId));
+    const sealed = new Sealer(['a key that was lost'], 'quarantine').seal(
+      Buffer.from('x'),
+      quarantineContext(lost.deviceId),
+    );
     await platform.db
       .updateTable('quarantine')
       .set({ sealed_payload: sealed })

@@ -29,7 +29,7 @@ const upload = (deviceId: string, payload: unknown): QueuedUpload => ({
 const reading = (sequence: number) => ({ timestamp: start + sequence, sequence });
 
 async function store(...uploads: QueuedUpload[]): Promise<void> {
-  const batches = new BatchStore(platform.db, await openSealer(platform.config));
+  const batches = new BatchStore(platform.db, await openSealer(platform.config, 'quarantine'));
   await batches.store(decodeUploads(uploads, Date.now()));
 }
 

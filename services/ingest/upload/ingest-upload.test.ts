@@ -68,7 +68,7 @@ async function latest(vehicleId: string): Promise<any> {
 
 /** Returns the quarantined uploads of a device with their opened payloads. */
 async function quarantined(deviceId: string) {
-  const sealer = await openSealer(platform.config);
+  const sealer = await openSealer(platform.config, 'quarantine');
   const rows = await platform.db
     .selectFrom('quarantine')
     .selectAll()

@@ -27,7 +27,7 @@ async function processLateJobs(redisIsDurable: boolean) {
   const [queue, lateQueue] = [openQueue('uploads', connection), openQueue('late-uploads', connection)];
   const { deviceId, id } = await createVehicle(db, await createApplication(db));
   const processors = createUploadProcessors({
-    ...{ db, sealer: await openSealer(config), lateQueue, logger: createLogger('silent') },
+    ...{ db, sealer: await openSealer(config, 'quarantine'), lateQueue, logger: createLogger('silent') },
     metrics: createIngestMetrics(new Registry(), async () => 0),
     delayed: new DelayedUploads(queue),
     config: { ...config, INGEST_TRANSACTIONS: 1, REDIS_IS_DURABLE: redisIsDurable },

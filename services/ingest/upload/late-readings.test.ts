@@ -21,7 +21,7 @@ const now = Math.floor(Date.now() / 1000 / hour) * hour;
 describe('a late reading', () => {
   it('causes its hour to be counted again, whenever that hour was settled; a live reading does not', async () => {
     const { db, config } = platform;
-    const batches = new BatchStore(db, await openSealer(config));
+    const batches = new BatchStore(db, await openSealer(config, 'quarantine'));
     const { id, deviceId } = await createVehicle(db, await createApplication(db));
     const store = (...seconds: number[]) => {
       const text = JSON.stringify(seconds.map((timestamp) => ({ timestamp, status: { ignition: true } })));

@@ -13,7 +13,7 @@ let batches: BatchStore;
 beforeAll(async () => {
   platform = await startTestPlatform([]);
   application = await createApplication(platform.db);
-  batches = new BatchStore(platform.db, await openSealer(platform.config));
+  batches = new BatchStore(platform.db, await openSealer(platform.config, 'quarantine'));
 });
 afterAll(() => platform.stop());
 
