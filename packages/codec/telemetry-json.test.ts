@@ -52,7 +52,7 @@ describe('decodeTelemetry', () => {
     );
   });
 
-  it('spoils only the reading with a field of the wrong type, and names the field', () => {
+  it('rejects only the reading with a field of the wrong type, and names the field', () => {
     const wrong = { ...whole, location: { latitude: '48.8566', longitude: 2.3522 } };
     const { readings, faults } = decodeTelemetry(JSON.stringify([whole, wrong, whole]));
     expect(readings.map(({ index }) => index)).toEqual([0, 2]);
@@ -80,12 +80,12 @@ describe('decodeTelemetry', () => {
     expect(decodeTelemetry(text)).toMatchObject({ readings: [], faults: [{ index: 0, field }] });
   });
 
-  it('takes text of any script', () => {
+  it('accepts text in any script', () => {
     const text = JSON.stringify({ timestamp: 1, can: [{ key: 'é漢字😀', value: '😀' }] });
     expect(decodeTelemetry(text).faults).toEqual([]);
   });
 
-  it('ignores fields it does not know, prototype names among them', () => {
+  it('ignores unknown fields, names of the prototype included', () => {
     const { readings, faults } = decodeTelemetry('{"timestamp":1,"future":{},"__proto__":{"x":1},"constructor":1}');
     expect(faults).toEqual([]);
     expect(readings).toHaveLength(1);
@@ -106,7 +106,7 @@ describe('decodeTelemetry', () => {
     expect(decodeTelemetry(payload)).toMatchObject({ readings: [], faults: [{ reason }] });
   });
 
-  it('never throws, and accounts for every reading once', () => {
+  it('never throws, and decodes or rejects every reading exactly once', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.jsonValue(), fc.constant(whole)), { maxLength: 20 }), (values) => {
         const { readings, faults } = decodeTelemetry(JSON.stringify(values));

@@ -3,11 +3,11 @@ import { maximumReadingBytes, maximumReadingsPerUpload, TelemetryReading } from 
 import { parseTimestamp } from '@odograph/contracts/timestamps';
 import { Compile } from 'typebox/compile';
 
-/** Why an upload, or one reading of it, cannot be used. `index` is the reading's place, null for the upload as a whole. */
+/** Why an upload or one of its readings is invalid. `index` is the position of the reading; null: the whole upload. */
 export interface UploadFault {
   index: number | null;
   reason: 'NOT_UTF8' | 'NOT_JSON' | 'NOT_A_READING' | 'TOO_MANY_READINGS' | 'INVALID_FIELD' | 'TOO_LARGE';
-  /** Path of the field at fault, dots between its parts. */
+  /** Path of the invalid field, separated by dots. */
   field?: string;
   message: string;
 }
@@ -28,7 +28,7 @@ const readingCheck = Compile(TelemetryReading);
 
 /**
  * Decodes a telemetry upload in JSON: one reading or an array of them (docs/device-protocol.md, "Telemetry").
- * Never throws: a reading that cannot be used becomes a fault and leaves its neighbours alone.
+ * Never throws: an invalid reading becomes a fault and does not affect the others.
  */
 export function decodeTelemetry(payload: Buffer | string): DecodedTelemetry {
   if (typeof payload !== 'string' && !isUtf8(payload)) {
@@ -92,7 +92,7 @@ function chargingUntilFault(index: number, { fleet }: TelemetryReading): UploadF
   }
 }
 
-/** Names the field without repeating its value: a fault is logged and shown, a coordinate must not be. */
+/** Names the field but not its value: faults are logged and shown, coordinates must not be. */
 function describeFault(index: number, value: unknown): UploadFault {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     return { index, reason: 'NOT_A_READING', message: 'a reading is an object' };

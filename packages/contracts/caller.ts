@@ -1,6 +1,6 @@
-/** Who asks: an application, or one of its users. Every query is scoped by it. */
+/** The application, or one of its users, that makes a request. Every query is scoped by it. */
 export interface Caller {
   readonly applicationId: number;
-  /** Absent in application mode, where all vehicles of the application are visible. */
+  /** Undefined in application mode, where all vehicles of the application are visible. */
   readonly userId?: string;
 }

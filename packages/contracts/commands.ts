@@ -15,7 +15,7 @@ export const deviceActions = [
 ] as const;
 export type DeviceAction = (typeof deviceActions)[number];
 
-/** What a device hears. `expiresAt` in UNIX seconds: executed never after it. */
+/** A command as sent to a device, which must not execute it after `expiresAt` (UNIX seconds). */
 export const CommandMessage = Type.Object({
   id: Type.String(),
   action: Type.Union(deviceActions.map((action) => Type.Literal(action))),
@@ -27,7 +27,7 @@ export interface CommandMessage {
   expiresAt: number;
 }
 
-/** What a device answers. */
+/** An acknowledgement of a device. */
 export const AcknowledgementMessage = Type.Object({
   id: Type.String({ minLength: 1, maxLength: 64 }),
   ok: Type.Boolean(),
@@ -38,5 +38,5 @@ export const AcknowledgementMessage = Type.Object({
 });
 export type AcknowledgementMessage = Static<typeof AcknowledgementMessage>;
 
-/** The life of a command: pending -> sent -> acknowledged | refused | unknown, and pending -> expired. */
+/** States of a command: pending -> sent -> acknowledged | refused | unknown, and pending -> expired. */
 export type CommandState = 'pending' | 'sent' | 'acknowledged' | 'refused' | 'unknown' | 'expired';

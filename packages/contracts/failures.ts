@@ -58,9 +58,9 @@ export type FailureCode = keyof typeof failures;
 export interface FailureDetails {
   /** The parameter that is at fault. */
   readonly field?: string;
-  /** Which of several causes it was, in words a program may compare. */
+  /** Machine-readable cause, for codes with several causes. */
   readonly reason?: string;
-  /** Says of a refused deletion that there was none. */
+  /** False for a refused deletion. */
   readonly deleted?: false;
   /** Seconds after which the same request may succeed. */
   readonly retryAfterSeconds?: number;
@@ -83,12 +83,12 @@ export class Failure extends Error {
   }
 }
 
-/** The failure of one malformed or missing parameter, named. */
+/** Creates the failure of a malformed or missing parameter. */
 export function invalidParameter(field: string, message: string): Failure {
   return new Failure('INVALID_PARAMETER', `${field} ${message}`, { field });
 }
 
-/** The failure of a caller over a limit; `waitMs` until the next request may succeed. */
+/** Creates the failure of a caller over a limit. @param waitMs time until the next request may succeed */
 export function tooManyRequests(waitMs: number): Failure {
   return new Failure('TOO_MANY_REQUESTS', undefined, { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) });
 }

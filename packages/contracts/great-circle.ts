@@ -3,7 +3,7 @@ export const earthRadiusMetres = 6_371_008.8;
 
 export const radians = (degrees: number): number => (degrees * Math.PI) / 180;
 
-/** Great-circle distance on a sphere of the earth's mean radius (haversine), metres; positions in decimal degrees. */
+/** Computes the great-circle distance in metres (haversine, mean radius); positions in decimal degrees. */
 export function greatCircleMetres(
   fromLatitude: number,
   fromLongitude: number,

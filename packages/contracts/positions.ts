@@ -1,5 +1,5 @@
 /**
- * CAN data and sensor values whose key matches tell where a vehicle is. A regular expression for JavaScript and PostgreSQL
- * alike, to be used without regard to upper and lower case.
+ * Matches the keys of CAN data and sensor values that disclose a position. A regular expression for JavaScript and
+ * PostgreSQL, to be matched ignoring case.
  */
 export const positionKeyPattern = 'lat(itude)?|lon(gitude)?|lng|gps|gnss|position|heading';

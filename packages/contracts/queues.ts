@@ -1,5 +1,5 @@
 /**
- * One upload as the broker took it: bytes that are UTF-8 travel as text, others in base64.
+ * One upload as received by the broker: as text if it is UTF-8, otherwise in base64.
  * `quarantineId` marks the replay of a quarantined upload.
  */
 export interface QueuedUpload {
@@ -10,7 +10,7 @@ export interface QueuedUpload {
   quarantineId?: string;
 }
 
-/** A micro-batch of uploads. `devices` and `bytes` describe it where its payloads must not be shown. */
+/** A batch of uploads. `devices` and `bytes` describe it where its payloads must not be shown. */
 export interface UploadBatch {
   uploads: QueuedUpload[];
   devices: number;

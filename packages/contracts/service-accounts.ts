@@ -1,4 +1,4 @@
-/** Ids that begin so belong to services of the platform, never to a device. */
+/** Prefix of the MQTT ids of the platform's services; no device id has it. */
 export const serviceAccountPrefix = 'odograph-';
 
 /**

@@ -12,7 +12,7 @@ export const maximumReadingBytes = 32 * 1024;
 export const maximumClockLeadSeconds = 300;
 
 const finite = (minimum = -1e12, maximum = 1e12) => Type.Number({ minimum, maximum });
-/** PostgreSQL stores neither NUL nor half a surrogate pair, and a reading is never silently changed. */
+/** PostgreSQL stores neither NUL nor lone surrogates, and a reading must not be changed silently. */
 const storable = '^(?:[^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$';
 const text = (maxLength = 1024) => Type.String({ maxLength, pattern: storable });
 const optionalFields = <T extends Record<string, TSchema>>(fields: T) => Type.Partial(Type.Object(fields));
@@ -91,7 +91,7 @@ export const AlarmsGroup = optionalFields({
   gnss_jamming: Type.Boolean(),
 });
 
-/** The year 9999: what PostgreSQL, JavaScript and ISO 8601 agree on. The platform's clock sets the real bound. */
+/** The year 9999, which PostgreSQL, JavaScript and ISO 8601 all support. The platform's clock sets the effective bound. */
 const latestTimestamp = 253_402_300_799;
 
 /** One reading as a device sends it. Unknown fields are ignored. */

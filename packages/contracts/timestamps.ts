@@ -1,18 +1,18 @@
 import { invalidParameter } from './failures.ts';
 
-/** A moment in microseconds since 1970, which is how exactly device time is kept. */
+/** A timestamp in microseconds since the UNIX epoch, the resolution of device time. */
 export type Microseconds = bigint;
 
-/** Numbers from here on are milliseconds: as seconds they would lie beyond the year 5000. */
+/** From this number on, timestamps are in milliseconds: in seconds they would lie beyond the year 5000. */
 const leastMilliseconds = 100_000_000_000n * 1_000_000n;
-/** The last microsecond of the year 9999, the end of what ISO 8601 writes without further agreement. */
+/** The last microsecond of the year 9999, the largest that ISO 8601 represents without further agreement. */
 const latest: Microseconds = 253_402_300_799_999_999n;
 const numberForm = /^(\d{1,20})(?:\.(\d{1,400}))?$/;
 const exponentForm = /^\d{1,20}(?:\.\d{1,20})?e[+-]?\d{1,2}$/i;
 // A plus sign that a client did not encode arrives as a space.
 const isoForm = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,20}))?)?(?:Z|([+ -])(\d\d):?(\d\d))?)?$/i;
 
-/** Digits after the point as microseconds, to the nearest, because binary fractions end in noise. */
+/** Rounds a decimal fraction to microseconds; fractions printed from binary numbers have rounding errors. */
 function fractionMicroseconds(digits = ''): Microseconds {
   const padded = digits.padEnd(7, '0');
   return BigInt(padded.slice(0, 6)) + (padded.charCodeAt(6) >= 53 ? 1n : 0n);
@@ -34,17 +34,16 @@ function parseIso(text: string): Microseconds | undefined {
   if (!match) return undefined;
   const [, date = '', time = '00:00', seconds = '00', fraction, sign, hours = '0', minutes = '0'] = match;
   const wallClock = new Date(`${date}T${time}:${seconds}Z`);
-  // A day that the month does not have would silently become one of the next month.
+  // Date would silently turn February 30 into a day of March.
   if (Number.isNaN(wallClock.getTime()) || wallClock.toISOString().slice(0, 10) !== date) return undefined;
   const offsetMs = (Number(hours) * 60 + Number(minutes)) * 60_000 * (sign === '-' ? -1 : 1);
   return BigInt(wallClock.getTime() - offsetMs) * 1000n + fractionMicroseconds(fraction);
 }
 
 /**
- * A moment as clients write it: UNIX seconds with any fraction, UNIX milliseconds (from 1e11 on), or ISO 8601 (UTC when
- * it names no zone).
+ * Parses a timestamp: UNIX seconds with any fraction, UNIX milliseconds (from 1e11 on), or ISO 8601 (UTC by default).
  * @param field the parameter's name, for the failure
- * @throws Failure INVALID_PARAMETER for anything else, and for a moment before 1970 or after 9999
+ * @throws Failure INVALID_PARAMETER for other text, and for a timestamp before 1970 or after 9999
  */
 export function parseTimestamp(field: string, text: string): Microseconds {
   const moment = parseNumber(text) ?? parseIso(text);
@@ -53,7 +52,7 @@ export function parseTimestamp(field: string, text: string): Microseconds {
   return moment;
 }
 
-/** The moment in ISO 8601 UTC to the microsecond, which PostgreSQL reads exactly. */
+/** Formats a timestamp in ISO 8601, UTC, with microseconds, which PostgreSQL reads exactly. */
 export function isoMicroseconds(moment: Microseconds): string {
   const microseconds = ((moment % 1000n) + 1000n) % 1000n;
   const milliseconds = Number((moment - microseconds) / 1000n);

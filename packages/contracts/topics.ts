@@ -8,9 +8,9 @@ export function deviceTopic(deviceId: string, channel: DeviceChannel): string {
   return `${root}${deviceId}/${channel}`;
 }
 
-/** What a device may publish. */
+/** Channels that a device may publish to. */
 export const upChannels: ReadonlySet<string> = new Set<DeviceChannel>(['telemetry', 'acks']);
-/** What a device may subscribe to. */
+/** Channels that a device may subscribe to. */
 export const downChannels: ReadonlySet<string> = new Set<DeviceChannel>(['commands', 'keys']);
 
 const channels: ReadonlySet<string> = new Set([...upChannels, ...downChannels]);
@@ -25,5 +25,5 @@ export function parseDeviceTopic(topic: string): { deviceId: string; channel: De
   return { deviceId: topic.slice(root.length, slash), channel: channel as DeviceChannel };
 }
 
-/** Device ids are clientId, username and part of a topic, so they hold nothing that MQTT gives a meaning. */
+/** Device ids are client id, user name and topic level, so they contain no characters with a meaning in MQTT. */
 export const deviceIdPattern = '^[A-Za-z0-9._:-]{1,64}$';

@@ -27,7 +27,7 @@ export function bigEndian(value: number, length: number): Uint8Array {
   return bytes;
 }
 
-/** Decodes an unsigned big-endian number. Inexact above 2^53, where every comparison here refuses anyway. */
+/** Decodes an unsigned big-endian number. Inexact above 2^53, where all comparisons refuse. */
 export function readBigEndian(bytes: Uint8Array): number {
   return bytes.reduce((value, byte) => value * 256 + byte, 0);
 }

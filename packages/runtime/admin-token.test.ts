@@ -27,7 +27,7 @@ it('rotates the token of the file: both are valid until the rotation is finished
   await rm(directory, { recursive: true });
 });
 
-it('explains the rotation of a token that a setting holds', async () => {
+it('explains how to rotate a token from the settings', async () => {
   const config = readConfig({ ADMIN_TOKEN: 'a'.repeat(16) });
   await expect(rotateAdminToken(config)).rejects.toThrow('NEW,OLD');
 });

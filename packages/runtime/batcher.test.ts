@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Batcher, BatchSlots } from './batcher.ts';
 
-/** A handler whose batches end when the test says so. */
+/** Creates a handler whose batches the test ends. */
 function createHandler() {
   const batches: { items: readonly number[]; end: () => void; fail: (error: Error) => void }[] = [];
   const handle = (items: readonly number[]) =>
@@ -55,7 +55,7 @@ describe('a batcher', () => {
     );
   });
 
-  it('hands on what one turn of the event loop brings as one batch', async () => {
+  it('handles the items of one turn of the event loop as one batch', async () => {
     const { batches, handle, items } = createHandler();
     const batcher = new Batcher({ handle, maximumItems: 10 });
     const added = [1, 2, 3].map((item) => batcher.add(item));
@@ -65,7 +65,7 @@ describe('a batcher', () => {
     await Promise.all(added);
   });
 
-  it('starts the next batch an interval after the one before, or at once when it is full', async () => {
+  it('starts a batch an interval after the previous one, or at once when it is full', async () => {
     const { batches, handle, items } = createHandler();
     const batcher = new Batcher({ handle, maximumItems: 2, maximumInFlight: 9, intervalMs: 60_000 });
     void batcher.add(1);
@@ -92,7 +92,7 @@ describe('a batcher', () => {
     expect(performance.now() - addedAtMs).toBeGreaterThan(15);
   });
 
-  it('fails the items of a failed batch and no others, and gives each the result of its own batch', async () => {
+  it('fails only the items of a failed batch, and gives each item the result of its batch', async () => {
     const batcher = new Batcher<number, number>({
       maximumItems: 2,
       handle: async (items) => {
@@ -110,13 +110,13 @@ describe('a batcher', () => {
     ]);
   });
 
-  it('drains when it has nothing to do', async () => {
+  it('drains at once when it is idle', async () => {
     const idle = new Batcher({ handle: async () => undefined, maximumItems: 1 });
     await expect(idle.drain()).resolves.toBeUndefined();
   });
 });
 
-it('batchers that share slots stay within them together, and the first one goes first', async () => {
+it('batchers that share slots stay within the common limit, and the first one takes precedence', async () => {
   const slots = new BatchSlots(1);
   const live = createHandler();
   const late = createHandler();

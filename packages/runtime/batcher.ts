@@ -1,15 +1,15 @@
 import { performance } from 'node:perf_hooks';
 
 export interface BatcherOptions<Item, Result> {
-  /** Handles one batch; its result, or its failure, is that of each of its items. */
+  /** Handles one batch; its result or failure is that of each item. */
   handle(items: readonly Item[]): Promise<Result>;
   readonly maximumItems: number;
-  /** Bytes of a batch; a single item may be larger. Unlimited when left out. */
+  /** Maximum bytes of a batch, except for a single larger item; unlimited by default. */
   readonly maximumBytes?: number;
   bytesOf?(item: Item): number;
-  /** From the start of one batch to the start of the next, unless that one is full. 0 when left out. */
+  /** Minimum time between the starts of two batches, unless the second one is full; 0 by default. */
   readonly intervalMs?: number;
-  /** Batches handled at the same time, 1 when left out. */
+  /** Maximum of batches in flight; 1 by default. */
   readonly maximumInFlight?: number;
   /** Shares a limit of batches in flight with other batchers. */
   readonly slots?: BatchSlots;
@@ -23,9 +23,9 @@ interface Waiting<Item, Result> {
 }
 
 /**
- * Handles items in micro-batches (group commit): the first item after a pause leaves with whatever the same turn of the
- * event loop brings; after it a batch leaves when it is full, or `intervalMs` after the one before, but never more than
- * `maximumInFlight` at the same time. Under load, what a batch costs is paid once for many items.
+ * Handles items in batches (group commit). After a pause, the first batch contains the items of one turn of the event loop;
+ * each later one starts when it is full or `intervalMs` after the previous one, with at most `maximumInFlight` in flight.
+ * Under load, many items share the cost of a batch.
  */
 export class Batcher<Item, Result = void> {
   readonly #options: BatcherOptions<Item, Result>;
@@ -44,7 +44,7 @@ export class Batcher<Item, Result = void> {
     this.#slots.register(() => this.#schedule());
   }
 
-  /** Every item that is not handled yet, the oldest first. */
+  /** Lists the waiting items, oldest first. */
   get pending(): Item[] {
     return [...this.#inFlight, this.#waiting].flat().map(({ item }) => item);
   }
@@ -59,7 +59,7 @@ export class Batcher<Item, Result = void> {
     });
   }
 
-  /** Handles what waits without further delay; resolves when nothing waits or is in flight. */
+  /** Handles waiting items without further delay; resolves when none waits or is in flight. */
   async drain(): Promise<void> {
     this.#isDraining = true;
     this.#startDue();
@@ -126,7 +126,7 @@ export class Batcher<Item, Result = void> {
   }
 }
 
-/** Batches in flight of several batchers together; a free slot goes to the batcher that was created first. */
+/** A shared limit of batches in flight; a free slot goes to the batcher that was created first. */
 export class BatchSlots {
   readonly #schedules: (() => void)[] = [];
   #free: number;

@@ -28,7 +28,7 @@ const Settings = Type.Object({
   HTTP_HOST: Type.String({ minLength: 1, default: '127.0.0.1' }),
   HTTP_PORT: port(8080),
   ODOGRAPH_URL: Type.Optional(Type.String({ pattern: '^https?://' })),
-  /** A number of proxies, or the networks that they are in. */
+  /** Number of trusted proxies, or their networks. */
   HTTP_TRUST_PROXY: Type.String({ default: '0' }),
   HTTP_MAX_CONNECTIONS: count(10_000),
   HTTP_CONNECTIONS_PER_ADDRESS: count(1000),
@@ -56,7 +56,7 @@ const Settings = Type.Object({
   DATA_DIR: Type.String({ minLength: 1, default: '.odograph' }),
   /** One token, or during a rotation two separated by a comma, newest first; both are accepted. */
   ADMIN_TOKEN: Type.Optional(Type.String({ pattern: '^[^,\\s]{16,}(,[^,\\s]{16,})?$' })),
-  /** Newest first, parted by commas: the first encrypts what is stored, all of them decrypt. */
+  /** Newest first, separated by commas: the first encrypts, all of them decrypt. */
   ENCRYPTION_KEYS: Type.Optional(Type.String({ pattern: '^[^,\\s]{32,}(,[^,\\s]{32,})*$' })),
   ALLOW_UNREADABLE_VALUES: Type.Boolean({ default: false }),
   ACK_TIMEOUT_MS: milliseconds(10_000, 100, 60_000),
@@ -104,7 +104,7 @@ type Settings = Static<typeof Settings>;
 /** All settings, validated and frozen. */
 export type Config = Readonly<Settings> & { readonly LOG_LEVEL: string };
 
-/** Settings with the addresses of the engines known, given or embedded: what services see. */
+/** Settings for services, with the addresses of the engines, given or embedded. */
 export type ResolvedConfig = Config & {
   readonly DATABASE_URL: string;
   readonly QUERY_DATABASE_URL: string;
@@ -114,7 +114,7 @@ export type ResolvedConfig = Config & {
   readonly REDIS_IS_DURABLE: boolean;
 };
 
-/** Completes the settings with the addresses that were not given. */
+/** Adds the addresses of embedded engines to the settings. */
 export function resolveConfig(
   config: Config,
   engines: { databaseUrl: string; redisUrl: string; redisIsDurable?: boolean },
@@ -141,13 +141,13 @@ export const serviceDatabaseNames = {
   console: 'CONSOLE_DATABASE_URL',
 } as const satisfies Record<string, keyof Settings>;
 
-/** The settings as one service sees them: its DATABASE_URL is its own where it has one. */
+/** Returns the settings of one service, with its own DATABASE_URL if it has one. */
 export function configOfService(config: ResolvedConfig, service: string): ResolvedConfig {
   const own = Object.entries(serviceDatabaseNames).find(([name]) => name === service)?.[1];
   return Object.freeze({ ...config, DATABASE_URL: (own && config[own]) ?? config.DATABASE_URL });
 }
 
-/** Thrown with every fault of the settings at once, one a line. */
+/** Invalid settings; the message lists all faults, one per line. */
 export class InvalidSettings extends Error {
   constructor(faults: readonly string[]) {
     super(`invalid settings:\n${faults.map((fault) => `  ${fault}`).join('\n')}`);
@@ -162,7 +162,7 @@ function readVariable(environment: NodeJS.ProcessEnv, name: string): string | un
   return readFileSync(file, 'utf8').trim();
 }
 
-/** Checks the settings that name networks. A proxy is never trusted without its address or its place. */
+/** Checks the settings that name networks. A proxy is trusted only by its address or its position. */
 function networkFaults({ HTTP_TRUST_PROXY: proxies, METRICS_NETWORKS: metrics }: Record<string, string>): string[] {
   const isNetworks = (value: string | undefined) => value === undefined || parseNetworks(value) !== undefined;
   return [
@@ -199,7 +199,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     faults.push('MQTT_TLS_KEY: is required with MQTT_TLS_CERTIFICATE');
   }
   if (environment['MQTT_TLS_CLIENT_CRL'] && !environment['MQTT_TLS_CLIENT_CA']) {
-    faults.push('MQTT_TLS_CLIENT_CA: is needed beside MQTT_TLS_CLIENT_CRL');
+    faults.push('MQTT_TLS_CLIENT_CA: is required with MQTT_TLS_CLIENT_CRL');
   }
   if (faults.length > 0) throw new InvalidSettings([...new Set(faults)]);
   return Object.freeze(settings) as Config;
@@ -210,7 +210,7 @@ export function startedByNpm(environment: NodeJS.ProcessEnv = process.env): bool
   return environment['npm_lifecycle_event'] === 'start' || environment['npm_lifecycle_event'] === 'demo';
 }
 
-/** Variables handed on to a child process: the caller's environment with these settings laid over it. */
+/** Builds the environment of a child process: that of this process, overridden by these settings. */
 export function childEnvironment(settings: Record<string, string>): NodeJS.ProcessEnv {
   return { ...process.env, ...settings };
 }

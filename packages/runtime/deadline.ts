@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
-/** A point in time of the monotonic clock, which no change of the wall clock moves. */
+/** A point in time of the monotonic clock, unaffected by changes of the wall clock. */
 export interface Deadline {
   /** Not below 0. */
   remainingMs(): number;

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 
-/** Descriptors kept for databases, Redis, files and child processes: a fortieth of the limit, and at least this many. */
+/** Minimum of descriptors reserved for databases, Redis, files and child processes; otherwise a fortieth of the limit. */
 const leastReserve = 256;
 const reserveDivisor = 40;
-/** The part of the rest that HTTP connections may take; MQTT connections may take what remains. */
+/** Share of HTTP connections in the remaining descriptors; MQTT connections get the rest. */
 const httpDivisor = 8;
 
 export interface ConnectionShares {
@@ -12,10 +12,10 @@ export interface ConnectionShares {
 }
 
 /**
- * Divides the file descriptors of this process between client connections, so that clients can never take the last one:
- * without descriptors, timers that read a file and reconnects to databases fail.
+ * Divides the file descriptors of this process between client connections, with a reserve: without free descriptors,
+ * reading files and reconnecting to databases fail.
  * @param limit descriptors that the process may open
- * @returns the most connections of each kind
+ * @returns the maximum of connections of each kind
  */
 export function shareDescriptors(limit: number = descriptorLimit()): ConnectionShares {
   const available = Math.max(2, limit - Math.max(leastReserve, Math.ceil(limit / reserveDivisor)));

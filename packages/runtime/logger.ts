@@ -2,7 +2,7 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 
 export type { Logger } from 'pino';
 
-/** Field names whose values never reach a log line. */
+/** Names of fields whose values are redacted. */
 const secretNames = [
   'password',
   'oldPassword',

@@ -4,8 +4,8 @@ import type { Logger } from './logger.ts';
 export type { Redis } from 'ioredis';
 
 /**
- * A Redis connection that reconnects for ever and fails a command at once while it is away,
- * so that nobody waits on a queue in memory.
+ * Opens a Redis connection that reconnects indefinitely and fails commands at once while Redis is unavailable, instead of
+ * queueing them in memory.
  */
 export function connectRedis(url: string, logger: Logger): Redis {
   const redis = new Redis(url, {
@@ -13,9 +13,9 @@ export function connectRedis(url: string, logger: Logger): Redis {
     maxRetriesPerRequest: null,
     retryStrategy: (attempt) => Math.min(attempt * 50, 1000),
     lazyConnect: false,
-    // A connection that was cut without a word is given up.
+    // Detects a connection that was cut without a FIN or RST.
     socketTimeout: 5000,
   });
-  redis.on('error', (error: Error) => logger.debug({ err: error }, 'Redis connection'));
+  redis.on('error', (error: Error) => logger.debug({ err: error }, 'Redis connection failed'));
   return redis;
 }

@@ -26,7 +26,7 @@ describe('a sealer', () => {
     }
   });
 
-  it('opens what an older key sealed, and tells that it is not current', () => {
+  it('opens values sealed under an older key, and reports that they are not current', () => {
     const sealed = new Sealer(['old'], 'quarantine').seal(Buffer.from('x'), '');
     const rotated = new Sealer(['new', 'old'], 'quarantine');
     expect(rotated.open(sealed, '').toString()).toBe('x');

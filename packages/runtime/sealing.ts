@@ -10,7 +10,7 @@ const nonceBytes = 12;
 const tagBytes = 16;
 const keyIdBytes = 4;
 
-/** What is sealed. Each purpose has keys of its own, so a value of one never opens as a value of another. */
+/** Purpose of sealed values. Each has its own keys, so a value of one never opens as a value of another. */
 export type SealingPurpose = 'device keys' | 'quarantine';
 
 interface SealingKey {

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypt
 import { mkdir, open, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 
-/** A random secret of 256 bits in base64url; long enough for a plain SHA-256 to be stored. */
+/** Creates a random secret of 256 bits in base64url; strong enough to be stored as a plain SHA-256. */
 export function createSecret(): string {
   return randomBytes(32).toString('base64url');
 }
@@ -17,7 +17,7 @@ export function equalSecrets(left: Buffer, right: Buffer): boolean {
   return left.length === right.length && timingSafeEqual(left, right);
 }
 
-/** A secret for one purpose, made from a secret of several: holders of the one cannot compute the other. */
+/** Derives a secret for one purpose, from which the original secret cannot be computed. */
 export function deriveSecret(secret: string, purpose: string): string {
   return createHmac('sha256', secret).update(purpose).digest('base64url');
 }
@@ -26,7 +26,7 @@ function isExisting(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'EEXIST';
 }
 
-/** Makes a file with a random secret that only its owner can read; one that is there already stays. */
+/** Creates a file with a random secret that only its owner can read, unless the file exists. */
 export async function createSecretFile(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   let file: Awaited<ReturnType<typeof open>>;
@@ -47,7 +47,7 @@ export async function createSecretFile(path: string): Promise<void> {
   }
 }
 
-/** Replaces the content of a secret file at once: readers see the old or the new secret. */
+/** Replaces the content of a secret file atomically. */
 export async function replaceSecretFile(path: string, secret: string): Promise<void> {
   const unfinished = `${path}.unfinished`;
   await writeFile(unfinished, `${secret}\n`, { mode: 0o600, flush: true });

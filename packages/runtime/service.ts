@@ -2,7 +2,7 @@ import { configOfService, type ResolvedConfig } from './config.ts';
 import type { Logger } from './logger.ts';
 import type { Registry } from './metrics.ts';
 
-/** What a service stands on; `Http` is the HTTP interface that a process's services share. */
+/** The environment of a service; `Http` is the HTTP interface that all services of a process share. */
 export interface ServiceHost<Http = unknown> {
   readonly config: ResolvedConfig;
   readonly logger: Logger;
@@ -10,11 +10,11 @@ export interface ServiceHost<Http = unknown> {
   readonly http: Http;
   /** ADMIN_TOKEN: the operator's token, or during a rotation two separated by a comma (see adminTokensOf). */
   readonly adminToken: string;
-  /** Registers the close of a resource that was opened; closes run in reverse order, also after a failed start. */
+  /** Registers a shutdown hook; hooks run in reverse order, also after a failed start. */
   onStop(name: string, close: () => unknown): void;
 }
 
-/** A service tells its health with a word for people; a throw or `ok: false` makes /health answer 503. */
+/** Health of a service with a description for people; `ok: false` or an exception makes /health answer 503. */
 export interface ServiceHealth {
   ok: boolean;
   state: string;
@@ -22,22 +22,22 @@ export interface ServiceHealth {
 
 export interface RunningService {
   health(): Promise<ServiceHealth> | ServiceHealth;
-  /** Called when every service of the process has started, before the first request, for one that speaks to others. */
+  /** Called after all services of the process have started, before the first request. */
   ready?(): Promise<void>;
 }
 
-/** The form of every service, and of the table in services/platform/services.ts. */
+/** A service; services/platform/services.ts lists them all. */
 export interface Service<Http = unknown> {
   readonly name: string;
-  /** Nobody waits for what it does: a process that runs nothing else leaves the cores to others when they want them. */
+  /** No client waits for its work: a process that runs only such services gets a lower priority. */
   readonly givesWay?: boolean;
   start(host: ServiceHost<Http>): Promise<RunningService>;
 }
 
-/** The services of this process, by name. */
+/** The running services of this process, by name. */
 export type RunningServices = ReadonlyMap<string, RunningService>;
 
-/** Starts services one after the other; the first that fails ends the start with its error. */
+/** Starts services in sequence. @throws the error of the first one that fails */
 export async function startServices<Http>(
   services: readonly Service<Http>[],
   host: ServiceHost<Http>,
@@ -59,7 +59,7 @@ async function serviceHealth(service: RunningService): Promise<ServiceHealth> {
   }
 }
 
-/** The state of each service, for /health. */
+/** Collects the health of each service, for /health. */
 export async function healthOf(services: RunningServices): Promise<Record<string, ServiceHealth>> {
   const states = await Promise.all(
     [...services].map(async ([name, service]) => [name, await serviceHealth(service)] as const),

@@ -1,6 +1,6 @@
 import type { Logger } from './logger.ts';
 
-/** The closes that wait for the end, run in reverse order of their registration. */
+/** Functions that close resources at shutdown, in reverse order of registration. */
 export class ShutdownHooks {
   readonly #closes: { name: string; close: () => unknown }[] = [];
   readonly #logger: Logger;
@@ -13,13 +13,13 @@ export class ShutdownHooks {
     this.#closes.push({ name, close });
   }
 
-  /** Runs every close once; one that fails is logged and does not keep the others from running. */
+  /** Runs every hook once; a failure is logged and does not stop the others. */
   async run(): Promise<void> {
     for (let next = this.#closes.pop(); next !== undefined; next = this.#closes.pop()) {
       try {
         await next.close();
       } catch (error) {
-        this.#logger.error({ err: error, part: next.name }, 'a part did not stop cleanly');
+        this.#logger.error({ err: error, part: next.name }, 'shutdown hook failed');
       }
     }
   }

@@ -52,7 +52,7 @@ export async function acknowledge(
     await recordAchievedState(db, deviceId, acknowledgement);
     const command = await acknowledgeCommand(db, deviceId, acknowledgement);
     if (command) events.announce([command]);
-    else logger.debug({ deviceId }, 'acknowledgement changed nothing');
+    else logger.debug({ deviceId }, 'acknowledgement ignored: no command in flight');
   } catch (error) {
     if (!isDataFault(error)) throw error;
     logger.warn({ err: error, deviceId }, 'acknowledgement dropped: the database rejects its values');

@@ -107,7 +107,7 @@ export function openCommandEvents(redisUrl: string, prefix: string, logger: Logg
   subscriber.on('ready', () => {
     subscriber
       .subscribe(channel)
-      .catch((error: unknown) => logger.warn({ err: error }, 'command announcements not heard; polling only'));
+      .catch((error: unknown) => logger.warn({ err: error }, 'subscription to command announcements failed; polling'));
   });
   subscriber.on('message', (_channel: string, text: string) => {
     const end = parseEnd(text, origin);

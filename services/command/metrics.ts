@@ -41,7 +41,7 @@ export function createCommandMetrics(registry: Registry, logger: Logger, isConne
       outcomes.inc({ action, outcome });
       durations.observe({ action }, durationMs / 1000);
       const commandId = result?.commandId;
-      logger.info({ commandId, vehicleId, action, outcome, durationMs: Math.round(durationMs) }, 'command');
+      logger.info({ commandId, vehicleId, action, outcome, durationMs: Math.round(durationMs) }, 'command answered');
     };
     let result: CommandResult | undefined;
     try {

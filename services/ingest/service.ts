@@ -53,7 +53,7 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
   const options = {
     ...connection,
     onFailure: (error: Error, jobId: string | undefined) =>
-      logger.debug({ jobId, reason: error.message }, 'uploads worker'),
+      logger.debug({ jobId, reason: error.message }, 'uploads worker failed'),
   };
   const { INGEST_TRANSACTIONS: transactions } = config;
   const workers = [

@@ -15,7 +15,7 @@ async function databaseUrl(config: Config, logger: Logger, shutdownHooks: Shutdo
   const dataDirectory = join(config.DATA_DIR, 'timescaledb');
   const engine = await startEmbeddedTimescale({
     dataDirectory,
-    onLine: (line) => logger.warn({ line }, 'TimescaleDB'),
+    onLine: (line) => logger.warn({ line }, 'output of embedded TimescaleDB'),
   });
   shutdownHooks.add('embedded TimescaleDB', engine.stop);
   logger.info({ dataDirectory }, 'embedded TimescaleDB started');
@@ -25,7 +25,10 @@ async function databaseUrl(config: Config, logger: Logger, shutdownHooks: Shutdo
 async function redis(config: Config, logger: Logger, shutdownHooks: ShutdownHooks) {
   if (config.REDIS_URL !== undefined) return { redisUrl: config.REDIS_URL, redisIsDurable: true };
   const dataDirectory = join(config.DATA_DIR, 'redis');
-  const engine = await startEmbeddedRedis({ dataDirectory, onLine: (line) => logger.debug({ line }, 'Redis') });
+  const engine = await startEmbeddedRedis({
+    dataDirectory,
+    onLine: (line) => logger.debug({ line }, 'output of embedded Redis'),
+  });
   shutdownHooks.add('embedded Redis', engine.stop);
   if (engine.durable) logger.info({ dataDirectory }, 'embedded Redis started');
   else logger.warn(notDurable);

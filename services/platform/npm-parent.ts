@@ -31,7 +31,7 @@ export function stopWithNpm(logger: Logger): void {
   const timer = setInterval(() => {
     if (findNpm() === npm) return;
     clearInterval(timer);
-    logger.warn('npm has ended, stopping');
+    logger.warn('npm has exited; stopping');
     process.kill(process.pid, 'SIGINT');
   }, checkMs);
   timer.unref();

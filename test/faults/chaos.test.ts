@@ -38,7 +38,7 @@ async function createPoisoner({ db, mqttUrl }: Testbed) {
       sent += 1;
       void attempt(sent).catch(() => undefined);
     },
-    /** Sends each upload again, acknowledged or not. @returns their number */
+    /** Repeats each upload, acknowledged or not. @returns their number */
     async finish(): Promise<number> {
       for (let number = 1; number <= sent; number += 1) await eventually(() => attempt(number), 120_000);
       return sent;
@@ -60,7 +60,7 @@ describe.skipIf(!hasRedisServer)('while several random faults overlap', () => {
   it(
     'every acknowledged upload is stored once, and every malformed one is in quarantine once',
     async () => {
-      if (!testbed) throw new Error('there is no testbed');
+      if (!testbed) throw new Error('no testbed');
       const { db } = testbed;
       const poisoner = await createPoisoner(testbed);
       const round = createChaos({ testbed, database, random: randomNumbers(scale.seed), poison: poisoner.poison });
@@ -83,7 +83,7 @@ describe.skipIf(!hasRedisServer)('while several random faults overlap', () => {
       const ofLoad = load.vehicles.map(({ deviceId }) => deviceId);
       expect(await db.selectFrom('quarantine').select('id').where('device_id', 'in', ofLoad).execute()).toEqual([]);
       const { chaosRounds: rounds, devices } = scale;
-      await report('everything at once', {
+      await report('concurrent faults', {
         rounds,
         devices,
         acknowledged: uploads,

@@ -46,14 +46,14 @@ async function openGaps(vehicleId: string): Promise<number[][]> {
   return open.map(({ fromSequence, untilSequence }) => [fromSequence, untilSequence]).sort(([a = 0], [b = 0]) => a - b);
 }
 
-/** Each reading with how far the clock was set before it, in seconds, and whether it is lost at first. */
+/** Generates for each reading the step of the clock before it, in seconds, and whether it is lost at first. */
 const drives = fc.array(
   fc.record({ step: fc.constantFrom(0, 0, 0, 0, 2, 3600, 90_000, -2, -3600, -90_000), lost: fc.boolean() }),
   { minLength: 3, maxLength: 60 },
 );
 type Drive = typeof drives extends fc.Arbitrary<infer T> ? T : never;
 
-/** A reading a second by the device's clock, no two at the same time. */
+/** Builds one reading per second of the device's clock, with distinct times. */
 function readingsOf(drive: Drive): (Reading & { lost: boolean })[] {
   let clock = start;
   return drive.map(({ step, lost }, index) => {
@@ -112,7 +112,7 @@ describe('a device whose clock jumps while its sequence continues', () => {
         }),
         { numRuns, seed: scale.seed, endOnFailure: true },
       );
-      await report('clocks of devices set', { drives: numRuns, readings: stored });
+      await report('device clocks set', { drives: numRuns, readings: stored });
     },
     timeoutMs,
   );

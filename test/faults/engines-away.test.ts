@@ -27,7 +27,7 @@ describe.skipIf(!hasRedisServer)('while an engine is down', () => {
       expect(during).toBeGreaterThan(0);
       testbed.lines['ingest-database'].mend();
       const uploads = await load.finish();
-      await report('database away', { awayMs: scale.awayMs, acknowledgedMeanwhile: during, stored: uploads });
+      await report('database down', { downMs: scale.awayMs, acknowledgedMeanwhile: during, stored: uploads });
     },
     timeoutMs,
   );
@@ -38,14 +38,14 @@ describe.skipIf(!hasRedisServer)('while an engine is down', () => {
       const load = await testbed.startLoad();
       await load.progress(2);
       await testbed.kill('Redis');
-      // What Redis answered before its end may still be on its way.
+      // Answers that Redis sent before it stopped may still arrive.
       await delay(500);
       const before = load.acknowledged();
       await delay(scale.awayMs);
       expect(load.acknowledged()).toBe(before);
       await testbed.restart('Redis');
       await load.progress(3);
-      await report('Redis away', { awayMs: scale.awayMs, acknowledgedMeanwhile: 0, stored: await load.finish() });
+      await report('Redis down', { downMs: scale.awayMs, acknowledgedMeanwhile: 0, stored: await load.finish() });
     },
     timeoutMs,
   );

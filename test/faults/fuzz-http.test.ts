@@ -45,7 +45,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-/** An application with a user, vehicles and devices of its own: what one operation destroys the next does not miss. */
+/** Creates an application with a user, vehicles and devices for one operation, so that deletions affect no other one. */
 async function createWorld() {
   const { db } = platform;
   const application = await createApplication(db);
@@ -82,13 +82,13 @@ async function createWorld() {
 }
 
 const leaks = /\n\s+at |node_modules|\.ts:\d|SQLSTATE|syntax error at|violates [a-z ]*constraint|ECONNREFUSED/;
-/** Statuses that a proxy or the server itself may answer for any request, with the one form of a failure. */
+/** Statuses that the server may answer for any request, with a failure object. */
 const general = new Set([400, 401, 404, 429]);
 
 /** Describes the fault of an answer; undefined for a correct one. */
 function faultOf({ answers }: Operation, { status, contentType, text }: FuzzedAnswer): string | undefined {
   if (status === 500 || status === 502 || status === 503) return `status ${status}`;
-  if (status >= 400 && leaks.test(text)) return 'it tells what only the log may';
+  if (status >= 400 && leaks.test(text)) return 'it discloses internals';
   const schema = answers.get(String(status));
   if (schema === undefined && !answers.has(String(status)) && !general.has(status))
     return `status ${status} is not declared`;
@@ -109,13 +109,13 @@ async function judge(operation: Operation, request: FuzzedRequest): Promise<stri
     const fault = faultOf(operation, answer);
     return fault && `${fault}: ${describeRequest(request)}\n  -> ${answer.status} ${answer.text.slice(0, 300)}`;
   } catch (error) {
-    // A body that is too large is refused before it has come, and the connection may break while it is being sent.
+    // A body that is too large is refused before it is received, and the connection may break while it is being sent.
     if ((request.body?.length ?? 0) > 1024 * 1024) return undefined;
     return `${String(error)}: ${describeRequest(request)}`;
   }
 }
 
-/** Every fault of an operation over so many requests. */
+/** Finds every fault of an operation over a number of requests. */
 async function fuzz(operation: Operation, numRuns: number): Promise<string[]> {
   const world = await createWorld();
   const requests = fc.sample(requestsOf(operation, { ...world, adminToken: testAdminToken }), { numRuns, seed });

@@ -31,7 +31,7 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-/** Sends a conversation and waits until the broker closes it, at most for a moment. */
+/** Sends bytes and waits briefly for the broker to close the connection. */
 async function converse(chunks: Chunks): Promise<void> {
   const { hostname, port } = new URL(platform.mqttUrl);
   const socket: Socket = connect(Number(port), hostname);
@@ -47,7 +47,7 @@ async function converse(chunks: Chunks): Promise<void> {
   await closed;
 }
 
-/** A healthy device that uploads all the while; ends with how many PUBACKs it got. */
+/** Uploads from a healthy device until `isOver`. @returns the number of PUBACKs and the slowest one */
 function uploadUntil(isOver: () => boolean): Promise<{ acknowledged: number; slowestMs: number }> {
   const upload = async () => {
     let acknowledged = 0;

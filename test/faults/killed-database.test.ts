@@ -37,14 +37,14 @@ describe.skipIf(!hasRedisServer)('a database process that is killed with SIGKILL
       for (let round = 0; round < scale.rounds; round += 1) {
         await load.progress(3);
         await delay(random() * 1000);
-        // Its supervisor restarts it, and may still be doing so since the previous round.
+        // Its supervisor may still be restarting it after the previous round.
         await eventually(async () => process.kill(holderPid(dataDirectory), 'SIGKILL'), 60_000);
         await delay(random() * 5000);
       }
       await load.progress(3);
       const uploads = await load.finish();
       expect(uploads).toBeGreaterThan(3 * scale.rounds);
-      await report('the embedded database is killed', { rounds: scale.rounds, acknowledged: uploads, stored: uploads });
+      await report('embedded database killed', { rounds: scale.rounds, acknowledged: uploads, stored: uploads });
     },
     timeoutMs,
   );

@@ -18,7 +18,7 @@ let dataDirectory: string;
 let settings: Record<string, string>;
 let platform: ChildPlatform;
 
-/** Every service on embedded engines, with a PATH on which there is no redis-server. */
+/** Starts every service on embedded engines, with a PATH without redis-server. */
 const start = () => spawnPlatform([], settings);
 
 async function killEverything(): Promise<void> {
@@ -39,11 +39,11 @@ beforeAll(async () => {
 }, timeoutMs);
 afterAll(async () => {
   await platform?.end('SIGKILL');
-  // The engines' processes end when they notice that theirs is gone.
+  // The engines' processes exit when they detect that their parent has exited.
   await eventually(() => rm(dataDirectory, { recursive: true, force: true }), 30_000);
 });
 
-/** A vehicle with a device, made as an operator makes them, and a client of its application. */
+/** Creates a vehicle with a device over the operator routes, and a client of its application. */
 async function provision() {
   const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
   const { appId, appKey } = (await admin.post('/v1/x/admin/applications', { name: 'Acme' })).body;

@@ -35,7 +35,7 @@ let database: SeparateDatabase;
 let testbed: Testbed | undefined;
 let directory: string;
 
-/** A folder with the shipped migrations and later ones. */
+/** Creates a directory with the migrations of this version and later ones. */
 async function folderWith(added: Record<string, string>): Promise<URL> {
   const folder = await mkdtemp(join(directory, 'migrations-'));
   for (const name of await readdir(shipped)) await cp(new URL(name, shipped), join(folder, name));
@@ -48,7 +48,7 @@ async function storedReadings(db: Database): Promise<number> {
   return rows[0]?.stored ?? 0;
 }
 
-/** Runs `work` during a long transaction that reads; a migration of `reading` cannot start before it ends. */
+/** Runs `work` during a long read-only transaction; a migration of `reading` cannot start before it ends. */
 async function duringLongRead(db: Database, work: () => Promise<void>): Promise<void> {
   await db.transaction().execute(async (transaction) => {
     await sql`select from reading limit 1`.execute(transaction);

@@ -6,10 +6,10 @@ import { type LineName, openTestbed, report, type Testbed } from './parts/testbe
 
 const timeoutMs = 300_000 + 12 * scale.awayMs;
 const lineNames: LineName[] = ['device-broker', 'broker-Redis', 'ingest-Redis', 'ingest-database'];
-/** What each way to fail does to a line; all of them end with `mend`. */
+/** Faults of a connection; `mend` ends each. */
 const faults = ['cut', 'slow', 'silent'] as const;
 const slowMs = 150;
-/** A line that is silent is long enough so for nobody to go on by luck. */
+/** Longer than every timeout that detects a silent connection. */
 const awayMs = Math.min(scale.awayMs, 10_000);
 
 let testbed: Testbed;
@@ -36,7 +36,7 @@ describe.skipIf(!hasRedisServer)('every acknowledged upload is stored once when 
       }
       const uploads = await load.finish();
       expect(uploads).toBeGreaterThan(0);
-      await report(`line ${name}: cut, slow, silent`, { acknowledged: uploads, stored: uploads });
+      await report(`connection ${name}: cut, slow, silent`, { acknowledged: uploads, stored: uploads });
     },
     timeoutMs,
   );

@@ -22,7 +22,7 @@ afterAll(async () => {
   await platform.stop();
 });
 
-/** Bytes that no reading can be made of, and such as the database itself refuses. */
+/** Payloads that cannot be decoded, and readings that only the database rejects. */
 const poisons: Record<string, Partial<QueuedUpload>> = {
   'no UTF-8': { base64: Buffer.from([0xff, 0xfe, 0x00]).toString('base64') },
   'no JSON': { text: '{"timestamp":' },

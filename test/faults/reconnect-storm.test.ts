@@ -14,7 +14,7 @@ const timeoutMs = 600_000;
 const start = 1_760_000_000;
 let testbed: Testbed;
 
-/** Devices of a new application, all with one secret. */
+/** Creates devices of a new application, all with one secret. */
 async function createDevices(count: number): Promise<{ deviceIds: string[]; secret: string; applicationId: number }> {
   const { id, appId } = await createApplication(testbed.db);
   const secret = createSecret();

@@ -35,7 +35,7 @@ async function start(service: string, port: number): Promise<ChildPlatform> {
   });
 }
 
-/** Restarts two replicas, one after the other, while clients ask; each client may ask for something of its own. */
+/** Restarts two replicas one after the other, while clients send requests. */
 async function restartUnderRequests(
   service: string,
   requests: readonly BalancedRequest[],

@@ -20,7 +20,7 @@ import { report } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 300_000 + scale.rounds * 90_000;
 const replicas = 2;
-/** How often a command may have been executed, by its answer. */
+/** How many times a command may have been executed, by its answer. */
 const truths: Record<string, readonly number[]> = {
   200: [1],
   NO_ACKNOWLEDGEMENT: [0, 1],
@@ -105,7 +105,7 @@ describe.skipIf(!hasRedisServer)('a rolling restart under connected devices', ()
     timeoutMs,
   );
 
-  /** A device that comes back whenever its connection ends, and counts what it carried out. */
+  /** Connects a device that reconnects when its connection ends, and counts executed commands. */
   async function keepConnected(vehicle: TestVehicle, mqttUrl: string) {
     let executed = 0;
     let running = true;
@@ -138,7 +138,7 @@ describe.skipIf(!hasRedisServer)('a rolling restart under connected devices', ()
     async () => {
       const { brokers, mqttUrl } = await openBrokers(1);
       const broker = brokers[0];
-      if (!broker) throw new Error('there is no broker');
+      if (!broker) throw new Error('no broker');
       const httpPort = await freePort();
       const command = await spawnPlatform(['command'], {
         ...{ ...settings, HTTP_PORT: String(httpPort), MQTT_URL: mqttUrl, ACK_TIMEOUT_MS: '3000' },
@@ -176,7 +176,7 @@ describe.skipIf(!hasRedisServer)('a rolling restart under connected devices', ()
       await all;
       const acknowledged = answers.get('200') ?? 0;
       const others = [...answers.values()].reduce((sum, count) => sum + count, 0) - acknowledged;
-      await report('commands while the broker is restarted', { restarts: scale.rounds, acknowledged, others });
+      await report('commands during restarts of the broker', { restarts: scale.rounds, acknowledged, others });
     },
     timeoutMs,
   );

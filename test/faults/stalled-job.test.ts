@@ -5,7 +5,7 @@ import { scale } from './parts/scale.fixture.ts';
 import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 400_000;
-/** The lock of a job, and the time in which another worker notices. */
+/** Longer than the lock of a job plus the interval at which workers check for stalled jobs. */
 const beyondLockMs = 40_000;
 let testbed: Testbed;
 

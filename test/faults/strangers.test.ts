@@ -20,7 +20,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url));
 const timeoutMs = 300_000;
 const connectionsAtOnce = 200;
 
-/** Starts a broker process that may open `descriptors` files. */
+/** Starts a broker process with a limit of `descriptors` open files. */
 async function spawnLimited(settings: Record<string, string>, descriptors: number) {
   const command = [process.execPath, join(root, 'scripts/run.mjs'), 'services/platform/main.ts', 'broker'];
   const limited = ['-c', 'ulimit -n "$0" && exec "$@"', String(descriptors), ...command];
@@ -39,7 +39,7 @@ async function spawnLimited(settings: Record<string, string>, descriptors: numbe
   return { child, url, output: () => output };
 }
 
-/** Opens connections that never send anything, from as many addresses as the machine needs ports for. */
+/** Opens connections that never send anything, from several addresses because one would run out of ports. */
 async function openSilent(port: number, count: number): Promise<Socket[]> {
   const sockets: Socket[] = [];
   for (let opened = 0; opened < count; opened += connectionsAtOnce) {
@@ -65,7 +65,7 @@ it.skipIf(process.platform === 'win32')(
       const identity = await createDevice(fixture.db);
       const early = await connectDevice(`mqtt://127.0.0.1:${mqttPort}`, await createDevice(fixture.db));
       const sockets = await openSilent(mqttPort, scale.strangerConnections);
-      // A timer of the process that needs a descriptor has its turn within a second.
+      // Timers of the process that need a descriptor run within a second.
       await delay(2000);
       if (child.exitCode !== null) throw new Error(output());
       expect((await fetch(url)).status).toBe(200);
@@ -75,7 +75,7 @@ it.skipIf(process.platform === 'win32')(
       const connectMs = Math.round(performance.now() - begunMs);
       await early.upload({ timestamp: 1 });
       const open = sockets.filter((socket) => !socket.closed).length;
-      await report('silent connections', { asked: sockets.length, open, connectMs });
+      await report('silent connections', { attempted: sockets.length, open, connectMs });
       for (const socket of sockets) socket.destroy();
       await Promise.all([device.close(), early.close()]);
     } finally {

@@ -46,7 +46,7 @@ describe.skipIf(!hasRedisServer)('a device that uploads a long backlog', () => {
       let worst = 0;
       const ids = load.vehicles.map(({ id }) => Number(id));
       await eventually(async () => {
-        // How old the newest stored reading of the live device that is furthest behind is.
+        // Age of the newest stored reading of the slowest live device.
         const { rows } = await sql<LagRow>`select
             (select extract(epoch from clock_timestamp() - min(received_at))::float8 from vehicle_latest
               where vehicle_id = any(${ids}::integer[])) as lag,

@@ -15,7 +15,7 @@ afterAll(() => fixture?.stop());
 
 const keyed = (key: string) => ({ 'idempotency-key': key });
 
-it('answers every request with the same key like the first, also concurrent ones and at another replica', async () => {
+it('answers every request with the same idempotency key like the first, also concurrent ones and at another replica', async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.silent(vehicle);
   const key = randomUUID();
@@ -34,7 +34,7 @@ it('answers every request with the same key like the first, also concurrent ones
   expect(await fixture.statesOf(vehicle)).toEqual(['acknowledged']);
 });
 
-it('repeats a refusal and an unknown outcome for their keys, and the outcome of a late acknowledgement', async () => {
+it('repeats a refusal, an unknown outcome and the outcome of a late acknowledgement for the same idempotency key', async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.silent(vehicle);
   const [refused, unknown] = [randomUUID(), randomUUID()];
@@ -52,7 +52,7 @@ it('repeats a refusal and an unknown outcome for their keys, and the outcome of 
   expect(device.heard).toHaveLength(2);
 });
 
-it('rejects a key used for another action or vehicle, and one that is too long', async () => {
+it('rejects an idempotency key used for another action or vehicle, and one that is too long', async () => {
   const [vehicle, other] = [await fixture.createVehicle(), await fixture.createVehicle()];
   const device = await fixture.connected(vehicle);
   await fixture.connected(other);
@@ -70,7 +70,7 @@ it('rejects a key used for another action or vehicle, and one that is too long',
   expect(device.heard).toHaveLength(1);
 });
 
-it("separates the keys of users and of the application, so that none reads another's outcome", async () => {
+it("separates the idempotency keys of users and the application, so that none reads another's outcome", async () => {
   const vehicle = await fixture.createVehicle();
   const device = await fixture.connected(vehicle);
   const headers = keyed('the same for all');

@@ -122,7 +122,7 @@ it('ends commands that a crash left behind as expired or unknown, without sendin
   await sql`insert into command (application_id, vehicle_id, device_id, action, state, sent_at, expires_at)
     select ${patientFixture.application.id}, ${Number(vehicle.id)}, ${vehicle.deviceId}, 'UNLOCK', state, now(), now() + interval '0.3 s'
     from unnest(array['sent', 'pending']) state`.execute(patientFixture.platform.db);
-  // It waits behind them, and goes out when their time is over.
+  // It waits behind them, and is sent when they have expired.
   expect((await patientFixture.act('lock', vehicle)).body).toEqual({ Status: 'CLOSED' });
   expect(await patientFixture.statesOf(vehicle)).toEqual(['unknown', 'expired', 'acknowledged']);
   expect(device.heard.map(({ action }) => action)).toEqual(['LOCK']);

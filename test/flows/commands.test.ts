@@ -28,7 +28,7 @@ afterAll(async () => {
   await fixture?.stop();
 });
 
-/** Everything that was acknowledged has been worked through. */
+/** Waits until every acknowledgement has been processed. */
 async function queueIsEmpty(): Promise<void> {
   await eventually(async () => expect(await countUnfinishedJobs(queue)).toBe(0));
 }

@@ -35,7 +35,7 @@ const now = Math.floor(Date.now() / 1000);
 beforeAll(() => applyDatabaseRoles(databaseUrl));
 afterAll(() => owner.destroy());
 
-describe('a platform whose services have database roles of their own', () => {
+describe('a platform with a database role for each service', () => {
   let platform: TestPlatform;
   beforeAll(async () => {
     platform = await startTestPlatform(all, roleSettings(databaseUrl));
@@ -80,7 +80,7 @@ describe('a platform whose services have database roles of their own', () => {
 });
 
 describe('the role of', () => {
-  /** What a role may do to which tables. */
+  /** Lists the privileges of a role by table. */
   async function tablesOf(role: string, privilege: string): Promise<string[]> {
     const { rows } = await sql<{ name: string }>`
       select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
@@ -156,7 +156,7 @@ describe('a new table', () => {
     expect(forgotten).toEqual([]);
   });
 
-  it("is no function that anybody can run with the owner's rights", async () => {
+  it("does not come with a function that every role can run with the owner's privileges", async () => {
     const { rows } = await sql<{ name: string }>`select proname as name from pg_proc
       where pronamespace = 'public'::regnamespace and prosecdef and has_function_privilege('public', oid, 'EXECUTE')
         and not exists (select from pg_depend where objid = pg_proc.oid and deptype = 'e')`.execute(owner);

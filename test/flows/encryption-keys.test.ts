@@ -27,7 +27,7 @@ afterAll(() => database?.drop());
 const logger = createLogger('silent');
 const configWith = (keys: string) => testConfig({ DATABASE_URL: database.url, ENCRYPTION_KEYS: keys });
 
-/** A platform with these encryption keys for the time of a task. */
+/** Runs a task on a platform with these encryption keys. */
 async function withKeys<T>(
   keys: string,
   task: (platform: Awaited<ReturnType<typeof start>>) => Promise<T>,

@@ -22,7 +22,7 @@ afterAll(() => platform.stop());
 
 const example = (name: string): string => fileURLToPath(new URL(`../../examples/${name}`, import.meta.url));
 
-/** The first line a device prints that starts with a word, without that word. */
+/** Waits for the first output line that starts with a word. @returns the rest of the line */
 async function nextLine(child: ChildProcess, word: string): Promise<string> {
   if (!child.stdout) throw new Error('the example has no standard output');
   for await (const line of createInterface({ input: child.stdout })) {
@@ -31,7 +31,7 @@ async function nextLine(child: ChildProcess, word: string): Promise<string> {
   throw new Error(`the example ended without printing '${word}'`);
 }
 
-/** A Python that has paho-mqtt: the one on the PATH, or Debian's. */
+/** Finds a Python with paho-mqtt: the one on the PATH, or Debian's. */
 const python = ['python3', '/usr/bin/python3'].find(
   (command) => spawnSync(command, ['-c', 'import paho.mqtt.client']).status === 0,
 );

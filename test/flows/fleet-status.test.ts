@@ -29,7 +29,7 @@ afterEach(() => device.close());
 
 const start = 1_763_712_000;
 const location = { latitude: 48.8566, longitude: 2.3522, angle: 90, altitude: 35, speed: 52, satellites: 9 };
-/** Every field that a device reports of the fleet vehicle status record, none at the value it has when it is missing. */
+/** Every device-reported field of the fleet vehicle status record, each with a value other than its default. */
 const fleet = {
   ...{ lock: 'LOCKED', engine: 'ON', immobilizer: 'UNLOCKED', handbrake: 'OFF', lights: 'ON', doors: 'CLOSED' },
   ...{ windows: 'OPEN', speed: 50.5, bluetooth: 'CONNECTED', authenticated: true, mileage: 12345.6, fuel: 31.5 },
@@ -77,7 +77,7 @@ describe("fleet status answers a device's uploads", () => {
     expect(Date.parse(lastMessage)).toBeLessThanOrEqual(Date.now() + 1000);
   });
 
-  it('the newest value of each field, a late one only where no newer is known', async () => {
+  it('with the newest value of each field; a late one only where none is newer', async () => {
     await upload({ timestamp: start, fleet: { lock: 'LOCKED', doors: 'OPEN' } });
     await upload({ timestamp: start + 10, fleet: { lock: 'UNLOCKED' } });
     await upload(
@@ -89,7 +89,7 @@ describe("fleet status answers a device's uploads", () => {
     expect(await status()).toMatchObject({ lock: 'UNLOCKED', doors: 'OPEN', lights: 'ON' });
   });
 
-  it('fields of the other groups of a reading, with the position', async () => {
+  it('with fields of the other groups of a reading and the position', async () => {
     await upload({
       timestamp: start + 0.25,
       location,
@@ -106,7 +106,7 @@ describe("fleet status answers a device's uploads", () => {
     });
   });
 
-  it('no speed of a private drive after its end', async () => {
+  it('without a speed from a privacy interval after its end', async () => {
     await upload({ timestamp: start, location: { ...location, speed: 10 } });
     await sql`insert into privacy_period values (${Number(vehicle.id)},
       tstzrange(to_timestamp(${start + 10}), to_timestamp(${start + 20})))`.execute(platform.db);

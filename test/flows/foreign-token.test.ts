@@ -24,7 +24,7 @@ let stranger: Owner;
 let userToken: string;
 
 beforeAll(async () => {
-  // Guesses at the admin token are limited by address.
+  // Wrong admin tokens are limited per address.
   platform = await startTestPlatform(services, { HTTP_TRUST_PROXY: '1' });
   routes = await readRoutes(platform.httpUrl);
   [owner, stranger] = [await createOwner(platform), await createOwner(platform)];
@@ -51,7 +51,7 @@ async function call(
   return callRoute(platform.httpUrl, route, values, { 'x-service-token': token });
 }
 
-/** The parameters of a route that name something. Those that name one vehicle in two ways are tried one by one. */
+/** Lists the parameters of a route that name a resource; alternatives that name the same vehicle are tried separately. */
 const namesIn = (route: Route): string[] =>
   route.parameters.map(({ name }) => name).filter((name) => resourceOf(route, name) !== undefined);
 
@@ -62,13 +62,13 @@ function naming(route: Route, pick: (name: string) => Names) {
   };
 }
 
-/** An answer without what the caller itself said, or what is random. */
+/** Removes the values sent by the caller and random values from an answer. */
 function comparable({ status, body }: { status: number; body: string }, names: Names): string {
   const text = Object.values(names).reduce((left, name) => left.replaceAll(name, '<name>'), body);
   return `${status} ${text.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uuid>')}`;
 }
 
-/** Everything that the database holds of a vehicle. */
+/** Reads all rows of a vehicle. */
 async function rowsOf({ vehicle }: Owner): Promise<string> {
   const { rows: tables } = await sql<{ name: string }>`select table_name as name from information_schema.columns
     where table_schema = 'public' and column_name = 'vehicle_id' and table_name not like 'trip\\_%' order by 1`.execute(
@@ -91,7 +91,7 @@ const tokenRoutes = () => routes.filter((route) => guardOf(route) === 'token');
 const sharedByUsers: ReadonlySet<Resource | undefined> = new Set(['parking', 'registration']);
 
 describe('a token without access to a vehicle', () => {
-  it('gets the answer of a missing resource for those of another application, on every route, and changes nothing', async () => {
+  it('gets the answer of a missing resource for another application on every route, and changes nothing', async () => {
     const before = await rowsOf(owner);
     const missing = missingNames();
     let tried = 0;
@@ -159,13 +159,13 @@ describe('a token without access to a vehicle', () => {
     }
   });
 
-  /** There is nothing to tell apart here: neither a driver with a current authorization nor nobody has any of these. */
+  /** Routes whose answer is the same with and without access, because the owner has none of these resources either. */
   const alike = new Set([
     'GET /v1/user/{userid}/authorizations/expired',
     'GET /v1/user/{userid}/authorizations/scheduled',
   ]);
 
-  it('would get another answer as the owner', async () => {
+  it('gets another answer than the owner, so the comparison is meaningful', async () => {
     const missing = missingNames();
     for (const route of tokenRoutes().filter(({ method, path }) => method === 'GET' && !alike.has(`GET ${path}`))) {
       for (const chosen of namesIn(route)) {

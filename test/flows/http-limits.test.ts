@@ -21,7 +21,7 @@ const headersOf = async (path: string, headers: Record<string, string> = {}) =>
   (await fetch(new URL(path, platform.httpUrl), { headers })).headers;
 const asAdmin = { authorization: `Bearer ${testAdminToken}` };
 
-/** Everything the server sends on a connection that said these bytes, until it closes. */
+/** Sends bytes on a new connection. @returns everything received until the connection is closed */
 async function answerTo(bytes: string): Promise<string> {
   const { port, hostname } = new URL(platform.httpUrl);
   const socket = connect(Number(port), hostname);
@@ -35,13 +35,13 @@ async function answerTo(bytes: string): Promise<string> {
   return text;
 }
 
-/** The last of the answers on one connection. */
+/** Finds the last answer of a connection. */
 function lastOf(text: string): string {
   return text.slice(Math.max(0, text.lastIndexOf('HTTP/1.1 ')));
 }
 
 describe('response headers', () => {
-  it('let a browser load nothing, sniff no type and show no frame', async () => {
+  it('forbid browsers to load content, sniff types and render frames', async () => {
     const headers = await headersOf('/v1/vehicles');
     expect(headers.get('content-security-policy')).toContain("default-src 'none'");
     expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'");
@@ -104,7 +104,7 @@ describe('a malformed request gets a failure of the interface', () => {
   });
 });
 
-it('blocks an address for a while that guesses the admin token, and counts the guesses', async () => {
+it('blocks an address temporarily after wrong admin tokens, and counts the attempts', async () => {
   const guess = (token: string, address: string) =>
     fetch(new URL('/v1/x/admin/devices', platform.httpUrl), {
       headers: { authorization: `Bearer ${token}`, 'x-forwarded-for': address },

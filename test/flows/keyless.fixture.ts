@@ -41,7 +41,7 @@ export interface KeylessFixture {
   newVehicle(): Promise<TestVehicle>;
   /** Provisions a device key to the vehicle's device. */
   newDevice(vehicle: TestVehicle): Promise<KeyDevice>;
-  /** The same device with erased memory. */
+  /** Creates the same device with erased memory. */
   erased(device: KeyDevice): KeyDevice;
   issue(vehicle: TestVehicle, driver?: string): Promise<{ authorizationId: string; token: string; key: string }>;
   revoke(authorizationId: string): Promise<void>;
@@ -87,7 +87,7 @@ function createKeyDevice(mqttUrl: string, identity: Provisioned): KeyDevice {
   };
 }
 
-/** A part of the fixture that is there or not. */
+/** A part of the fixture that can be stopped and started. */
 function createPart(start: () => Promise<TestPlatform>) {
   let running: TestPlatform | undefined;
   return {
@@ -101,7 +101,7 @@ function createPart(start: () => Promise<TestPlatform>) {
   };
 }
 
-/** Settings that the processes of one installation share. */
+/** Settings that the processes of one deployment share. */
 async function sharedSettings(): Promise<Record<string, string>> {
   return {
     QUEUE_PREFIX: `test-${randomUUID()}`,

@@ -52,7 +52,7 @@ describe('keyless access, from the platform to the device', () => {
     }
   });
 
-  it('closes a connected device to a revoked authorization, and to no other', async () => {
+  it('makes a connected device refuse a revoked authorization, and no other', async () => {
     const vehicle = await fixture.newVehicle();
     const device = await fixture.newDevice(vehicle);
     await device.connect();
@@ -164,7 +164,7 @@ describe('key distribution', () => {
     await eventually(async () => expect(replaced.verdict(early.token)).toBe('REVOKED'));
   });
 
-  it('resumes when the command service starts, whoever was connected at the change', async () => {
+  it('resumes when the command service starts, regardless of the devices connected at the change', async () => {
     const vehicle = await fixture.newVehicle();
     const device = await fixture.newDevice(vehicle);
     await device.connect();

@@ -6,15 +6,15 @@ import type { TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import type { Resource } from './route-table.fixture.ts';
 
-/** An application that has one of everything. */
+/** An application with one resource of each kind. */
 export interface Owner {
   readonly application: TestApplication;
   readonly vehicle: TestVehicle;
-  /** How it names what it has. */
+  /** Names of its resources, by kind. */
   readonly names: Readonly<Record<Resource, string>>;
 }
 
-/** A plate as France issues them. */
+/** Generates a French plate. */
 function newPlate(): string {
   const letter = () => 'ABCDEFGHJK'[randomInt(10)] ?? 'A';
   return `${letter()}${letter()}-${randomInt(100, 999)}-${letter()}${letter()}`;
@@ -40,13 +40,13 @@ async function storeTrip(db: Database, { id }: TestVehicle): Promise<string> {
   return rows[0]?.id ?? '';
 }
 
-/** Answers of 200, else an error that tells what was refused. */
+/** Returns the body of an answer. @throws Error for any status but 200 */
 function requireBody({ status, body }: { status: number; body: Record<string, string> }): Record<string, string> {
   if (status !== 200) throw new Error(`refused: ${JSON.stringify(body)}`);
   return body;
 }
 
-/** Makes an application with one of everything, over the interface where it has a call for it. */
+/** Creates an application with one resource of each kind, over the interface where it has a route for it. */
 export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'httpUrl'>): Promise<Owner> {
   const application = await createApplication(db);
   const vehicle = await createVehicle(db, application);
@@ -83,7 +83,7 @@ export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'ht
   };
 }
 
-/** Names of the same form that nobody has. */
+/** Well-formed names of resources that do not exist. */
 export function missingNames(): Owner['names'] {
   const plate = newPlate();
   return {

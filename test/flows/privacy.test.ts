@@ -30,7 +30,7 @@ import {
 
 const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 2 });
 let config: ResolvedConfig;
-/** Every service but ingest, so that uploads wait in Redis until the test starts it. */
+/** All services except ingest, so that uploads wait in Redis until the test starts it. */
 let front: ChildPlatform;
 const ended: string[] = [];
 let queue: TypedQueue<'uploads'>;
@@ -77,7 +77,7 @@ afterAll(async () => {
 
 const now = () => Date.now() / 1000;
 
-/** A reading as text, with the coordinate wherever a device could say it. */
+/** Builds a reading with the coordinate in every field that could carry it. */
 function reading(timestamp: number, digits: Planted, form = numberForms[0]): string {
   const number = form?.(digits);
   return `{"timestamp":${timestamp},"location":{"latitude":${number},"longitude":2.2,"speed":31},
@@ -85,7 +85,7 @@ function reading(timestamp: number, digits: Planted, form = numberForms[0]): str
     "sensors":[{"name":"tracker","data":[{"key":"longitude","value":"${number}"}]}],"gps":{"lat":${number}}}`;
 }
 
-/** Seven digits after the point, so that no other number of a test is one of them. */
+/** Seven decimals, so that no other number of a test matches. */
 const planted = {
   ahead: '487100111',
   decimal: '487200222',
@@ -117,7 +117,7 @@ function adminValue(name: string, path: string, quarantineId: string): string {
   return value;
 }
 
-/** Every answer that can be read, by the route that gave it. */
+/** Collects the answers of all readable routes, by route. */
 async function readEverything(): Promise<Map<string, string>> {
   const headers = { 'x-service-token': owner.application.token, authorization: `Bearer ${testAdminToken}` };
   const quarantined = await sql<{ id: string }>`select max(id)::text as id from quarantine
@@ -147,7 +147,7 @@ const queuePages = ['uploads', 'acknowledgements', 'maintenance', 'trips'].flatM
   ),
 );
 
-/** The answers in which one of the coordinates is. */
+/** Finds the answers that contain one of the coordinates. */
 async function searchAnswers(digits: readonly Planted[]): Promise<string[]> {
   const answers = await readEverything();
   expect(answers.size).toBeGreaterThan(60);

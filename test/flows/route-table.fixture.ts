@@ -6,7 +6,7 @@ export interface Route {
   /** With parameters in braces. */
   readonly path: string;
   readonly parameters: readonly Parameter[];
-  /** The token that it declares. */
+  /** The declared token. */
   readonly token: string | undefined;
 }
 
@@ -70,7 +70,7 @@ export function guardOf({ path }: Route): 'nobody' | 'token' | 'admin' {
   return path.startsWith('/v1/x/admin/') ? 'admin' : 'token';
 }
 
-/** The kinds of resources that parameters name and that have an owner. */
+/** Kinds of resources that have an owner and are named by parameters. */
 export type Resource =
   | 'vehicle'
   | 'plate'

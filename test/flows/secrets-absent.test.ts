@@ -11,11 +11,11 @@ import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 
-/** Secrets that must appear nowhere, by their kind. */
+/** Secrets that must not be disclosed, by kind. */
 const planted: Record<string, string> = {
   'admin token': 'planted-admin-token-0123456789',
   'encryption key': 'planted-encryption-key-0123456789abcdef',
-  // The engines' own passwords where they have one: with others they would reject the platform.
+  // The engines' real passwords, if any: they would reject the platform with others.
   'database password': new URL(inject('databaseUrl')).password || 'planted-database-password',
   'Redis password': new URL(inject('redisUrl')).password || 'planted-redis-password',
   'key of the registration provider': 'planted-provider-key',
@@ -23,7 +23,7 @@ const planted: Record<string, string> = {
   'wrong password': 'planted wrong password',
   'wrong token': 'planted-wrong-token',
 };
-/** All answers except those that issue a secret. */
+/** Collects all answers except those that issue a secret. */
 const answers: string[] = [];
 
 let directory: string;
@@ -91,7 +91,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** A client whose answers are searched. */
+/** Creates a client whose answers are searched. */
 function watched(headers: Record<string, string>): ApiClient {
   const api = createApiClient(platform.httpUrl, headers);
   const watch = async (answer: Promise<ApiAnswer>): Promise<ApiAnswer> => {
@@ -144,7 +144,7 @@ async function enterActors(): Promise<Actors> {
   };
 }
 
-/** Says every secret in every place where it may be said, and in some where it may not. */
+/** Sends every secret in each place that accepts it, and in some that do not. */
 async function callEverything({ admin, user, application, device, tokens }: Actors): Promise<void> {
   const nobody = watched({ 'x-service-token': planted['wrong token'] ?? '', cookie: `session=${tokens.token}` });
   const wrong = { ...application, username: 'driver', password: planted['wrong password'] };
@@ -208,7 +208,7 @@ it('discloses no secret in any answer, page, metric or log line, with the databa
   expectNowhere(platform.output());
 }, 120_000);
 
-/** What the platform writes when its start fails. */
+/** Collects the output of a failing start. */
 async function failedStart(settings: Record<string, string>): Promise<string> {
   const given = { HTTP_PORT: '0', MQTT_PORT: '0', LOG_LEVEL: 'trace', DATA_DIR: directory, ...settings };
   const child = spawnServices([], childEnvironment(given));
@@ -224,8 +224,8 @@ async function failedStart(settings: Record<string, string>): Promise<string> {
 }
 
 it.each([
-  ['settings that cannot be used', { ADMIN_TOKEN: 'planted', DATABASE_URL: 'mysql://u:planted@x/y' }],
-  ['a database that is not there', { DATABASE_URL: 'postgres://u:planted@127.0.0.1:1/x' }],
+  ['invalid settings', { ADMIN_TOKEN: 'planted', DATABASE_URL: 'mysql://u:planted@x/y' }],
+  ['an unreachable database', { DATABASE_URL: 'postgres://u:planted@127.0.0.1:1/x' }],
   ['a Redis address of another kind', { REDIS_URL: 'http://u:planted@127.0.0.1:1', ENCRYPTION_KEYS: 'planted' }],
 ])('discloses no secret when it cannot start: %s', async (_what, settings) => {
   expect(await failedStart(settings)).not.toContain('planted');

@@ -33,7 +33,7 @@ async function logIn() {
   return { id, login, token: body.token as string, refreshToken: body.refresh_token as string };
 }
 
-/** What a token is answered by each service that takes tokens; undefined is no failure of the token. */
+/** Sends a token to several services. @returns the failure of the token at each, undefined where it is valid */
 async function verdictsOf(token: string): Promise<(string | undefined)[]> {
   const api = clientWithToken(platform.httpUrl, token);
   const answers = await Promise.all([

@@ -29,7 +29,7 @@ interface HistoryReading {
   status: { mileage: number };
 }
 
-/** Every page of a history route by offset. */
+/** Reads every page of a history route by offset. */
 async function readHistory(path: string, client: ApiClient): Promise<HistoryReading[]> {
   const all: HistoryReading[] = [];
   for (;;) {

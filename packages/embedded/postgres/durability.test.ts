@@ -111,7 +111,7 @@ describe('embedded TimescaleDB', { timeout: 60_000 }, () => {
   it('starts again after the first start was killed half-way', async () => {
     const started = startEmbeddedTimescale({ dataDirectory });
     await retryUntilUp(() => Promise.resolve(process.kill(holderPid(dataDirectory), 'SIGKILL')));
-    await expect(started).rejects.toThrow('ended while starting (SIGKILL)');
+    await expect(started).rejects.toThrow('exited during its start (SIGKILL)');
     const database = await startEmbeddedTimescale({ dataDirectory });
     expect(await queryOnce(database.url, 'select 1 as x')).toEqual([{ x: 1 }]);
     await database.stop();

@@ -24,7 +24,7 @@ interface TimescaleServer {
   close(): void;
 }
 
-/** The engine broke: end, so that the parent process starts a new one on the same data. */
+/** Exits after a fatal error of the engine, so that the parent restarts it on the same data. */
 function endBroken(error: unknown): void {
   console.error(error);
   process.exit(70);

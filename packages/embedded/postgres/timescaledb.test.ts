@@ -124,8 +124,8 @@ describe('a client', () => {
   });
 });
 
-describe('connections at the same time', () => {
-  it('commit and fail transactions without touching each other', async () => {
+describe('concurrent connections', () => {
+  it('commit and fail transactions independently', async () => {
     await pool.query('create table entry (worker int, step int)');
     const works = Array.from({ length: 60 }, (_, worker) =>
       inTransaction(async (client) => {
@@ -230,7 +230,7 @@ describe('connections at the same time', () => {
   });
 });
 
-describe('a client that goes wrong', () => {
+describe('a faulty client', () => {
   it('has its transaction rolled back when it disconnects in the middle', async () => {
     await pool.query('create table abandoned (x int)');
     const client = await connectWire(database.url);
@@ -240,7 +240,7 @@ describe('a client that goes wrong', () => {
     expect((await pool.query('select * from abandoned')).rows).toEqual([]);
   });
 
-  it('does not hold up the others when it dies in the middle of a message or a sequence', async () => {
+  it('does not block others when it disconnects in the middle of a message or a sequence', async () => {
     const partial = await connectWire(database.url);
     partial.send(parse('', 'select 1'), bind('', ''), flush(), queryMessage('select 1').subarray(0, 7));
     await partial.receive('2');

@@ -15,7 +15,7 @@ const lockAttempts = 200;
 
 /**
  * Locks `dataDirectory` for this process, a child of `parentPid`; creates the directory when it is missing. The lock of a dead process
- * is taken over. A holder whose parent has died gets 3 s to end and is then killed.
+ * is replaced. A holder whose parent has died gets 3 s to exit and is then killed.
  * @returns a function that releases the lock
  * @throws Error that names the owner while a living process holds the lock
  */
@@ -30,7 +30,7 @@ export async function lockDirectory(dataDirectory: string, parentPid: number): P
     await waitUntilGone(dataDirectory, found);
     removeIfStill(path, found);
   }
-  throw new Error(`cannot lock the data directory ${dataDirectory}: ${path} keeps coming back`);
+  throw new Error(`cannot lock the data directory ${dataDirectory}: ${path} is created repeatedly`);
 }
 
 /** Creates a file with its whole content or not at all: linking is atomic even when several processes try. */

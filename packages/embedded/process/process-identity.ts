@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A process, told apart from later ones that reuse its id. */
+/** Identity of a process, distinct from later ones with the same id. */
 export interface ProcessIdentity {
   pid: number;
   /** Start time in the kernel's clock ticks; empty where it is not available. */

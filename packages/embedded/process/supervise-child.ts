@@ -88,7 +88,9 @@ function firstAnswer(child: ChildProcess): Promise<ChildMessage> {
   return new Promise((resolve, reject) => {
     child.once('message', (message) => resolve(message as ChildMessage));
     child.once('error', reject);
-    child.once('exit', (code, signal) => reject(new Error(`ended while starting (${signal ?? `exit code ${code}`})`)));
+    child.once('exit', (code, signal) =>
+      reject(new Error(`exited during its start (${signal ?? `exit code ${code}`})`)),
+    );
   });
 }
 

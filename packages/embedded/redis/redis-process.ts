@@ -39,7 +39,7 @@ async function serveDurably(options: ChildArguments, unlock: () => void): Promis
     while (!stopping) {
       await untilEnded(server);
       if (stopping) return;
-      console.log('redis-server ended unexpectedly, restarting it on its data');
+      console.log('redis-server exited unexpectedly; restarting');
       server = await restart(options.dataDirectory, port);
       if (stopping) await endRedisServer(server);
     }

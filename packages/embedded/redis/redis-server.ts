@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { findFreePort } from '../process/free-port.ts';
 import { ensurePassword } from '../process/password.ts';
 
-/** The Redis configuration that has every write on disk before it is answered. */
+/** Redis configuration that syncs every write to disk before the answer. */
 export const durableSettings = fileURLToPath(new URL('../../../infra/redis.conf', import.meta.url));
 
 const answerTimeoutMs = 2000;
@@ -23,7 +23,7 @@ export interface RunningRedis {
 }
 
 /**
- * Starts `redis-server` with every write on disk before it is answered, and waits until it has loaded its data.
+ * Starts `redis-server`, which syncs every write to disk before the answer, and waits until it has loaded its data.
  * @param port 0 for any free port
  * @param onSpawn called with each process before it is ready
  * @throws RedisMissingError; an error with code EADDRINUSE for a busy port; otherwise an error with the server's last line
@@ -106,8 +106,8 @@ function ask(port: number, commands: string, complete: RegExp): Promise<string> 
 }
 
 /**
- * Has a shell kill the server as soon as this process is gone, even by a kill -9 of its process group: the shell waits on a pipe that
- * closes with this process, in a group of its own.
+ * Starts a shell that kills the server when this process ends, even by `kill -9` of its process group: the shell runs in its
+ * own group and waits on a pipe that closes with this process.
  */
 function guardServer(server: ChildProcess): void {
   if (server.pid === undefined) return;
@@ -136,7 +136,7 @@ function endError(port: number, lines: readonly string[]): Error {
   if (/address already in use/i.test(said)) {
     return Object.assign(new Error(`port ${port} of 127.0.0.1 is already in use`), { code: 'EADDRINUSE' });
   }
-  return new Error(`redis-server ended: ${lines.at(-1) ?? 'without output'}`);
+  return new Error(`redis-server exited: ${lines.at(-1) ?? 'without output'}`);
 }
 
 /** Stops the server and waits for its exit. */

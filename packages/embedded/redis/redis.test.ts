@@ -32,7 +32,7 @@ async function withRedis<T>(url: string, work: (redis: Redis) => Promise<T>): Pr
 const serverPid = async (redis: Redis): Promise<number> =>
   Number(/process_id:(\d+)/.exec(await redis.info('server'))?.[1]);
 
-/** Increments until the connection is lost; gives the last acknowledged value. */
+/** Increments until the connection is lost. @returns the last acknowledged value */
 async function incrementUntilLost(url: string, onValue: (value: number, redis: Redis) => void): Promise<number> {
   const redis = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
   redis.on('error', () => undefined);
@@ -60,7 +60,7 @@ describe('embedded Redis', { timeout: 30_000 }, () => {
     await embedded.stop();
   });
 
-  it('loses no acknowledged write when the server is killed, and comes back on the same port', async () => {
+  it('loses no acknowledged write when the server is killed, and restarts on the same port', async () => {
     const embedded = await startEmbeddedRedis({ dataDirectory });
     const pid = await withRedis(embedded.url, serverPid);
     const last = await incrementUntilLost(embedded.url, (value) => {
@@ -98,7 +98,7 @@ describe('embedded Redis', { timeout: 30_000 }, () => {
     await embedded.stop();
   });
 
-  it('starts on a log whose last write was cut off', async () => {
+  it('starts with a truncated last write in the append-only file', async () => {
     const first = await startEmbeddedRedis({ dataDirectory });
     await withRedis(first.url, (redis) => redis.set('key', 'kept'));
     await first.stop();
@@ -110,7 +110,7 @@ describe('embedded Redis', { timeout: 30_000 }, () => {
     await second.stop();
   });
 
-  it('refuses a directory that is in use and a port that is taken', async () => {
+  it('refuses a directory and a port that are in use', async () => {
     const embedded = await startEmbeddedRedis({ dataDirectory });
     await expect(startEmbeddedRedis({ dataDirectory })).rejects.toThrow(`in use by process ${process.pid}`);
     const port = Number(new URL(embedded.url).port);
@@ -131,7 +131,7 @@ describe('embedded Redis', { timeout: 30_000 }, () => {
     await embedded.stop();
   });
 
-  it('leaves no redis-server behind when its owner and everything in between are killed at once', async () => {
+  it('leaves no redis-server behind when its owner and all processes in between are killed at once', async () => {
     const owner = await startOwner('redis', dataDirectory);
     const server = identifyProcess(await withRedis(owner.url, serverPid));
     process.kill(holderPid(dataDirectory), 'SIGKILL');
@@ -139,7 +139,7 @@ describe('embedded Redis', { timeout: 30_000 }, () => {
     await vi.waitFor(() => expect(isRunning(server)).toBe(false), 5000);
   });
 
-  it('falls back to memory without redis-server, says so, and runs a queue', async () => {
+  it('falls back to memory without redis-server, reports it, and runs a queue', async () => {
     vi.stubEnv('PATH', dataDirectory);
     const embedded = await startEmbeddedRedis({ dataDirectory });
     expect(embedded.durable).toBe(false);

@@ -19,9 +19,9 @@ export interface EmbeddedRedis {
 }
 
 /**
- * Starts `redis-server` from the PATH with every write on disk before it is answered (append-only file, fsync always, no eviction), or
- * an in-memory server in JavaScript when there is none. Either runs in a process of its own, ends with this one, and is restarted
- * on the same port when it ends unexpectedly.
+ * Starts `redis-server` from the PATH, which syncs every write to disk before it answers (append-only file, fsync always, no
+ * eviction), or an in-memory server in JavaScript without one. Either runs in a child process, ends with this one, and is
+ * restarted on the same port when it ends unexpectedly.
  * @throws Error when another process uses `dataDirectory` or the port
  */
 export async function startEmbeddedRedis(options: EmbeddedRedisOptions): Promise<EmbeddedRedis> {

@@ -215,16 +215,16 @@ async function markVerified(db: Kysely<Tables>, { vehicleId, applicationId }: Op
 async function purge(db: Kysely<Tables>, open: OpenPurge, logger: Logger): Promise<boolean> {
   const { vehicleId } = open;
   try {
-    for await (const step of purgeSteps(db, vehicleId)) logger.debug({ vehicleId, step }, 'purge');
+    for await (const step of purgeSteps(db, vehicleId)) logger.debug({ vehicleId, step }, 'purge step done');
     const remains = await findRemains(db, vehicleId);
     if (Object.keys(remains).length > 0) {
-      logger.warn({ vehicleId, remains }, 'purge incomplete, repeating');
+      logger.warn({ vehicleId, remains }, 'purge incomplete; retrying');
       return false;
     }
     await markVerified(db, open);
     return true;
   } catch (error) {
-    logger.error({ vehicleId, ...describeDatabaseError(error) }, 'purge failed, repeating');
+    logger.error({ vehicleId, ...describeDatabaseError(error) }, 'purge failed; retrying');
     return false;
   }
 }

@@ -48,7 +48,7 @@ export async function segmentDueVehicles(
       try {
         isBusy = (await segmentVehicle(db, vehicleId, limits)) || isBusy;
       } catch (error) {
-        logger.error({ vehicleId, ...describeDatabaseError(error) }, 'segmentation of trips failed, retrying');
+        logger.error({ vehicleId, ...describeDatabaseError(error) }, 'segmentation of trips failed; retrying');
         await postponeWork(db, vehicleId, postponedSeconds);
       }
     }
@@ -88,7 +88,7 @@ export async function scheduleTrips(db: Kysely<Tables>, host: ServiceHost): Prom
         () => undefined,
       );
     },
-    onFailure: (error) => logger.debug({ err: error }, 'trips worker'),
+    onFailure: (error) => logger.debug({ err: error }, 'trips worker failed'),
   });
   host.onStop('trips worker', () => {
     stopping.abort();

@@ -21,7 +21,7 @@ function asText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '');
 }
 
-/** Half a surrogate pair cannot be percent-encoded; it is left to bodies. */
+/** A lone surrogate cannot be percent-encoded; only bodies contain them. */
 function encoded(value: unknown): string {
   return encodeURIComponent(Buffer.from(asText(value).slice(0, 3000)).toString());
 }
@@ -37,7 +37,7 @@ function pathOf({ path, parameters }: Operation, known: KnownValues): Arbitrary<
         if (name === undefined) return fc.constant(part);
         const parameter = parameters.find((one) => one.in === 'path' && one.name === name);
         return fc.oneof(
-          // An empty segment would be another path.
+          // An empty segment would change the path.
           {
             weight: 9,
             arbitrary: valuesFor(parameter?.schema ?? {}, known, name).map((value) => encoded(value) || '-'),
@@ -83,7 +83,7 @@ const rawBodies: readonly Buffer[] = [
   Buffer.alloc(1024 * 1024 + 1, 0x20),
 ];
 
-/** Lone halves of characters are written as they are, which JSON allows. */
+/** Writes lone surrogates unescaped, which JSON allows. */
 function bodyOf({ body }: Operation, known: KnownValues): Arbitrary<Buffer | undefined> {
   const json = (value: unknown) => Buffer.from(JSON.stringify(value) ?? '');
   return fc.oneof(
@@ -126,7 +126,7 @@ const headerSets: readonly Readonly<Record<string, string>>[] = [
   { 'x-http-method-override': 'DELETE', 'accept-language': 'x'.repeat(3000) },
 ];
 
-/** Requests of one operation. */
+/** Generates requests of one operation. */
 export function requestsOf(
   operation: Operation,
   { known, tokens, adminToken }: { known: KnownValues; tokens: readonly string[]; adminToken: string },
@@ -151,7 +151,7 @@ export function requestsOf(
     }));
 }
 
-/** Sends a request exactly as it is. */
+/** Sends a request unchanged. */
 export function send(
   baseUrl: string,
   agent: Agent,
@@ -159,7 +159,7 @@ export function send(
 ): Promise<FuzzedAnswer> {
   const { hostname, port } = new URL(baseUrl);
   return new Promise((resolve, reject) => {
-    // Node.js would send a DELETE without saying how long it is.
+    // Node.js omits the length of a DELETE request.
     const length = body === undefined ? {} : { 'content-length': body.length };
     const sent = { agent, hostname, port, method, path, headers: { ...length, ...headers } };
     const request = httpRequest(sent, (response) => {

@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check';
 
-/** One end of a conversation in bytes: what a client sends, chunk by chunk. */
+/** The bytes that a client sends, chunk by chunk. */
 export type Chunks = readonly Buffer[];
 
 function field(bytes: Buffer): Buffer {
@@ -17,7 +17,7 @@ function remainingLength(length: number): Buffer {
   return Buffer.from(bytes);
 }
 
-/** A packet whose length says `claimed` instead of what it is, when given. */
+/** Encodes a packet, with a wrong length if `claimed` is given. */
 function packet(header: number, body: Buffer, claimed = body.length): Buffer {
   return Buffer.concat([Buffer.from([header]), remainingLength(claimed), body]);
 }
@@ -141,7 +141,7 @@ const controls = fc.oneof(
   ),
 );
 
-/** A packet as it is, cut short, with a wrong length, or with some of its bits turned. */
+/** Generates a packet that is valid, truncated, of a wrong length, or with flipped bits. */
 function spoiled(good: Arbitrary<Buffer>): Arbitrary<Buffer> {
   const cut = fc.tuple(good, fc.nat()).map(([bytes, at]) => bytes.subarray(0, at % (bytes.length + 1)));
   const turned = fc.tuple(good, fc.array(fc.tuple(fc.nat(), fc.nat(255)), { maxLength: 4 })).map(([bytes, turns]) => {
@@ -152,7 +152,7 @@ function spoiled(good: Arbitrary<Buffer>): Arbitrary<Buffer> {
   return fc.oneof({ weight: 5, arbitrary: good }, { weight: 1, arbitrary: cut }, { weight: 2, arbitrary: turned });
 }
 
-/** What one client may send over one connection: mostly it says who it is first, as a good one would. */
+/** Generates the bytes of one connection; most begin with a valid CONNECT. */
 export function conversationOf(identity: Identity): Arbitrary<Chunks> {
   const any = spoiled(
     fc.oneof(

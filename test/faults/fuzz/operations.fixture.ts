@@ -1,6 +1,6 @@
 import type { Schema } from './values.fixture.ts';
 
-/** One call of the interface as its OpenAPI describes it. */
+/** One operation of the OpenAPI description. */
 export interface Operation {
   readonly method: string;
   readonly path: string;
@@ -16,7 +16,7 @@ function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Puts what `$ref` points to in its place. */
+/** Replaces each `$ref` by its target. */
 function inline(value: unknown, components: Json): unknown {
   if (Array.isArray(value)) return value.map((one) => inline(one, components));
   if (!isObject(value)) return value;
@@ -25,14 +25,14 @@ function inline(value: unknown, components: Json): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, inline(one, components)]));
 }
 
-/** The schema of a body, or of an answer; undefined when it has none, or is no JSON. */
+/** Finds the schema of a body or an answer; undefined without one, or for other types than JSON. */
 function contentSchema(part: unknown): Schema | undefined {
   const content = isObject(part) ? part['content'] : undefined;
   const json = isObject(content) ? content['application/json'] : undefined;
   return isObject(json) ? (json['schema'] as Schema) : undefined;
 }
 
-/** Every operation of an OpenAPI document. */
+/** Lists every operation of an OpenAPI document. */
 export function operationsOf(document: Json): Operation[] {
   const { schemas } = (document['components'] ?? {}) as { schemas?: Json };
   const paths = inline(document['paths'], schemas ?? {}) as Record<string, Record<string, Json>>;

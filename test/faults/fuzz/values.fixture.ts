@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check';
 
-/** Of JSON Schema, what the interface's description uses. */
+/** The subset of JSON Schema that the interface's description uses. */
 export interface Schema {
   readonly type?: string | readonly string[];
   readonly properties?: Readonly<Record<string, Schema>>;
@@ -17,7 +17,7 @@ export interface Schema {
   readonly format?: string;
 }
 
-/** Strings that have broken something somewhere: SQL, paths, prototypes, control characters, halves of characters. */
+/** Strings that commonly break programs: SQL, paths, prototypes, control characters, lone surrogates. */
 export const nastyStrings: readonly string[] = [
   '',
   ' ',
@@ -55,7 +55,7 @@ export const nastyStrings: readonly string[] = [
   '../../etc/passwd',
   '..',
   '<script>alert(1)</script>',
-  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is meant to be no template
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: not a template on purpose
   '${7*7}',
   '\r\nset-cookie: a=b',
   '\ufeff',
@@ -123,7 +123,7 @@ const nastyString = fc.oneof(
   { weight: 1, arbitrary: fc.string({ maxLength: 300 }) },
 );
 
-/** Anything that JSON can say, wrong for most places. */
+/** Generates any JSON value, wrong for most fields. */
 export const anyValue: Arbitrary<unknown> = fc.oneof(
   nastyString,
   fc.constantFrom(...edgeNumbers),
@@ -159,7 +159,7 @@ function ofNumber({ minimum = -1000, maximum = 1e6 }: Schema): Arbitrary<unknown
   return fc.oneof(fc.constantFrom(...edges), fc.constantFrom(...edgeNumbers), fc.integer({ min: 0, max: 100 }), moment);
 }
 
-/** Names that the interface gives one meaning everywhere, with values that exist. */
+/** Parameters with one meaning in the whole interface, with values that exist. */
 export type KnownValues = Readonly<Record<string, readonly unknown[]>>;
 
 function ofObject(schema: Schema, known: KnownValues): Arbitrary<unknown> {
@@ -188,7 +188,7 @@ function ofType(schema: Schema, known: KnownValues): Arbitrary<unknown> {
   return anyValue;
 }
 
-/** Values for a schema: most fit or nearly fit, some are of another kind altogether. */
+/** Generates values for a schema: most are valid or nearly valid, some of another type. */
 export function valuesFor(schema: Schema, known: KnownValues, name = ''): Arbitrary<unknown> {
   const fitting =
     schema.const !== undefined

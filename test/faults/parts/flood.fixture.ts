@@ -17,7 +17,7 @@ export interface FloodOptions {
   seconds: number;
 }
 
-/** The delay from the sending of a normal device's reading to its being stored, in ms, and the flood that was accepted. */
+/** Delay from sending to storing the readings of normal devices, in ms, and the number of accepted flood readings. */
 export interface FloodResult {
   p50Ms: number;
   p99Ms: number;
@@ -53,7 +53,7 @@ async function flood({ connection }: Device, signal: AbortSignal, accepted: () =
   await Promise.all(Array.from({ length: uploadsInFlight }, upload));
 }
 
-/** Uploads one reading a second. */
+/** Uploads one reading per second. */
 async function drive({ connection }: Device, signal: AbortSignal): Promise<void> {
   await delay(Math.random() * normalIntervalMs);
   while (!signal.aborted) {

@@ -111,7 +111,7 @@ async function openGaps(db: Database, vehicles: readonly TestVehicle[]): Promise
   return rows[0]?.gaps ?? 0;
 }
 
-/** Starts devices of a new application that upload without end. */
+/** Starts devices of a new application that upload until they are stopped. */
 export async function startLoad({ db, mqttUrl, devices, pauseMs = 20 }: LoadOptions): Promise<Load> {
   const application = await createApplication(db);
   const vehicles: TestVehicle[] = [];

@@ -3,7 +3,7 @@ import { inject } from 'vitest';
 declare module 'vitest' {
   interface ProvidedContext {
     faults?: FaultScale;
-    /** Where figures are written, a JSON object a line. */
+    /** File for the figures, one JSON object per line. */
     faultReport?: string;
   }
 }
@@ -23,7 +23,7 @@ export interface FaultScale {
   readonly backlogReadings: number;
   /** How long an engine stays down. */
   readonly awayMs: number;
-  /** Silent connections that a stranger opens, and the file descriptors of the process that it opens them to. */
+  /** Silent connections of an unauthenticated client, and the limit of file descriptors of the process. */
   readonly strangerConnections: number;
   readonly strangerDescriptors: number;
   /** Whether to wait for faults that need time, such as locks that expire. */

@@ -56,7 +56,7 @@ async function startEmbedded(): Promise<SeparateDatabase> {
   return { url: engine.url, embedded: true, kill, drop };
 }
 
-/** Creates a database on the server of this run, or an embedded engine if that is; the caller drops it. */
+/** Creates a database on the server of this run, or an embedded engine if the run uses one; the caller drops it. */
 export function createSeparateDatabase(): Promise<SeparateDatabase> {
   return inject('isNativeDatabase') ? createOnServer(inject('databaseUrl')) : startEmbedded();
 }

@@ -1,5 +1,5 @@
-// Loaded before anything else of a process (`--import`): shifts its time of day by the milliseconds in a file, and says in
-// another one when it has seen a change. Timers and `performance.now()` stay as they are, as when a clock is set.
+// Preloaded with `--import`: shifts the wall clock by the milliseconds in a file, and confirms each change in a second file.
+// Timers and `performance.now()` are unaffected, as when a clock is set.
 import { readFileSync, writeFileSync } from 'node:fs';
 
 const file = new URL(import.meta.url).searchParams.get('file');
