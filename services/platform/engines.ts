@@ -66,6 +66,6 @@ export async function prepareEngines(
   const applied = await migrate(config.MIGRATION_DATABASE_URL ?? engines.databaseUrl, {
     onWait: (migration) => logger.warn({ migration }, 'migration is waiting for locks'),
   });
-  if (applied.length > 0) logger.info({ applied }, 'migrated');
+  if (applied.length > 0) logger.info({ applied }, 'database migrated');
   return resolveConfig(config, engines);
 }

@@ -74,7 +74,7 @@ export async function scheduleMaintenance(db: Kysely<Tables>, host: ServiceHost)
         throw new Error(`maintenance ${task} failed`);
       }
     },
-    onFailure: (error) => logger.debug({ err: error }, 'maintenance worker'),
+    onFailure: (error) => logger.debug({ err: error }, 'maintenance worker failed'),
   });
   host.onStop('maintenance worker', () => worker.close());
 }
