@@ -8,10 +8,9 @@ import { answerUnreadable, limitConnections } from './connections.ts';
 import { answerFailure, answerUnknownPath } from './failure-answer.ts';
 import type { Http } from './http.ts';
 import { describeInterface } from './openapi.ts';
-import { refuseWhileOverloaded } from './overload.ts';
 import { answerPolicy, keepToTls } from './page-policy.ts';
 import { acceptEmptyJson, mergeParameters, refuseExtremes } from './parameters.ts';
-import { checkRequests, refuseWhileClosing } from './request-checks.ts';
+import { checkRequests, refuseWhileClosing, refuseWhileOverloaded } from './request-checks.ts';
 
 const maximumBodyBytes = 1024 * 1024;
 const maxHeaderSize = 16 * 1024;

@@ -1,3 +1,4 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Failure, invalidParameter, tooManyRequests } from '@odograph/contracts/failures';
 import { isAddress, networkOf } from '@odograph/runtime/network-address';
 import { WindowCounter } from '@odograph/runtime/window-counter';
@@ -77,5 +78,31 @@ export function refuseWhileClosing(http: Http): void {
   // The close would wait for a connection that is kept alive after its request.
   http.addHook('onSend', async (_request, reply) => {
     if (isClosing) reply.header('connection', 'close');
+  });
+}
+
+const maximumLoopDelayMs = 5000;
+const loopSampleMs = 1000;
+const loopResolutionMs = 10;
+
+/**
+ * Refuses requests while the event loop is late by more than 5 s, on average over a second. Its timer makes no system
+ * call, since one that fails without free descriptors would end the process (process.memoryUsage() reads a file).
+ * @throws Failure OVERLOADED in the request
+ */
+export function refuseWhileOverloaded(http: Http): void {
+  const delays = monitorEventLoopDelay({ resolution: loopResolutionMs });
+  delays.enable();
+  let delayMs = 0;
+  const timer = setInterval(() => {
+    delayMs = delays.count === 0 ? Number.POSITIVE_INFINITY : delays.mean / 1e6 - loopResolutionMs;
+    delays.reset();
+  }, loopSampleMs).unref();
+  http.addHook('onClose', () => {
+    clearInterval(timer);
+    delays.disable();
+  });
+  http.addHook('onRequest', async () => {
+    if (delayMs > maximumLoopDelayMs) throw new Failure('OVERLOADED', undefined, { retryAfterSeconds: 5 });
   });
 }

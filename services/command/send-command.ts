@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { DeviceAction } from '@odograph/contracts/commands';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
-import { type Deadline, deadlineIn, within } from '@odograph/runtime/deadline';
+import { type Deadline, deadlineIn, within } from '@odograph/runtime/clock';
 import type { Logger } from '@odograph/runtime/logger';
 import type { CommandEvents, Watch } from './command-events.ts';
 import type { CommandPublisher } from './command-publisher.ts';

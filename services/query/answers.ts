@@ -5,35 +5,35 @@ import type { Kysely, RawBuilder } from 'kysely';
 import { inSnapshot, readBatch } from './batches.ts';
 import type { ReadBudget, Reader, Reservation } from './read-budget.ts';
 
-/** A part of an answer, and where the next one starts; without `next` it is the last. */
+/** A part of an answer and the start of the next part; the last part has no `next`. */
 export interface Part<Next> {
   readonly text: string;
   readonly next?: Next | undefined;
 }
 
 /**
- * Reads a part of an answer in a snapshot of its own.
- * @param bytes how many bytes fit
- * @param from where the part starts; undefined for the first
+ * Reads a part of an answer in its own snapshot.
+ * @param bytes maximum size
+ * @param from start of the part; undefined for the first
  */
 type ReadPart<Next> = (snapshot: Database, bytes: number, from: Next | undefined) => Promise<Part<Next>>;
 
-/** 10,000 usual readings, the largest page, fit into one part. */
+/** 10,000 typical readings, the largest page, fit into one part. */
 const partBytes = 8 * 1024 * 1024;
 const chunkBytes = 128 * 1024;
-/** The rate of a client is its mean over this time, so that bytes in the buffers of the network count once only. */
+/** Window for the mean rate of a client, long enough that bytes in network buffers are insignificant. */
 const rateWindowMs = 15_000;
 
 export interface AnswersOptions {
   readonly db: Kysely<Tables>;
   readonly budget: ReadBudget;
-  /** A client that reads more slowly loses its answer. */
+  /** The answer of a slower client is aborted. */
   readonly minimumBytesPerSecond: number;
 }
 
 /**
- * Opens answers whose size only the data decides. An answer is read from the database in parts, each in a short snapshot of
- * its own, and counts towards a budget until the client has read it; nothing of the database is held meanwhile.
+ * Opens answers of unbounded size. An answer is read from the database in parts, each in its own short snapshot, and counts
+ * towards a budget until the client has read it; no database resource is held in between.
  */
 export class Answers {
   readonly #options: AnswersOptions;
@@ -43,9 +43,9 @@ export class Answers {
   }
 
   /**
-   * Opens an answer; its first part has been read then, so that a failure can still be answered as one. When the database
-   * fails later the stream is destroyed, so that the answer can never look complete.
-   * @param bytes how many bytes to reserve for a part, at most 8 MiB
+   * Opens an answer after reading its first part, so that a failure can still be answered as one. When the database fails
+   * later, the stream is destroyed, so that the answer does not look complete.
+   * @param bytes size to reserve for a part, at most 8 MiB
    * @throws Failure OVERLOADED; whatever `read` throws for the first part
    */
   async open<Next>(reader: Reader, read: ReadPart<Next>, bytes = partBytes): Promise<Readable> {
@@ -67,7 +67,7 @@ export class Answers {
   }
 
   /**
-   * Opens a JSON array of rows that have an id, in the order of the id. Each part sees the rows as they are when it is read.
+   * Opens a JSON array of rows in the order of their ids. Each part has its own snapshot.
    * @param query selects the rows with an id greater than `after`, in order
    */
   async openList(
@@ -94,7 +94,7 @@ interface ReservedPart<Next> extends Pick<Part<Next>, 'next'> {
   readonly reservation: Reservation;
 }
 
-/** Sends parts as fast as the client reads them, and reads the next one when the client has taken the one before. */
+/** Streams parts at the speed of the client; reads the next part when the client has read the previous one. */
 class AnswerStream<Next> extends Readable {
   readonly #readPart: (from: Next) => Promise<ReservedPart<Next>>;
   readonly #minimumBytesPerSecond: number;
@@ -102,7 +102,7 @@ class AnswerStream<Next> extends Readable {
   #part: ReservedPart<Next>;
   #taken = 0;
   #takenInWindow = 0;
-  /** In this window the client had to wait for the database. */
+  /** Whether the client waited for the database in this window. */
   #clientWaited = false;
   #isReading = false;
 
@@ -145,7 +145,7 @@ class AnswerStream<Next> extends Readable {
   }
 
   #checkRate(): void {
-    // A chunk counts only once it is taken whole.
+    // A chunk counts when it has been read completely.
     const leastBytes = Math.max(1, (this.#minimumBytesPerSecond * rateWindowMs) / 1000 - chunkBytes);
     if (!this.#clientWaited && this.#takenInWindow < leastBytes) this.destroy(new Error('client reads too slowly'));
     this.#takenInWindow = 0;

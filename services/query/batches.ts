@@ -2,7 +2,7 @@ import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 
-/** Rows of a query as JSON elements, as many as fit. */
+/** The first rows of a query as JSON elements, up to a number of bytes. */
 export interface Batch<Row> {
   /** The elements, separated by commas. */
   readonly text: string;
@@ -14,12 +14,12 @@ export interface Batch<Row> {
 
 const firstFetchRows = 100;
 const mostFetchRows = 2000;
-/** A fetch is aimed at so many bytes, so that rows larger than those before cannot make it huge. */
+/** Target size of a fetch, small enough that a fetch of unexpectedly large rows is bounded. */
 const fetchBytes = 1024 * 1024;
 
 /**
- * Runs `work` in a read-only snapshot. It must not wait for anything but the database: a snapshot holds a connection, and on
- * the embedded engine everything else waits for it.
+ * Runs `work` in a read-only snapshot. It must wait for nothing but the database: a snapshot occupies a connection, on the
+ * embedded engine the only one.
  */
 export function inSnapshot<T>(db: Kysely<Tables>, work: (snapshot: Database) => Promise<T>): Promise<T> {
   return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work);
@@ -47,7 +47,7 @@ export async function readBatch<Row>(
   };
   for (let fetched = fetch(firstFetchRows); ; ) {
     const { rows, isLast } = await fetched;
-    // The database works on the next rows while these are written.
+    // The database prepares the next rows while these are formatted.
     const next = isLast ? undefined : fetch(nextCount());
     next?.catch(() => undefined);
     for (const row of rows) {

@@ -1,7 +1,7 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 
-/** What a request counts towards: its access token and its application. */
+/** The access token and the application whose shares a request uses. */
 export interface Reader {
   readonly caller: Caller;
   readonly token: string;
@@ -12,11 +12,11 @@ export function readerOf(request: { caller: Caller; headers: NodeJS.Dict<string 
   return { caller: request.caller, token: String(request.headers['x-service-token']) };
 }
 
-/** Bytes of answers that are reserved for one request. */
+/** Bytes reserved for the answer of one request. */
 export interface Reservation {
-  /** Gives back all but `bytes`. */
+  /** Releases all but `bytes`. */
   shrinkTo(bytes: number): void;
-  /** Gives back the rest; may be called again. */
+  /** Releases the rest; idempotent. */
   release(): void;
 }
 
@@ -26,13 +26,13 @@ interface Waiting {
   grant(): void;
 }
 
-/** Shares of the budget that the requests of one token, and of one application, can hold. */
+/** Maximum shares of the budget for the requests of one token and of one application. */
 const tokenShare = 1 / 4;
 const applicationShare = 1 / 2;
 
 /**
- * Bounds the bytes of answers that are in memory until their clients have read them: in all, for each token and for each
- * application. A request whose share is used up waits; others overtake it.
+ * Bounds the bytes of answers in memory that clients have not read yet: in total, per token and per application. A request
+ * whose share is exhausted waits; others overtake it.
  */
 export class ReadBudget {
   readonly totalBytes: number;
@@ -51,7 +51,7 @@ export class ReadBudget {
     return this.#heldBytes;
   }
 
-  /** The largest reservation that can ever be granted. */
+  /** The largest possible reservation. */
   get largestReservation(): number {
     return Math.floor(this.totalBytes * tokenShare);
   }

@@ -5,7 +5,7 @@ import { parseVehicleId } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
 import type { VehicleScope } from './vehicle-scope.ts';
 
-/** Identifies a reading, and gives the order of every page: by time, then by vehicle. */
+/** Identifies a reading; every page is ordered by time, then by vehicle. */
 export interface ReadingKey {
   readonly time: Microseconds;
   readonly vehicleId: number;
@@ -14,7 +14,7 @@ export interface ReadingKey {
 const continuationForm = /^(\d{1,18})-(\d{10})$/;
 const latestTime: Microseconds = 253_402_300_799_999_999n;
 
-/** Writes the parameter `after` that continues behind a reading: its microseconds and vehicle id. */
+/** Formats the parameter `after` that continues after a reading: its microseconds and vehicle id. */
 export function writeContinuation({ time, vehicleId }: ReadingKey): string {
   return `${time}-${vehicleId}`;
 }
@@ -29,25 +29,25 @@ export function readContinuation(text: string): ReadingKey {
   return { time: BigInt(time), vehicleId };
 }
 
-/** Which readings, in the order of their keys. Both ends are inclusive (interface specification, "History"). */
+/** An interval of readings in the order of their keys, both ends inclusive (interface specification, "History"). */
 export interface ReadingInterval {
   readonly from: Microseconds;
-  /** Without it the interval is open. */
+  /** Unbounded if undefined. */
   readonly until?: Microseconds;
-  /** Only readings behind this one. */
+  /** Exclusive lower bound. */
   readonly after?: ReadingKey;
 }
 
-/** SQL of a point in time. */
+/** SQL of a timestamp. */
 export const instant = (time: Microseconds) => sql`${isoMicroseconds(time)}::timestamptz`;
 
-/** True for readings behind a key. The comparison of the time alone is what excludes chunks. */
+/** True for readings after a key. The separate comparison of the time allows chunk exclusion. */
 function isAfter({ time, vehicleId }: ReadingKey): RawBuilder<boolean> {
   return sql<boolean>`reading.time >= ${instant(time)}
     and (reading.time, reading.vehicle_id) > (${instant(time)}, ${vehicleId})`;
 }
 
-/** True for the reading with this key and for those before it. */
+/** True for readings up to a key, inclusive. */
 export function isUpTo({ time, vehicleId }: ReadingKey): RawBuilder<boolean> {
   return sql<boolean>`reading.time <= ${instant(time)}
     and (reading.time, reading.vehicle_id) <= (${instant(time)}, ${vehicleId})`;
@@ -61,23 +61,23 @@ export function isWithin({ from, until, after }: ReadingInterval): RawBuilder<bo
   return sql<boolean>`${sql.join(parts, sql` and `)}`;
 }
 
-/** The earliest time that a reading of the interval can have. */
+/** Returns the earliest possible time of a reading of the interval. */
 export function startOf({ from, after }: ReadingInterval): Microseconds {
   return after && after.time > from ? after.time : from;
 }
 
-/** The part of an interval that starts with one of its readings. */
+/** Returns the part of an interval from one of its readings on. */
 export function startingWith({ time, vehicleId }: ReadingKey, interval: ReadingInterval): ReadingInterval {
   return { ...interval, from: time, after: { time, vehicleId: vehicleId - 1 } };
 }
 
-/** Which keys of an interval. */
+/** A selection of keys of an interval. */
 interface Selection {
   readonly offset: number;
   readonly count: number;
 }
 
-/** Selects keys through the index alone, so that skipping a reading is cheap. */
+/** Selects keys with an index-only scan, so that skipping a reading is cheap. */
 function selectKeys({ condition, few }: VehicleScope, range: RawBuilder<boolean>, { offset, count }: Selection) {
   const keys = (vehicles: RawBuilder<boolean>, skipped: number, taken: number) => sql`
     select reading.time, reading.vehicle_id from reading where ${vehicles} and ${range}
@@ -107,16 +107,16 @@ async function countReadings(db: Database, { condition }: VehicleScope, interval
   return rows[0]?.count ?? 0;
 }
 
-/** How often a vehicle is assumed to report, in microseconds. */
+/** Assumed interval between the readings of a vehicle, in microseconds. */
 const assumedIntervalMicroseconds = 10_000_000;
-/** Factor by which the next window is longer after one held too few readings. */
+/** Growth of the window after one with too few readings. */
 const windowGrowth = 16n;
 
 /**
- * Finds keys of an interval; fewer than `count` when it ends before.
+ * Finds keys of an interval; fewer than `count` when the interval has no more.
  *
- * Searches a window of time, then the next and longer one if the first held too few. One statement over the whole interval
- * would be planned for every chunk in it, and a compressed chunk, which is ordered per vehicle only, would be sorted whole.
+ * Searches a window of time, then the next, longer one if the first has too few. One statement over the whole interval would
+ * be planned for every chunk in it, and would sort whole compressed chunks, which are ordered per vehicle only.
  */
 export async function keysAt(
   db: Database,

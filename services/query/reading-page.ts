@@ -29,15 +29,15 @@ export interface Frame {
   readonly end: string;
 }
 
-/** Which readings a page holds, and how each is written. */
+/** Readings of a page and their format. */
 export interface PageRequest extends ReadingInterval {
   readonly offset: number;
-  /** At most maximumReadings are answered. */
+  /** Capped at maximumReadings. */
   readonly limit: number;
 }
 
 export interface PageShape {
-  /** Members of a reading behind its vehicle, as JSON text. */
+  /** Members of a reading after its vehicle, as JSON text. */
   readonly members: RawBuilder<string>;
   readonly frame: Frame;
   readonly findScope: (db: Database) => Promise<VehicleScope>;
@@ -56,9 +56,9 @@ interface Remaining {
 }
 
 /**
- * Opens a page of readings. The page holds the readings of one snapshot. Those that do not fit into the first part are read
- * later by their keys: as they are then, and without those purged meanwhile. A page that continues another one (`after`)
- * ends early instead: its client follows links, and does not take a short page for the last one.
+ * Opens a page with the readings of one snapshot. Readings that do not fit into the first part are read later by their keys:
+ * with their values at that time, and without those purged since. A page that continues another one (`after`) ends early
+ * instead: its client follows links, and does not treat a short page as the last one.
  */
 export async function openReadingPage(
   answers: Answers,
@@ -84,7 +84,7 @@ export async function openReadingPage(
 interface ReadPage {
   readonly text: string;
   readonly continueAfter?: ReadingKey;
-  /** Keys of the page that did not fit. */
+  /** Keys of readings that did not fit. */
   readonly rest?: readonly ReadingKey[];
 }
 
@@ -96,7 +96,7 @@ interface ReadingRow {
 const writeReading = (scope: VehicleScope) => (row: ReadingRow) =>
   `{${scope.members.get(row.vehicle_id) ?? ''}${row.members}}`;
 
-/** Narrows an interval to the readings that there are; undefined when it holds none. */
+/** Narrows an interval to its first and last reading; undefined when it is empty. */
 async function narrow(db: Database, scope: VehicleScope, request: PageRequest): Promise<PageRequest | undefined> {
   const bounds = await findReadingBounds(db, scope);
   if (!bounds) return request;
@@ -105,7 +105,7 @@ async function narrow(db: Database, scope: VehicleScope, request: PageRequest): 
   return startOf({ ...request, from }) > until ? undefined : { ...request, from, until };
 }
 
-/** Reads as much of a page as fits. The end of the page is found first, because the headers announce it. */
+/** Reads the first part of a page. Finds the end of the page first, because the headers contain it. */
 export async function readPage(
   db: Database,
   scope: VehicleScope,
@@ -129,16 +129,16 @@ export async function readPage(
   const border = following && last ? { continueAfter: last } : {};
   if (isComplete) return { text, ...border };
   const [lastRead] = await keysAt(db, scope, interval, { offset: rows - 1, count: 1 });
-  if (!lastRead) throw new Error('a reading disappeared from a snapshot');
+  if (!lastRead) throw new Error('a reading is missing from its snapshot');
   if (request.after) return { text, continueAfter: lastRead };
   const rest = await keysAt(db, scope, { ...interval, after: lastRead }, { offset: 0, count: limit - rows });
   return { text, rest, ...border };
 }
 
-/** An offset below this is skipped faster without looking at counts. */
+/** Below this offset, skipping readings is faster than using counts. */
 const leastCountedOffset = 20_000;
 
-/** Finds the reading at the offset; undefined without an offset, or when there are fewer readings. */
+/** Finds the reading at the offset; undefined without an offset or with fewer readings. */
 async function findFirst(db: Database, scope: VehicleScope, request: PageRequest): Promise<ReadingKey | undefined> {
   if (request.offset === 0) return undefined;
   const place = await skipHours(db, scope, request);
@@ -146,7 +146,7 @@ async function findFirst(db: Database, scope: VehicleScope, request: PageRequest
   return first;
 }
 
-/** Moves the start of an interval over whole hours of readings that its offset skips. */
+/** Moves the start of an interval past the whole hours that its offset skips. */
 export async function skipHours(
   db: Database,
   scope: VehicleScope,
@@ -159,7 +159,7 @@ export async function skipHours(
   const skipped = await skipCountedHours(db, {
     vehicleIds: [...scope.members.keys()],
     condition: sql<boolean>`${scope.condition} and ${isWithin(interval)}`,
-    // Readings at the time of `after` are partly behind it.
+    // Some readings at the time of `after` precede it.
     start: startOf(interval) + (after ? 1n : 0n),
     offset,
     ...(scope.applicationId !== undefined && { applicationId: scope.applicationId }),

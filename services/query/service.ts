@@ -50,19 +50,19 @@ function createBudget({ config, metrics }: ServiceHost<Http>): ReadBudget {
 function answerOverload(http: Http, logger: Logger): void {
   http.setErrorHandler<Error>((error, request, reply) => {
     if (!isOverload(error)) return answerFailure(error, request, reply);
-    logger.warn({ err: error }, 'database did not answer a query in time');
+    logger.warn({ err: error }, 'database query timed out');
     const failure = new Failure('OVERLOADED', undefined, { retryAfterSeconds: 5 }, { cause: error });
     answerFailure(failure, request, reply);
   });
 }
 
-/** An empty parameter counts as left out. */
+/** An empty parameter counts as missing. */
 async function dropEmptyParameters({ query }: { query: unknown }): Promise<void> {
   if (typeof query !== 'object' || query === null) return;
   for (const [name, value] of Object.entries(query)) if (value === '') Reflect.deleteProperty(query, name);
 }
 
-/** Answers what vehicles reported: latest state, history, CAN data, trips. Writes nothing, so a replica can serve it. */
+/** Serves latest state, history, CAN data and trips. Writes nothing, so it can use a replica of the database. */
 export const queryService: Service<Http> = {
   name: 'query',
   async start(host) {

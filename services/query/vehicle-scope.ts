@@ -6,13 +6,13 @@ import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
 import { vehicleMember } from './reading-json.ts';
 
-/** The vehicles whose readings an answer holds. */
+/** The vehicles whose readings an answer contains. */
 export interface VehicleScope {
   /** True for exactly their rows of the table reading. */
   readonly condition: RawBuilder<boolean>;
   /** Only readings of this application; a vehicle may have reported for another one before. */
   readonly applicationId?: number;
-  /** Set when the vehicles are so few that keys are found faster for each of them than among all readings. */
+  /** Set when the vehicles are so few that searching keys per vehicle is faster than among all readings. */
   readonly few?: readonly number[];
   /** Member `"vehicle":{…}` of each vehicle. */
   readonly members: ReadonlyMap<number, string>;

@@ -5,23 +5,23 @@ import type { Redis } from '@odograph/runtime/redis';
 
 const windowMs = 60_000;
 
-/** The account that somebody signs in to, and from where. */
+/** A sign-in attempt: account and network address. */
 export interface LoginSubject {
-  /** What names the account, such as an appId and a username. */
+  /** Names of the account, such as appId and username. */
   readonly account: readonly string[];
   /** The network address of the client. */
   readonly address: string;
 }
 
 /**
- * Limits wrong passwords and keys per minute, for each account and address apart, so that nobody can lock the account
- * for other addresses. The counts are in Redis and shared by all replicas; while Redis is away, attempts fail.
+ * Limits wrong passwords and keys per minute and per pair of account and address, so that an attacker cannot lock an
+ * account for other addresses. The counts are in Redis, shared by all replicas; while Redis is unavailable, attempts fail.
  */
 export class LoginLimit {
   readonly #redis: Redis;
   readonly #prefix: string;
   readonly #failuresPerMinute: number;
-  /** The last attempt in line for each key. */
+  /** The last queued attempt of each key. */
   readonly #lines = new Map<string, Promise<unknown>>();
 
   constructor(redis: Redis, prefix: string, failuresPerMinute: number) {
@@ -34,10 +34,10 @@ export class LoginLimit {
    * Verifies credentials. Attempts at one account from one address run one after the other, so that concurrent guesses
    * cannot pass the limit together.
    * @param verify throws a Failure for wrong credentials
-   * @throws Failure TOO_MANY_REQUESTS; OVERLOADED while Redis is away; whatever `verify` throws
+   * @throws Failure TOO_MANY_REQUESTS; OVERLOADED while Redis is unavailable; whatever `verify` throws
    */
   async attempt<T>({ account, address }: LoginSubject, verify: () => Promise<T>): Promise<T> {
-    // Names come from clients: hashed, they have one length and their parts cannot run into each other.
+    // Names come from clients: hashing bounds their length and keeps their parts distinct.
     const name = JSON.stringify([...account, networkOf(address)]);
     const key = `${this.#prefix}:login-failures:${createHash('sha256').update(name).digest('base64url')}`;
     const previous = this.#lines.get(key) ?? Promise.resolve();

@@ -32,12 +32,12 @@ describe('POST /v1/login', () => {
     expect(await works(body.token)).toBe('UNKNOWN_DEVICE');
   });
 
-  it.each(['', null])('takes a username and password of %j as left out', async (empty) => {
+  it.each(['', null])('treats a username and password of %j as missing', async (empty) => {
     const { status, body } = await anonymous.post('/v1/login', { ...credentials(), username: empty, password: empty });
     expect([status, body.update_password]).toEqual([200, false]);
   });
 
-  it('signs a user in ignoring the case of the name, and tells that the password must be changed', async () => {
+  it('signs a user in ignoring the case of the name, and reports that the password must be changed', async () => {
     const { username } = await newUser(true);
     const { status, body } = await anonymous.post('/v1/login', {
       ...credentials(),
@@ -130,7 +130,7 @@ describe('POST /v1/login', () => {
       expect((await login({ appId: other.appId, appKey: other.appKey }, address)).status).toBe(200);
     });
 
-    it('refuses an address for one user, and lets the user in from other addresses', async () => {
+    it('refuses an address for one user, and admits the user from other addresses', async () => {
       const [address, user, colleague] = [newAddress(), await newUser(), await newUser()];
       const as = (username: string, given: string) => ({ ...credentials(), username, password: given });
       for (const name of [user.username, user.username.toUpperCase(), user.username]) {

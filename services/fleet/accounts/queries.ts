@@ -186,7 +186,7 @@ async function revokeSession(db: Database, sessionId: string): Promise<void> {
 
 /**
  * Whether a spent token may be presented once more, because the answer with its successor may have been lost. The
- * successor is then spent as well: whoever presents it received that answer, so one of the two is a thief.
+ * successor is then spent as well: a client that presents it has received that answer, so one of the two tokens is stolen.
  */
 async function isWithinGrace(db: Database, { recent, successorSha256 }: PresentedToken): Promise<boolean> {
   return recent && successorSha256 !== null && (await spend(db, successorSha256, null));

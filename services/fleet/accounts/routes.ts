@@ -24,7 +24,7 @@ import {
   type UserAccount,
 } from './queries.ts';
 
-/** A password to be set. A short one has a failure code of its own, so the schema admits it. */
+/** A new password. The schema admits short ones, because they have their own failure code. */
 export const NewPassword = Type.String({ maxLength: 1024, description: 'at least 8 characters' });
 const Credentials = Type.Object({ appId: text(1, 256), appKey: text(1, 256) });
 const Login = Type.Object({
@@ -59,7 +59,7 @@ async function authenticateApplication(db: Database, appId: string, appKey: stri
   const application = await findApplication(db, appId);
   const presented = hashSecret(appKey);
   const [current, previous] = [application?.keySha256 ?? noKey, application?.previousKeySha256 ?? noKey];
-  // Both comparisons always run, so that the time tells nothing.
+  // Both comparisons always run, so that the duration discloses nothing.
   const matches = [equalSecrets(presented, current), equalSecrets(presented, previous)].includes(true);
   if (!application || !matches) throw new Failure('INVALID_CREDENTIALS');
   return application.id;

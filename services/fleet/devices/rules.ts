@@ -7,7 +7,7 @@ const alphabet = 'ABCDEFGHJKMNPQRSTVWXYZ23456789';
 const groups = 4;
 const groupLength = 4;
 
-/** Creates a claim code to be printed on a device or its box, such as `7KQM-XW3A-94TF-BCPR`. */
+/** Creates a claim code to be printed on a device or its packaging, such as `7KQM-XW3A-94TF-BCPR`. */
 export function createClaimCode(): string {
   const group = () => Array.from({ length: groupLength }, () => alphabet[randomInt(alphabet.length)]).join('');
   return Array.from({ length: groups }, group).join('-');

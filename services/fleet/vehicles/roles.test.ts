@@ -69,7 +69,7 @@ function book({ id: userId }: User, { id }: TestVehicle, fromHours: number) {
 }
 
 describe('the role of a grant', () => {
-  it('lets a viewer and a driver read a vehicle but not change the fleet, even within a booking', async () => {
+  it('permits a viewer and a driver to read a vehicle but not to change the fleet, even during a booking', async () => {
     for (const role of ['viewer', 'driver'] as const) {
       const vehicle = await createVehicle(platform.db, application);
       const user = await userOf(vehicle, role);
@@ -82,7 +82,7 @@ describe('the role of a grant', () => {
     }
   });
 
-  it('lets a manager change the vehicle and the spots, and no vehicle without a grant', async () => {
+  it('permits a manager to change the vehicle and the spots, but no vehicle without a grant', async () => {
     const vehicle = await createVehicle(platform.db, application);
     expect(await changeFleet(await userOf(vehicle, 'manager'), vehicle)).toEqual([
       ...['200', '200', '404 NOT_FOUND', '404 NOT_FOUND', '404 NOT_FOUND', '200'],
@@ -90,7 +90,7 @@ describe('the role of a grant', () => {
     ]);
   });
 
-  it('lets a driver set states and privacy only within an own booking, a viewer never', async () => {
+  it('permits a driver to set states and privacy only during an own booking, a viewer never', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const [viewer, driver, manager] = [
       await userOf(vehicle, 'viewer'),
@@ -107,7 +107,7 @@ describe('the role of a grant', () => {
     expect(await useVehicle(viewer, vehicle)).toEqual([403, 403]);
   });
 
-  it('keeps an archived vehicle from changing its states and privacy', async () => {
+  it('permits no change of states and privacy of an archived vehicle', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const manager = await userOf(vehicle, 'manager');
     await manager.client.put('/v1/vehicle', { id: vehicle.id, archived: true });

@@ -8,8 +8,8 @@ import { instant } from '../reading-keys.ts';
 import { type ChangePosition, coverDays, endOf, type FeedState, type Interval, startOf } from './rules.ts';
 
 /**
- * The oldest transaction that was running when the snapshot was taken: whatever an earlier one stored is visible for good.
- * A transaction of any database of the server counts, so a long one delays the feed, and loses nothing.
+ * The oldest transaction that was running when the snapshot was taken: all earlier ones have ended, so what they stored is
+ * visible. Transactions of all databases of the server count, so a long one delays the feed.
  */
 export const feedHorizon = sql<string>`pg_snapshot_xmin(pg_current_snapshot())`;
 
@@ -25,7 +25,7 @@ export async function findFeedState(db: Database, { applicationId }: Caller): Pr
 
 const order = sql`transaction_id, batch, time, vehicle_id`;
 
-/** A part of the feed: behind a position, up to and including another. */
+/** A part of the feed: after one position, up to and including another. */
 interface Section {
   readonly applicationId: number;
   readonly after: ChangePosition;
@@ -54,7 +54,7 @@ function selectKeys({ applicationId, after, until }: Section): RawBuilder<unknow
     order by ${order}`;
 }
 
-/** Keys examined for a page of a user, who may see only some of them. */
+/** Maximum of keys examined for a page in user mode, where only some are visible. */
 const keysPerGrantedPage = 50_000;
 
 interface ReachRow {
@@ -64,8 +64,8 @@ interface ReachRow {
 }
 
 /**
- * Finds the batch up to which at least `keys` keys lie behind a position. Visits the batches one by one: the planner does not
- * know how many keys a batch has, and would read them all.
+ * Finds the first batch with which at least `keys` keys follow a position. Visits the batches one by one, because the planner
+ * cannot estimate the number of keys of a batch and would read all batches.
  * @returns undefined when no batch follows
  */
 async function findReach(
@@ -104,7 +104,7 @@ interface PageRow {
   last: [transaction: string, batch: string, microseconds: string, vehicleId: number] | null;
 }
 
-/** Readings behind a position: their number, their days since the epoch, and where they end. */
+/** Readings after a position: their number, their days since the epoch, and the end position. */
 export interface ChangePage {
   readonly section: Section;
   readonly vehicleIds: readonly number[];
@@ -136,8 +136,8 @@ async function findKeys(
 }
 
 /**
- * Finds where a page ends. Readings of other vehicles are skipped, and only a limited number of them: a page may be short or
- * empty although more follow.
+ * Finds the end of a page. Skips readings of other vehicles, but only a limited number: a page may be short or empty although
+ * more follow.
  */
 export async function findPage(
   db: Database,
@@ -167,7 +167,7 @@ interface StoredRow {
   members: string;
 }
 
-/** Selects readings of an interval by the keys of `source`. Key by key, whatever the planner estimates: there are few. */
+/** Selects readings of an interval by the keys of `source`, with a nested loop because the keys are few. */
 function readingsIn(interval: Interval, source: RawBuilder<unknown>, applicationId: number): RawBuilder<StoredRow> {
   return sql`select key.transaction_id, key.batch, key.time, key.vehicle_id, stored.members from ${source} as key
     cross join lateral (select ${changeMembers} as members from reading

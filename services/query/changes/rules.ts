@@ -14,17 +14,17 @@ export interface ChangePosition extends ReadingKey {
 const form = /^(\d{1,18})-(\d{1,18})-(\d{1,18})-(\d{1,10})$/;
 const latestTime = 253_402_300_799_999_999n;
 
-/** The position before everything that a transaction stored. */
+/** Returns the position before all readings of a transaction. */
 export function startOf(transaction: bigint): ChangePosition {
   return { transaction, batch: 0n, time: 0n, vehicleId: 0 };
 }
 
-/** The position behind a whole batch. */
+/** Returns the position after a whole batch. */
 export function endOf(transaction: bigint, batch: bigint): ChangePosition {
   return { transaction, batch, time: latestTime, vehicleId: 2_147_483_647 };
 }
 
-/** Writes a position as the opaque text `next`. */
+/** Formats a position as the opaque text `next`. */
 export function writePosition({ transaction, batch, time, vehicleId }: ChangePosition): string {
   return [transaction, batch, time, vehicleId].join('-');
 }
@@ -39,9 +39,9 @@ export function readPosition(text: string): ChangePosition {
   return { transaction: BigInt(transaction), batch: BigInt(batch), time: BigInt(time), vehicleId };
 }
 
-/** What a snapshot knows of the feed of an application. */
+/** State of the feed of an application in a snapshot. */
 export interface FeedState {
-  /** Every earlier transaction has ended, and what it stored is visible. Later ones may still become visible in between. */
+  /** Earlier transactions have ended, and their readings are visible. Later ones may become visible in any order. */
   readonly horizon: bigint;
   /** Changes of this transaction and of earlier ones may have been deleted. */
   readonly forgottenUntil: bigint;
@@ -49,7 +49,7 @@ export interface FeedState {
 
 /**
  * Decides where a page starts.
- * @throws Failure INVALID_PARAMETER with the reason EXPIRED when changes behind `after` may have been deleted
+ * @throws Failure INVALID_PARAMETER with the reason EXPIRED when changes after `after` may have been deleted
  */
 export function startAt(after: ChangePosition | undefined, { forgottenUntil }: FeedState): ChangePosition {
   if (after === undefined) return startOf(0n);

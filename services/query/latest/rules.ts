@@ -4,7 +4,7 @@ import { isAvailable } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 
-/** The shapes of an answer that two families of the interface share. */
+/** Shapes of the answers that two families of the interface share. */
 export type View = 'dynamic' | 'fleet' | 'combined';
 
 /** The shape that an application has set, if any. */
@@ -50,7 +50,7 @@ function intervalOf({ from = '', until = '' }: SearchQuery): RawBuilder<unknown>
   return sql`tstzrange(${isoMicroseconds(start)}, ${isoMicroseconds(end)})`;
 }
 
-/** True for vehicles with this value, in any case; for every vehicle without a value. */
+/** True for vehicles with this value, ignoring case; for all vehicles without a value. */
 function isLike(column: string, value = ''): RawBuilder<boolean> {
   if (value === '') return sql<boolean>`true`;
   if (value.includes('\0')) throw invalidParameter(column, 'must not contain the character NUL');

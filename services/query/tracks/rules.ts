@@ -54,7 +54,7 @@ const geojson: TrackFormat = {
 const gpxStart = `<?xml version="1.0" encoding="UTF-8"?>
 <gpx version="1.1" creator="Odograph" xmlns="http://www.topografix.com/GPX/1/1">`;
 
-/** xsd:decimal knows no exponent. */
+/** xsd:decimal has no exponent. */
 const decimal = (value: number) => (Math.abs(value) < 1e-6 ? value.toFixed(12) : String(value));
 
 function trackPoint({ time, latitude, longitude, altitude }: TrackPoint): string {

@@ -11,11 +11,11 @@ interface TripInterval {
   readonly until: Microseconds;
 }
 
-/** Which trips of a vehicle, in the order of their start. */
+/** A selection of trips of a vehicle in the order of their start. */
 export interface TripRequest extends TripInterval {
   readonly vehicleId: number;
   readonly offset: number;
-  /** Without it all. */
+  /** Unlimited if undefined. */
   readonly limit?: number;
 }
 
@@ -69,7 +69,7 @@ const isRequested = ({ vehicleId, from, until }: TripRequest) =>
 
 /**
  * Reads trips as JSON elements, as many as fit into `bytes`.
- * @param after the last trip of the part before; undefined for the first
+ * @param after the last trip of the previous part; undefined for the first
  * @returns `next` when more trips of the request may follow
  */
 export async function readTrips(
@@ -102,7 +102,7 @@ export async function readTrips(
   return { text, count, next: { start: BigInt(last.started_us), id: last.id, count } };
 }
 
-/** Tells whether a request has any trip from an offset on, whatever its own offset and limit. */
+/** Tells whether a request has any trip from an offset on, regardless of its own offset and limit. */
 export async function hasTripsFrom(db: Database, request: TripRequest, offset: number): Promise<boolean> {
   const { rows } = await sql`select 1 from trip where ${isRequested(request)}
     order by trip.started_at, trip.id offset ${offset} limit 1`.execute(db);
@@ -118,7 +118,7 @@ export async function findUsualInterval(db: Database, applicationId: number): Pr
   return { from: BigInt(rows[0]?.from_us ?? 0), until: BigInt(rows[0]?.until_us ?? 0) };
 }
 
-/** When a trip was, to look up its positions. */
+/** The interval of a trip, for looking up its positions. */
 export interface TripTimes {
   id: string;
   start: Microseconds;

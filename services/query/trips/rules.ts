@@ -36,7 +36,7 @@ export interface Trip {
 }
 
 const round = (value: number, digits: number) => Number(value.toFixed(digits));
-/** On a shorter trip the consumption per 100 km says little. */
+/** On shorter trips the consumption per 100 km is not meaningful. */
 const leastKmForAverage = 1;
 
 /** Writes a Timestamp: ISO 8601 UTC to the millisecond, or to the microsecond if it has any. */

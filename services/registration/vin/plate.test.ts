@@ -37,7 +37,7 @@ describe('normalizePlate', () => {
     );
   });
 
-  it('parses common spellings', () => {
+  it('parses common notations', () => {
     for (const text of ['AB-123-CD', 'ab123cd', 'AB 123 CD', ' Ab-123 cd ']) {
       expect(normalizePlate(text)).toEqual({ key: 'AB123CD', display: 'AB-123-CD' });
     }
@@ -74,7 +74,7 @@ describe('normalizePlate', () => {
       expect([text, normalizePlate(text)]).toEqual([text, undefined]);
   });
 
-  it('never throws, and parses what it displays', () => {
+  it('never throws, and parses its own display format', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 40 }), (text) => {
         const plate = normalizePlate(text);

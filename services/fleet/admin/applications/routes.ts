@@ -27,7 +27,7 @@ import {
 const Application = Type.Object({ appId: Type.String(), name: Type.String(), createdAt: Type.String() });
 const ApplicationPath = Type.Object({ appId: AppId });
 const maximumOverlapHours = 30 * 24;
-/** Ingest waits for one transaction at most. */
+/** Deletions per transaction; ingest waits for one transaction at most. */
 const vehiclesPerTransaction = 50;
 const View = Type.Enum(['dynamic', 'fleet', 'combined']);
 const Tariff = Type.Number({ minimum: 0, maximum: 1e9 });

@@ -8,7 +8,7 @@ import { startFleet } from '../../fleet.fixture.ts';
 const { platform, admin } = await startFleet();
 const { db } = platform;
 
-/** A booking with its authorization and audit row for a driver, over by now unless it ends in the future. */
+/** Creates a booking with its authorization and audit row for a driver. */
 async function book(application: TestApplication, driver: string, accountId: string | null, endsAt: Date) {
   const vehicle = await createVehicle(db, application);
   const startsAt = new Date(Date.now() - 7_200_000);
@@ -40,7 +40,7 @@ async function book(application: TestApplication, driver: string, accountId: str
 
 const anHourAgo = () => new Date(Date.now() - 3_600_000);
 
-/** Tables in which a text occurs anywhere, in any column. */
+/** Lists the tables in which a text occurs in any column. */
 async function tablesWith(text: string): Promise<string[]> {
   const { rows: tables } = await sql<{ name: string }>`select table_name as name from information_schema.tables
     where table_schema = 'public' and table_type = 'BASE TABLE'`.execute(db);
@@ -110,7 +110,7 @@ describe('erasing a person', () => {
     ]);
   });
 
-  it('is refused while a booking or authorization is open, and for a person nobody knows', async () => {
+  it('is refused while a booking or authorization is open, and for an unknown person', async () => {
     const application = await createApplication(db);
     const driver = `driver-${randomUUID()}`;
     await book(application, driver, null, new Date(Date.now() + 3_600_000));
@@ -121,7 +121,7 @@ describe('erasing a person', () => {
     expect([unknown.status, unknown.body.error]).toEqual([404, 'UNKNOWN_USER']);
   });
 
-  it('is impossible by hand: the audit refuses changes outside of the function', async () => {
+  it('is possible only by the function: the audit refuses other changes', async () => {
     const application = await createApplication(db);
     await book(application, 'a driver', null, anHourAgo());
     await expect(

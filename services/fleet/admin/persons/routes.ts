@@ -29,7 +29,7 @@ const Erased = Type.Object({
   changed: Type.Record(Type.String(), Type.Integer(), { description: 'number of changed rows by kind' }),
 });
 
-/** The operator's routes that hand out and erase the data of a driver or user. */
+/** Operator routes that export and erase the data of a driver or user. */
 export function operatorPersonRoutes(db: Kysely<Tables>): RoutePlugin {
   return (http) => {
     const scopeOf = (appId: string | undefined) => (appId === undefined ? undefined : findApplicationId(db, appId));
