@@ -101,8 +101,8 @@ describe('npx odograph', () => {
     const { appId } = application;
     const { body: login } = await createApiClient(httpUrl).post('/v1/login', application);
     const api = createApiClient(httpUrl, { 'x-service-token': login.token });
-    const { body: asked } = await api.post('/v1/vehicle', { plate: 'XY-987-ZW', request: 'OBD' });
-    const id = asked.request_id;
+    const { body: requested } = await api.post('/v1/vehicle', { plate: 'XY-987-ZW', request: 'OBD' });
+    const id = requested.request_id;
     const listed = await answerOf('request', 'list', '--app', appId, '--state', 'pending');
     expect(listed.requests).toMatchObject([{ requestId: id, plate: 'XY-987-ZW', request: 'OBD' }]);
     const approved = await answerOf('request', 'approve', id, '--brand', 'Renault', '--accessory', 'CARDHOLDER');

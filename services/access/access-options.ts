@@ -34,7 +34,7 @@ function omitEmpty(parameters: unknown): void {
   }
 }
 
-/** Makes an empty or null parameter of these routes count as left out. */
+/** Treats an empty or null parameter of these routes as missing. */
 export function omitEmptyParameters(http: Http): void {
   http.addHook('preValidation', async ({ query, body }) => {
     omitEmpty(query);

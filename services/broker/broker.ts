@@ -37,7 +37,7 @@ const aedesOptions = {
   concurrency: 0,
 };
 
-/** The parts that stop in an order of their own. */
+/** Parts with a defined order of shutdown. */
 interface Parts {
   readonly aedes: DeviceBroker;
   readonly uploads: UploadIntake;

@@ -15,7 +15,7 @@ import { BackgroundFailures } from './failures.ts';
 import { createBrokerMetrics } from './metrics.ts';
 import { watchBacklog } from './publish/backlog.ts';
 
-/** Opens the connections of the broker to PostgreSQL and Redis. Either may be away, now or later. */
+/** Opens the connections of the broker to PostgreSQL and Redis. Either may be unavailable, also at the start. */
 export async function openEngines({ config, logger, metrics: registry, onStop }: ServiceHost<Http>) {
   const { DATABASE_URL, REDIS_URL, QUEUE_PREFIX } = config;
   const db = openDatabase({ url: DATABASE_URL, name: 'broker', size: 2, statementTimeoutMs: 5000 });

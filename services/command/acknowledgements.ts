@@ -36,7 +36,7 @@ export function parseAcknowledgement(text: string): AcknowledgementMessage | und
 /**
  * Records one acknowledgement and announces the end of its command. One that is repeated, malformed, of another device or
  * rejected by the database as data changes nothing; it is never tried again.
- * @throws when the database is away
+ * @throws when the database is unavailable
  */
 export async function acknowledge(
   { db, sealer, events, logger }: Pick<CommandContext, 'db' | 'events' | 'logger'> & { readonly sealer: Sealer },

@@ -17,7 +17,7 @@ export interface CommandContext {
   readonly publisher: CommandPublisher;
   readonly logger: Logger;
   readonly ackTimeoutMs: number;
-  /** Tests whether the device has a live session. @throws while Redis is away */
+  /** Tests whether the device has a live session. @throws while Redis is unavailable */
   isPresent(deviceId: string): Promise<boolean>;
 }
 
@@ -30,7 +30,7 @@ export interface CommandResult {
 
 /** A command is not sent in the last tenth of its time, in which its outcome could no longer arrive. */
 const reservedShare = 0.1;
-/** Limit for Redis to tell the presence of a device, and for the broker to take a command. */
+/** Timeout for reading the presence of a device from Redis, and for the broker to accept a command. */
 const stepTimeoutMs = 2000;
 /** Announcements can be lost, so a waiting request reads the row this often. */
 const pollIntervalMs = 500;
@@ -110,7 +110,7 @@ async function awaitTurn(
 ): Promise<Command> {
   const reservedMs = context.ackTimeoutMs * reservedShare;
   for (let isNotified = false; !watch.end() && deadline.remainingMs() > reservedMs; ) {
-    // Commands of a process that is gone are never announced.
+    // The end of a command of a crashed process is not announced.
     if (!isNotified) context.events.announce(await endOverdueCommands(context.db, command.vehicleId));
     if (await isNext(context.db, command.id)) {
       await requireUnchanged(context, request, command.deviceId);

@@ -23,7 +23,7 @@ export function createStaleFinder(db: Database, nowMs: () => number = () => perf
 }
 
 /**
- * Ends overdue commands every two seconds: the process that waited for them is gone, and they must never be sent later.
+ * Ends overdue commands every two seconds: the process that waited for them has ended, and they must not be sent later.
  * @returns stops the sweep
  */
 export function startSweep({ db, events, logger }: CommandContext): () => Promise<void> {

@@ -102,7 +102,7 @@ async function take({ verb, index }: Step, template: NewCommand, ids: string[]):
   }
 }
 
-it('moves a command only as the state machine says, with at most one of a vehicle under way', async () => {
+it('changes states only as the state machine permits, with at most one command of a vehicle in flight', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 16 }), async (steps) => {
       const template = await newCommand();
@@ -187,7 +187,7 @@ it('leaves a row in the audit for each request and each outcome, and none for wh
   );
 });
 
-it('a command whose time the database took away by being set back is over when it was under way for long enough', async () => {
+it('a command ends after its maximum time in flight, even when the clock of the database is set back', async () => {
   const command = await newCommand();
   const other = await newCommand();
   await insertCommand(platform.db, command);

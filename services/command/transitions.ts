@@ -174,8 +174,8 @@ const acknowledgedField = (status: string | undefined) => sql`case command.actio
     jsonb_build_object('immobilizer', case ${status ?? ''}::text when 'LOCKED' then 'LOCKED' else 'UNLOCKED' end) end`;
 
 /**
- * Writes the `lock` or `immobilizer` that a command achieves to the latest state of its vehicle, as of now; newer telemetry
- * wins. Call it before acknowledgeCommand: it changes nothing for a command that has been acknowledged, and a retry repeats
+ * Writes the `lock` or `immobilizer` that a command achieves to the latest state of its vehicle, with the current time;
+ * newer telemetry wins. Call it before acknowledgeCommand: it changes nothing for an acknowledged command, and a retry repeats
  * it. Not in the transaction of the acknowledgement, which locks an audit chain that ingest locks after the latest state.
  */
 export async function recordAchievedState(

@@ -19,7 +19,7 @@ interface UploadWorkers {
   isRunning(): boolean;
 }
 
-/** Starts the workers of the upload queues on database connections of their own. */
+/** Starts the workers of the upload queues with their own database connections. */
 async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorkers> {
   const { config, logger } = host;
   // Upload transactions are short, unlike maintenance, so a silent connection is broken.

@@ -6,7 +6,7 @@ export const route = { tags: ['bluetooth authorizations'] };
 const timestamp = (description: string) =>
   Type.Optional(Type.String({ maxLength: 64, description: `${description}: ISO 8601, UNIX seconds or milliseconds` }));
 
-/** Dates and levels have failures of their own, so the schemas accept any text. */
+/** Dates and levels have their own failure codes, so the schemas accept any text. */
 export const dates = { from: timestamp('start'), until: timestamp('end, exclusive') };
 export const AuthorizationId = Type.String({ minLength: 1, maxLength: 256, description: 'authorization identifier' });
 export const AuthorizationPath = Type.Object({ authorizationId: AuthorizationId });

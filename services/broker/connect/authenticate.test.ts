@@ -57,7 +57,7 @@ it('never accepts a device with the id of a service account, even with a row of 
   expect(await connackOf(platform.mqttUrl, { clientId: id, username: id, password: 'known' })).toBe(4);
 });
 
-it('answers "server unavailable" while the database is away', async () => {
+it('answers "server unavailable" while the database is unavailable', async () => {
   const unreachable = `postgres://nobody@127.0.0.1:${await freePort()}/nowhere`;
   const withoutDatabase = await startTestPlatform([brokerService], { DATABASE_URL: unreachable });
   try {
@@ -67,7 +67,7 @@ it('answers "server unavailable" while the database is away', async () => {
   }
 });
 
-it('accepts hundreds of devices that connect at once', async () => {
+it('accepts hundreds of devices that connect concurrently', async () => {
   const devices = await Promise.all(Array.from({ length: 300 }, () => createDevice(platform.db)));
   const sessions = await Promise.all(devices.map((device) => connectDevice(platform.mqttUrl, device)));
   expect(sessions.every(({ client }) => client.connected)).toBe(true);

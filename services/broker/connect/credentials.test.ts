@@ -9,7 +9,7 @@ import { CredentialStore } from './credentials.ts';
 const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 2 });
 afterAll(() => db.destroy());
 
-it('looks up devices that connect one after the other with one statement in 10 ms', async () => {
+it('looks up devices that connect within 10 ms with one statement', async () => {
   const devices = await Promise.all(Array.from({ length: 40 }, () => createDevice(db)));
   let statements = 0;
   const count = (): void => {

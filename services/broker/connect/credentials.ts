@@ -19,7 +19,7 @@ export interface StoredCredentials {
   readonly certificatesFromMs: number;
 }
 
-/** Stands in for the credentials of an unknown device, so that it takes as long as a wrong secret. */
+/** Credentials compared for an unknown device, so that the check takes as long as for a wrong secret. */
 const unknownDevice: StoredCredentials = {
   secretSha256: Buffer.alloc(32),
   previousSha256: undefined,

@@ -11,7 +11,7 @@ const keepAliveDelayMs = 60_000;
 
 export interface Listeners {
   readonly isListening: boolean;
-  /** Accepts no more connections; open ones stay. */
+  /** Stops accepting connections; open ones continue. */
   stop(): void;
 }
 

@@ -20,7 +20,7 @@ export function authorizeDevicePublish(
   return packet.topic === session.acksTopic ? 'acks' : undefined;
 }
 
-/** Whether the command service may publish this packet: commands and key lists of any device, nothing else. */
+/** Whether the command service may publish this packet: only commands and key lists of any device. */
 export function mayCommandServicePublish(packet: PublishPacket): boolean {
   const channel = parseDeviceTopic(packet.topic)?.channel;
   return channel !== undefined && downChannels.has(channel);

@@ -15,7 +15,7 @@ export interface Backlog {
   readonly isFull: boolean;
   /** More than half of either is used: late uploads are held, so that live ones have room. */
   readonly isLateFull: boolean;
-  /** Redis uses more than UPLOAD_BACKLOG_BYTES: everything is held. */
+  /** Redis uses more than UPLOAD_BACKLOG_BYTES: all uploads are held. */
   readonly isMemoryFull: boolean;
   stop(): void;
 }
@@ -72,7 +72,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
   };
 }
 
-/** @throws when INFO (section Memory) does not say */
+/** @throws when INFO (section Memory) lacks the value */
 function usedMemory(info: string): number {
   const bytes = /^used_memory:(\d+)/m.exec(info)?.[1];
   if (bytes === undefined) throw new Error('INFO of Redis does not contain used_memory');

@@ -1,8 +1,8 @@
 /** Bytes a second that a device uploads into the live lane for any length of time; ten times what devices with CAN send. */
 const bytesPerSecond = 16 * 1024;
-/** Bytes that it uploads into the live lane at once. */
+/** Burst of bytes of a device in the live lane. */
 const burstBytes = 64 * 1024;
-/** Devices tracked at once. */
+/** Maximum of tracked devices. */
 const maximumDevices = 100_000;
 
 interface Share {

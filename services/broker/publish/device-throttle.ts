@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events';
 
-/** Seconds of its rates that a device may send at once. */
+/** Burst size, in seconds of a device's rates. */
 const burstSeconds = 10;
 
 export interface DeviceRates {
@@ -8,7 +8,7 @@ export interface DeviceRates {
   readonly bytesPerSecond: number;
 }
 
-/** A token bucket that may go into debt: what was received is taken, and the next must wait. Times are monotonic, in ms. */
+/** A token bucket that may go into debt: a received upload is accepted, and the next one waits. Monotonic times in ms. */
 class TokenBucket {
   readonly #perSecond: number;
   #tokens: number;

@@ -21,7 +21,7 @@ export interface HeldPublication {
 }
 
 /**
- * Releases the PUBACKs of one connection in the order of its PUBLISHes [MQTT-4.6.0-2], in whatever order these are stored.
+ * Releases the PUBACKs of one connection in the order of its PUBLISHes [MQTT-4.6.0-2], in any order of storage.
  * aedes handles all packets of a chunk at once and would let their answers overtake each other.
  */
 export class ReleaseOrder {

@@ -103,7 +103,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
     await eventually(async () => expect((await health(platform)).status).toBe(200));
   });
 
-  it('replaces a connection to Redis that has gone silent, and neither loses nor duplicates its uploads', async () => {
+  it('replaces a silent connection to Redis, and neither loses nor duplicates its uploads', async () => {
     const proxy = await startStallingProxy(redis.url);
     undo.push(() => proxy.close());
     const platform = await start({ REDIS_URL: proxy.url });
@@ -197,7 +197,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
     expect(stored).toEqual(expect.arrayContaining(acknowledged));
   });
 
-  it('stops in bounded time while Redis is away and uploads are held', async () => {
+  it('stops in bounded time while Redis is unavailable and uploads are held', async () => {
     const platform = await start({ SHUTDOWN_TIMEOUT_MS: '3000' });
     const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
     await redis.kill();

@@ -18,7 +18,7 @@ export interface UploadIntakeOptions {
   readonly log: ThrottledLog;
 }
 
-/** Queues the uploads of all connections in micro-batches, one job each; live and late uploads in batches of their own. */
+/** Queues the uploads of all connections in batches, one job each; live and late uploads in separate batches. */
 export class UploadIntake {
   readonly #options: UploadIntakeOptions;
   readonly #live: Batcher<HeldPublication, boolean>;
@@ -112,7 +112,7 @@ export const liveLane: UploadLane = {
   isFull: (backlog) => backlog.isFull,
 };
 
-/** Recordings of the past wait behind live uploads, in jobs small enough not to delay these. */
+/** Late uploads wait behind live ones, in jobs small enough not to delay these. */
 export const lateLane: UploadLane = {
   jobOptions: { priority: lateUploadPriority },
   maximumBatchBytes: 256 * 1024,

@@ -9,7 +9,7 @@ import type { SessionRegistry } from './session-registry.ts';
 const retryMs = 1000;
 
 export interface RevocationOptions {
-  /** A connection for this alone: one that subscribes can do nothing else. */
+  /** A dedicated connection: Redis permits no other commands on one that subscribes. */
   readonly subscriber: Redis;
   readonly prefix: string;
   readonly registry: SessionRegistry;
@@ -54,7 +54,7 @@ export function disconnectRevokedDevices(options: RevocationOptions): () => void
     } catch (error) {
       hasMissed = true;
       failures.failed('revocations', error);
-      // Redis that is away announces its return.
+      // While Redis is unavailable, its 'ready' event triggers the next attempt.
       if (subscriber.status === 'ready') retry = setTimeout(() => void subscribeOrRetry(), retryMs);
     }
   };

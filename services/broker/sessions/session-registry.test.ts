@@ -68,7 +68,7 @@ it('closes the older of two connections with one id and keeps the session of the
   await gone(identity.deviceId);
 });
 
-it('keeps one live session when many connect with one id at once', async () => {
+it('keeps one live session when many clients connect concurrently with one id', async () => {
   const identity = await createDevice(platform.db);
   const attempts = await Promise.allSettled(
     Array.from({ length: 12 }, () => connectDevice(platform.mqttUrl, identity)),

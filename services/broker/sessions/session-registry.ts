@@ -25,7 +25,7 @@ export interface SessionRegistryOptions {
 
 /**
  * Keeps the live sessions of this broker, in memory and in Redis (contracts/presence.ts). Devices connect and disconnect
- * while Redis is away or refuses to write; it gets the whole list again as soon as it accepts it.
+ * while Redis is unavailable or refuses to write; the whole list is written again as soon as Redis accepts it.
  */
 export class SessionRegistry {
   readonly #options: SessionRegistryOptions;
@@ -66,7 +66,7 @@ export class SessionRegistry {
     return `${this.#options.brokerId} ${this.#connections}`;
   }
 
-  /** Writes everything now if Redis is available, and whenever it returns. */
+  /** Writes all sessions now if Redis is available, and at each reconnect. */
   async start(): Promise<void> {
     const { redis } = this.#options;
     redis.on('ready', this.#onReady);
@@ -84,7 +84,7 @@ export class SessionRegistry {
     await this.#nextWrite;
   }
 
-  /** Removes the broker at once instead of when its key expires. */
+  /** Removes the broker immediately instead of at the expiry of its key. */
   async stop(): Promise<void> {
     clearInterval(this.#timer);
     const { redis } = this.#options;
@@ -100,7 +100,7 @@ export class SessionRegistry {
     void this.#attempt(() => this.#remove([deviceId, sessionId]));
   }
 
-  /** Does nothing while Redis is away: its return writes everything. A failure is reported, and repaired by `#refresh`. */
+  /** Does nothing while Redis is unavailable: a reconnect writes all sessions. `#refresh` repairs a reported failure. */
   async #attempt(work: () => Promise<unknown>): Promise<void> {
     if (this.#options.redis.status !== 'ready') return;
     try {
@@ -144,7 +144,7 @@ export class SessionRegistry {
     await Promise.all(writes);
   }
 
-  /** Removes the sessions of brokers that are gone, and those that ended here while Redis was away. */
+  /** Removes the sessions of stopped brokers, and those that ended here while Redis was unavailable. */
   async #removeStale(): Promise<void> {
     const { redis, prefix, brokerId } = this.#options;
     const fields = Object.entries(await redis.hgetall(this.#key));

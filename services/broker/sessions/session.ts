@@ -11,7 +11,7 @@ export interface DeviceSession {
   readonly client: Client;
   /** `{brokerId} {connectionId}`, as in contracts/presence.ts. */
   readonly sessionId: string;
-  /** What it signed in with; checked again when something was revoked. */
+  /** Its credentials, checked again after a revocation. */
   readonly credentials: readonly PresentedCredential[];
   /** The hash of its secret, when this is its first use and ends the validity of the one before. */
   readonly replaces: Buffer | undefined;

@@ -98,7 +98,7 @@ describe('a list', () => {
     expect(await claim(mine)).toBe(true);
   });
 
-  it('holds what is revoked and not over or suspended now, of the vehicle the device sits in, and no driver', async () => {
+  it('holds the revoked and suspended authorizations of the linked vehicle that have not expired, and no driver', async () => {
     const insert = async (until: string, revoked: string | null, suspended: string | null, vehicle = vehicleId) => {
       const { rows } = await sql<{ id: string; untilMs: number; suspendedMs: number | null }>`
         insert into bluetooth_authorization

@@ -33,7 +33,7 @@ export async function claimDue(db: Database, sealer: Sealer, claim: string, limi
   return rows.map(({ deviceId }) => deviceId);
 }
 
-/** The key list of a device as of now, and the key that signs it. */
+/** The current key list of a device and the key that signs it. */
 export interface DueList extends KeyList {
   readonly deviceKey: Buffer;
 }

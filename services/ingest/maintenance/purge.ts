@@ -160,7 +160,7 @@ export async function* purgeSteps(db: Kysely<Tables>, vehicleId: number): AsyncG
   yield 'vehicle';
 }
 
-/** Counts the remaining rows of a vehicle by table; tables without any are left out. */
+/** Counts the remaining rows of a vehicle by table; tables without any are omitted. */
 export async function findRemains(db: Database, vehicleId: number): Promise<Record<string, number>> {
   const conditions = [
     { name: 'vehicle', holds: sql`id = ${vehicleId}` },

@@ -2,7 +2,7 @@ import { WindowCounter } from '@odograph/runtime/window-counter';
 import type { UploadInProgress } from '../upload/decode-uploads.ts';
 
 export const quotaWindowMs = 3_600_000;
-/** Devices counted at once. */
+/** Maximum of counted devices. */
 const maximumDevices = 100_000;
 
 /**

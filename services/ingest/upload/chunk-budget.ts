@@ -6,7 +6,7 @@ import { type QuarantineFault, rejectReadings, type UploadInProgress } from './d
 const hourMs = 3_600_000;
 /** Chunks created by other batches and processes are unknown for at most this long. */
 const refreshMs = 1000;
-/** Devices counted at once. */
+/** Maximum of counted devices. */
 const maximumDevices = 10_000;
 
 interface ChunkRow {
