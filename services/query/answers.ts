@@ -21,14 +21,13 @@ type ReadPart<Next> = (snapshot: Database, bytes: number, from: Next | undefined
 /** 10,000 typical readings, the largest page, fit into one part. */
 const partBytes = 8 * 1024 * 1024;
 const chunkBytes = 128 * 1024;
-/** Window for the mean rate of a client, long enough that bytes in network buffers are insignificant. */
-const rateWindowMs = 15_000;
-
 export interface AnswersOptions {
   readonly db: Kysely<Tables>;
   readonly budget: ReadBudget;
   /** The answer of a slower client is aborted. */
   readonly minimumBytesPerSecond: number;
+  /** Window for the mean rate of a client, long enough that bytes in network buffers are insignificant. */
+  readonly rateWindowMs: number;
 }
 
 /**
@@ -49,7 +48,7 @@ export class Answers {
    * @throws Failure OVERLOADED; whatever `read` throws for the first part
    */
   async open<Next>(reader: Reader, read: ReadPart<Next>, bytes = partBytes): Promise<Readable> {
-    const { db, budget, minimumBytesPerSecond } = this.#options;
+    const { db, budget } = this.#options;
     const room = Math.min(bytes, partBytes, budget.largestReservation);
     const readPart = async (from: Next | undefined): Promise<ReservedPart<Next>> => {
       const reservation = await budget.reserve(reader, room);
@@ -63,7 +62,7 @@ export class Answers {
         throw error;
       }
     };
-    return new AnswerStream(await readPart(undefined), readPart, minimumBytesPerSecond);
+    return new AnswerStream(await readPart(undefined), readPart, this.#options);
   }
 
   /**
@@ -97,8 +96,8 @@ interface ReservedPart<Next> extends Pick<Part<Next>, 'next'> {
 /** Streams parts at the speed of the client; reads the next part when the client has read the previous one. */
 class AnswerStream<Next> extends Readable {
   readonly #readPart: (from: Next) => Promise<ReservedPart<Next>>;
-  readonly #minimumBytesPerSecond: number;
-  readonly #rateCheck = setInterval(() => this.#checkRate(), rateWindowMs);
+  readonly #leastBytesInWindow: number;
+  readonly #rateCheck: NodeJS.Timeout;
   #part: ReservedPart<Next>;
   #taken = 0;
   #takenInWindow = 0;
@@ -109,13 +108,14 @@ class AnswerStream<Next> extends Readable {
   constructor(
     first: ReservedPart<Next>,
     readPart: (from: Next) => Promise<ReservedPart<Next>>,
-    minimumBytesPerSecond: number,
+    { minimumBytesPerSecond, rateWindowMs }: AnswersOptions,
   ) {
     super({ highWaterMark: chunkBytes });
     this.#part = first;
     this.#readPart = readPart;
-    this.#minimumBytesPerSecond = minimumBytesPerSecond;
-    this.#rateCheck.unref();
+    // A chunk counts when it has been read completely.
+    this.#leastBytesInWindow = Math.max(1, (minimumBytesPerSecond * rateWindowMs) / 1000 - chunkBytes);
+    this.#rateCheck = setInterval(() => this.#checkRate(), rateWindowMs).unref();
   }
 
   override _read(): void {
@@ -145,9 +145,8 @@ class AnswerStream<Next> extends Readable {
   }
 
   #checkRate(): void {
-    // A chunk counts when it has been read completely.
-    const leastBytes = Math.max(1, (this.#minimumBytesPerSecond * rateWindowMs) / 1000 - chunkBytes);
-    if (!this.#clientWaited && this.#takenInWindow < leastBytes) this.destroy(new Error('client reads too slowly'));
+    const isSlow = !this.#clientWaited && this.#takenInWindow < this.#leastBytesInWindow;
+    if (isSlow) this.destroy(new Error('client reads too slowly'));
     this.#takenInWindow = 0;
     this.#clientWaited = this.#isReading;
   }

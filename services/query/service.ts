@@ -62,35 +62,40 @@ async function dropEmptyParameters({ query }: { query: unknown }): Promise<void>
   for (const [name, value] of Object.entries(query)) if (value === '') Reflect.deleteProperty(query, name);
 }
 
+/** Creates the service. @param rateWindowMs window for the mean rate at which a client reads its answer */
+export function createQueryService(rateWindowMs: number): Service<Http> {
+  return {
+    name: 'query',
+    async start(host) {
+      const db = openQueryDatabase(host);
+      const budget = createBudget(host);
+      const minimumBytesPerSecond = host.config.HTTP_MIN_READ_BYTES_PER_SECOND;
+      const answers = new Answers({ db, budget, minimumBytesPerSecond, rateWindowMs });
+
+      await host.http.register(async (http: Http) => {
+        answerOverload(http, host.logger);
+        http.addHook('preValidation', dropEmptyParameters);
+        await tokenRoutes(http, (tokenSha256) => findCaller(db, tokenSha256), [
+          latestRoutes(answers),
+          fleetStatusRoutes(db),
+          historyRoutes(answers),
+          customCanRoutes(answers, db),
+          gapRoutes(db),
+          tripRoutes(answers, db),
+          trackRoutes(db),
+          changeRoutes(answers),
+        ]);
+      });
+
+      return {
+        async health() {
+          await pingDatabase(db);
+          return { ok: true, state: 'running' };
+        },
+      };
+    },
+  };
+}
+
 /** Serves latest state, history, CAN data and trips. Writes nothing, so it can use a replica of the database. */
-export const queryService: Service<Http> = {
-  name: 'query',
-  async start(host) {
-    const db = openQueryDatabase(host);
-    const budget = createBudget(host);
-    const minimumBytesPerSecond = host.config.HTTP_MIN_READ_BYTES_PER_SECOND;
-    const answers = new Answers({ db, budget, minimumBytesPerSecond });
-
-    await host.http.register(async (http: Http) => {
-      answerOverload(http, host.logger);
-      http.addHook('preValidation', dropEmptyParameters);
-      await tokenRoutes(http, (tokenSha256) => findCaller(db, tokenSha256), [
-        latestRoutes(answers),
-        fleetStatusRoutes(db),
-        historyRoutes(answers),
-        customCanRoutes(answers, db),
-        gapRoutes(db),
-        tripRoutes(answers, db),
-        trackRoutes(db),
-        changeRoutes(answers),
-      ]);
-    });
-
-    return {
-      async health() {
-        await pingDatabase(db);
-        return { ok: true, state: 'running' };
-      },
-    };
-  },
-};
+export const queryService = createQueryService(15_000);
