@@ -50,7 +50,7 @@ async function readToken(config: Config): Promise<string> {
   return adminTokensOf(token).at(-1) ?? token;
 }
 
-async function run(command: Command, args: readonly string[], environment: NodeJS.ProcessEnv): Promise<string> {
+async function run(command: Command, args: readonly string[], environment?: NodeJS.ProcessEnv): Promise<string> {
   const { values, operands, url } = parseArguments(command, args);
   const givenUrl = url === undefined ? undefined : parseUrl(url);
   const config = readConfig(environment);
@@ -68,10 +68,10 @@ function findCommand(args: readonly string[]): { command: Command | undefined; r
 
 /**
  * Runs the command that the arguments name, and returns the text for stdout.
- * @param environment where the settings are read
+ * @param environment where the settings are read; that of the process when undefined
  * @throws Error with a message for the operator
  */
-export async function runCommandLine(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<string> {
+export async function runCommandLine(args: readonly string[], environment?: NodeJS.ProcessEnv): Promise<string> {
   const { command, rest } = findCommand(args);
   const group = commands.filter(({ name }) => name.split(' ')[0] === args[0]);
   const related = group.length > 0 ? group : commands;

@@ -1,6 +1,6 @@
 import { runCommandLine } from './command-line.ts';
 
-runCommandLine(process.argv.slice(2), process.env).then(
+runCommandLine(process.argv.slice(2)).then(
   (output) => process.stdout.write(output),
   (error: unknown) => {
     const message = error instanceof Error ? error.message : String(error);
