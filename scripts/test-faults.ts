@@ -17,13 +17,18 @@ const long = {
   strangerDescriptors: 8192,
 };
 
-/** Runs the faults suite at full length: `npm run test:faults -- [--rounds N …] [--report FILE] [file name filter …]`. */
+/**
+ * Runs the faults suite at full length: `npm run test:faults -- [--rounds N …] [--minutes N] [--report FILE] [file name filter …]`.
+ * With `--minutes` it repeats, with another seed each time, until the time is over or a test fails; an hour of fuzzing every
+ * interface is `npm run test:faults -- --minutes 60 fuzz`.
+ */
 async function main(): Promise<void> {
   const names = Object.keys(long) as (keyof typeof long)[];
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
       report: { type: 'string' },
+      minutes: { type: 'string', default: '0' },
       ...Object.fromEntries(names.map((name) => [name, { type: 'string' as const }])),
     },
   });
@@ -37,12 +42,17 @@ async function main(): Promise<void> {
   const faultReport = resolve(values.report ?? join(mkdtempSync(join(tmpdir(), 'odograph-faults-')), 'figures.jsonl'));
   writeFileSync(faultReport, '');
   const filters = positionals.length > 0 ? positionals.map((name) => `test/faults/${name}`) : ['test/faults/'];
-  const vitest = await startVitest('test', filters, {
-    watch: false,
-    fileParallelism: false,
-    provide: { faults, faultReport },
-  });
-  await vitest.close();
+  if (!/^\d+$/.test(values.minutes)) throw new Error('--minutes is a whole number');
+  const end = performance.now() + Number(values.minutes) * 60_000;
+  do {
+    const vitest = await startVitest('test', filters, {
+      watch: false,
+      fileParallelism: false,
+      provide: { faults, faultReport },
+    });
+    await vitest.close();
+    faults.seed += 1;
+  } while (performance.now() < end && !process.exitCode);
   console.log(`\nfigures (${faultReport}):\n${readFileSync(faultReport, 'utf8')}`);
 }
 
