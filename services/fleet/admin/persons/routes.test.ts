@@ -151,9 +151,20 @@ describe('exporting a person', () => {
       'user.create',
       'booking.create',
       'grant.give',
+      'person.export',
     ]);
     expect(JSON.stringify(body)).not.toContain('password');
     const audit = (await admin.get(`/v1/x/admin/audit?appId=${application.appId}`)).body.audit;
     expect(audit.at(-1)).toMatchObject({ action: 'person.export', subject: `user:${userId}` });
+  });
+
+  it('succeeds while others write to the same audit', async () => {
+    const application = await createApplication(db);
+    const driver = `driver-${randomUUID()}`;
+    await book(application, driver, null, anHourAgo());
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => admin.get(`/v1/x/admin/persons/${driver}?appId=${application.appId}`)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 200));
   });
 });
