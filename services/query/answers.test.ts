@@ -1,4 +1,4 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { openDatabase } from '@odograph/database/database';
@@ -138,11 +138,35 @@ describe('an answer', () => {
 
   it('is aborted when the database fails after the first part, so that it does not look complete', async () => {
     const budget = new ReadBudget(budgetBytes, 1000);
-    const body = await open(budget).open<number>(reader('one'), async (_db, _bytes, from) => {
-      if (from !== undefined) throw new Error('database unavailable');
+    const body = await open(budget).open<number>(reader('one'), async ({ from }) => {
+      if (from !== undefined) throw new Error('database is away');
       return { text: '[1', next: 1 };
     });
     await expect(text(body)).rejects.toThrow('database unavailable');
+    expect(budget.heldBytes).toBe(0);
+  });
+
+  it('reaches its client while its first part is still being read, and is destroyed when the rest fails', async () => {
+    const budget = new ReadBudget(budgetBytes, 1000);
+    const database = new EventEmitter();
+    const body = await open(budget).open(reader('one'), async ({ send }) => {
+      send('[1');
+      await once(database, 'failure');
+      throw new Error('database is away');
+    });
+    const [first] = (await once(body, 'data')) as [Buffer];
+    expect(String(first)).toBe('[1');
+    database.emit('failure');
+    await expect(text(body)).rejects.toThrow('database is away');
+    expect(budget.heldBytes).toBe(0);
+  });
+
+  it('fails as a whole when nothing of it has been read', async () => {
+    const budget = new ReadBudget(budgetBytes, 1000);
+    const failing = open(budget).open(reader('one'), async () => {
+      throw new Error('database is away');
+    });
+    await expect(failing).rejects.toThrow('database is away');
     expect(budget.heldBytes).toBe(0);
   });
 

@@ -2,21 +2,27 @@ import { Readable } from 'node:stream';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Kysely, RawBuilder } from 'kysely';
-import { inSnapshot, readBatch } from './batches.ts';
+import { inSnapshot, readBatch, type Send } from './batches.ts';
 import type { ReadBudget, Reader, Reservation } from './read-budget.ts';
 
-/** A part of an answer and the start of the next part; the last part has no `next`. */
+/** The end of a part of an answer and the start of the next part; the last part has no `next`. */
 export interface Part<Next> {
   readonly text: string;
   readonly next?: Next | undefined;
 }
 
-/**
- * Reads a part of an answer in its own snapshot.
- * @param bytes maximum size
- * @param from start of the part; undefined for the first
- */
-type ReadPart<Next> = (snapshot: Database, bytes: number, from: Next | undefined) => Promise<Part<Next>>;
+/** A part of an answer to read in its own snapshot. */
+export interface PartRequest<Next> {
+  readonly snapshot: Database;
+  /** Maximum size. */
+  readonly bytes: number;
+  /** Start of the part; undefined for the first. */
+  readonly from: Next | undefined;
+  /** Sends text ahead of the end of the part. The first text also sends the headers of the answer. */
+  readonly send: Send;
+}
+
+type ReadPart<Next> = (request: PartRequest<Next>) => Promise<Part<Next>>;
 
 /** 10,000 typical readings, the largest page, fit into one part. */
 const partBytes = 8 * 1024 * 1024;
@@ -42,27 +48,21 @@ export class Answers {
   }
 
   /**
-   * Opens an answer after reading its first part, so that a failure can still be answered as one. When the database fails
-   * later, the stream is destroyed, so that the answer does not look complete.
+   * Opens an answer. Resolves with its first text, so that a failure before can still be answered as one. When the database
+   * fails later, the stream is destroyed, so that the answer does not look complete.
    * @param bytes size to reserve for a part, at most 8 MiB
-   * @throws Failure OVERLOADED; whatever `read` throws for the first part
+   * @throws Failure OVERLOADED; whatever `read` throws before the first text
    */
   async open<Next>(reader: Reader, read: ReadPart<Next>, bytes = partBytes): Promise<Readable> {
-    const { db, budget } = this.#options;
+    const { db, budget, minimumBytesPerSecond, rateWindowMs } = this.#options;
     const room = Math.min(bytes, partBytes, budget.largestReservation);
-    const readPart = async (from: Next | undefined): Promise<ReservedPart<Next>> => {
-      const reservation = await budget.reserve(reader, room);
-      try {
-        const { text, next } = await inSnapshot(db, (snapshot) => read(snapshot, room, from));
-        const data = Buffer.from(text);
-        reservation.shrinkTo(data.length);
-        return { data, next, reservation };
-      } catch (error) {
-        reservation.release();
-        throw error;
-      }
-    };
-    return new AnswerStream(await readPart(undefined), readPart, this.#options);
+    const answer = new AnswerStream<Next>({
+      ...{ minimumBytesPerSecond, rateWindowMs },
+      reserve: () => budget.reserve(reader, room),
+      readPart: (from, send) => inSnapshot(db, (snapshot) => read({ snapshot, bytes: room, from, send })),
+    });
+    await answer.start();
+    return answer;
   }
 
   /**
@@ -73,14 +73,23 @@ export class Answers {
     reader: Reader,
     query: (snapshot: Database, after: number) => RawBuilder<ListRow> | Promise<RawBuilder<ListRow>>,
   ): Promise<Readable> {
-    return this.open<number>(reader, async (snapshot, bytes, after) => {
+    return this.open<number>(reader, async ({ snapshot, bytes, from: after, send }) => {
       const rows = await query(snapshot, after ?? 0);
-      const batch = await readBatch(snapshot, rows, ({ json }) => json, bytes);
-      const start = after === undefined ? '[' : batch.rows === 0 ? '' : ',';
-      if (batch.isComplete) return { text: `${start}${batch.text}]` };
-      return { text: start + batch.text, next: batch.last?.id };
+      const first = after === undefined ? '[' : ',';
+      const batch = await readBatch(snapshot, rows, ({ json }) => json, bytes, startWith(first, send));
+      if (!batch.isComplete) return { text: '', next: batch.last?.id };
+      return { text: after === undefined && batch.rows === 0 ? '[]' : ']' };
     });
   }
+}
+
+/** Sends a text before the first one that is sent. */
+export function startWith(start: string, send: Send): Send {
+  let before = start;
+  return (text) => {
+    send(before + text);
+    before = '';
+  };
 }
 
 export interface ListRow {
@@ -88,59 +97,103 @@ export interface ListRow {
   readonly json: string;
 }
 
-interface ReservedPart<Next> extends Pick<Part<Next>, 'next'> {
-  readonly data: Buffer;
-  readonly reservation: Reservation;
+interface AnswerStreamOptions<Next> extends Pick<AnswersOptions, 'minimumBytesPerSecond' | 'rateWindowMs'> {
+  /** Reserves the bytes of a part. */
+  reserve(): Promise<Reservation>;
+  readPart(from: Next | undefined, send: Send): Promise<Part<Next>>;
 }
 
-/** Streams parts at the speed of the client; reads the next part when the client has read the previous one. */
+/**
+ * Streams parts at the speed of the client. Reads a part at the speed of the database, and the next part when the client
+ * has read the previous one.
+ */
 class AnswerStream<Next> extends Readable {
-  readonly #readPart: (from: Next) => Promise<ReservedPart<Next>>;
+  readonly #options: AnswerStreamOptions<Next>;
   readonly #leastBytesInWindow: number;
   readonly #rateCheck: NodeJS.Timeout;
-  #part: ReservedPart<Next>;
-  #taken = 0;
+  /** Chunks of the part that the client has not taken. */
+  #unsent: Buffer[] = [];
+  #unsentBytes = 0;
+  #reservation: Reservation | undefined;
+  #next: Next | undefined;
+  #isReading = false;
+  /** The client has taken everything and waits for more. */
+  #isWanted = false;
   #takenInWindow = 0;
   /** Whether the client waited for the database in this window. */
   #clientWaited = false;
-  #isReading = false;
+  #onText: () => void = () => undefined;
 
-  constructor(
-    first: ReservedPart<Next>,
-    readPart: (from: Next) => Promise<ReservedPart<Next>>,
-    { minimumBytesPerSecond, rateWindowMs }: AnswersOptions,
-  ) {
+  constructor(options: AnswerStreamOptions<Next>) {
     super({ highWaterMark: chunkBytes });
-    this.#part = first;
-    this.#readPart = readPart;
+    this.#options = options;
+    const { minimumBytesPerSecond, rateWindowMs } = options;
     // A chunk counts when it has been read completely.
     this.#leastBytesInWindow = Math.max(1, (minimumBytesPerSecond * rateWindowMs) / 1000 - chunkBytes);
     this.#rateCheck = setInterval(() => this.#checkRate(), rateWindowMs).unref();
+    // A failure before the stream has a reader must not end the process; a later reader gets it all the same.
+    this.on('error', () => undefined);
+  }
+
+  /** Reads the first part; resolves with its first text. @throws whatever fails before */
+  start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#onText = resolve;
+      this.#readPart(undefined).then(resolve, (error: Error) => {
+        reject(error);
+        this.destroy(error);
+      });
+    });
   }
 
   override _read(): void {
-    const { data, reservation, next } = this.#part;
-    if (this.#taken < data.length) {
-      reservation.shrinkTo(data.length - this.#taken);
-      const chunk = data.subarray(this.#taken, this.#taken + chunkBytes);
-      this.#taken += chunk.length;
+    if (!this.#isReading) this.#reservation?.shrinkTo(this.#unsentBytes);
+    const chunk = this.#unsent.shift();
+    if (chunk !== undefined) {
+      this.#unsentBytes -= chunk.length;
       this.#takenInWindow += chunk.length;
       this.push(chunk);
-      return;
-    }
-    reservation.release();
-    if (next === undefined) this.push(null);
-    else this.#readNext(next).catch((error: Error) => this.destroy(error));
+    } else if (this.#isReading) this.#isWanted = true;
+    else if (this.#next === undefined) this.push(null);
+    else this.#readPart(this.#next).catch((error: Error) => this.destroy(error));
   }
 
-  async #readNext(next: Next): Promise<void> {
+  async #readPart(from: Next | undefined): Promise<void> {
     this.#isReading = true;
+    this.#isWanted = from !== undefined;
     this.#clientWaited = true;
-    const part = await this.#readPart(next);
-    this.#isReading = false;
-    if (this.destroyed) return part.reservation.release();
-    this.#part = part;
-    this.#taken = 0;
+    const reservation = await this.#options.reserve();
+    this.#reservation = reservation;
+    if (this.destroyed) return reservation.release();
+    try {
+      const { text, next } = await this.#options.readPart(from, (piece) => this.#add(piece));
+      this.#isReading = false;
+      this.#next = next;
+      this.#add(text);
+    } catch (error) {
+      this.#isReading = false;
+      reservation.release();
+      throw error;
+    }
+    reservation.shrinkTo(this.destroyed ? 0 : this.#unsentBytes);
+    this.#readOn();
+  }
+
+  #add(text: string): void {
+    if (text === '' || this.destroyed) return;
+    const data = Buffer.from(text);
+    for (let start = 0; start < data.length; start += chunkBytes) {
+      this.#unsent.push(data.subarray(start, start + chunkBytes));
+    }
+    this.#unsentBytes += data.length;
+    this.#onText();
+    this.#readOn();
+  }
+
+  /** Continues for a client that waits. */
+  #readOn(): void {
+    if (!this.#isWanted || this.destroyed) return;
+    this.#isWanted = false;
     this._read();
   }
 
@@ -153,7 +206,8 @@ class AnswerStream<Next> extends Readable {
 
   override _destroy(error: Error | null, done: (error?: Error | null) => void): void {
     clearInterval(this.#rateCheck);
-    this.#part.reservation.release();
+    this.#unsent = [];
+    if (!this.#isReading) this.#reservation?.release();
     done(error);
   }
 }

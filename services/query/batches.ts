@@ -2,10 +2,8 @@ import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 
-/** The first rows of a query as JSON elements, up to a number of bytes. */
+/** The first rows of a query, up to a number of bytes. */
 export interface Batch<Row> {
-  /** The elements, separated by commas. */
-  readonly text: string;
   readonly rows: number;
   readonly last: Row | undefined;
   /** Whether these are all rows of the query. */
@@ -25,19 +23,24 @@ export function inSnapshot<T>(db: Kysely<Tables>, work: (snapshot: Database) => 
   return db.transaction().setIsolationLevel('repeatable read').setAccessMode('read only').execute(work);
 }
 
+/** Takes text in pieces, as it is read. */
+export type Send = (text: string) => void;
+
 /**
  * Reads rows up to a number of bytes, at least one row.
  * @param snapshot a transaction; a cursor in it is opened and closed
  * @param write returns the JSON text of a row
+ * @param send takes the texts of the rows, separated by commas
  */
 export async function readBatch<Row>(
   snapshot: Database,
   query: RawBuilder<Row>,
   write: (row: Row) => string,
   bytes: number,
+  send: Send,
 ): Promise<Batch<Row>> {
   await sql`declare batch no scroll cursor for ${query}`.execute(snapshot);
-  const elements: string[] = [];
+  let written = 0;
   let last: Row | undefined;
   let left = bytes;
   let isFull = false;
@@ -45,11 +48,8 @@ export async function readBatch<Row>(
     const { rows } = await sql<Row>`fetch forward ${sql.lit(count)} from batch`.execute(snapshot);
     return { rows, isLast: rows.length < count };
   };
-  for (let fetched = fetch(firstFetchRows); ; ) {
-    const { rows, isLast } = await fetched;
-    // The database prepares the next rows while these are formatted.
-    const next = isLast ? undefined : fetch(nextCount());
-    next?.catch(() => undefined);
+  const take = (rows: readonly Row[]) => {
+    const elements: string[] = [];
     for (const row of rows) {
       const element = write(row);
       left -= Buffer.byteLength(element) + 1;
@@ -58,16 +58,25 @@ export async function readBatch<Row>(
       elements.push(element);
       last = row;
     }
+    if (elements.length > 0) send((written > 0 ? ',' : '') + elements.join(','));
+    written += elements.length;
+  };
+  for (let fetched = fetch(firstFetchRows); ; ) {
+    const { rows, isLast } = await fetched;
+    // The database prepares the next rows while these are formatted.
+    const next = isLast ? undefined : fetch(nextCount());
+    next?.catch(() => undefined);
+    take(rows);
     if (isFull) await next;
     if (isFull || next === undefined) break;
     fetched = next;
   }
   await sql`close batch`.execute(snapshot);
-  return { text: elements.join(','), rows: elements.length, last, isComplete: !isFull };
+  return { rows: written, last, isComplete: !isFull };
 
   function nextCount(): number {
-    if (elements.length === 0) return firstFetchRows;
-    const average = (bytes - left) / elements.length;
+    if (written === 0) return firstFetchRows;
+    const average = (bytes - left) / written;
     return Math.max(1, Math.min(mostFetchRows, Math.ceil(fetchBytes / average), Math.ceil(left / average)));
   }
 }

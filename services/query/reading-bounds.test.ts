@@ -6,7 +6,7 @@ import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { inSnapshot } from './batches.ts';
 import { historyMembers } from './reading-json.ts';
-import { maximumReadings, readPage } from './reading-page.ts';
+import { findPage, maximumReadings, readPage } from './reading-page.ts';
 import { scopeOfCaller } from './vehicle-scope.ts';
 
 let db: Kysely<Tables>;
@@ -40,9 +40,12 @@ it('plans a page without bounds only for chunks between the oldest and newest re
   const { text, chunks } = await inSnapshot(db, async (snapshot) => {
     const scope = await scopeOfCaller(snapshot, { applicationId: application.id });
     const request = { from: 0n, offset: 0, limit: maximumReadings };
-    const page = await readPage(snapshot, scope, request, { members: historyMembers }, 1024 * 1024);
+    const page = await findPage(snapshot, scope, request);
+    if (!page) throw new Error('the page is not empty');
+    const texts: string[] = [];
+    await readPage(snapshot, scope, page, { members: historyMembers }, 1024 * 1024, (text) => texts.push(text));
     const { rows } = await lockedChunks.execute(snapshot);
-    return { text: page.text, chunks: rows[0]?.count };
+    return { text: texts.join(''), chunks: rows[0]?.count };
   });
   expect(JSON.parse(`[${text}]`)).toHaveLength(25);
   expect(chunks).toBeGreaterThan(0);

@@ -2,8 +2,8 @@ import type { Readable } from 'node:stream';
 import type { Database } from '@odograph/database/database';
 import { skipCountedHours } from '@odograph/database/reading-counts/skip';
 import { type RawBuilder, sql } from 'kysely';
-import type { Answers, Part } from './answers.ts';
-import { readBatch } from './batches.ts';
+import { type Answers, type Part, type PartRequest, startWith } from './answers.ts';
+import { type Batch, readBatch, type Send } from './batches.ts';
 import type { Reader } from './read-budget.ts';
 import {
   instant,
@@ -66,26 +66,61 @@ export async function openReadingPage(
   request: PageRequest,
   shape: PageShape,
 ): Promise<ReadingPage> {
+  const { start, end } = shape.frame;
   const limit = Math.min(request.limit, maximumReadings);
   let continueAfter: ReadingKey | undefined;
-  const readPart = async (db: Database, bytes: number, remaining?: Remaining): Promise<Part<Remaining>> => {
-    if (remaining) return readRemaining(db, shape, remaining, bytes);
-    const scope = await shape.findScope(db);
-    const page = await readPage(db, scope, { ...request, limit }, shape, bytes);
+  const readPart = async ({ snapshot, bytes, from, send }: PartRequest<Remaining>): Promise<Part<Remaining>> => {
+    if (from) return readRemaining(snapshot, shape, from, bytes, send);
+    const scope = await shape.findScope(snapshot);
+    const page = await findPage(snapshot, scope, { ...request, limit });
+    if (!page) return { text: start + end };
     continueAfter = page.continueAfter;
-    if (!page.rest) return { text: shape.frame.start + page.text + shape.frame.end };
-    return { text: shape.frame.start + page.text, next: { scope, keys: page.rest } };
+    const write = { page, shape, bytes };
+    if (!request.after) return readFirstPart(snapshot, scope, write, send);
+    const short = await readShortPage(snapshot, scope, write);
+    continueAfter = short.continueAfter;
+    return short;
   };
   const partBytes = Math.max(leastPartBytes, limit * usualReadingBytes);
   const body = await answers.open(reader, readPart, partBytes);
   return continueAfter ? { body, continueAfter } : { body };
 }
 
-interface ReadPage {
-  readonly text: string;
-  readonly continueAfter?: ReadingKey;
-  /** Keys of readings that did not fit. */
-  readonly rest?: readonly ReadingKey[];
+/** A page that was found, and how much of it to read. */
+interface PageReading {
+  readonly page: FoundPage;
+  readonly shape: PageShape;
+  readonly bytes: number;
+}
+
+/** Sends the readings of a page as they are read. */
+async function readFirstPart(
+  db: Database,
+  scope: VehicleScope,
+  { page, shape, bytes }: PageReading,
+  send: Send,
+): Promise<Part<Remaining>> {
+  const { start, end } = shape.frame;
+  const { rows, isComplete } = await readPage(db, scope, page, shape, bytes, startWith(start, send));
+  if (isComplete) return { text: rows === 0 ? start + end : end };
+  const after = await findLastRead(db, scope, page, rows);
+  const keys = await keysAt(db, scope, { ...page.interval, after }, { offset: 0, count: page.limit - rows });
+  return { text: '', next: { scope, keys } };
+}
+
+/** Reads a page that ends early when it does not fit. Its headers announce the end, so nothing is sent before. */
+async function readShortPage(
+  db: Database,
+  scope: VehicleScope,
+  { page, shape, bytes }: PageReading,
+): Promise<{ readonly text: string; readonly continueAfter: ReadingKey | undefined }> {
+  const { start, end } = shape.frame;
+  let text = start;
+  const { rows, isComplete } = await readPage(db, scope, page, shape, bytes, (piece) => {
+    text += piece;
+  });
+  const continueAfter = isComplete ? page.continueAfter : await findLastRead(db, scope, page, rows);
+  return { text: text + end, continueAfter };
 }
 
 interface ReadingRow {
@@ -105,34 +140,59 @@ async function narrow(db: Database, scope: VehicleScope, request: PageRequest): 
   return startOf({ ...request, from }) > until ? undefined : { ...request, from, until };
 }
 
-/** Reads the first part of a page. Finds the end of the page first, because the headers contain it. */
-export async function readPage(
+/** A page that is not empty, before its readings are read. */
+interface FoundPage {
+  /** The readings of the page, but for `limit`. */
+  readonly interval: ReadingInterval;
+  readonly range: RawBuilder<boolean>;
+  readonly limit: number;
+  /** The last reading of the page, if more follow. */
+  readonly continueAfter?: ReadingKey;
+}
+
+/** Finds where a page starts and ends; undefined when it is empty. The headers announce its end. */
+export async function findPage(
   db: Database,
   scope: VehicleScope,
   request: PageRequest,
-  { members }: Pick<PageShape, 'members'>,
-  bytes: number,
-): Promise<ReadPage> {
+): Promise<FoundPage | undefined> {
   const { offset, limit } = request;
-  if (limit === 0 || scope.members.size === 0) return { text: '' };
+  if (limit === 0 || scope.members.size === 0) return undefined;
   const narrowed = await narrow(db, scope, request);
-  if (!narrowed) return { text: '' };
+  if (!narrowed) return undefined;
   const first = await findFirst(db, scope, narrowed);
-  if (offset > 0 && !first) return { text: '' };
+  if (offset > 0 && !first) return undefined;
   const interval = first ? startingWith(first, narrowed) : narrowed;
   const [last, following] = await keysAt(db, scope, interval, { offset: limit - 1, count: 2 });
   const range = last ? sql<boolean>`${isWithin(interval)} and ${isUpTo(last)}` : isWithin(interval);
+  return { interval, range, limit, ...(following && last ? { continueAfter: last } : {}) };
+}
+
+/** Reads as much of a page as fits into `bytes`. */
+export function readPage(
+  db: Database,
+  scope: VehicleScope,
+  { range, limit }: FoundPage,
+  { members }: Pick<PageShape, 'members'>,
+  bytes: number,
+  send: Send,
+): Promise<Batch<ReadingRow>> {
   const query = sql<ReadingRow>`
     select reading.vehicle_id, ${members} as members from reading where ${scope.condition} and ${range}
     order by reading.time, reading.vehicle_id limit ${limit}`;
-  const { text, rows, isComplete } = await readBatch(db, query, writeReading(scope), bytes);
-  const border = following && last ? { continueAfter: last } : {};
-  if (isComplete) return { text, ...border };
+  return readBatch(db, query, writeReading(scope), bytes, send);
+}
+
+/** Finds the last of the readings that fitted, by their number. */
+async function findLastRead(
+  db: Database,
+  scope: VehicleScope,
+  { interval }: FoundPage,
+  rows: number,
+): Promise<ReadingKey> {
   const [lastRead] = await keysAt(db, scope, interval, { offset: rows - 1, count: 1 });
   if (!lastRead) throw new Error('a reading is missing from its snapshot');
-  if (request.after) return { text, continueAfter: lastRead };
-  const rest = await keysAt(db, scope, { ...interval, after: lastRead }, { offset: 0, count: limit - rows });
-  return { text, rest, ...border };
+  return lastRead;
 }
 
 /** Below this offset, skipping readings is faster than using counts. */
@@ -176,6 +236,7 @@ async function readRemaining(
   { members, frame }: PageShape,
   { scope, keys }: Remaining,
   bytes: number,
+  send: Send,
 ): Promise<Part<Remaining>> {
   const part = keys.slice(0, keysPerPart);
   const [first, last] = [part.at(0), part.at(-1)];
@@ -190,8 +251,7 @@ async function readRemaining(
         and reading.vehicle_id = key.vehicle_id and reading.time = timestamptz 'epoch' + key.microseconds * interval '1 microsecond'
         and reading.time >= ${instant(first.time)} and reading.time <= ${instant(last.time)} limit 1) as stored
     order by key.place`;
-  const batch = await readBatch(db, query, writeReading(scope), bytes);
+  const batch = await readBatch(db, query, writeReading(scope), bytes, startWith(',', send));
   const rest = keys.slice(batch.isComplete ? part.length : batch.last?.place);
-  const text = batch.rows === 0 ? '' : `,${batch.text}`;
-  return rest.length === 0 ? { text: text + frame.end } : { text, next: { scope, keys: rest } };
+  return rest.length === 0 ? { text: frame.end } : { text: '', next: { scope, keys: rest } };
 }

@@ -198,7 +198,11 @@ export async function readChanges(
   page: ChangePage,
   members: ReadonlyMap<number, string>,
   bytes: number,
-): Promise<Batch<StoredRow>> {
+): Promise<Batch<StoredRow> & { readonly text: string }> {
   const write = (row: StoredRow) => `{${members.get(row.vehicle_id) ?? ''}${row.members}}`;
-  return readBatch(db, selectReadings(page), write, bytes);
+  let text = '';
+  const batch = await readBatch(db, selectReadings(page), write, bytes, (piece) => {
+    text += piece;
+  });
+  return { ...batch, text };
 }

@@ -82,8 +82,8 @@ export function changeRoutes(answers: Answers): RoutePlugin {
         const reader = readerOf(request);
         let next = '';
         let more = false;
-        const body = await answers.open(reader, async (db, bytes) => {
-          const page = await readPage(db, reader, { given, limit }, bytes);
+        const body = await answers.open(reader, async ({ snapshot, bytes }) => {
+          const page = await readPage(snapshot, reader, { given, limit }, bytes);
           next = writePosition(page.until);
           more = page.more;
           return { text: `{"changes":[${page.text}],"next":"${next}","more":${more}}` };

@@ -91,12 +91,11 @@ export async function readTrips(
     from trip join vehicle on vehicle.id = trip.vehicle_id join application on application.id = vehicle.application_id
     where ${isRequested(request)} and ${following}
     order by trip.started_at, trip.id offset ${after ? 0 : request.offset} limit ${limit}`;
-  const { text, rows, last, isComplete } = await readBatch(
-    snapshot,
-    query,
-    (row) => JSON.stringify(toAnswer(row)),
-    bytes,
-  );
+  const write = (row: TripRow) => JSON.stringify(toAnswer(row));
+  let text = '';
+  const { rows, last, isComplete } = await readBatch(snapshot, query, write, bytes, (piece) => {
+    text += piece;
+  });
   const count = (after?.count ?? 0) + rows;
   if (isComplete || !last) return { text, count };
   return { text, count, next: { start: BigInt(last.started_us), id: last.id, count } };

@@ -77,7 +77,7 @@ async function readRequest(
 async function openTrips(answers: Answers, reader: Reader, request: TripRequest) {
   const { offset, limit } = request;
   let hasMore = false;
-  const body = await answers.open<TripKey>(reader, async (snapshot, bytes, after) => {
+  const body = await answers.open<TripKey>(reader, async ({ snapshot, bytes, from: after }) => {
     const trips = await readTrips(snapshot, request, after, bytes);
     if (!after) {
       if (trips.count === 0 && !(await hasTripsFrom(snapshot, request, 0))) {
