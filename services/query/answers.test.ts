@@ -139,7 +139,7 @@ describe('an answer', () => {
   it('is aborted when the database fails after the first part, so that it does not look complete', async () => {
     const budget = new ReadBudget(budgetBytes, 1000);
     const body = await open(budget).open<number>(reader('one'), async ({ from }) => {
-      if (from !== undefined) throw new Error('database is away');
+      if (from !== undefined) throw new Error('database unavailable');
       return { text: '[1', next: 1 };
     });
     await expect(text(body)).rejects.toThrow('database unavailable');
@@ -152,21 +152,21 @@ describe('an answer', () => {
     const body = await open(budget).open(reader('one'), async ({ send }) => {
       send('[1');
       await once(database, 'failure');
-      throw new Error('database is away');
+      throw new Error('database unavailable');
     });
     const [first] = (await once(body, 'data')) as [Buffer];
     expect(String(first)).toBe('[1');
     database.emit('failure');
-    await expect(text(body)).rejects.toThrow('database is away');
+    await expect(text(body)).rejects.toThrow('database unavailable');
     expect(budget.heldBytes).toBe(0);
   });
 
   it('fails as a whole when nothing of it has been read', async () => {
     const budget = new ReadBudget(budgetBytes, 1000);
     const failing = open(budget).open(reader('one'), async () => {
-      throw new Error('database is away');
+      throw new Error('database unavailable');
     });
-    await expect(failing).rejects.toThrow('database is away');
+    await expect(failing).rejects.toThrow('database unavailable');
     expect(budget.heldBytes).toBe(0);
   });
 
