@@ -76,10 +76,10 @@ export async function countDropped(
       times_seen = quarantine.times_seen + excluded.times_seen`.execute(db);
 }
 
-/** Marks replayed uploads as resolved that were stored without a fault. */
+/** Marks replayed uploads as resolved that were stored without a fault; a part of an upload says nothing of the rest. */
 export async function resolveQuarantined(db: Database, uploads: readonly UploadInProgress[]): Promise<void> {
   const ids = uploads
-    .filter(({ upload, faults }) => upload.quarantineId !== undefined && faults.length === 0)
+    .filter(({ upload, faults, isPart }) => upload.quarantineId !== undefined && faults.length === 0 && !isPart)
     .map(({ upload }) => Number(upload.quarantineId));
   if (ids.length === 0) return;
   await db.updateTable('quarantine').set({ resolved_at: sql<Date>`now()` }).where('id', 'in', ids).execute();

@@ -122,6 +122,23 @@ describe('a database error', () => {
     },
   );
 
+  it('leaves a replayed upload unresolved as long as one of its readings cannot be stored', async () => {
+    await failWith('22003');
+    const payload = JSON.stringify([reading(0, 666), reading(1), reading(2)]);
+    await ingest(upload(vehicle.deviceId, payload));
+    const row = async () => {
+      const { rows } = await sql<{ id: string; resolved: boolean }>`select id::text, resolved_at is not null as resolved
+        from quarantine where device_id = ${vehicle.deviceId}`.execute(platform.db);
+      return rows[0];
+    };
+    const quarantineId = (await row())?.id ?? '';
+    await ingest({ ...upload(vehicle.deviceId, payload), quarantineId });
+    expect(await row()).toEqual({ id: quarantineId, resolved: false });
+    await recover();
+    await ingest({ ...upload(vehicle.deviceId, payload), quarantineId });
+    expect(await row()).toEqual({ id: quarantineId, resolved: true });
+  });
+
   it('of an outage is retried, and /health fails while an upload waits longer than UPLOAD_MAX_DELAY_SECONDS', async () => {
     const health = () => createApiClient(platform.httpUrl).get('/health');
     await failWith('57P03');

@@ -18,6 +18,8 @@ export interface UploadInProgress {
   upload: QueuedUpload;
   readings: DecodedReading[];
   faults: QuarantineFault[];
+  /** Set when it holds only some of the readings, because the database rejected one of them. */
+  isPart?: true;
 }
 
 /** Returns the bytes of an upload as the device sent them. */

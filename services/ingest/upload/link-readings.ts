@@ -129,7 +129,7 @@ export function linkReadings(
         faults.push({ index, reason: 'DEVICE_NOT_LINKED', message });
       }
     }
-    return { upload, readings, faults };
+    return { ...inProgress, faults };
   });
   return { linked, uploads: withFaults };
 }

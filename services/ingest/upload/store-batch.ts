@@ -53,11 +53,14 @@ export class BatchStore {
       if (readings === 1) return this.store(uploads.map(asNotStorable));
       const [left, right] = halve(uploads);
       const [first, second] = [await this.store(left), await this.store(right)];
-      return {
+      const stored = {
         readings: first.readings + second.readings,
         quarantinedUploads: first.quarantinedUploads + second.quarantinedUploads,
         droppedUploads: first.droppedUploads + second.droppedUploads,
       };
+      const isWhole = uploads.length === 1 && stored.quarantinedUploads + stored.droppedUploads === 0;
+      if (isWhole) await resolveQuarantined(this.#db, uploads);
+      return stored;
     }
   }
 
@@ -112,8 +115,8 @@ function halve(uploads: readonly UploadInProgress[]): [UploadInProgress[], Uploa
   }
   const middle = Math.ceil(only.readings.length / 2);
   return [
-    [{ ...only, readings: only.readings.slice(0, middle) }],
-    [{ ...only, readings: only.readings.slice(middle), faults: [] }],
+    [{ ...only, readings: only.readings.slice(0, middle), isPart: true }],
+    [{ ...only, readings: only.readings.slice(middle), faults: [], isPart: true }],
   ];
 }
 
