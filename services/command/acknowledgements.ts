@@ -40,7 +40,7 @@ export function parseAcknowledgement(text: string): AcknowledgementMessage | und
  */
 export async function acknowledge(
   { db, sealer, events, logger }: Pick<CommandContext, 'db' | 'events' | 'logger'> & { readonly sealer: Sealer },
-  { deviceId, text }: Pick<QueuedAcknowledgement, 'deviceId' | 'text'>,
+  { deviceId, text, receivedAtMs }: QueuedAcknowledgement,
 ): Promise<void> {
   const acknowledgement = parseAcknowledgement(text);
   if (!acknowledgement) {
@@ -49,7 +49,7 @@ export async function acknowledge(
   }
   try {
     if (await confirmKeyList({ db, sealer, logger }, deviceId, acknowledgement)) return;
-    await recordAchievedState(db, deviceId, acknowledgement);
+    await recordAchievedState(db, deviceId, acknowledgement, receivedAtMs);
     const command = await acknowledgeCommand(db, deviceId, acknowledgement);
     if (command) events.announce([command]);
     else logger.debug({ deviceId }, 'acknowledgement ignored: no command in flight');

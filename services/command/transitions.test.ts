@@ -208,7 +208,11 @@ it('a command ends after its maximum time in flight, even when the clock of the 
 });
 
 /** The field group `fleet` after a LOCK is acknowledged, reported before so many seconds ago. */
-async function fleetAfterLock(reportedSecondsAgo: number, status?: string): Promise<unknown> {
+async function fleetAfterLock(
+  reportedSecondsAgo: number,
+  status?: string,
+  acknowledgedSecondsAgo = 0,
+): Promise<unknown> {
   const command = await newCommand();
   await sql`insert into vehicle_latest (vehicle_id, time, received_at, fleet, fleet_time)
     select ${command.vehicleId}::integer, reported, now(), '{"lock": "UNLOCKED", "fuel": 5}', reported
@@ -216,7 +220,12 @@ async function fleetAfterLock(reportedSecondsAgo: number, status?: string): Prom
   await insertCommand(platform.db, command);
   const acknowledgement = { id: command.id, ok: true, ...(status !== undefined && { status }) };
   for (let delivery = 0; delivery < 2; delivery += 1) {
-    await recordAchievedState(platform.db, command.deviceId, acknowledgement);
+    await recordAchievedState(
+      platform.db,
+      command.deviceId,
+      acknowledgement,
+      Date.now() - acknowledgedSecondsAgo * 1000,
+    );
     await acknowledgeCommand(platform.db, command.deviceId, acknowledgement);
   }
   const { rows } = await sql<{ fleet: unknown }>`select fleet from vehicle_latest
@@ -228,4 +237,5 @@ it('sets the acknowledged lock in the latest state, unless telemetry is newer or
   expect(await fleetAfterLock(60)).toEqual({ lock: 'LOCKED', fuel: 5 });
   expect(await fleetAfterLock(60, 'OPEN')).toEqual({ lock: 'UNLOCKED', fuel: 5 });
   expect(await fleetAfterLock(-60)).toEqual({ lock: 'UNLOCKED', fuel: 5 });
+  expect(await fleetAfterLock(60, undefined, 120)).toEqual({ lock: 'UNLOCKED', fuel: 5 });
 });

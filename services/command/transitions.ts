@@ -174,20 +174,22 @@ const acknowledgedField = (status: string | undefined) => sql`case command.actio
     jsonb_build_object('immobilizer', case ${status ?? ''}::text when 'LOCKED' then 'LOCKED' else 'UNLOCKED' end) end`;
 
 /**
- * Writes the `lock` or `immobilizer` that a command achieves to the latest state of its vehicle, with the current time;
- * newer telemetry wins. Call it before acknowledgeCommand: it changes nothing for an acknowledged command, and a retry repeats
+ * Writes the `lock` or `immobilizer` that a command achieves to the latest state of its vehicle, with the time of its
+ * receipt; newer telemetry wins. Call it before acknowledgeCommand: it changes nothing for an acknowledged command, and a retry repeats
  * it. Not in the transaction of the acknowledgement, which locks an audit chain that ingest locks after the latest state.
  */
 export async function recordAchievedState(
   db: Database,
   deviceId: string,
   { id, ok, status }: AcknowledgementMessage,
+  receivedAtMs: number,
 ): Promise<void> {
   if (!ok) return;
+  const receivedAt = sql`least(clock_timestamp(), to_timestamp(${receivedAtMs} / 1000.0))`;
   await sql`update vehicle_latest set
-      fleet = case when vehicle_latest.fleet_time > clock_timestamp() then achieved.field || vehicle_latest.fleet
+      fleet = case when vehicle_latest.fleet_time > ${receivedAt} then achieved.field || vehicle_latest.fleet
         else coalesce(vehicle_latest.fleet, '{}') || achieved.field end,
-      fleet_time = greatest(vehicle_latest.fleet_time, clock_timestamp())
+      fleet_time = greatest(vehicle_latest.fleet_time, ${receivedAt})
     from command cross join lateral (select ${acknowledgedField(status)} as field) as achieved
     where command.id = ${id} and command.device_id = ${deviceId} and command.state in ('sent', 'unknown')
       and vehicle_latest.vehicle_id = command.vehicle_id and achieved.field is not null`.execute(db);
