@@ -23,9 +23,10 @@ export type GrantRole = (typeof grantRoles)[number];
  * - `book` needs the role driver: own bookings and authorizations;
  * - `use` needs the role manager, or the role driver and an own booking or authorization that is current: commands,
  *   states, privacy;
+ * - `drive` is `use` for commands that start or immobilize the vehicle: the authorization must have the level DRIVE;
  * - `manage` needs the role manager: bookings and authorizations of others, and the vehicle itself.
  */
-export type VehicleAct = 'read' | 'book' | 'use' | 'manage';
+export type VehicleAct = 'read' | 'book' | 'use' | 'drive' | 'manage';
 
 /** SQL that is true if the text `name` names the user, by id or by username in any case, as bookings name drivers. */
 export function namesUser(userId: string, name: RawBuilder<string>): RawBuilder<boolean> {
@@ -37,8 +38,9 @@ const hasCurrentBooking = (userId: string) => sql<boolean>`exists (select from b
   where booking.vehicle_id = vehicle.id and booking.account_id = ${userId} and booking.deleted_at is null
     and tstzrange(booking.starts_at, booking.ends_at) @> clock_timestamp())`;
 
-const hasCurrentAuthorization = (userId: string) => sql<boolean>`exists (select from bluetooth_authorization held
-  where held.vehicle_id = vehicle.id and held.revoked_at is null
+const hasCurrentAuthorization = (userId: string, levels: RawBuilder<unknown>) => sql<boolean>`exists (
+  select from bluetooth_authorization held
+  where held.vehicle_id = vehicle.id and held.level in ${levels} and held.revoked_at is null
     and tstzrange(held.valid_from, held.valid_until) @> clock_timestamp()
     and coalesce(held.suspended_until <= clock_timestamp(), true) and ${namesUser(userId, sql`held.driver_id`)})`;
 
@@ -47,8 +49,9 @@ function rolePermits(userId: string, act: VehicleAct): RawBuilder<boolean> {
   if (act === 'read') return sql<boolean>`true`;
   if (act === 'book') return sql<boolean>`vehicle_grant.role in ('driver', 'manager')`;
   if (act === 'manage') return sql<boolean>`vehicle_grant.role = 'manager'`;
+  const levels = act === 'drive' ? sql`('DRIVE')` : sql`('DRIVE', 'LOCK_UNLOCK')`;
   return sql<boolean>`(vehicle_grant.role = 'manager' or (vehicle_grant.role = 'driver'
-    and (${hasCurrentBooking(userId)} or ${hasCurrentAuthorization(userId)})))`;
+    and (${hasCurrentBooking(userId)} or ${hasCurrentAuthorization(userId, levels)})))`;
 }
 
 /**

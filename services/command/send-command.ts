@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { DeviceAction } from '@odograph/contracts/commands';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
+import type { VehicleAct } from '@odograph/database/vehicle-access';
 import { type Deadline, deadlineIn, within } from '@odograph/runtime/clock';
 import type { Logger } from '@odograph/runtime/logger';
 import type { CommandEvents, Watch } from './command-events.ts';
@@ -44,7 +45,7 @@ const pollIntervalMs = 500;
 export async function sendCommand(context: CommandContext, request: CommandRequest): Promise<CommandResult> {
   const deadline = deadlineIn(context.ackTimeoutMs);
   const [target, earlier] = await Promise.all([
-    findTarget(context.db, request.caller, request.vehicleId, 'use'),
+    findTarget(context.db, request.caller, request.vehicleId, actFor(request.action)),
     findEarlier(context, request),
   ]);
   const { vehicleId } = target;
@@ -122,9 +123,14 @@ async function awaitTurn(
   throw unreachable('VEHICLE_BUSY');
 }
 
+/** A driver who may only lock and unlock must not start the vehicle, nor may their phone (docs/keyless.md, "Token"). */
+function actFor(action: DeviceAction): VehicleAct {
+  return action === 'START' || action === 'IMMOBILIZE' ? 'drive' : 'use';
+}
+
 /** Checks the rules again: while the command waited, the vehicle may have driven off or its link may have changed. */
 async function requireUnchanged(context: CommandContext, request: CommandRequest, deviceId: string): Promise<void> {
-  const target = await findTarget(context.db, request.caller, request.vehicleId, 'use');
+  const target = await findTarget(context.db, request.caller, request.vehicleId, actFor(request.action));
   if (requireDevice(target, request.action) !== deviceId) {
     throw unreachable('NO_DEVICE', 'the device of the vehicle changed');
   }

@@ -56,6 +56,7 @@ it('refuses every command of a viewer, and those of a driver without a current b
     await newUser('driver'),
     await newUser('driver'),
   ];
+  const start = async ({ client }: { client: ApiClient }) => (await fixture.act('start', vehicle, client)).status;
   const refused = [403, 'UNAUTHORIZED'];
   for (const user of [viewer, booked, authorized]) expect(await honk(user)).toEqual(refused);
   const hours = (from: number, until: number) => ({
@@ -91,6 +92,8 @@ it('refuses every command of a viewer, and those of a driver without a current b
     .execute();
   for (const user of [booked, authorized, await newUser('manager')]) expect((await honk(user))[0]).toBe(200);
   for (const user of [viewer, other]) expect(await honk(user)).toEqual(refused);
+  // The level LOCK_UNLOCK does not start an engine.
+  expect(await start(authorized)).toBe(403);
   expect((await viewer.client.get(`/v1/x/commands?vehicleId=${vehicle.id}`)).body.commands).toHaveLength(3);
   await db
     .updateTable('bluetooth_authorization')
