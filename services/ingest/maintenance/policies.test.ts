@@ -7,6 +7,7 @@ import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   analyzeReadings,
+  compressReadings,
   deleteExpired,
   deleteOldAudit,
   deleteOldBookings,
@@ -54,6 +55,16 @@ describe('changes older than 30 days', () => {
 });
 
 describe('chunks of readings', () => {
+  it('are left for the next run when the service stops', async () => {
+    await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
+      values ('1971-03-10', 1, 1, 'test', now())`.execute(db);
+    const chunks = await compressReadings(db, 1, AbortSignal.abort());
+    const { rows } = await sql<{ compressed: number }>`select count(*)::integer as compressed
+      from timescaledb_information.chunks where hypertable_name = 'reading' and is_compressed
+        and range_start >= '1971-03-01' and range_end <= '1971-03-20'`.execute(db);
+    expect([chunks > 0, rows[0]?.compressed]).toEqual([true, 0]);
+  });
+
   it('are analyzed while they are filled, and once when they have no statistics', async () => {
     const count = async (moment: string) => {
       const { rows } = await sql<{ count: number }>`select reltuples::integer as count from pg_class

@@ -17,9 +17,10 @@ async function chunksOlderThan(db: Database, days: number): Promise<string[]> {
  * is compressed again.
  * @returns the number of chunks
  */
-export async function compressReadings(db: Database, afterDays: number): Promise<number> {
+export async function compressReadings(db: Database, afterDays: number, stopping?: AbortSignal): Promise<number> {
   const chunks = await chunksOlderThan(db, afterDays);
   for (const chunk of chunks) {
+    if (stopping?.aborted) break;
     await sql`select compress_reading_chunk(${chunk}::regclass)`.execute(db);
   }
   return chunks.length;
@@ -112,19 +113,23 @@ export async function deleteOldAudit(db: Database, retentionDays: number): Promi
  * empty chunks and sorts rows that an index returns in order.
  * @returns the number of chunks
  */
-export async function analyzeReadings(db: Database): Promise<number> {
+export async function analyzeReadings(db: Database, stopping?: AbortSignal): Promise<number> {
   const { rows } = await sql<{ chunk: string }>`
     select table_class.oid::regclass::text as chunk from timescaledb_information.chunks
     join pg_class as table_class on table_class.oid = format('%I.%I', chunk_schema, chunk_name)::regclass
     where hypertable_name = 'reading' and not is_compressed
       and (table_class.reltuples < 0 or range_end > now() - interval '1 day')`.execute(db);
-  for (const { chunk } of rows) await sql`analyze ${sql.raw(chunk)}`.execute(db);
+  for (const { chunk } of rows) {
+    if (stopping?.aborted) break;
+    await sql`analyze ${sql.raw(chunk)}`.execute(db);
+  }
   return rows.length;
 }
 
 /** Vacuums and analyzes busy tables, for engines without autovacuum. */
-export async function vacuumBusyTables(db: Database): Promise<void> {
-  await analyzeReadings(db);
+export async function vacuumBusyTables(db: Database, stopping?: AbortSignal): Promise<void> {
+  await analyzeReadings(db, stopping);
+  if (stopping?.aborted) return;
   await sql`vacuum (analyze) vehicle_latest, reading_count, command, reading_change, quarantine, audit_chain,
     trip, trip_checkpoint, trip_touched, trip_work, trip_turn`.execute(db);
 }

@@ -48,12 +48,14 @@ export async function scheduleMaintenance(db: Kysely<Tables>, host: ServiceHost)
   const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
   const queue = openQueue('maintenance', connection);
   host.onStop('maintenance queue', () => queue.close());
+  // Tasks over many chunks end between two of them, so that a shutdown need not wait.
+  const stopping = new AbortController();
   const tasks: Record<MaintenanceTask, { every: number; run(): Promise<unknown> }> = {
-    compress: { every: hourMs, run: () => compressReadings(db, config.COMPRESS_AFTER_DAYS) },
+    compress: { every: hourMs, run: () => compressReadings(db, config.COMPRESS_AFTER_DAYS, stopping.signal) },
     retain: { every: hourMs, run: () => applyRetention(db, config) },
     count: { every: hourMs, run: () => countReadings(db) },
     forget: { every: hourMs, run: () => deleteExpired(db) },
-    vacuum: { every: hourMs, run: () => vacuumBusyTables(db) },
+    vacuum: { every: hourMs, run: () => vacuumBusyTables(db, stopping.signal) },
     rewrite: { every: hourMs, run: () => rewriteRedisLog(config.REDIS_URL, logger) },
     purge: { every: purgeMs, run: () => purgeDeletedVehicles(db, logger) },
   };
@@ -76,5 +78,8 @@ export async function scheduleMaintenance(db: Kysely<Tables>, host: ServiceHost)
     },
     onFailure: (error) => logger.debug({ err: error }, 'maintenance worker failed'),
   });
-  host.onStop('maintenance worker', () => worker.close());
+  host.onStop('maintenance worker', () => {
+    stopping.abort();
+    return worker.close();
+  });
 }
