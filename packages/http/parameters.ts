@@ -27,13 +27,16 @@ export async function mergeParameters(this: FastifyInstance, request: FastifyReq
   request.body = Object.assign({}, request.query, body, request.params);
 }
 
-/** A preValidation hook that leaves out the named parameters if they are empty or null. */
+/** Removes parameters that are empty or null, of the given names or all. */
+function removeEmpty(part: unknown, names?: readonly string[]): void {
+  if (!isPlainObject(part)) return;
+  for (const name of names ?? Object.keys(part)) if (part[name] === '' || part[name] === null) delete part[name];
+}
+
+/** A preValidation hook that leaves out the named parameters if they are empty or null; all of them without names. */
 export function leaveOutEmpty(...names: readonly string[]) {
   return async ({ query, body }: FastifyRequest): Promise<void> => {
-    for (const part of [query, body]) {
-      if (!isPlainObject(part)) continue;
-      for (const name of names) if (part[name] === '' || part[name] === null) delete part[name];
-    }
+    for (const part of [query, body]) removeEmpty(part, names.length > 0 ? names : undefined);
   };
 }
 

@@ -1,6 +1,5 @@
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
-import type { Http } from '@odograph/http/http';
 import type { Clock } from '@odograph/http/request-context';
 import type { Sealer } from '@odograph/runtime/sealing';
 import type { Kysely } from 'kysely';
@@ -25,19 +24,4 @@ export async function changeAccess<T>(
   const result = await db.transaction().execute(work);
   announceKeyLists();
   return result;
-}
-
-function omitEmpty(parameters: unknown): void {
-  if (typeof parameters !== 'object' || parameters === null) return;
-  for (const [name, value] of Object.entries(parameters)) {
-    if (value === '' || value === null) Reflect.deleteProperty(parameters, name);
-  }
-}
-
-/** Treats an empty or null parameter of these routes as missing. */
-export function omitEmptyParameters(http: Http): void {
-  http.addHook('preValidation', async ({ query, body }) => {
-    omitEmpty(query);
-    omitEmpty(body);
-  });
 }

@@ -1,10 +1,11 @@
 import { Failure } from '@odograph/contracts/failures';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
+import { leaveOutEmpty } from '@odograph/http/parameters';
 import { type RequestContext, requestContext } from '@odograph/http/request-context';
 import { answers, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { type AccessOptions, changeAccess, omitEmptyParameters } from '../access-options.ts';
+import { type AccessOptions, changeAccess } from '../access-options.ts';
 import { resolveDriverId } from '../drivers/resolve-driver.ts';
 import * as issue from './issue.ts';
 import {
@@ -248,7 +249,7 @@ function addSuspension(http: Http, options: AccessOptions): void {
 /** The routes of the interface specification, "Bluetooth authorizations", but those of device-commands.ts. */
 export function authorizationRoutes(options: AccessOptions): RoutePlugin {
   return (http) => {
-    omitEmptyParameters(http);
+    http.addHook('preValidation', leaveOutEmpty());
     addCreation(http, options);
     addReading(http, options);
     addUpdate(http, options);

@@ -2,10 +2,11 @@ import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { sendPage } from '@odograph/http/paging';
+import { leaveOutEmpty } from '@odograph/http/parameters';
 import { requestContext } from '@odograph/http/request-context';
 import { answers } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { type AccessOptions, changeAccess, omitEmptyParameters } from '../access-options.ts';
+import { type AccessOptions, changeAccess } from '../access-options.ts';
 import { streamList } from '../list-stream.ts';
 import { createBooking, deleteBooking, stopBooking, updateBooking } from './life-cycle.ts';
 import { type Booking, findBooking, type ListedBooking, listActive, listOfVehicle } from './queries.ts';
@@ -192,7 +193,7 @@ function addBookingDeletion(http: Http, options: AccessOptions): void {
 /** The routes of the interface specification, "Bookings and free-floating". */
 export function bookingRoutes(options: AccessOptions): RoutePlugin {
   return (http) => {
-    omitEmptyParameters(http);
+    http.addHook('preValidation', leaveOutEmpty());
     addVehicleBookings(http, options);
     addVehicleBookingList(http, options);
     addBookingReading(http, options);

@@ -3,10 +3,11 @@ import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { sendPage } from '@odograph/http/paging';
+import { leaveOutEmpty } from '@odograph/http/parameters';
 import { requestContext } from '@odograph/http/request-context';
 import { answers, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { type AccessOptions, omitEmptyParameters } from '../access-options.ts';
+import type { AccessOptions } from '../access-options.ts';
 import { type ListedAuthorization, type ListFilter, listAuthorizations } from '../authorizations/queries.ts';
 import { categories } from '../authorizations/rules.ts';
 import { route as authorizationRoute, DriverId } from '../authorizations/schemas.ts';
@@ -153,7 +154,7 @@ function addDriver(http: Http, options: RevocationOptions): void {
 /** The routes of the interface specification, "Driver data and authorization lists". */
 export function driverRoutes(options: RevocationOptions): RoutePlugin {
   return (http) => {
-    omitEmptyParameters(http);
+    http.addHook('preValidation', leaveOutEmpty());
     addVehicleLists(http, options);
     addDriverLists(http, options);
     addDriver(http, options);
