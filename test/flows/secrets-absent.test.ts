@@ -3,20 +3,22 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { openDatabase } from '@odograph/database/database';
 import { childEnvironment } from '@odograph/runtime/config';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { type ApiAnswer, type ApiClient, createApiClient } from '@odograph/testkit/api-client';
 import { type ChildPlatform, spawnPlatform, spawnServices } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
+import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 
 /** Secrets that must not be disclosed, by kind. */
 const planted: Record<string, string> = {
   'admin token': 'planted-admin-token-0123456789',
   'encryption key': 'planted-encryption-key-0123456789abcdef',
-  // The engines' real passwords, if any: they would reject the platform with others.
-  'database password': new URL(inject('databaseUrl')).password || 'planted-database-password',
+  'database password': 'planted-database-password',
+  // The real password of Redis, if any: it would reject another.
   'Redis password': new URL(inject('redisUrl')).password || 'planted-redis-password',
   'key of the registration provider': 'planted-provider-key',
   'password of a user': 'planted user password',
@@ -56,23 +58,42 @@ async function startLine(target: URL) {
   };
 }
 
-function withPassword(url: string, password: string, port?: number): string {
-  const changed = new URL(url);
-  changed.password = password;
-  if (port !== undefined) changed.port = String(port);
-  return changed.href;
+const plantedUser = `planted_${process.pid}`;
+
+/** Runs statements on a database server; the embedded engine accepts any user and password, so it needs no user. */
+async function onServer(...statements: string[]): Promise<void> {
+  if (!inject('isNativeDatabase')) return;
+  const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 1 });
+  for (const statement of statements) await sql.raw(statement).execute(db);
+  await db.destroy();
+}
+
+/** Builds the address of the database through the proxy, with a user of this test's own. */
+function plantedDatabaseUrl(): string {
+  const url = new URL(inject('databaseUrl'));
+  url.username = inject('isNativeDatabase') ? plantedUser : url.username;
+  url.password = planted['database password'] ?? '';
+  url.port = String(line.port);
+  return url.href;
+}
+
+function plantedRedisUrl(): string {
+  const url = new URL(inject('redisUrl'));
+  url.password = planted['Redis password'] ?? '';
+  return url.href;
 }
 
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'odograph-secrets-'));
+  await onServer(`create role ${plantedUser} superuser login password '${planted['database password']}'`);
   line = await startLine(new URL(inject('databaseUrl')));
   const mapping = join(directory, 'mapping.json');
   await writeFile(mapping, JSON.stringify({ brand: 'make' }));
   const [httpPort, mqttPort] = [String(await freePort()), String(await freePort())];
   mqttUrl = `mqtt://127.0.0.1:${mqttPort}`;
   platform = await spawnPlatform([], {
-    DATABASE_URL: withPassword(inject('databaseUrl'), planted['database password'] ?? '', line.port),
-    REDIS_URL: withPassword(inject('redisUrl'), planted['Redis password'] ?? ''),
+    DATABASE_URL: plantedDatabaseUrl(),
+    REDIS_URL: plantedRedisUrl(),
     ADMIN_TOKEN: planted['admin token'] ?? '',
     ENCRYPTION_KEYS: planted['encryption key'] ?? '',
     REGISTRATION_PROVIDER_URL: `http://127.0.0.1:${await freePort()}/{plate}`,
@@ -88,6 +109,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await platform?.end('SIGKILL');
   line?.cut();
+  await onServer(`reassign owned by ${plantedUser} to current_user`, `drop role ${plantedUser}`);
   await rm(directory, { recursive: true, force: true });
 });
 

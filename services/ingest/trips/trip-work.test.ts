@@ -1,5 +1,4 @@
 import { type Database, openDatabase } from '@odograph/database/database';
-import { readConfig } from '@odograph/runtime/config';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
@@ -76,9 +75,9 @@ describe('trip work', () => {
       expect(rows[0]?.wait).toBe(60);
     }));
 
-  // The embedded database has one session, so nothing runs concurrently there.
-  it.runIf(readConfig().DATABASE_URL)('belongs to one worker at a time', () =>
-    eventually(async () => {
+  it('belongs to one worker at a time', async ({ skip }) => {
+    skip(!inject('isNativeDatabase'), 'the embedded database has one session');
+    await eventually(async () => {
       await touch(db, hours(0));
       await db.transaction().execute(async (transaction) => {
         expect(await takeWork(transaction, vehicleId)).toBeDefined();
@@ -87,6 +86,6 @@ describe('trip work', () => {
         const other = await db.transaction().execute((second) => takeWork(second, vehicleId));
         expect(other).toBeUndefined();
       });
-    }),
-  );
+    });
+  });
 });

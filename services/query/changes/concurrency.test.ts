@@ -6,7 +6,7 @@ import { createApplication, createVehicle, type TestApplication } from '@odograp
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { type Kysely, sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
 import { queryService } from '../service.ts';
 import { awaitHorizon, clientOf, keyOf, openWriters, readAll, readPage, storeBatch } from './changes.fixture.ts';
 
@@ -44,12 +44,6 @@ beforeEach(async () => {
 
 const store = (db: Database, ...readings: (readonly [vehicleId: string, seconds: number])[]) =>
   storeBatch(db, application.id, readings);
-
-/** The embedded engine has one session: while a transaction is open, all others wait. */
-async function isEmbedded(): Promise<boolean> {
-  const { rows } = await sql<{ version: string }>`select version() as version`.execute(platform.db);
-  return /wasm|emscripten/i.test(rows[0]?.version ?? '');
-}
 
 const write = fc.record({
   seconds: fc.uniqueArray(fc.integer({ min: -100_000, max: 100 }), { minLength: 1, maxLength: 12 }),
@@ -89,7 +83,7 @@ async function follow(follower: ApiClient, limit: number, settled: Promise<boole
 
 describe('the change feed under concurrent writers', () => {
   it('does not skip a transaction that commits late: it withholds those that began after it', async ({ skip }) => {
-    if (await isEmbedded()) skip('the embedded database has one session');
+    skip(!inject('isNativeDatabase'), 'the embedded database has one session');
     const [slowVehicle = '', fastVehicle = ''] = vehicleIds;
     const slow = await writers.startTransaction().execute();
     await store(slow, [slowVehicle, 1]);
@@ -103,7 +97,7 @@ describe('the change feed under concurrent writers', () => {
   });
 
   it('contains nothing of an aborted transaction, and is not delayed by it', async ({ skip }) => {
-    if (await isEmbedded()) skip('the embedded database has one session');
+    skip(!inject('isNativeDatabase'), 'the embedded database has one session');
     const [slowVehicle = '', fastVehicle = ''] = vehicleIds;
     const slow = await writers.startTransaction().execute();
     await store(slow, [slowVehicle, 1]);
@@ -114,7 +108,7 @@ describe('the change feed under concurrent writers', () => {
   });
 
   it('delays readings while a transaction of another database runs, and loses none', async ({ skip }) => {
-    if (await isEmbedded()) skip('the embedded database has no other');
+    skip(!inject('isNativeDatabase'), 'the embedded engine has one database');
     const url = new URL(platform.config.DATABASE_URL);
     url.pathname = '/postgres';
     const elsewhere = openDatabase({ url: url.href, name: 'test-elsewhere', size: 1 });
