@@ -80,6 +80,34 @@ describe('decodeTelemetry', () => {
     expect(decodeTelemetry(text)).toMatchObject({ readings: [], faults: [{ index: 0, field }] });
   });
 
+  it.each([
+    ['{}', 'timestamp is missing'],
+    ['{"timestamp":"1"}', 'timestamp must be a number'],
+    [
+      '{"timestamp":1763712000250}',
+      'timestamp must be in UNIX seconds, and lies beyond the year 9999: is it in milliseconds?',
+    ],
+    ['{"timestamp":1,"sequence":1.5}', 'sequence must be a whole number'],
+    ['{"timestamp":1,"location":{"latitude":1}}', 'location.longitude is missing'],
+    ['{"timestamp":1,"location":{"latitude":90.1,"longitude":0}}', 'location.latitude must be at most 90'],
+    ['{"timestamp":1,"status":null}', 'status must be an object'],
+    ['{"timestamp":1,"status":{"ignition":1}}', 'status.ignition must be true or false'],
+    ['{"timestamp":1,"can":[{"key":"a","value":1}]}', 'can.0.value must be a string'],
+    [
+      '{"timestamp":1,"can":[{"key":"a","value":"\\u0000"}]}',
+      'can.0.value must not contain NUL or half of a surrogate pair',
+    ],
+    ['{"timestamp":1,"fleet":{"lock":"AJAR"}}', 'fleet.lock must be one of LOCKED, UNLOCKED'],
+    [
+      '{"timestamp":1,"fleet":{"ChargingUntil":"soon"}}',
+      'fleet.ChargingUntil must be UNIX seconds, milliseconds or ISO 8601',
+    ],
+    ['{"timestamp":1,"fleet":{"ChargingUntil":true}}', 'fleet.ChargingUntil must be a number or a string'],
+    ['7', 'a reading must be an object'],
+  ])('rejects %s: %s', (text, message) => {
+    expect(decodeTelemetry(text).faults.map((fault) => fault.message)).toEqual([message]);
+  });
+
   it('accepts text in any script', () => {
     const text = JSON.stringify({ timestamp: 1, can: [{ key: 'é漢字😀', value: '😀' }] });
     expect(decodeTelemetry(text).faults).toEqual([]);

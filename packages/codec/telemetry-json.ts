@@ -1,5 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import { maximumReadingBytes, maximumReadingsPerUpload, TelemetryReading } from '@odograph/contracts/telemetry';
+import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
+import {
+  latestTimestamp,
+  maximumReadingBytes,
+  maximumReadingsPerUpload,
+  TelemetryReading,
+} from '@odograph/contracts/telemetry';
 import { parseTimestamp } from '@odograph/contracts/timestamps';
 import { Compile } from 'typebox/compile';
 
@@ -24,6 +30,7 @@ export interface DecodedTelemetry {
   faults: UploadFault[];
 }
 
+const beyondCalendar = 'timestamp must be in UNIX seconds, and lies beyond the year 9999: is it in milliseconds?';
 const readingCheck = Compile(TelemetryReading);
 
 /**
@@ -42,7 +49,7 @@ export function decodeTelemetry(payload: Buffer | string): DecodedTelemetry {
   }
   if (!Array.isArray(value)) return decodeReadings([value]);
   if (value.length <= maximumReadingsPerUpload) return decodeReadings(value);
-  const message = `an upload holds at most ${maximumReadingsPerUpload} readings, this one ${value.length}`;
+  const message = `an upload must have at most ${maximumReadingsPerUpload} readings; this one has ${value.length}`;
   return spoiled({ index: null, reason: 'TOO_MANY_READINGS', message });
 }
 
@@ -70,7 +77,7 @@ function sizeFault(index: number, { can, sensors }: TelemetryReading): UploadFau
   if (can === undefined && sensors === undefined) return undefined;
   const bytes = jsonBytes(can) + jsonBytes(sensors);
   if (bytes <= maximumReadingBytes) return undefined;
-  const message = `can and sensors of one reading are at most ${maximumReadingBytes} bytes, these ${bytes}`;
+  const message = `can and sensors of a reading must have at most ${maximumReadingBytes} bytes as JSON; these have ${bytes}`;
   return { index, reason: 'TOO_LARGE', message };
 }
 
@@ -82,29 +89,19 @@ function chargingUntilFault(index: number, { fleet }: TelemetryReading): UploadF
   try {
     parseTimestamp(field, String(value));
     return undefined;
-  } catch {
-    return {
-      index,
-      reason: 'INVALID_FIELD',
-      field,
-      message: `${field} must be UNIX seconds, milliseconds or ISO 8601`,
-    };
+  } catch (error) {
+    return { index, reason: 'INVALID_FIELD', field, message: error instanceof Error ? error.message : String(error) };
   }
 }
 
 /** Names the field but not its value: faults are logged and shown, coordinates must not be. */
 function describeFault(index: number, value: unknown): UploadFault {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { index, reason: 'NOT_A_READING', message: 'a reading is an object' };
+    return { index, reason: 'NOT_A_READING', message: 'a reading must be an object' };
   }
-  const error = readingCheck.Errors(value)[0];
-  if (!error) return { index, reason: 'INVALID_FIELD', message: 'a field is malformed' };
-  const missing = 'requiredProperties' in error.params ? error.params.requiredProperties : [];
-  const path = error.instancePath.split('/').slice(1).concat(missing.slice(0, 1)).join('.');
-  return {
-    index,
-    reason: 'INVALID_FIELD',
-    field: path.slice(0, 200),
-    message: `${path.slice(0, 200)} ${error.message}`,
-  };
+  const { field: path, rule } = describeSchemaFaults(readingCheck.Errors(value));
+  const field = path.slice(0, 200);
+  const timestamp = 'timestamp' in value && typeof value.timestamp === 'number' ? value.timestamp : 0;
+  const message = field === 'timestamp' && timestamp > latestTimestamp ? beyondCalendar : `${field} ${rule}`;
+  return { index, reason: 'INVALID_FIELD', field, message };
 }

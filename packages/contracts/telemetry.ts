@@ -1,4 +1,5 @@
 import Type, { type Static, type TSchema } from 'typebox';
+import { storablePattern } from './text-patterns.ts';
 
 /** Limits of one upload; see "What a device says and hears" in docs/device-protocol.md. */
 export const maximumReadingsPerUpload = 1000;
@@ -12,9 +13,8 @@ export const maximumReadingBytes = 32 * 1024;
 export const maximumClockLeadSeconds = 300;
 
 const finite = (minimum = -1e12, maximum = 1e12) => Type.Number({ minimum, maximum });
-/** PostgreSQL stores neither NUL nor lone surrogates, and a reading must not be changed silently. */
-const storable = '^(?:[^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$';
-const text = (maxLength = 1024) => Type.String({ maxLength, pattern: storable });
+/** A reading must not be changed silently, so text that PostgreSQL cannot store is refused. */
+const text = (maxLength = 1024) => Type.String({ maxLength, pattern: storablePattern });
 const optionalFields = <T extends Record<string, TSchema>>(fields: T) => Type.Partial(Type.Object(fields));
 
 /** Interface specification, "location object"; speed in km/h is the device's own. */
@@ -92,7 +92,7 @@ export const AlarmsGroup = optionalFields({
 });
 
 /** The year 9999, which PostgreSQL, JavaScript and ISO 8601 all support. The platform's clock sets the effective bound. */
-const latestTimestamp = 253_402_300_799;
+export const latestTimestamp = 253_402_300_799;
 
 /** One reading as a device sends it. Unknown fields are ignored. */
 export const TelemetryReading = Type.Object({

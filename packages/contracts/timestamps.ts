@@ -48,7 +48,8 @@ function parseIso(text: string): Microseconds | undefined {
 export function parseTimestamp(field: string, text: string): Microseconds {
   const moment = parseNumber(text) ?? parseIso(text);
   if (moment === undefined) throw invalidParameter(field, 'must be UNIX seconds, milliseconds or ISO 8601');
-  if (moment < 0n || moment > latest) throw invalidParameter(field, 'must lie in the years 1970 to 9999');
+  if (moment < 0n) throw invalidParameter(field, 'must not lie before 1970');
+  if (moment > latest) throw invalidParameter(field, 'lies beyond the year 9999: is it in microseconds?');
   return moment;
 }
 

@@ -18,19 +18,22 @@ export function isDataFault(error: unknown): boolean {
   return state !== undefined && (/^(22|23|54)/.test(state) || resourceStates.has(state));
 }
 
+/** The failure that stands for the violation of a constraint, with a message if the code has several causes. */
+type ConstraintFailure = readonly [code: FailureCode, message?: string];
+
 /**
  * Runs `work` and translates the violation of a named constraint into a failure.
  * @throws Failure for a constraint in the table, else whatever `work` throws
  */
 export async function failOnConstraint<T>(
-  codes: Readonly<Record<string, FailureCode>>,
+  failures: Readonly<Record<string, ConstraintFailure>>,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    const code = error instanceof DatabaseError && error.constraint ? codes[error.constraint] : undefined;
-    if (code) throw new Failure(code, undefined, {}, { cause: error });
+    const failure = error instanceof DatabaseError && error.constraint ? failures[error.constraint] : undefined;
+    if (failure) throw new Failure(failure[0], failure[1], {}, { cause: error });
     throw error;
   }
 }

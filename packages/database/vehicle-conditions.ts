@@ -3,8 +3,15 @@ import { type RawBuilder, sql } from 'kysely';
 // SQL conditions on the table `vehicle`, which the statement must name by that alias.
 
 /** True for a vehicle that may be booked: neither archived nor under any state flag. */
-export const isInService: RawBuilder<boolean> = sql<boolean>`(vehicle.archived_at is null and not (vehicle.towing
+const isInService: RawBuilder<boolean> = sql<boolean>`(vehicle.archived_at is null and not (vehicle.towing
   or vehicle.accident or vehicle.maintenance or vehicle.breakdown or vehicle.stolen or vehicle.unavailable))`;
+
+/** Names what keeps a vehicle from being booked: `archived` and its state flags; empty for a vehicle in service. */
+export const outOfService: RawBuilder<string[]> = sql<string[]>`array_remove(array[
+  case when vehicle.archived_at is not null then 'archived' end, case when vehicle.towing then 'towing' end,
+  case when vehicle.accident then 'accident' end, case when vehicle.maintenance then 'maintenance' end,
+  case when vehicle.breakdown then 'breakdown' end, case when vehicle.stolen then 'stolen' end,
+  case when vehicle.unavailable then 'unavailable' end], null)`;
 
 /** True for a vehicle that is linked to a device now. */
 export const hasDevice: RawBuilder<boolean> = sql<boolean>`exists (select from device_link

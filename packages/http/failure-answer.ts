@@ -1,4 +1,5 @@
 import { Failure, type FailureCode, invalidParameter } from '@odograph/contracts/failures';
+import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 
 declare module 'fastify' {
@@ -47,14 +48,9 @@ function toFailure(error: FastifyError | Error): Failure {
 }
 
 /** Names the field that the schema rejects, as the client wrote it. */
-function validationFailure(error: FastifyError): Failure {
-  const fault = error.validation?.[0];
-  if (!fault) return new Failure('INVALID_PARAMETER');
-  const missing = fault.keyword === 'required' ? String(fault.params['missingProperty']) : undefined;
-  const path = fault.instancePath.split('/').slice(1);
-  const field = [...path, ...(missing === undefined ? [] : [missing])].join('.');
-  const message = missing === undefined ? (fault.message ?? 'is malformed') : 'is missing';
-  return invalidParameter(field || (error.validationContext ?? 'body'), message);
+function validationFailure({ validation, validationContext }: FastifyError): Failure {
+  const { field, rule } = describeSchemaFaults(validation ?? []);
+  return invalidParameter(field || (validationContext ?? 'body'), rule);
 }
 
 function faultyPart(error: FastifyError | Error): string {

@@ -57,6 +57,26 @@ describe('parameters', () => {
     expect((await client.post('/v1/echo?count=3&flag=true', '')).body).toMatchObject({ count: 3, flag: true });
   });
 
+  it('are refused with the rule that they break', async () => {
+    const { client } = await startHttp();
+    const refusal = async (body: object) => (await client.post('/v1/echo', body)).body.message;
+    expect([
+      await refusal({}),
+      await refusal({ count: 'x' }),
+      await refusal({ count: -1 }),
+      await refusal({ count: 1, flag: 'maybe' }),
+      await refusal({ count: 1, flag: {} }),
+      await refusal([]),
+    ]).toEqual([
+      'count is missing',
+      'count must be a whole number',
+      'count must be at least 0',
+      'flag must be one of true, false, 1, 0',
+      'flag must be one of true, false, 1, 0',
+      'body must be an object',
+    ]);
+  });
+
   it('are refused with INVALID_PARAMETER and their name when missing, malformed or out of range', async () => {
     const { client } = await startHttp();
     for (const [path, body] of [

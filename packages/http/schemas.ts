@@ -1,4 +1,5 @@
 import { type FailureCode, failures } from '@odograph/contracts/failures';
+import { storableUnicodePattern } from '@odograph/contracts/text-patterns';
 import Type, { type TSchema } from 'typebox';
 
 /** The answer of every failure. `message`, `field` and `reason` are additions to the interface specification. */
@@ -43,7 +44,7 @@ export const EmptyAnswer = Type.Object({});
 
 /** Text that PostgreSQL can store: neither NUL nor an unpaired surrogate. */
 export function text(minLength: number, maxLength: number) {
-  return Type.String({ minLength, maxLength, pattern: '^[^\\u0000\\ud800-\\udfff]*$' });
+  return Type.String({ minLength, maxLength, pattern: storableUnicodePattern });
 }
 
 /** A password: never stored as it is, so any character is allowed. */

@@ -4,6 +4,34 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readConfig } from './config.ts';
 
+it('names each invalid setting once, with the rule that it breaks', () => {
+  const url = 'mysql://localhost';
+  const ports = { HTTP_PORT: 'x', MQTT_PORT: '65536', MQTTS_PORT: '-1', TELTONIKA_PORT: '1.5' };
+  const secrets = { ADMIN_TOKEN: 'short', ENCRYPTION_KEYS: 'short' };
+  const settings = {
+    DATABASE_URL: url,
+    QUERY_DATABASE_URL: url,
+    REDIS_URL: url,
+    ...ports,
+    ...secrets,
+    LOG_LEVEL: 'loud',
+  };
+  expect(() => readConfig(settings)).toThrow(
+    [
+      'invalid settings:',
+      'DATABASE_URL: must begin with postgres:// or postgresql://',
+      'QUERY_DATABASE_URL: must begin with postgres:// or postgresql://',
+      'REDIS_URL: must begin with redis:// or rediss://',
+      'HTTP_PORT: must be a whole number',
+      'MQTT_PORT: must be at most 65535',
+      'MQTTS_PORT: must be at least 0',
+      'ADMIN_TOKEN: must be a token of at least 16 characters, or two separated by a comma',
+      'ENCRYPTION_KEYS: must be keys of at least 32 characters, separated by commas',
+      'LOG_LEVEL: must be one of trace, debug, info, warn, error, fatal, silent',
+    ].join('\n  '),
+  );
+});
+
 describe('a setting in a file', () => {
   let directory: string;
   beforeEach(async () => {

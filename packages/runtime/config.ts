@@ -1,12 +1,16 @@
 import { readFileSync } from 'node:fs';
-import Type, { type Static } from 'typebox';
+import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
+import Type, { type Static, type TSchema } from 'typebox';
 import Value from 'typebox/value';
 import { parseNetworks } from './network-address.ts';
 
 const port = (standard: number) => Type.Integer({ minimum: 0, maximum: 65535, default: standard });
 const milliseconds = (standard: number, minimum = 1, maximum = 86_400_000) =>
   Type.Integer({ minimum, maximum, default: standard });
-const databaseUrl = Type.Optional(Type.String({ pattern: '^postgres(ql)?://' }));
+/** Text of a form; `rule` describes it in messages. */
+const form = (pattern: string, rule: string) => Type.String({ pattern, description: rule });
+const databaseUrl = Type.Optional(form('^postgres(ql)?://', 'must begin with postgres:// or postgresql://'));
+const httpUrl = Type.Optional(form('^https?://', 'must begin with http:// or https://'));
 const count = (standard: number, minimum = 1) => Type.Integer({ minimum, default: standard });
 
 /** Every setting by its environment variable; docs/settings.md explains them. */
@@ -22,12 +26,12 @@ const Settings = Type.Object({
   BROKER_DATABASE_URL: databaseUrl,
   MIGRATION_DATABASE_URL: databaseUrl,
   DATABASE_POOL_SIZE: count(10),
-  REDIS_URL: Type.Optional(Type.String({ pattern: '^rediss?://' })),
+  REDIS_URL: Type.Optional(form('^rediss?://', 'must begin with redis:// or rediss://')),
   REDIS_ALLOW_DATA_LOSS: Type.Boolean({ default: false }),
   QUEUE_PREFIX: Type.String({ pattern: '^[A-Za-z0-9_{}-]+$', default: 'odograph' }),
   HTTP_HOST: Type.String({ minLength: 1, default: '127.0.0.1' }),
   HTTP_PORT: port(8080),
-  ODOGRAPH_URL: Type.Optional(Type.String({ pattern: '^https?://' })),
+  ODOGRAPH_URL: httpUrl,
   /** Number of trusted proxies, or their networks. */
   HTTP_TRUST_PROXY: Type.String({ default: '0' }),
   HTTP_MAX_CONNECTIONS: count(10_000),
@@ -41,7 +45,7 @@ const Settings = Type.Object({
   MQTT_HOST: Type.String({ minLength: 1, default: '127.0.0.1' }),
   MQTT_PORT: port(1883),
   MQTTS_PORT: port(8883),
-  MQTT_URL: Type.Optional(Type.String({ pattern: '^mqtts?://' })),
+  MQTT_URL: Type.Optional(form('^mqtts?://', 'must begin with mqtt:// or mqtts://')),
   MQTT_TLS_CERTIFICATE: Type.Optional(Type.String({ minLength: 1 })),
   MQTT_TLS_KEY: Type.Optional(Type.String({ minLength: 1 })),
   MQTT_TLS_CLIENT_CA: Type.Optional(Type.String({ minLength: 1 })),
@@ -55,9 +59,13 @@ const Settings = Type.Object({
   MQTT_FAILURES_PER_ADDRESS: count(300),
   DATA_DIR: Type.String({ minLength: 1, default: '.odograph' }),
   /** One token, or during a rotation two separated by a comma, newest first; both are accepted. */
-  ADMIN_TOKEN: Type.Optional(Type.String({ pattern: '^[^,\\s]{16,}(,[^,\\s]{16,})?$' })),
+  ADMIN_TOKEN: Type.Optional(
+    form('^[^,\\s]{16,}(,[^,\\s]{16,})?$', 'must be a token of at least 16 characters, or two separated by a comma'),
+  ),
   /** Newest first, separated by commas: the first encrypts, all of them decrypt. */
-  ENCRYPTION_KEYS: Type.Optional(Type.String({ pattern: '^[^,\\s]{32,}(,[^,\\s]{32,})*$' })),
+  ENCRYPTION_KEYS: Type.Optional(
+    form('^[^,\\s]{32,}(,[^,\\s]{32,})*$', 'must be keys of at least 32 characters, separated by commas'),
+  ),
   ALLOW_UNREADABLE_VALUES: Type.Boolean({ default: false }),
   ACK_TIMEOUT_MS: milliseconds(10_000, 100, 60_000),
   /** Longest validity of an authorization token. */
@@ -82,7 +90,7 @@ const Settings = Type.Object({
   COMMAND_RETENTION_DAYS: Type.Integer({ minimum: 0, default: 0 }),
   BOOKING_RETENTION_DAYS: Type.Integer({ minimum: 0, default: 0 }),
   AUDIT_RETENTION_DAYS: Type.Integer({ minimum: 0, default: 0 }),
-  REGISTRATION_PROVIDER_URL: Type.Optional(Type.String({ pattern: '^https?://' })),
+  REGISTRATION_PROVIDER_URL: httpUrl,
   REGISTRATION_PROVIDER_KEY: Type.Optional(Type.String({ pattern: '^[!-~]([ -~]*[!-~])?$' })),
   REGISTRATION_PROVIDER_KEY_HEADER: Type.String({ pattern: '^[A-Za-z0-9-]+$', default: 'x-api-key' }),
   REGISTRATION_PROVIDER_MAPPING: Type.Optional(Type.String({ minLength: 1 })),
@@ -94,10 +102,7 @@ const Settings = Type.Object({
   REGISTRATION_NEGATIVE_CACHE_SECONDS: count(86_400),
   SHUTDOWN_TIMEOUT_MS: milliseconds(15_000),
   SHUTDOWN_DRAIN_MS: milliseconds(2000, 0),
-  LOG_LEVEL: Type.Union(
-    ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map((level) => Type.Literal(level)),
-    { default: 'info' },
-  ),
+  LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { default: 'info' }),
 });
 type Settings = Static<typeof Settings>;
 
@@ -162,6 +167,17 @@ function readVariable(environment: NodeJS.ProcessEnv, name: string): string | un
   return readFileSync(file, 'utf8').trim();
 }
 
+/** Checks each setting apart, since one validation of all would stop after a number of errors. */
+function settingFaults(settings: unknown): string[] {
+  return Object.entries<TSchema>(Settings.properties).flatMap(([name, schema]) => {
+    const value = Object(settings)[name];
+    const errors = value === undefined ? [] : Value.Errors(schema, value);
+    if (errors.length === 0) return [];
+    const description = 'description' in schema ? String(schema.description) : undefined;
+    return [`${name}: ${description ?? describeSchemaFaults(errors).rule}`];
+  });
+}
+
 /** Checks the settings that name networks. A proxy is trusted only by its address or its position. */
 function networkFaults({ HTTP_TRUST_PROXY: proxies, METRICS_NETWORKS: metrics }: Record<string, string>): string[] {
   const isNetworks = (value: string | undefined) => value === undefined || parseNetworks(value) !== undefined;
@@ -190,10 +206,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   }
   if (unreadable.length > 0) throw new InvalidSettings(unreadable);
   const settings = Value.Convert(Settings, Value.Default(Settings, given));
-  const faults = Value.Errors(Settings, settings).map(({ instancePath, message }) => {
-    const name = instancePath.slice(1).split('/')[0] ?? '';
-    return `${name}: ${message}`;
-  });
+  const faults = settingFaults(settings);
   faults.push(...networkFaults(given));
   if (environment['MQTT_TLS_CERTIFICATE'] && !environment['MQTT_TLS_KEY']) {
     faults.push('MQTT_TLS_KEY: is required with MQTT_TLS_CERTIFICATE');
@@ -201,7 +214,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   if (environment['MQTT_TLS_CLIENT_CRL'] && !environment['MQTT_TLS_CLIENT_CA']) {
     faults.push('MQTT_TLS_CLIENT_CA: is required with MQTT_TLS_CLIENT_CRL');
   }
-  if (faults.length > 0) throw new InvalidSettings([...new Set(faults)]);
+  if (faults.length > 0) throw new InvalidSettings(faults);
   return Object.freeze(settings) as Config;
 }
 

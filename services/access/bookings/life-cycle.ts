@@ -25,9 +25,10 @@ export interface Booked {
   readonly commands: DeviceCommands;
 }
 
-function requireBookable({ hasDevice, isInService }: queries.BookableVehicle): void {
+function requireBookable({ hasDevice, outOfService }: queries.BookableVehicle): void {
   if (!hasDevice) throw new Failure('NO_DEVICE');
-  if (!isInService) throw new Failure('VEHICLE_NOT_AVAILABLE', 'the vehicle is archived or has a state flag raised');
+  const states = outOfService.join(', ');
+  if (states !== '') throw new Failure('VEHICLE_NOT_AVAILABLE', `the vehicle is not in service: ${states}`);
 }
 
 async function audit(

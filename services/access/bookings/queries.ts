@@ -4,7 +4,7 @@ import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
 import { accessibleTo } from '@odograph/database/vehicle-access';
-import { hasDevice, isInService } from '@odograph/database/vehicle-conditions';
+import { hasDevice, outOfService } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
 import { lockVehicle } from '../authorizations/queries.ts';
 import type { Driver } from '../drivers/resolve-driver.ts';
@@ -21,8 +21,8 @@ export interface Booking extends BookingTimes {
 /** The properties that decide whether a vehicle can be booked, apart from other bookings. */
 export interface BookableVehicle {
   readonly hasDevice: boolean;
-  /** Neither archived nor with a state flag raised. */
-  readonly isInService: boolean;
+  /** Whether it is archived, and the state flags that are raised; empty for a vehicle in service. */
+  readonly outOfService: readonly string[];
 }
 
 interface BookingRow {
@@ -41,7 +41,7 @@ const bookingColumns = sql`booking.id, booking.vehicle_id as "vehicleId", bookin
     where linked.id = booking.authorization_id and linked.replaced_by is not null), booking.authorization_id)
     as "authorizationId", booking.type, booking.starts_at as "from", booking.ends_at as until,
   booking.stopped_at as "stoppedAt"`;
-const vehicleColumns = sql`${isInService} as "isInService", ${hasDevice} as "hasDevice"`;
+const vehicleColumns = sql`${hasDevice} as "hasDevice", ${outOfService} as "outOfService"`;
 
 function toBooking({ id, vehicleId, userId, authorizationId, type, from, until, stoppedAt }: BookingRow): Booking {
   const times = { type, from, until: until ?? undefined, stoppedAt: stoppedAt ?? undefined };
@@ -135,7 +135,7 @@ export async function findNextStart(db: Database, vehicleId: number, from: Date,
   return rows[0]?.next ?? undefined;
 }
 
-const overlap = { booking_overlap: 'VEHICLE_NOT_AVAILABLE' } as const;
+const overlap = { booking_overlap: ['VEHICLE_NOT_AVAILABLE', 'another booking of the vehicle overlaps'] } as const;
 
 export interface NewBooking {
   readonly id: string;

@@ -112,27 +112,25 @@ describe('POST /v1/vehicle/{id}/booking', () => {
   });
 
   it.each(['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable', 'archived_at'])(
-    'answers VEHICLE_NOT_AVAILABLE for a vehicle with %s',
+    'answers VEHICLE_NOT_AVAILABLE for a vehicle with %s, and names it',
     async (column) => {
       await access.changeVehicle({ [column]: column === 'archived_at' ? new Date() : true });
-      expect(answerOf(await access.api.post(pathOf(access.vehicle), planned()))).toEqual([
-        409,
-        'VEHICLE_NOT_AVAILABLE',
-      ]);
+      const { status, body } = await access.api.post(pathOf(access.vehicle), planned());
+      const message = `the vehicle is not in service: ${column.replace('_at', '')}`;
+      expect([status, body]).toEqual([409, { error: 'VEHICLE_NOT_AVAILABLE', message }]);
     },
   );
 
-  it('answers VEHICLE_NOT_AVAILABLE for an overlap, and accepts adjacent bookings', async () => {
+  it('answers VEHICLE_NOT_AVAILABLE for an overlap, says so, and accepts adjacent bookings', async () => {
     const [from, until] = [inMinutes(60), inMinutes(120)];
     await book(access.api, access.vehicle, { ...planned(), from, until });
     for (const overlap of [
       { from: inMinutes(61), until: inMinutes(62) },
       { from: inMinutes(0), until: inMinutes(61) },
     ]) {
-      expect(answerOf(await access.api.post(pathOf(access.vehicle), { ...planned(), ...overlap }))).toEqual([
-        409,
-        'VEHICLE_NOT_AVAILABLE',
-      ]);
+      const { status, body } = await access.api.post(pathOf(access.vehicle), { ...planned(), ...overlap });
+      const message = 'another booking of the vehicle overlaps';
+      expect([status, body]).toEqual([409, { error: 'VEHICLE_NOT_AVAILABLE', message }]);
     }
     await book(access.api, access.vehicle, { ...planned(), from: until, until: inMinutes(180) });
     await book(access.api, access.vehicle, { ...planned(), from: inMinutes(0), until: from });

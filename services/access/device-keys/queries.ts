@@ -55,7 +55,7 @@ export async function findVehicleKey(db: Database, sealer: Sealer, vehicleId: nu
 /** Stores the first key of a device. @returns the key, or undefined when the device has one already */
 async function insertKey(db: Database, sealer: Sealer, deviceId: string): Promise<Buffer | undefined> {
   const key = randomBytes(keyBytes);
-  const { numInsertedOrUpdatedRows } = await failOnConstraint({ device_key_device_id_fkey: 'UNKNOWN_DEVICE' }, () =>
+  const { numInsertedOrUpdatedRows } = await failOnConstraint({ device_key_device_id_fkey: ['UNKNOWN_DEVICE'] }, () =>
     db
       .insertInto('device_key')
       .values({ device_id: deviceId, sealed_key: sealer.seal(key, deviceKeyContext(deviceId, 1)) })

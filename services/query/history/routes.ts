@@ -17,7 +17,7 @@ const History = Type.Object({ status: Type.Array(HistoryReading) });
 
 /** The schema validator accepts the word Infinity as an integer. */
 function finite(field: string, value: number): number {
-  if (!Number.isFinite(value)) throw invalidParameter(field, 'must be integer');
+  if (!Number.isFinite(value)) throw invalidParameter(field, 'must be a whole number');
   return Math.min(value, Number.MAX_SAFE_INTEGER);
 }
 

@@ -29,13 +29,19 @@ export interface DeviceSecrets {
   claimCode?: string;
 }
 
+/** @throws Failure INVALID_PARAMETER that lists the device models */
+async function requireModel(db: Database, name: string): Promise<void> {
+  const models = await db.selectFrom('device_model').select('id').orderBy('id').execute();
+  if (models.some(({ id }) => id === name)) return;
+  throw invalidParameter('model', `must be a device model: ${models.map(({ id }) => id).join(', ')}`);
+}
+
 /**
  * Creates a device; the id of a deleted one can be used again.
  * @throws Failure ALREADY_EXISTS; INVALID_PARAMETER for a model that does not exist
  */
 export async function createDevice(db: Database, device: NewDevice): Promise<DeviceSecrets> {
-  const model = await db.selectFrom('device_model').select('id').where('id', '=', device.model).executeTakeFirst();
-  if (!model) throw invalidParameter('model', 'must be the id of a device model');
+  await requireModel(db, device.model);
   const secret = createSecret();
   const claimCode = device.applicationId === null ? createClaimCode() : undefined;
   const fields = {
@@ -58,7 +64,7 @@ export async function createDevice(db: Database, device: NewDevice): Promise<Dev
         .where('device.deleted_at', 'is not', null),
     )
     .executeTakeFirst();
-  if (numInsertedOrUpdatedRows !== 1n) throw new Failure('ALREADY_EXISTS');
+  if (numInsertedOrUpdatedRows !== 1n) throw new Failure('ALREADY_EXISTS', 'there is a device with this id already');
   return { deviceId: device.id, secret, ...(claimCode !== undefined && { claimCode }) };
 }
 

@@ -30,6 +30,11 @@ describe('/v1/x/admin/devices', () => {
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
   });
 
+  it('lists the device models if a device names an unknown one', async () => {
+    const { body } = await admin.post('/v1/x/admin/devices', { id: newId(), model: 'none' });
+    expect(body.message).toMatch(/^model must be a device model: .*generic.*obd.*tracker/);
+  });
+
   it('creates a device once, stores only the hash of its secret, and rolls back if its vehicle is linked', async () => {
     const vehicleId = await newVehicle();
     const id = newId();
@@ -42,7 +47,10 @@ describe('/v1/x/admin/devices', () => {
     );
     const refused = async (device: object) =>
       (await admin.post('/v1/x/admin/devices', { model: 'generic', ...device })).body.error;
-    expect(await refused({ id })).toBe('ALREADY_EXISTS');
+    expect((await admin.post('/v1/x/admin/devices', { id, model: 'generic' })).body).toEqual({
+      error: 'ALREADY_EXISTS',
+      message: 'there is a device with this id already',
+    });
     const second = newId();
     expect(await refused({ id: second, vehicleId })).toBe('VEHICLE_ALREADY_LINKED');
     expect(await refused({ id: second, vehicleId: '1999999999' })).toBe('UNKNOWN_VEHICLE');

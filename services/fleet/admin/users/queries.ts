@@ -13,9 +13,11 @@ export interface NewUser {
   mustChangePassword: boolean;
 }
 
+const nameIsTaken = 'the application has a user of this name already, in upper or lower case';
+
 /** Creates a user of an application. @throws Failure ALREADY_EXISTS if the name is taken, ignoring case */
 export async function createUser(db: Database, user: NewUser): Promise<string> {
-  const { id } = await failOnConstraint({ user_account_username: 'ALREADY_EXISTS' }, () =>
+  const { id } = await failOnConstraint({ user_account_username: ['ALREADY_EXISTS', nameIsTaken] }, () =>
     db
       .insertInto('user_account')
       .values({

@@ -73,7 +73,11 @@ describe('/v1/x/admin/users', () => {
 
     const refused = async (change: object) =>
       (await admin.post('/v1/x/admin/users', { ...user, ...change })).body.error;
-    expect(await refused({ username: user.username.toUpperCase() })).toBe('ALREADY_EXISTS');
+    const taken = await admin.post('/v1/x/admin/users', { ...user, username: user.username.toUpperCase() });
+    expect(taken.body).toEqual({
+      error: 'ALREADY_EXISTS',
+      message: 'the application has a user of this name already, in upper or lower case',
+    });
     expect(await refused({ password: '1234567' })).toBe('INVALID_PASSWORD_LENGTH');
     expect(await refused({ appId: 'none' })).toBe('UNKNOWN_APPLICATION');
     const { body: list } = await admin.get(`/v1/x/admin/users?appId=${appId}`);

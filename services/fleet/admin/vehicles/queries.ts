@@ -23,6 +23,8 @@ export interface ListedVehicle extends VehicleDescription {
   deviceId: string | null;
 }
 
+const plateIsTaken = 'the application has a vehicle with these letters and digits in its plate already';
+
 /**
  * Creates a vehicle. @returns its id, ten digits
  * @throws Failure ALREADY_EXISTS if the application has a vehicle with the same letters and digits in its plate
@@ -32,7 +34,7 @@ export async function createVehicle(
   applicationId: number,
   description: VehicleDescription,
 ): Promise<string> {
-  const { id } = await failOnConstraint({ vehicle_plate: 'ALREADY_EXISTS' }, () =>
+  const { id } = await failOnConstraint({ vehicle_plate: ['ALREADY_EXISTS', plateIsTaken] }, () =>
     db
       .insertInto('vehicle')
       .values({ application_id: applicationId, ...description })

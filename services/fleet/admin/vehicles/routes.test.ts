@@ -30,6 +30,7 @@ describe('/v1/x/admin/vehicles', () => {
       plate: plate.toLowerCase().replace('-', ' '),
     });
     expect([again.status, again.body.error]).toEqual([409, 'ALREADY_EXISTS']);
+    expect(again.body.message).toBe('the application has a vehicle with these letters and digits in its plate already');
     const other = await createApplication(platform.db);
     expect((await admin.post('/v1/x/admin/vehicles', { ...vehicle, appId: other.appId })).status).toBe(200);
     const { body: page } = await admin.get(

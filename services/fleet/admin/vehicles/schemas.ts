@@ -1,15 +1,11 @@
+import { platePattern } from '@odograph/contracts/text-patterns';
 import { text, word } from '@odograph/http/schemas';
 import Type from 'typebox';
 
 const accessories = ['TEMPERATURE-SENSOR', 'CARDHOLDER', 'KEY-DETECTOR'] as const;
 const optionalText = Type.Unsafe<string>({ ...text(0, 64), default: '' });
 
-/** A plate with at least one letter or digit: only those distinguish plates. */
-export const Plate = Type.String({
-  minLength: 1,
-  maxLength: 32,
-  pattern: '^[^\\u0000-\\u001f\\ud800-\\udfff]*[A-Za-z0-9][^\\u0000-\\u001f\\ud800-\\udfff]*$',
-});
+export const Plate = Type.String({ minLength: 1, maxLength: 32, pattern: platePattern });
 
 /** The description of a vehicle without its plate. */
 export const DescriptionFields = {

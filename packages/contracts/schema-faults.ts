@@ -1,0 +1,108 @@
+import { patternRules } from './text-patterns.ts';
+
+/** One error of a schema validator, as Ajv and TypeBox report it. */
+export interface SchemaFault {
+  readonly keyword: string;
+  /** JSON Pointer of the invalid value. */
+  readonly instancePath: string;
+  readonly params: object;
+  readonly message?: string;
+}
+
+const typeNames: Readonly<Record<string, string>> = {
+  array: 'an array',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  null: 'null',
+  number: 'a number',
+  object: 'an object',
+  string: 'a string',
+};
+
+/**
+ * Describes the first error of a validation for people: the field, and the rule that its value breaks, without the value.
+ * @returns `field`: names separated by dots, empty for the whole value; `rule`: "must be at most 90", "is missing"
+ */
+export function describeSchemaFaults(faults: readonly SchemaFault[]): { field: string; rule: string } {
+  const [first] = faults;
+  if (first === undefined) return { field: '', rule: 'is malformed' };
+  const path = first.instancePath.split('/').slice(1).map(unescapePointer);
+  const missing = parameter(first, 'missingProperty') ?? parameter(first, 'requiredProperties');
+  if (first.keyword === 'required') path.push(String(Array.isArray(missing) ? missing[0] : missing));
+  const union = faults.findIndex(({ keyword }) => keyword === 'anyOf');
+  if (faults[union]?.instancePath !== first.instancePath) return { field: path.join('.'), rule: ruleOf(first) };
+  const alternatives = faults.slice(0, union).filter(({ instancePath }) => instancePath === first.instancePath);
+  return { field: path.join('.'), rule: ruleOfUnion(alternatives) };
+}
+
+const unescapePointer = (name: string): string => name.replaceAll('~1', '/').replaceAll('~0', '~');
+
+function parameter(fault: SchemaFault, name: string): unknown {
+  return Object.entries(fault.params).find(([key]) => key === name)?.[1];
+}
+
+/** The rule of a value that fits none of several alternatives. */
+function ruleOfUnion(alternatives: readonly SchemaFault[]): string {
+  const values = alternatives.flatMap(allowedValues);
+  if (values.length > 0) return oneOf(values);
+  // The value has the type of the alternative that breaks another rule than the type.
+  const closest = alternatives.find(({ keyword }) => keyword !== 'type');
+  return closest ? ruleOf(closest) : `must be ${alternatives.map(typeOf).join(' or ')}`;
+}
+
+function allowedValues(fault: SchemaFault): unknown[] {
+  if (fault.keyword === 'const') return [parameter(fault, 'allowedValue')];
+  const values = parameter(fault, 'allowedValues');
+  return fault.keyword === 'enum' && Array.isArray(values) ? values : [];
+}
+
+function oneOf(values: readonly unknown[]): string {
+  const words = values.map((value) => (value === '' ? '""' : String(value)));
+  return words.length === 1 ? `must be ${words[0]}` : `must be one of ${words.join(', ')}`;
+}
+
+function typeOf(fault: SchemaFault): string {
+  const types = String(parameter(fault, 'type')).split(',');
+  return types.map((type) => typeNames[type] ?? type).join(' or ');
+}
+
+function ruleOf(fault: SchemaFault): string {
+  const limit = Number(parameter(fault, 'limit'));
+  const pattern = String(parameter(fault, 'pattern'));
+  const count = (unit: string) => `${limit} ${unit}${limit === 1 ? '' : 's'}`;
+  switch (fault.keyword) {
+    case 'required':
+      return 'is missing';
+    case 'type':
+      return `must be ${typeOf(fault)}`;
+    case 'const':
+    case 'enum':
+      return oneOf(allowedValues(fault));
+    case 'minimum':
+      return `must be at least ${limit}`;
+    case 'maximum':
+      return `must be at most ${limit}`;
+    case 'exclusiveMinimum':
+      return `must be greater than ${limit}`;
+    case 'exclusiveMaximum':
+      return `must be less than ${limit}`;
+    case 'minLength':
+      return limit === 1 ? 'must not be empty' : `must have at least ${count('character')}`;
+    case 'maxLength':
+      return `must have at most ${count('character')}`;
+    case 'minItems':
+      return limit === 1 ? 'must not be empty' : `must have at least ${count('element')}`;
+    case 'maxItems':
+      return `must have at most ${count('element')}`;
+    case 'uniqueItems':
+      return 'must not hold an element twice';
+    case 'additionalProperties':
+      return 'holds an unknown field';
+    case 'boolean':
+      return 'is not a known field';
+    case 'pattern':
+      return patternRules.get(pattern) ?? `must match the pattern ${pattern}`;
+    default:
+      return fault.message ?? 'is malformed';
+  }
+}

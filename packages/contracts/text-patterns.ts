@@ -1,0 +1,20 @@
+import { deviceIdPattern } from './topics.ts';
+import { uuidPattern } from './uuid.ts';
+
+/** Text that PostgreSQL can store: neither NUL nor an unpaired surrogate. For validators without the Unicode flag. */
+export const storablePattern = '^(?:[^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$';
+/** The same for Ajv, which sets the Unicode flag. */
+export const storableUnicodePattern = '^[^\\u0000\\ud800-\\udfff]*$';
+/** A plate with at least one letter or digit: only those distinguish plates. */
+export const platePattern = '^[^\\u0000-\\u001f\\ud800-\\udfff]*[A-Za-z0-9][^\\u0000-\\u001f\\ud800-\\udfff]*$';
+
+const storableRule = 'must not contain NUL or half of a surrogate pair';
+
+/** What a pattern demands, for people. Patterns that read well are not listed. */
+export const patternRules: ReadonlyMap<string, string> = new Map([
+  [storablePattern, storableRule],
+  [storableUnicodePattern, storableRule],
+  [platePattern, 'must have a letter or digit, and no control characters'],
+  [deviceIdPattern, 'must be 1 to 64 of the characters A-Z a-z 0-9 . _ : -'],
+  [uuidPattern, 'must be a UUID'],
+]);
