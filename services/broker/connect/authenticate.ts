@@ -10,8 +10,8 @@ import type { DeviceThrottles } from '../publish/device-throttle.ts';
 import { createDeviceSession, type DeviceSession, type Session, type Sessions } from '../sessions/session.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { ConnectAttempts } from './attempts.ts';
-import type { ConnectionLimits } from './connection-limits.ts';
 import { type CredentialStore, firstUseOfSecret, type PresentedCredential, validUntil } from './credentials.ts';
+import type { ConnectionLimits } from './listen.ts';
 import { type ClientCertificate, clientCertificateOf } from './tls.ts';
 
 type Authenticate = NonNullable<AedesOptions['authenticate']>;

@@ -21,9 +21,8 @@ import {
   openSocket,
   startOwnRedis,
 } from '../broker.fixture.ts';
-import { startBroker } from '../broker.ts';
 import { openEngines } from '../engines.ts';
-import { brokerService } from '../service.ts';
+import { brokerService, startBroker } from '../service.ts';
 
 /** The broker with a plugin that watches its statements. */
 const brokerWith = (plugin: KyselyPlugin): Service<Http> => ({
