@@ -7,7 +7,7 @@ import type { Service } from '@odograph/runtime/service';
 import closeWithGrace from 'close-with-grace';
 import { stopWithNpm } from './npm-parent.ts';
 import { type Platform, startPlatform } from './platform.ts';
-import { selectServices, UnknownService } from './services.ts';
+import { loadServices, selectServices, UnknownService } from './services.ts';
 import { checkBeforeStart, portFailure, StartFailure } from './start-checks.ts';
 import { logUnhandledErrors } from './unhandled-errors.ts';
 
@@ -41,14 +41,14 @@ function describeAddresses(config: Config, { httpUrl, mqttUrl }: Pick<Platform, 
 
 /** Runs the named services, or all of them when none is named. */
 async function main(names: readonly string[]): Promise<void> {
-  const selected = selectServices(names);
+  const serviceNames = selectServices(names);
   const config = readConfig();
   const logger = createLogger(config.LOG_LEVEL);
   stopWithNpm(logger);
-  lowerPriority(selected, logger);
-  const serviceNames = selected.map(({ name }) => name);
   await checkBeforeStart(config, serviceNames);
-  const platform = await startPlatform(config, logger, selected).catch((error: unknown) => {
+  const services = await loadServices(serviceNames);
+  lowerPriority(services, logger);
+  const platform = await startPlatform(config, logger, services).catch((error: unknown) => {
     throw portFailure(error, config) ?? error;
   });
   logUnhandledErrors(logger);

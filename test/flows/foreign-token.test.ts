@@ -4,7 +4,7 @@ import { createToken } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { services } from '../../services/platform/services.ts';
+import { loadServices } from '../../services/platform/services.ts';
 import { createOwner, missingNames, type Owner } from './owner.fixture.ts';
 import {
   callRoute,
@@ -25,7 +25,7 @@ let userToken: string;
 
 beforeAll(async () => {
   // Wrong admin tokens are limited per address.
-  platform = await startTestPlatform(services, { HTTP_TRUST_PROXY: '1' });
+  platform = await startTestPlatform(await loadServices(), { HTTP_TRUST_PROXY: '1' });
   routes = await readRoutes(platform.httpUrl);
   [owner, stranger] = [await createOwner(platform), await createOwner(platform)];
   const user = await platform.db

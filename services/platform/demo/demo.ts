@@ -6,7 +6,7 @@ import { SimulatedVehicle } from '@odograph/simulator/simulated-vehicle';
 import closeWithGrace from 'close-with-grace';
 import { stopWithNpm } from '../npm-parent.ts';
 import { startPlatform } from '../platform.ts';
-import { services } from '../services.ts';
+import { loadServices } from '../services.ts';
 import { type DemoFleet, ensureDemoFleet } from './fleet.ts';
 
 const paris = { latitude: 48.8566, longitude: 2.3522 };
@@ -58,7 +58,7 @@ curl -s -X POST ${httpUrl}/v1/vehicle/lock ${json} ${token} -d '{"vehicleId":"${
 
 /** Runs the platform with a simulated fleet until it is stopped. */
 export async function runDemo(config: Config, logger: Logger, vehicleCount: number): Promise<void> {
-  const platform = await startPlatform(config, logger, services);
+  const platform = await startPlatform(config, logger, await loadServices());
   const adminToken = await ensureAdminToken(config);
   const fleet = await ensureDemoFleet(config.DATA_DIR, platform.httpUrl, adminToken, vehicleCount);
   const devices = startDevices(platform.mqttUrl, fleet);
