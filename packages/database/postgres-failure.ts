@@ -22,6 +22,38 @@ export function isDataFault(error: unknown): boolean {
 type ConstraintFailure = readonly [code: FailureCode, message?: string];
 
 /**
+ * Classes of SQLSTATE that say nothing about the values of a statement: connection, transaction, sign-in, resources, cancellation,
+ * system and configuration; also a missing table or privilege, which the operator mends.
+ */
+const outageStates = /^(08|25|28|3D|3F|40|42|53|55|57|58|F0|HV)/;
+
+/** Tells whether an error can have its cause in the values, although neither PostgreSQL nor the driver says so. */
+function isUnexplained(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state !== undefined) return !outageStates.test(state);
+  return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
+}
+
+/** With the back-off of a queue, 13 s: longer than a migration changes what a statement is planned for. */
+const maximumAttempts = 7;
+
+/** Bounds the attempts at work that the database refuses. Failures while it is unavailable do not count. */
+export class RefusedWork {
+  readonly #attempts = new WeakMap<object, number>();
+
+  /** Counts a failed attempt that was not permanent. @param work the same object in each attempt */
+  failed(work: object, error: unknown): void {
+    if (isUnexplained(error)) this.#attempts.set(work, (this.#attempts.get(work) ?? 0) + 1);
+  }
+
+  /** Tells whether another attempt at any of the work is useless after this error; call it before `failed`. */
+  isPermanent(works: readonly object[], error: unknown): boolean {
+    if (isDataFault(error)) return true;
+    return isUnexplained(error) && works.some((work) => (this.#attempts.get(work) ?? 0) >= maximumAttempts - 1);
+  }
+}
+
+/**
  * Runs `work` and translates the violation of a named constraint into a failure.
  * @throws Failure for a constraint in the table, else whatever `work` throws
  */

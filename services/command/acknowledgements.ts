@@ -2,7 +2,7 @@ import { AcknowledgementMessage } from '@odograph/contracts/commands';
 import { parseKeyListAcknowledgementId } from '@odograph/contracts/key-lists';
 import type { QueuedAcknowledgement } from '@odograph/contracts/queues';
 import { isUuid } from '@odograph/contracts/uuid';
-import { isDataFault } from '@odograph/database/postgres-failure';
+import { describeDatabaseError, type RefusedWork } from '@odograph/database/postgres-failure';
 import type { Sealer } from '@odograph/runtime/sealing';
 import Value from 'typebox/value';
 import { confirmKeyList } from './keys/confirm.ts';
@@ -33,15 +33,21 @@ export function parseAcknowledgement(text: string): AcknowledgementMessage | und
   };
 }
 
+export interface AcknowledgementContext extends Pick<CommandContext, 'db' | 'events' | 'logger'> {
+  readonly sealer: Sealer;
+  readonly refused: RefusedWork;
+}
+
 /**
  * Records one acknowledgement and announces the end of its command. One that is repeated, malformed, of another device or
- * rejected by the database as data changes nothing; it is never tried again.
+ * refused by the database for good changes nothing; it is never tried again, and the outcome of its command is unknown.
  * @throws when the database is unavailable
  */
 export async function acknowledge(
-  { db, sealer, events, logger }: Pick<CommandContext, 'db' | 'events' | 'logger'> & { readonly sealer: Sealer },
-  { deviceId, text, receivedAtMs }: QueuedAcknowledgement,
+  { db, sealer, refused, events, logger }: AcknowledgementContext,
+  job: QueuedAcknowledgement,
 ): Promise<void> {
+  const { deviceId, text, receivedAtMs } = job;
   const acknowledgement = parseAcknowledgement(text);
   if (!acknowledgement) {
     logger.warn({ deviceId }, 'malformed acknowledgement dropped');
@@ -54,7 +60,10 @@ export async function acknowledge(
     if (command) events.announce([command]);
     else logger.debug({ deviceId }, 'acknowledgement ignored: no command in flight');
   } catch (error) {
-    if (!isDataFault(error)) throw error;
-    logger.warn({ err: error, deviceId }, 'acknowledgement dropped: the database rejects its values');
+    if (!refused.isPermanent([job], error)) {
+      refused.failed(job, error);
+      throw error;
+    }
+    logger.error({ deviceId, ...describeDatabaseError(error) }, 'acknowledgement dropped: the database refuses it');
   }
 }

@@ -1,13 +1,14 @@
 import { findCaller } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
+import { RefusedWork } from '@odograph/database/postgres-failure';
 import { tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { openWorker } from '@odograph/queue/queues';
 import { isPresent } from '@odograph/runtime/presence';
 import { connectRedis } from '@odograph/runtime/redis';
-import { openSealer, type Sealer } from '@odograph/runtime/sealing';
+import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
-import { acknowledge } from './acknowledgements.ts';
+import { type AcknowledgementContext, acknowledge } from './acknowledgements.ts';
 import { openCommandEvents } from './command-events.ts';
 import { createCommandPublisher } from './command-publisher.ts';
 import { startKeyDelivery } from './keys/deliver.ts';
@@ -50,10 +51,7 @@ function openContext({ config, logger, adminToken, onStop }: ServiceHost<Http>):
   };
 }
 
-function openAcknowledgements(
-  { config, logger, onStop }: ServiceHost<Http>,
-  context: CommandContext & { readonly sealer: Sealer },
-): void {
+function openAcknowledgements({ config, logger, onStop }: ServiceHost<Http>, context: AcknowledgementContext): void {
   const worker = openWorker({
     name: 'acknowledgements',
     redisUrl: config.REDIS_URL,
@@ -70,7 +68,11 @@ export const commandService: Service<Http> = {
   name: 'command',
   async start(host) {
     const { config, http, logger, metrics, onStop } = host;
-    const context = { ...openContext(host), sealer: await openSealer(config, 'device keys') };
+    const context = {
+      ...openContext(host),
+      sealer: await openSealer(config, 'device keys'),
+      refused: new RefusedWork(),
+    };
     const { db, publisher } = context;
     openAcknowledgements(host, context);
     onStop('sweep of overdue commands', startSweep(context));

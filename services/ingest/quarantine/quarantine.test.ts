@@ -122,6 +122,17 @@ describe('a database error', () => {
     },
   );
 
+  it('without an explanation (XX000) is retried, and then quarantines only the reading at fault', async () => {
+    await failWith('XX000');
+    const job = await addJob(
+      upload(vehicle.deviceId, JSON.stringify([reading(0), reading(1, 666), reading(2)])),
+      upload(vehicle.deviceId, JSON.stringify(reading(20))),
+    );
+    await eventually(async () => expect(await queue.getJob(job)).toBeUndefined(), 60_000);
+    expect(await count()).toBe(3);
+    expect(await rowsOf(vehicle.deviceId)).toMatchObject([{ reason: 'NOT_STORABLE' }]);
+  });
+
   it('leaves a replayed upload unresolved as long as one of its readings cannot be stored', async () => {
     await failWith('22003');
     const payload = JSON.stringify([reading(0, 666), reading(1), reading(2)]);

@@ -1,13 +1,12 @@
 import { lateUploadPriority, type UploadBatch } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
-import { describeDatabaseError } from '@odograph/database/postgres-failure';
+import { describeDatabaseError, RefusedWork } from '@odograph/database/postgres-failure';
 import type { TypedJob, TypedQueue } from '@odograph/queue/queues';
 import { Batcher, BatchSlots } from '@odograph/runtime/batcher';
 import { createLatestNow } from '@odograph/runtime/clock';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
-import { WindowCounter } from '@odograph/runtime/window-counter';
 import type { IngestMetrics } from '../metrics.ts';
 import { QuarantineQuota } from '../quarantine/quarantine-quota.ts';
 import { ChunkBudget } from './chunk-budget.ts';
@@ -53,22 +52,6 @@ const maximumLateBatchBytes = 256 * 1024;
  */
 const intervalMs = 40;
 
-const warningWindowMs = 10_000;
-const maximumCauses = 100;
-
-/** Logs each message and SQLSTATE at most every 10 s: a batch of thousands fails for one cause. */
-function createRateLimitedWarning(
-  logger: Logger,
-): (message: string, fields: Record<string, string | number | undefined>) => void {
-  const logged = new WindowCounter(warningWindowMs, maximumCauses);
-  return (message, fields) => {
-    const cause = `${message} ${fields['sqlState'] ?? fields['error'] ?? ''}`;
-    if (logged.read(cause, performance.now()) > 0) return;
-    logged.add(cause, performance.now());
-    logger.warn(fields, message);
-  };
-}
-
 /**
  * Late jobs in process at once. Further ones are moved to a queue of their own, so that live jobs find a free worker. Not
  * where Redis keeps its queues in memory: there the end of a job is what a PUBACK waits for, and a broker has few late jobs
@@ -106,34 +89,36 @@ export interface UploadProcessors {
 }
 
 /**
- * Creates the processors of the upload queues: batch, decode, store. A failed job is retried until it succeeds; processing
- * a job twice is harmless, because a reading's key is in its data.
+ * Creates the processors of the upload queues: batch, decode, store. A failed job is retried until it succeeds, or until
+ * its readings at fault are in quarantine; processing a job twice is harmless, because a reading's key is in its data.
  */
 export function createUploadProcessors(processing: UploadProcessing): UploadProcessors {
   const { db, sealer, metrics, delayed, logger, lateQueue, config } = processing;
   const transactions = config.INGEST_TRANSACTIONS;
   const latestNow = createLatestNow();
-  const warn = createRateLimitedWarning(logger);
+  const refused = new RefusedWork();
   const batches = new BatchStore(db, sealer, new QuarantineQuota(config.QUARANTINE_UPLOADS_PER_HOUR));
   const chunkBudget = new ChunkBudget(db, config.READING_NEW_CHUNKS_PER_HOUR);
   const { live, late } = createBatchers(transactions, async (jobs) => {
     const uploads = jobs.flatMap((job) => job.uploads);
     const nowMs = latestNow();
     const decoded = decodeUploads(uploads, nowMs, config.READING_MAX_AGE_DAYS);
-    const stored = await batches.store(await chunkBudget.charge(decoded, nowMs));
+    const charged = await chunkBudget.charge(decoded, nowMs);
+    const stored = await batches.store(charged, (error) => refused.isPermanent(jobs, error));
     metrics.readings.inc(stored.readings);
     metrics.quarantined.inc(stored.quarantinedUploads);
     if (stored.droppedUploads === 0) return;
     metrics.droppedQuarantine.inc(stored.droppedUploads);
-    warn('uploads beyond the quarantine quota of their device dropped', { uploads: stored.droppedUploads });
+    logger.warn({ uploads: stored.droppedUploads }, 'uploads beyond the quarantine quota of their device dropped');
   });
   const store = async (batcher: Batcher<UploadBatch>, data: UploadBatch): Promise<void> => {
     const { uploads } = data;
     try {
       await batcher.add(data);
     } catch (error) {
+      refused.failed(data, error);
       const description = describeDatabaseError(error);
-      warn('uploads not stored, retrying', { ...description, uploads: uploads.length });
+      logger.warn({ ...description, uploads: uploads.length }, 'uploads not stored, retrying');
       throw new UploadsNotStored(description);
     }
     const oldestMs = uploads.reduce((oldest, { receivedAtMs }) => Math.min(oldest, receivedAtMs), Date.now());

@@ -7,7 +7,7 @@ import { writeGaps } from '../gaps/write-gaps.ts';
 import { QuarantineQuota } from '../quarantine/quarantine-quota.ts';
 import { countDropped, quarantineUploads, resolveQuarantined } from '../quarantine/quarantine-uploads.ts';
 import { touchTrips } from '../trips/trip-work.ts';
-import type { UploadInProgress } from './decode-uploads.ts';
+import type { QuarantineFault, UploadInProgress } from './decode-uploads.ts';
 import { LinkCache, linkReadings } from './link-readings.ts';
 import { mergeReadings, protectReadings } from './protect-readings.ts';
 import { writeVehicleStates } from './vehicle-states.ts';
@@ -41,18 +41,26 @@ export class BatchStore {
   /**
    * Stores a batch in one transaction. When the database rejects a value, the batch is halved until the reading at fault
    * is alone and goes to quarantine.
+   * @param isPermanent whether storing the same uploads again would fail with the same error
    * @throws when the database is unavailable; the batch can be stored again
    */
-  async store(uploads: readonly UploadInProgress[]): Promise<StoredBatch> {
+  async store(
+    uploads: readonly UploadInProgress[],
+    isPermanent: (error: unknown) => boolean = isDataFault,
+  ): Promise<StoredBatch> {
     try {
       return await this.#insertOrMerge(uploads);
     } catch (error) {
-      if (!isDataFault(error)) throw error;
+      if (!isPermanent(error)) throw error;
       const readings = uploads.reduce((total, upload) => total + upload.readings.length, 0);
-      if (readings === 0) throw error;
-      if (readings === 1) return this.store(uploads.map(asNotStorable));
+      if (readings === 1) return this.store(uploads.map(asNotStorable), isPermanent);
+      const [only] = uploads;
+      if (readings === 0 && uploads.length === 1 && only) {
+        if (only.faults[0] === refusedFault) throw error;
+        return this.store([{ ...only, faults: [refusedFault] }], isPermanent);
+      }
       const [left, right] = halve(uploads);
-      const [first, second] = [await this.store(left), await this.store(right)];
+      const [first, second] = [await this.store(left, isPermanent), await this.store(right, isPermanent)];
       const stored = {
         readings: first.readings + second.readings,
         quarantinedUploads: first.quarantinedUploads + second.quarantinedUploads,
@@ -119,6 +127,13 @@ function halve(uploads: readonly UploadInProgress[]): [UploadInProgress[], Uploa
     [{ ...only, readings: only.readings.slice(middle), faults: [], isPart: true }],
   ];
 }
+
+/** Replaces faults that the database refuses. */
+const refusedFault: QuarantineFault = {
+  index: null,
+  reason: 'NOT_STORABLE',
+  message: 'the database rejected the upload and the description of its faults',
+};
 
 function asNotStorable({ upload, readings, faults }: UploadInProgress): UploadInProgress {
   const rejected = readings.map(({ index }) => ({
