@@ -41,9 +41,10 @@ export function createAcceptPublish(options: AcceptPublishOptions): AuthorizePub
     metrics.refused.inc({ reason });
     answer(new Error(refusals[reason]));
   };
+  const path: PublishPath = { ...options, refuse };
   return (client, packet, answer) => {
     const session = client === null ? undefined : sessions.get(client);
-    if (session?.kind === 'device') acceptFromDevice({ ...options, refuse }, session, packet, answer).catch(answer);
+    if (session?.kind === 'device') acceptFromDevice(path, session, packet, answer).catch(answer);
     else if (session?.kind === 'command' && mayCommandServicePublish(packet)) answer(null);
     else refuse('publish', answer);
   };

@@ -1,10 +1,12 @@
 import { Gauge, type Registry } from '@odograph/runtime/metrics';
 import type { Client, PublishPacket } from 'aedes';
+import type { DeviceThrottle } from './device-throttle.ts';
 
 /** A PUBLISH whose PUBACK waits until the queue has its payload. */
 export interface HeldPublication {
   readonly client: Client;
   readonly deviceId: string;
+  readonly throttle: DeviceThrottle;
   readonly payload: Buffer;
   /** Wall-clock time; may jump. */
   readonly receivedAtMs: number;
@@ -78,7 +80,7 @@ export class HeldPublications {
    * @returns undefined when it would exceed the limit of bytes
    */
   hold(
-    session: Pick<HeldPublication, 'client' | 'deviceId' | 'order'>,
+    session: Pick<HeldPublication, 'client' | 'deviceId' | 'order' | 'throttle'>,
     packet: PublishPacket,
     release: () => void,
   ): HeldPublication | undefined {
@@ -87,6 +89,7 @@ export class HeldPublications {
     const publication: HeldPublication = {
       client: session.client,
       deviceId: session.deviceId,
+      throttle: session.throttle,
       payload: typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload,
       receivedAtMs: Date.now(),
       heldSinceMs: performance.now(),

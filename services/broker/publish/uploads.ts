@@ -7,7 +7,6 @@ import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { ThrottledLog } from '../failures.ts';
 import type { BrokerMetrics } from '../metrics.ts';
 import { addUntilStored, type Backlog } from './backlog.ts';
-import { DeviceShares } from './device-shares.ts';
 import type { HeldPublication } from './held-publications.ts';
 
 export interface UploadIntakeOptions {
@@ -23,7 +22,6 @@ export class UploadIntake {
   readonly #options: UploadIntakeOptions;
   readonly #live: Batcher<HeldPublication, boolean>;
   readonly #late: Batcher<HeldPublication, boolean>;
-  readonly #shares = new DeviceShares();
   readonly #end = new AbortController();
 
   constructor(options: UploadIntakeOptions) {
@@ -34,11 +32,10 @@ export class UploadIntake {
 
   /** Resolves when the queue has the upload; with false when the broker stopped first. */
   add(upload: HeldPublication): Promise<boolean> {
-    const { deviceId, payload, receivedAtMs } = upload;
-    // Every upload counts, also a late one.
-    const isOverShare = this.#shares.isOver(deviceId, payload.length);
-    const isLate = isOverShare || laneOf(payload, receivedAtMs) === lateLane;
-    return (isLate ? this.#late : this.#live).add(upload);
+    const { throttle, payload, receivedAtMs } = upload;
+    // Late uploads count too: a device has one share, whatever it uploads.
+    const isLive = throttle.isWithinLiveShare(payload.length) && laneOf(payload, receivedAtMs) === liveLane;
+    return (isLive ? this.#live : this.#late).add(upload);
   }
 
   /** Resolves when everything is stored, or after `timeoutMs`. */
