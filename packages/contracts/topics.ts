@@ -1,7 +1,7 @@
 /** MQTT topics of a device; the device's side is described in docs/device-protocol.md. */
 const root = 'v1/devices/';
 
-export type DeviceChannel = 'telemetry' | 'commands' | 'acks' | 'keys';
+export type DeviceChannel = 'telemetry' | 'commands' | 'acks' | 'keys' | 'rejects';
 
 /** The topic of one channel of one device, `v1/devices/{deviceId}/{channel}`. */
 export function deviceTopic(deviceId: string, channel: DeviceChannel): string {
@@ -11,7 +11,7 @@ export function deviceTopic(deviceId: string, channel: DeviceChannel): string {
 /** Channels that a device may publish to. */
 export const upChannels: ReadonlySet<string> = new Set<DeviceChannel>(['telemetry', 'acks']);
 /** Channels that a device may subscribe to. */
-export const downChannels: ReadonlySet<string> = new Set<DeviceChannel>(['commands', 'keys']);
+export const downChannels: ReadonlySet<string> = new Set<DeviceChannel>(['commands', 'keys', 'rejects']);
 
 const channels: ReadonlySet<string> = new Set([...upChannels, ...downChannels]);
 

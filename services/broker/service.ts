@@ -25,6 +25,7 @@ import { HeldPublications } from './publish/held-publications.ts';
 import { UploadIntake } from './publish/uploads.ts';
 import { DeviceBroker } from './sessions/device-broker.ts';
 import { disconnectRevokedDevices } from './sessions/disconnect-revoked.ts';
+import { forwardRejects } from './sessions/forward-rejects.ts';
 import type { DeviceSession, Sessions } from './sessions/session.ts';
 import { SessionRegistry } from './sessions/session-registry.ts';
 
@@ -100,6 +101,7 @@ export async function startBroker(
   const prefix = config.QUEUE_PREFIX;
   const stopRevocations = disconnectRevokedDevices({ subscriber, prefix, registry, credentials, failures, logger });
   host.onStop('broker revocations', stopRevocations);
+  forwardRejects({ subscriber, prefix, registry, aedes, log });
 
   const listeners = await listenFor({ aedes, sessions, config, limits, metrics, log });
   host.onStop('broker', async () => {

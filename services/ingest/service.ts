@@ -1,11 +1,13 @@
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { countUnfinishedJobs, openQueue, openWorker } from '@odograph/queue/queues';
+import { connectRedis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { createGapMetrics } from './gaps/metrics.ts';
 import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createIngestMetrics } from './metrics.ts';
+import { RejectAnnouncer } from './quarantine/announce-rejects.ts';
 import { scheduleTrips } from './trips/schedule.ts';
 import { DelayedUploads } from './upload/delayed-uploads.ts';
 import { createUploadProcessors, jobsPerTransaction, lateJobsPerTransaction } from './upload/ingest-upload.ts';
@@ -36,6 +38,8 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
   const queue = openQueue('uploads', connection);
   const lateQueue = openQueue('late-uploads', connection);
   host.onStop('upload queues', () => Promise.all([queue.close(), lateQueue.close()]));
+  const announcements = connectRedis(config.REDIS_URL, logger);
+  host.onStop('announcements', () => announcements.disconnect());
   const delayed = new DelayedUploads(queue);
   const metrics = createIngestMetrics(host.metrics, async () => {
     const [live, late] = await Promise.all([countUnfinishedJobs(queue), countUnfinishedJobs(lateQueue)]);
@@ -48,6 +52,7 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
     delayed,
     logger,
     lateQueue,
+    rejects: new RejectAnnouncer((channel, text) => announcements.publish(channel, text), config.QUEUE_PREFIX),
     config,
   });
   const options = {

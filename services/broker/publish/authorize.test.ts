@@ -53,8 +53,8 @@ it.each([
   expect((await queuedUploads(queue)).filter(({ deviceId }) => deviceId === other.deviceId)).toEqual([]);
 });
 
-it('closes the connection of a device that publishes its own commands or key lists', async () => {
-  for (const channel of ['commands', 'keys'] as const) {
+it('closes the connection of a device that publishes its own commands, key lists or rejects', async () => {
+  for (const channel of ['commands', 'keys', 'rejects'] as const) {
     const identity = await createDevice(platform.db);
     const device = await connectDevice(platform.mqttUrl, identity);
     device.client.publish(deviceTopic(identity.deviceId, channel), lock('own'), { qos: 0 });
@@ -63,12 +63,14 @@ it('closes the connection of a device that publishes its own commands or key lis
   }
 });
 
-it('refuses subscriptions other than to own commands and key lists with 128, and keeps the connection', async () => {
+it('refuses subscriptions other than to own commands, key lists and rejects with 128, and keeps the connection', async () => {
   const identity = await createDevice(platform.db);
   const other = await createDevice(platform.db);
   const device = await connectDevice(platform.mqttUrl, identity);
   const refused = [
     deviceTopic(other.deviceId, 'commands'),
+    deviceTopic(other.deviceId, 'rejects'),
+    deviceTopic('+', 'rejects'),
     deviceTopic(identity.deviceId, 'telemetry'),
     deviceTopic('+', 'commands'),
     deviceTopic('+', 'acks'),
@@ -79,8 +81,8 @@ it('refuses subscriptions other than to own commands and key lists with 128, and
   ];
   const granted = await Promise.all(refused.map((topic) => device.client.subscribeAsync(topic).catch(() => 'refused')));
   expect(granted).toEqual(refused.map(() => 'refused'));
-  const own = (['commands', 'keys'] as const).map((channel) => deviceTopic(identity.deviceId, channel));
-  expect((await device.client.subscribeAsync(own, { qos: 1 })).map(({ qos }) => qos)).toEqual([1, 1]);
+  const own = (['commands', 'keys', 'rejects'] as const).map((channel) => deviceTopic(identity.deviceId, channel));
+  expect((await device.client.subscribeAsync(own, { qos: 1 })).map(({ qos }) => qos)).toEqual([1, 1, 1]);
 
   const received = collect(device);
   await commands.client.publishAsync(deviceTopic(other.deviceId, 'commands'), lock('foreign'));
@@ -102,8 +104,12 @@ it('lets the command service publish only commands and key lists, and subscribe 
   ]) {
     await expect(service.client.subscribeAsync(topic)).rejects.toThrow('Unspecified error');
   }
-  service.client.publish(deviceTopic(deviceId, 'telemetry'), '{"timestamp":1}', { qos: 1 });
-  await closed(service);
+  for (const channel of ['telemetry', 'rejects'] as const) {
+    const session = await connectCommandService(platform.mqttUrl);
+    session.client.publish(deviceTopic(deviceId, channel), '{"timestamp":1}', { qos: 1 });
+    await closed(session);
+  }
+  await service.close();
   expect((await queuedUploads(queue)).filter((upload) => upload.deviceId === deviceId)).toEqual([]);
   commands = await connectCommandService(platform.mqttUrl);
 });

@@ -1,4 +1,4 @@
-import { downChannels, parseDeviceTopic } from '@odograph/contracts/topics';
+import { parseDeviceTopic } from '@odograph/contracts/topics';
 import type { AedesOptions, AedesPublishPacket, PublishPacket } from 'aedes';
 import type { DeviceSession, Sessions } from '../sessions/session.ts';
 
@@ -23,12 +23,12 @@ export function authorizeDevicePublish(
 /** Whether the command service may publish this packet: only commands and key lists of any device. */
 export function mayCommandServicePublish(packet: PublishPacket): boolean {
   const channel = parseDeviceTopic(packet.topic)?.channel;
-  return channel !== undefined && downChannels.has(channel);
+  return channel === 'commands' || channel === 'keys';
 }
 
 /**
- * Lets a device subscribe to its own commands and keys, by their exact topics. Any other SUBSCRIBE is answered with 0x80
- * and the connection stays [MQTT-3.9.3].
+ * Lets a device subscribe to its own commands, keys and rejects, by their exact topics. Any other SUBSCRIBE is answered
+ * with 0x80 and the connection stays [MQTT-3.9.3].
  */
 export function createAuthorizeSubscribe(sessions: Sessions, onRefused: (topic: string) => void): AuthorizeSubscribe {
   return (client, subscription, callback) => {
@@ -53,7 +53,7 @@ export function createAuthorizeForward(sessions: Sessions): AuthorizeForward {
 }
 
 function isForDevice(session: DeviceSession, topic: string): boolean {
-  return topic === session.commandsTopic || topic === session.keysTopic;
+  return topic === session.commandsTopic || topic === session.keysTopic || topic === session.rejectsTopic;
 }
 
 /** A command without a readable end counts as expired. */

@@ -25,6 +25,7 @@ export interface RevocationOptions {
  */
 export function disconnectRevokedDevices(options: RevocationOptions): () => void {
   const { subscriber, prefix, registry, credentials, failures, logger } = options;
+  const channel = deviceRevokedChannel(prefix);
   let hasMissed = false;
   let retry: NodeJS.Timeout | undefined;
 
@@ -38,7 +39,7 @@ export function disconnectRevokedDevices(options: RevocationOptions): () => void
     if (isRevoked) disconnect(session);
   };
   const subscribe = async (): Promise<void> => {
-    await subscriber.subscribe(deviceRevokedChannel(prefix));
+    await subscriber.subscribe(channel);
     if (!hasMissed) return;
     hasMissed = false;
     credentials.invalidateAll();
@@ -63,7 +64,8 @@ export function disconnectRevokedDevices(options: RevocationOptions): () => void
     hasMissed = true;
   });
   subscriber.on('ready', () => void subscribeOrRetry());
-  subscriber.on('message', (_channel, deviceId: string) => {
+  subscriber.on('message', (from, deviceId: string) => {
+    if (from !== channel) return;
     credentials.invalidate(deviceId);
     const session = registry.find(deviceId);
     // While the database cannot answer, the session is closed: the device reconnects.

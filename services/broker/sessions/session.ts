@@ -19,6 +19,7 @@ export interface DeviceSession {
   readonly acksTopic: string;
   readonly commandsTopic: string;
   readonly keysTopic: string;
+  readonly rejectsTopic: string;
   readonly throttle: DeviceThrottle;
   /** The order of its PUBACKs. */
   readonly order: ReleaseOrder;
@@ -47,6 +48,7 @@ export function createDeviceSession(
     acksTopic: deviceTopic(deviceId, 'acks'),
     commandsTopic: deviceTopic(deviceId, 'commands'),
     keysTopic: deviceTopic(deviceId, 'keys'),
+    rejectsTopic: deviceTopic(deviceId, 'rejects'),
     order: new ReleaseOrder(),
   };
 }

@@ -8,6 +8,7 @@ import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
 import type { IngestMetrics } from '../metrics.ts';
+import type { RejectAnnouncer } from '../quarantine/announce-rejects.ts';
 import { QuarantineQuota } from '../quarantine/quarantine-quota.ts';
 import { ChunkBudget } from './chunk-budget.ts';
 import { decodeUploads } from './decode-uploads.ts';
@@ -30,6 +31,7 @@ export interface UploadProcessing {
   delayed: DelayedUploads;
   logger: Logger;
   lateQueue: TypedQueue<'late-uploads'>;
+  rejects: RejectAnnouncer;
   config: Pick<
     ResolvedConfig,
     | 'INGEST_TRANSACTIONS'
@@ -93,7 +95,7 @@ export interface UploadProcessors {
  * its readings at fault are in quarantine; processing a job twice is harmless, because a reading's key is in its data.
  */
 export function createUploadProcessors(processing: UploadProcessing): UploadProcessors {
-  const { db, sealer, metrics, delayed, logger, lateQueue, config } = processing;
+  const { db, sealer, metrics, delayed, logger, lateQueue, rejects, config } = processing;
   const transactions = config.INGEST_TRANSACTIONS;
   const latestNow = createLatestNow();
   const refused = new RefusedWork();
@@ -106,7 +108,10 @@ export function createUploadProcessors(processing: UploadProcessing): UploadProc
     const charged = await chunkBudget.charge(decoded, nowMs);
     const stored = await batches.store(charged, (error) => refused.isPermanent(jobs, error));
     metrics.readings.inc(stored.readings);
-    metrics.quarantined.inc(stored.quarantinedUploads);
+    metrics.quarantined.inc(stored.quarantined.length);
+    rejects
+      .announce(stored.quarantined, nowMs)
+      .catch((err: unknown) => logger.warn({ err }, 'rejects not announced to devices'));
     if (stored.droppedUploads === 0) return;
     metrics.droppedQuarantine.inc(stored.droppedUploads);
     logger.warn({ uploads: stored.droppedUploads }, 'uploads beyond the quarantine quota of their device dropped');

@@ -9,6 +9,7 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createIngestMetrics } from '../metrics.ts';
+import { RejectAnnouncer } from '../quarantine/announce-rejects.ts';
 import { DelayedUploads } from './delayed-uploads.ts';
 import { createUploadProcessors, lateJobsPerTransaction } from './ingest-upload.ts';
 
@@ -30,6 +31,7 @@ async function processLateJobs(redisIsDurable: boolean) {
     ...{ db, sealer: await openSealer(config, 'quarantine'), lateQueue, logger: createLogger('silent') },
     metrics: createIngestMetrics(new Registry(), async () => 0),
     delayed: new DelayedUploads(queue),
+    rejects: new RejectAnnouncer(async () => undefined, config.QUEUE_PREFIX),
     config: { ...config, INGEST_TRANSACTIONS: 1, REDIS_IS_DURABLE: redisIsDurable },
   });
   const jobs = await Promise.all(

@@ -14,10 +14,10 @@ import { writeVehicleStates } from './vehicle-states.ts';
 import { writeLatestStates } from './write-latest-states.ts';
 import { insertOrMergeReadings, mergeAllReadings, type WriteReadings } from './write-readings.ts';
 
-/** Counts of a stored batch. */
+/** The outcome of a stored batch. */
 export interface StoredBatch {
   readings: number;
-  quarantinedUploads: number;
+  quarantined: readonly UploadInProgress[];
   /** Uploads beyond the quarantine quota of their device. */
   droppedUploads: number;
 }
@@ -63,10 +63,10 @@ export class BatchStore {
       const [first, second] = [await this.store(left, isPermanent), await this.store(right, isPermanent)];
       const stored = {
         readings: first.readings + second.readings,
-        quarantinedUploads: first.quarantinedUploads + second.quarantinedUploads,
+        quarantined: [...first.quarantined, ...second.quarantined],
         droppedUploads: first.droppedUploads + second.droppedUploads,
       };
-      const isWhole = uploads.length === 1 && stored.quarantinedUploads + stored.droppedUploads === 0;
+      const isWhole = uploads.length === 1 && stored.quarantined.length + stored.droppedUploads === 0;
       if (isWhole) await resolveQuarantined(this.#db, uploads);
       return stored;
     }
@@ -85,7 +85,7 @@ export class BatchStore {
   /** The path of a decoded batch, step by step. */
   async #storeInTransaction(decoded: readonly UploadInProgress[], writeReadings: WriteReadings): Promise<StoredBatch> {
     const nowMs = Date.now();
-    const { kept, stored } = await this.#db.transaction().execute(async (transaction) => {
+    const stored = await this.#db.transaction().execute(async (transaction) => {
       const version = await shareIngestBarrier(transaction);
       const links = await this.#links.find(transaction, version, devicesWithReadings(decoded));
       const { linked, uploads } = linkReadings(decoded, links);
@@ -102,10 +102,9 @@ export class BatchStore {
       await quarantineUploads(transaction, this.#sealer, kept);
       await countDropped(transaction, this.#sealer, dropped, nowMs);
       await resolveQuarantined(transaction, uploads);
-      const counts = { quarantinedUploads: kept.length, droppedUploads: dropped.length };
-      return { kept, stored: { readings: linked.length, ...counts } };
+      return { readings: linked.length, quarantined: kept, droppedUploads: dropped.length };
     });
-    this.#quota.count(kept, nowMs);
+    this.#quota.count(stored.quarantined, nowMs);
     return stored;
   }
 }

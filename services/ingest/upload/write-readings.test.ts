@@ -24,7 +24,7 @@ async function store(...uploads: [TestVehicle, ...object[]][]): Promise<void> {
     text: JSON.stringify(readings),
   }));
   const stored = await batches.store(decodeUploads(described, Date.now()));
-  expect(stored.quarantinedUploads).toBe(0);
+  expect(stored.quarantined).toEqual([]);
 }
 
 interface ReadingRow {
