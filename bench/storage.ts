@@ -8,10 +8,11 @@ export const description = 'bytes per stored reading before and after compressio
 
 const options = {
   vehicles: { value: 50, help: 'vehicles' },
-  days: { value: 2, help: 'days of readings, one every 10 s' },
+  days: { value: 7, help: 'days of readings, one every 10 s' },
 } as const;
 
 const readingsPerDay = 8640;
+const chunkMs = 7 * 86_400_000;
 
 interface Size {
   table: number;
@@ -40,8 +41,8 @@ export async function run(parameters: readonly string[]): Promise<void> {
     const { pool } = engines;
     const fleet = await createFleet(pool, vehicles);
     const rows = [['bytes a reading', 'whole', 'rows', 'long values', 'indexes', 'ratio']];
-    // Whole days, so that every chunk is full.
-    const until = new Date(Math.floor(Date.now() / 86_400_000) * 86_400_000);
+    // Whole weeks since the epoch, so that every chunk is full.
+    const until = new Date(Math.floor(Date.now() / chunkMs) * chunkMs);
     for (const drivingPercent of [10, 25, 100]) {
       await pool.query('truncate reading');
       const { each } = await fillReadings(pool, fleet, {

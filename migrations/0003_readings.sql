@@ -37,7 +37,9 @@ create table reading (
   received_at timestamptz not null,
   primary key (vehicle_id, time)
 );
-select create_hypertable('reading', by_range('time', interval '1 day'), create_default_indexes => false);
+-- A week is the unit of compression and retention. Shorter chunks cost each query more locks and planning, and hold too few
+-- readings of a vehicle to compress well (docs/performance.md).
+select create_hypertable('reading', by_range('time', interval '7 days'), create_default_indexes => false);
 create index reading_application_time on reading (application_id, time, vehicle_id);
 alter table reading set (
   timescaledb.compress,

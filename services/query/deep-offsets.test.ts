@@ -2,6 +2,7 @@ import { type Database, openDatabase } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { countReadings, SettledHours } from '@odograph/database/reading-counts/maintain';
 import type { Tables } from '@odograph/database/tables';
+import { compressReadings } from '@odograph/testkit/compress-readings';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testConfig } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
@@ -20,8 +21,8 @@ beforeAll(async () => {
 });
 afterAll(() => db.destroy());
 
-/** In the evening, so that the readings span two chunks. */
-const start = Date.UTC(2018, 4, 1, 19) / 1000;
+/** In the evening before a week begins, so that the readings span two chunks: weeks since the epoch begin on Thursday. */
+const start = Date.UTC(2018, 4, 2, 19) / 1000;
 const hour = 3600;
 const span = 10 * hour;
 
@@ -76,9 +77,9 @@ async function forgetCounts({ vehicleIds }: Fleet): Promise<void> {
   await sql`update reading_settlement set counted_until = least(counted_until, to_timestamp(${start}))`.execute(db);
 }
 
+/** Compresses the first of the two chunks. */
 async function compress(): Promise<void> {
-  await sql`select compress_chunk(chunk, true) from show_chunks('reading', newer_than => to_timestamp(${start - 86_400}),
-    older_than => to_timestamp(${start + span})) as chunk`.execute(db);
+  await compressReadings(db, start, start + 1);
 }
 
 const step = fc.oneof(

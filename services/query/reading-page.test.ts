@@ -1,4 +1,5 @@
 import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import { compressReadings } from '@odograph/testkit/compress-readings';
 import { createApplication, createToken, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
@@ -15,7 +16,8 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-const start = Date.UTC(2019, 2, 1) / 1000;
+/** Three days before a week begins: weeks since the epoch begin on Thursday, and each has a chunk. */
+const start = Date.UTC(2019, 2, 4) / 1000;
 const day = 86_400;
 
 /** A burst of readings of a vehicle, dense or sparse. */
@@ -62,9 +64,9 @@ async function store({ application, vehicleIds }: Fleet, bursts: readonly Burst[
     on conflict do nothing`.execute(platform.db);
 }
 
+/** Compresses the first of two chunks. */
 async function compress(): Promise<void> {
-  await sql`select compress_chunk(chunk, true) from show_chunks('reading', newer_than => to_timestamp(${start - day}),
-    older_than => to_timestamp(${start + 3 * day})) as chunk`.execute(platform.db);
+  await compressReadings(platform.db, start, start + 3 * day);
 }
 
 /** Finds the keys of all requested readings, on any page, with a plain query. */

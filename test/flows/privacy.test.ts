@@ -4,6 +4,7 @@ import type { ResolvedConfig } from '@odograph/runtime/config';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testkit/child-platform';
+import { compressReadings } from '@odograph/testkit/compress-readings';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice, type TestVehicle } from '@odograph/testkit/fixtures';
 import { testAdminToken, testConfig } from '@odograph/testkit/test-platform';
@@ -235,8 +236,7 @@ describe('positions of a privacy interval', { timeout: 120_000 }, () => {
       reading(halfPastTwelve + 3600, known.compressed),
     );
     await ingest();
-    await sql`select compress_chunk(chunk, true) from show_chunks('reading', newer_than => timestamptz '2015-05-04',
-      older_than => timestamptz '2015-05-07') as chunk`.execute(db);
+    expect(await compressReadings(db, halfPastTwelve, halfPastTwelve + 3600)).toBe(1);
     const inChunk = sql`time between '2015-05-05' and '2015-05-06'`;
     expect(await latitudeOf(owner.vehicle, sql`${inChunk} order by time`)).toEqual([
       { latitude: null },

@@ -28,10 +28,10 @@ async function fillDatabase(url: string): Promise<void> {
   const application = await createApplication(db);
   const { id } = await createVehicle(db, application);
   await sql`insert into reading (time, application_id, vehicle_id, latitude, speed, can, device_id, received_at)
-    select timestamptz '2026-01-01' + n * interval '1 hour', ${application.id}, ${id}::integer, n / 7.0, null,
+    select timestamptz '2026-01-01' + n * interval '6 hours', ${application.id}, ${id}::integer, n / 7.0, null,
       jsonb_build_array(jsonb_build_object('key', 'text', 'value', E'line\nfeed\ttab \\ "é"')), 'device', now()
     from generate_series(1, 100) as n`.execute(db);
-  await sql`select compress_chunk(show_chunks('reading', older_than => timestamptz '2026-01-02'))`.execute(db);
+  await sql`select compress_chunk(show_chunks('reading', older_than => timestamptz '2026-01-09'))`.execute(db);
   await sql`insert into reading_change (application_id, vehicle_ids, times)
     values (${application.id}, array[${id}::integer], array[now()])`.execute(db);
   await sql`insert into quarantine (device_id, received_at, sealed_payload, payload_bytes, payload_fingerprint, faults)

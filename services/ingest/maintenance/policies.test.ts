@@ -55,6 +55,22 @@ describe('changes older than 30 days', () => {
 });
 
 describe('chunks of readings', () => {
+  it('span a week, so that a statement over two years locks few of them', async () => {
+    const transaction = await db.startTransaction().execute();
+    try {
+      await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
+        select moment, 1, 1, 'test', now()
+        from generate_series(timestamptz '1980-01-01', '1981-12-31', '1 day') as moment`.execute(transaction);
+      const { rows } = await sql<{ chunks: number }>`select count(*)::integer as chunks
+        from show_chunks('reading', newer_than => timestamptz '1979-12-01', older_than => timestamptz '1982-02-01')`.execute(
+        transaction,
+      );
+      expect(rows[0]?.chunks).toBeLessThanOrEqual(106);
+    } finally {
+      await transaction.rollback().execute();
+    }
+  });
+
   it('are left for the next run when the service stops', async () => {
     await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
       values ('1971-03-10', 1, 1, 'test', now())`.execute(db);

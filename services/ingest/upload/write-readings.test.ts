@@ -1,4 +1,5 @@
 import { openSealer } from '@odograph/runtime/sealing';
+import { compressReadings } from '@odograph/testkit/compress-readings';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
@@ -40,8 +41,8 @@ async function readings({ id }: TestVehicle): Promise<ReadingRow[]> {
   return rows;
 }
 
-/** No other test has readings on this day, so its chunk can be compressed. */
-const day = Date.UTC(2012, 4, 6) / 1000;
+/** No other test has readings in this week, so its chunk can be compressed. */
+const day = Date.UTC(2009, 4, 6) / 1000;
 const at = (seconds: number, mileage: number) => ({ timestamp: day + seconds, status: { mileage } });
 
 describe('a batch of readings', () => {
@@ -60,9 +61,7 @@ describe('a batch of readings', () => {
     const first = await createVehicle(platform.db, application);
     const second = await createVehicle(platform.db, application);
     await store([first, at(0, 1), at(10, 2)]);
-    const chunks = await sql`select compress_chunk(chunk, true) from show_chunks('reading',
-      older_than => timestamptz '2012-05-08', newer_than => timestamptz '2012-05-05') as chunk`.execute(platform.db);
-    expect(chunks.rows).toHaveLength(1);
+    expect(await compressReadings(platform.db, day, day + 60)).toBe(1);
     await store([second, at(0, 5), at(10, 6)], [first, at(10, 2), at(20, 3)]);
     await store([first, at(5, 1.5)], [second, { ...at(10, 6), electric: { soc: 80 } }]);
     expect((await readings(first)).map(({ mileage }) => mileage)).toEqual([1, 1.5, 2, 3]);

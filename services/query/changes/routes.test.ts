@@ -1,4 +1,5 @@
 import type { ApiClient } from '@odograph/testkit/api-client';
+import { compressReadings } from '@odograph/testkit/compress-readings';
 import {
   createApplication,
   createToken,
@@ -118,10 +119,7 @@ describe('the feed of stored readings', () => {
     const seconds = Array.from({ length: 2000 }, (_unused, n) => -40 * 86_400 - ((n * 7919) % 2000));
     await store(...seconds.slice(0, 1000).map((second) => [car.id, second] as const));
     await store(...seconds.slice(1000).map((second) => [second % 2 === 0 ? car.id : van.id, second] as const));
-    const { rows: chunks } = await sql`select compress_chunk(chunk, if_not_compressed => true)
-      from show_chunks('reading', newer_than => ${new Date((start - 42 * 86_400) * 1000)}::timestamptz,
-        older_than => ${new Date((start - 38 * 86_400) * 1000)}::timestamptz) as chunk`.execute(platform.db);
-    expect(chunks.length).toBeGreaterThan(0);
+    expect(await compressReadings(platform.db, start - 41 * 86_400, start - 39 * 86_400)).toBeGreaterThan(0);
     const { changes } = await readAll(client, undefined, 700);
     expect(new Set(changes.map(({ timestamp }) => timestamp)).size).toBe(2000);
   });
