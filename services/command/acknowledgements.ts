@@ -7,7 +7,7 @@ import type { Sealer } from '@odograph/runtime/sealing';
 import Value from 'typebox/value';
 import { confirmKeyList } from './keys/confirm.ts';
 import type { CommandContext } from './send-command.ts';
-import { acknowledgeCommand, recordAchievedState } from './transitions.ts';
+import { acknowledgeCommand } from './transitions.ts';
 
 /** Makes text storable in PostgreSQL: without NUL, and with U+FFFD for an unpaired surrogate. */
 function storable(text: string): string {
@@ -55,8 +55,7 @@ export async function acknowledge(
   }
   try {
     if (await confirmKeyList({ db, sealer, logger }, deviceId, acknowledgement)) return;
-    await recordAchievedState(db, deviceId, acknowledgement, receivedAtMs);
-    const command = await acknowledgeCommand(db, deviceId, acknowledgement);
+    const command = await acknowledgeCommand(db, deviceId, acknowledgement, receivedAtMs);
     if (command) events.announce([command]);
     else logger.debug({ deviceId }, 'acknowledgement ignored: no command in flight');
   } catch (error) {

@@ -13,7 +13,6 @@ import {
   insertCommand,
   markSent,
   type NewCommand,
-  recordAchievedState,
 } from './transitions.ts';
 
 let platform: TestPlatform;
@@ -95,10 +94,10 @@ async function take({ verb, index }: Step, template: NewCommand, ids: string[]):
       await endCommand(db, id);
       break;
     case 'acknowledgeAsAnother':
-      await acknowledgeCommand(db, 'another', { id, ok: true });
+      await acknowledgeCommand(db, 'another', { id, ok: true }, Date.now());
       break;
     default:
-      await acknowledgeCommand(db, deviceId, { id, ok: verb === 'acknowledge' });
+      await acknowledgeCommand(db, deviceId, { id, ok: verb === 'acknowledge' }, Date.now());
   }
 }
 
@@ -166,11 +165,11 @@ it('leaves a row in the audit for each request and each outcome, and none for wh
   await insertCommand(db, first);
   await insertCommand(db, { ...first, id: randomUUID() });
   await insertCommand(db, byUser);
-  await acknowledgeCommand(db, 'another', { id: first.id, ok: true });
+  await acknowledgeCommand(db, 'another', { id: first.id, ok: true }, Date.now());
   await endCommand(db, first.id);
   await endCommand(db, first.id);
-  await acknowledgeCommand(db, first.deviceId, { id: first.id, ok: false, reason: 'no' });
-  await acknowledgeCommand(db, first.deviceId, { id: first.id, ok: true });
+  await acknowledgeCommand(db, first.deviceId, { id: first.id, ok: false, reason: 'no' }, Date.now());
+  await acknowledgeCommand(db, first.deviceId, { id: first.id, ok: true }, Date.now());
   await sql`update command set expires_at = now() where id = ${byUser.id}`.execute(db);
   await endOverdueCommands(db, first.vehicleId);
   const { rows } = await sql`select actor, address, action, details, outcome from audit
@@ -220,13 +219,12 @@ async function fleetAfterLock(
   await insertCommand(platform.db, command);
   const acknowledgement = { id: command.id, ok: true, ...(status !== undefined && { status }) };
   for (let delivery = 0; delivery < 2; delivery += 1) {
-    await recordAchievedState(
+    await acknowledgeCommand(
       platform.db,
       command.deviceId,
       acknowledgement,
       Date.now() - acknowledgedSecondsAgo * 1000,
     );
-    await acknowledgeCommand(platform.db, command.deviceId, acknowledgement);
   }
   const { rows } = await sql<{ fleet: unknown }>`select fleet from vehicle_latest
     where vehicle_id = ${command.vehicleId}::integer`.execute(platform.db);

@@ -143,25 +143,32 @@ export async function endOverdueCommands(db: Database, vehicleId?: number): Prom
 }
 
 /**
- * sent | unknown -> acknowledged | refused; a late acknowledgement corrects unknown.
+ * sent | unknown -> acknowledged | refused; a late acknowledgement corrects unknown. An acknowledged command also writes
+ * the state that it achieved, with the time of the receipt, in the same transaction.
  * @returns undefined for one that is repeated, of another device, or of no command: nothing changes
  */
 export async function acknowledgeCommand(
   db: Database,
   deviceId: string,
-  { id, ok, status, reason }: AcknowledgementMessage,
+  acknowledgement: AcknowledgementMessage,
+  receivedAtMs: number,
 ): Promise<Command | undefined> {
-  const acknowledged = await returnCommands(
-    db,
-    audited(
-      sql`update command set state = ${ok ? 'acknowledged' : 'refused'}, cause = ${ok ? null : 'REFUSED'},
+  const { id, ok, status, reason } = acknowledgement;
+  return db.transaction().execute(async (trx) => {
+    // Before the audit, in the order in which ingest locks a latest state and an audit chain.
+    if (ok) await writeAchievedState(trx, deviceId, id, status, receivedAtMs);
+    const acknowledged = await returnCommands(
+      trx,
+      audited(
+        sql`update command set state = ${ok ? 'acknowledged' : 'refused'}, cause = ${ok ? null : 'REFUSED'},
           status = ${status ?? null}, reason = ${reason ?? null}, ended_at = clock_timestamp()
         where id = ${id} and device_id = ${deviceId} and state in ('sent', 'unknown')`,
-      { actor: `device:${deviceId}`, address: '' },
-      sql`${commandColumns}, ${nextId}`,
-    ),
-  );
-  return acknowledged[0];
+        { actor: `device:${deviceId}`, address: '' },
+        sql`${commandColumns}, ${nextId}`,
+      ),
+    );
+    return acknowledged[0];
+  });
 }
 
 /** The field of the field group `fleet` that an acknowledged action sets. The device may report the opposite status. */
@@ -174,17 +181,16 @@ const acknowledgedField = (status: string | undefined) => sql`case command.actio
     jsonb_build_object('immobilizer', case ${status ?? ''}::text when 'LOCKED' then 'LOCKED' else 'UNLOCKED' end) end`;
 
 /**
- * Writes the `lock` or `immobilizer` that a command achieves to the latest state of its vehicle, with the time of its
- * receipt; newer telemetry wins. Call it before acknowledgeCommand: it changes nothing for an acknowledged command, and a retry repeats
- * it. Not in the transaction of the acknowledgement, which locks an audit chain that ingest locks after the latest state.
+ * Writes the `lock` or `immobilizer` that a command achieves to the latest state of its vehicle; newer telemetry wins. Call
+ * it before the command ends: it changes nothing for an acknowledged one.
  */
-export async function recordAchievedState(
+async function writeAchievedState(
   db: Database,
   deviceId: string,
-  { id, ok, status }: AcknowledgementMessage,
+  id: string,
+  status: string | undefined,
   receivedAtMs: number,
 ): Promise<void> {
-  if (!ok) return;
   const receivedAt = sql`least(clock_timestamp(), to_timestamp(${receivedAtMs} / 1000.0))`;
   await sql`update vehicle_latest set
       fleet = case when vehicle_latest.fleet_time > ${receivedAt} then achieved.field || vehicle_latest.fleet
