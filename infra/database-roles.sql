@@ -62,9 +62,10 @@ call pg_temp.show('{application,user_account,device}',
   '{app_key_sha256,previous_app_key_sha256,password_hash,secret_sha256,previous_secret_sha256,claim_code_sha256,
     bluetooth_pin}');
 
--- broker: authentication of devices
-grant select (id, secret_sha256, previous_secret_sha256, previous_secret_until, certificates_issued_from) on device
-  to odograph_broker;
+-- broker: authentication of devices, and their rates
+grant select (id, application_id, secret_sha256, previous_secret_sha256, previous_secret_until, certificates_issued_from)
+  on device to odograph_broker;
+grant select (id, device_uploads_per_second, device_bytes_per_second) on application to odograph_broker;
 grant execute on function confirm_device_secret(text, bytea) to odograph_broker;
 
 -- every service with an interface for users: authentication and access to vehicles

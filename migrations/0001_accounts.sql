@@ -16,6 +16,9 @@ create table application (
   tariff_per_km double precision not null default 0 check (tariff_per_km >= 0 and tariff_per_km <= 1e9),
   tariff_per_minute double precision not null default 0
     check (tariff_per_minute >= 0 and tariff_per_minute <= 1e9),
+  -- rates of each device of the application; null: the settings of the platform
+  device_uploads_per_second integer check (device_uploads_per_second between 1 and 1000000),
+  device_bytes_per_second integer check (device_bytes_per_second between 1 and 1000000000),
   -- Changes of this transaction and of earlier ones may have been deleted; a reader that is further behind missed some.
   changes_forgotten_until xid8 not null default '0',
   created_at timestamptz not null default now(),

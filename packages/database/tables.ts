@@ -11,6 +11,8 @@ interface ApplicationTable {
   previous_app_key_until: Written<Date | null>;
   name: string;
   view: Written<'dynamic' | 'fleet' | null>;
+  device_uploads_per_second: Written<number | null>;
+  device_bytes_per_second: Written<number | null>;
   created_at: Generated<Date>;
   deleted_at: Written<Date | null>;
 }

@@ -25,6 +25,8 @@ export const accountCommands = [
       'time-zone': optional('IANA time zone, such as Europe/Paris'),
       'tariff-per-km': optional('price of a kilometre'),
       'tariff-per-minute': optional('price of a minute'),
+      'device-uploads-per-second': optional('rate of each device, from its next connection on; 0 for the setting'),
+      'device-bytes-per-second': optional('the same in bytes'),
     },
     run: ({ api }, options) =>
       api.put(`applications/${segment(options.app)}`, {
@@ -32,6 +34,8 @@ export const accountCommands = [
         timeZone: options['time-zone'],
         tariffPerKm: options['tariff-per-km'],
         tariffPerMinute: options['tariff-per-minute'],
+        deviceUploadsPerSecond: options['device-uploads-per-second'],
+        deviceBytesPerSecond: options['device-bytes-per-second'],
       }),
   }),
   command({

@@ -139,7 +139,7 @@ function createIdentify({ credentials, registry, throttles, commandSecrets }: Au
       credentials: presented,
       replaces,
       sessionId: registry.nextSessionId(),
-      throttle: throttles.acquire(deviceId, client.conn),
+      throttle: throttles.acquire(deviceId, stored.rates, client.conn),
     });
   };
 

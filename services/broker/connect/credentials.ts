@@ -3,6 +3,7 @@ import type { Database } from '@odograph/database/database';
 import { Batcher } from '@odograph/runtime/batcher';
 import { equalSecrets } from '@odograph/runtime/secrets';
 import { sql } from 'kysely';
+import type { DeviceRates } from '../publish/device-throttle.ts';
 
 /** What a client presented to sign in. */
 export type PresentedCredential =
@@ -17,6 +18,8 @@ export interface StoredCredentials {
   readonly previousUntilMs: number;
   /** Certificates issued earlier are revoked. */
   readonly certificatesFromMs: number;
+  /** The rates that the application of the device sets for its devices. */
+  readonly rates: Partial<DeviceRates>;
 }
 
 /** Credentials compared for an unknown device, so that the check takes as long as for a wrong secret. */
@@ -25,6 +28,7 @@ const unknownDevice: StoredCredentials = {
   previousSha256: undefined,
   previousUntilMs: 0,
   certificatesFromMs: Number.POSITIVE_INFINITY,
+  rates: {},
 };
 
 /**
@@ -132,25 +136,42 @@ export class CredentialStore {
 async function selectCredentials(db: Database, deviceIds: string[]): Promise<Map<string, StoredCredentials>> {
   const rows = await db
     .selectFrom('device')
+    .leftJoin('application', 'application.id', 'device.application_id')
     .select([
-      'id',
+      'device.id as deviceId',
       'secret_sha256 as secretSha256',
       'previous_secret_sha256 as previousSha256',
       'previous_secret_until as previousUntil',
       'certificates_issued_from as certificatesFrom',
+      'device_uploads_per_second as uploadsPerSecond',
+      'device_bytes_per_second as bytesPerSecond',
     ])
-    .where((where) => where('id', '=', where.fn.any(where.val(deviceIds))))
+    .where((where) => where('device.id', '=', where.fn.any(where.val(deviceIds))))
     .execute();
   return new Map(
-    rows.map(({ id, secretSha256, previousSha256, previousUntil, certificatesFrom }) => [
-      id,
-      {
+    rows.map(
+      ({
+        deviceId,
         secretSha256,
-        previousSha256: previousSha256 ?? undefined,
-        previousUntilMs: previousUntil?.getTime() ?? 0,
-        certificatesFromMs: certificatesFrom?.getTime() ?? 0,
-      },
-    ]),
+        previousSha256,
+        previousUntil,
+        certificatesFrom,
+        uploadsPerSecond,
+        bytesPerSecond,
+      }) => [
+        deviceId,
+        {
+          secretSha256,
+          previousSha256: previousSha256 ?? undefined,
+          previousUntilMs: previousUntil?.getTime() ?? 0,
+          certificatesFromMs: certificatesFrom?.getTime() ?? 0,
+          rates: {
+            ...(uploadsPerSecond !== null && { uploadsPerSecond }),
+            ...(bytesPerSecond !== null && { bytesPerSecond }),
+          },
+        },
+      ],
+    ),
   );
 }
 

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
-import { createDevice } from '@odograph/testkit/fixtures';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { brokerService } from '../service.ts';
 import { DeviceThrottle } from './device-throttle.ts';
@@ -74,6 +76,27 @@ describe('the broker', () => {
     expect(acknowledged()).toBeGreaterThanOrEqual(9);
     expect(acknowledged()).toBeLessThan(20);
     await device.close('cut');
+  });
+
+  it('applies the rates that an application sets for its devices from their next connection on', async () => {
+    await start({ MQTT_DEVICE_UPLOADS_PER_SECOND: String(uploadsPerSecond) });
+    const application = await createApplication(platform.db);
+    const identity = await createDevice(platform.db, { applicationId: application.id });
+    const setRate = (rate: number | null) =>
+      sql`update application set device_uploads_per_second = ${rate} where id = ${application.id}`.execute(platform.db);
+    const uploads = 1000;
+    const payload = JSON.stringify({ padding: 'x'.repeat(200) });
+    await setRate(uploads);
+    const fast = await connectDevice(platform.mqttUrl, identity);
+    const acknowledged = flood(fast, uploads, payload);
+    await eventually(async () => expect(acknowledged()).toBe(uploads));
+    await fast.close();
+    await setRate(null);
+    const slow = await connectDevice(platform.mqttUrl, identity);
+    const acknowledgedSlowly = flood(slow, uploads, payload);
+    await delay(2000);
+    expect(acknowledgedSlowly()).toBeLessThan(uploads);
+    await slow.close('cut');
   });
 });
 

@@ -12,46 +12,49 @@ export interface DeviceRates {
   readonly bytesPerSecond: number;
 }
 
-/** A token bucket that may go into debt: a received upload is accepted, and the next one waits. Monotonic times in ms. */
+/**
+ * A token bucket that may go into debt: a received upload is accepted, and the next one waits. It holds seconds of its
+ * rate, so that a change of the rate keeps its level. Monotonic times in ms.
+ */
 class TokenBucket {
-  readonly #perSecond: number;
-  readonly #capacity: number;
-  #tokens: number;
+  /** Tokens added per second. */
+  perSecond: number;
+  readonly #capacitySeconds: number;
+  #seconds: number;
   #updatedAtMs: number;
 
-  constructor(perSecond: number, capacity: number, nowMs: number) {
-    this.#perSecond = perSecond;
-    this.#capacity = capacity;
-    this.#tokens = capacity;
+  constructor(perSecond: number, capacitySeconds: number, nowMs: number) {
+    this.perSecond = perSecond;
+    this.#capacitySeconds = capacitySeconds;
+    this.#seconds = capacitySeconds;
     this.#updatedAtMs = nowMs;
   }
 
   take(tokens: number, nowMs: number): void {
-    this.#tokens = this.#at(nowMs) - tokens;
+    this.#seconds = this.#at(nowMs) - tokens / this.perSecond;
     this.#updatedAtMs = nowMs;
   }
 
   /** Takes the tokens, or all there are. @returns whether there were enough */
   takeWithoutDebt(tokens: number, nowMs: number): boolean {
     this.take(tokens, nowMs);
-    const wasEnough = this.#tokens >= 0;
-    this.#tokens = Math.max(0, this.#tokens);
+    const wasEnough = this.#seconds >= 0;
+    this.#seconds = Math.max(0, this.#seconds);
     return wasEnough;
   }
 
   /** Milliseconds until the debt is paid; 0 without one. */
   debtMs(nowMs: number): number {
-    return Math.max(0, (-this.#at(nowMs) / this.#perSecond) * 1000);
+    return Math.max(0, -this.#at(nowMs) * 1000);
   }
 
   /** Milliseconds until the bucket is full. */
   fullInMs(nowMs: number): number {
-    return ((this.#capacity - this.#at(nowMs)) / this.#perSecond) * 1000;
+    return (this.#capacitySeconds - this.#at(nowMs)) * 1000;
   }
 
   #at(nowMs: number): number {
-    const added = ((nowMs - this.#updatedAtMs) / 1000) * this.#perSecond;
-    return Math.min(this.#capacity, this.#tokens + added);
+    return Math.min(this.#capacitySeconds, this.#seconds + (nowMs - this.#updatedAtMs) / 1000);
   }
 }
 
@@ -65,11 +68,16 @@ export class DeviceThrottle {
   /** @param now monotonic time in ms */
   constructor({ uploadsPerSecond, bytesPerSecond }: DeviceRates, now = (): number => performance.now()) {
     const nowMs = now();
-    const liveBytesPerSecond = bytesPerSecond * liveShare;
     this.#now = now;
-    this.#uploads = new TokenBucket(uploadsPerSecond, uploadsPerSecond * burstSeconds, nowMs);
-    this.#bytes = new TokenBucket(bytesPerSecond, bytesPerSecond * burstSeconds, nowMs);
-    this.#liveBytes = new TokenBucket(liveBytesPerSecond, liveBytesPerSecond * liveBurstSeconds, nowMs);
+    this.#uploads = new TokenBucket(uploadsPerSecond, burstSeconds, nowMs);
+    this.#bytes = new TokenBucket(bytesPerSecond, burstSeconds, nowMs);
+    this.#liveBytes = new TokenBucket(bytesPerSecond * liveShare, liveBurstSeconds, nowMs);
+  }
+
+  changeRates({ uploadsPerSecond, bytesPerSecond }: DeviceRates): void {
+    this.#uploads.perSecond = uploadsPerSecond;
+    this.#bytes.perSecond = bytesPerSecond;
+    this.#liveBytes.perSecond = bytesPerSecond * liveShare;
   }
 
   takeUpload(): void {
@@ -111,17 +119,22 @@ export class DeviceThrottles {
   readonly #rates: DeviceRates;
   readonly #throttles = new Map<string, Entry>();
 
+  /** @param rates of devices whose application sets none */
   constructor(rates: DeviceRates) {
     this.#rates = rates;
   }
 
-  /** The throttle of a device, for one of its connections until that closes. */
-  acquire(deviceId: string, connection: EventEmitter): DeviceThrottle {
+  /**
+   * The throttle of a device, for one of its connections until that closes.
+   * @param rates that the application of the device sets; they apply from here on
+   */
+  acquire(deviceId: string, rates: Partial<DeviceRates>, connection: EventEmitter): DeviceThrottle {
+    const ownRates = { ...this.#rates, ...rates };
     let entry = this.#throttles.get(deviceId);
     if (entry === undefined) {
-      entry = { throttle: new DeviceThrottle(this.#rates), connections: 0 };
+      entry = { throttle: new DeviceThrottle(ownRates), connections: 0 };
       this.#throttles.set(deviceId, entry);
-    }
+    } else entry.throttle.changeRates(ownRates);
     entry.connections += 1;
     connection.once('close', () => {
       entry.connections -= 1;

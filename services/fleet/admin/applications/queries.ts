@@ -41,6 +41,9 @@ export interface ApplicationSettings {
   timeZone: string;
   tariffPerKm: number;
   tariffPerMinute: number;
+  /** Rates of each device of the application; 0 for the settings of the platform. */
+  deviceUploadsPerSecond: number;
+  deviceBytesPerSecond: number;
 }
 
 interface SettingsRow {
@@ -48,6 +51,13 @@ interface SettingsRow {
   time_zone: string;
   tariff_per_km: number;
   tariff_per_minute: number;
+  device_uploads_per_second: number | null;
+  device_bytes_per_second: number | null;
+}
+
+/** The new value of a rate: the old one without a change, null for 0. */
+function changedRate(column: string, rate: number | undefined) {
+  return rate === undefined ? sql.ref(column) : sql`nullif(${rate}::integer, 0)`;
 }
 
 /**
@@ -57,14 +67,17 @@ interface SettingsRow {
 export async function changeSettings(
   db: Database,
   appId: string,
-  { view, timeZone, tariffPerKm, tariffPerMinute }: Partial<ApplicationSettings>,
+  { view, timeZone, tariffPerKm, tariffPerMinute, ...rates }: Partial<ApplicationSettings>,
 ): Promise<ApplicationSettings> {
   const { rows } = await sql<SettingsRow>`update application set
       view = case when ${view ?? null}::text is null then view else nullif(${view ?? null}::text, 'combined') end,
       time_zone = coalesce(${timeZone ?? null}::text, time_zone),
       tariff_per_km = coalesce(${tariffPerKm ?? null}::double precision, tariff_per_km),
-      tariff_per_minute = coalesce(${tariffPerMinute ?? null}::double precision, tariff_per_minute)
-    where app_id = ${appId} and deleted_at is null returning view, time_zone, tariff_per_km, tariff_per_minute`.execute(
+      tariff_per_minute = coalesce(${tariffPerMinute ?? null}::double precision, tariff_per_minute),
+      device_uploads_per_second = ${changedRate('device_uploads_per_second', rates.deviceUploadsPerSecond)},
+      device_bytes_per_second = ${changedRate('device_bytes_per_second', rates.deviceBytesPerSecond)}
+    where app_id = ${appId} and deleted_at is null
+    returning view, time_zone, tariff_per_km, tariff_per_minute, device_uploads_per_second, device_bytes_per_second`.execute(
     db,
   );
   const [row] = rows;
@@ -74,6 +87,8 @@ export async function changeSettings(
     timeZone: row.time_zone,
     tariffPerKm: row.tariff_per_km,
     tariffPerMinute: row.tariff_per_minute,
+    deviceUploadsPerSecond: row.device_uploads_per_second ?? 0,
+    deviceBytesPerSecond: row.device_bytes_per_second ?? 0,
   };
 }
 

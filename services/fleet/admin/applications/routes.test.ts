@@ -24,12 +24,28 @@ describe('/v1/x/admin/applications', () => {
       timeZone: 'Europe/Paris',
       tariffPerKm: 0.35,
       tariffPerMinute: 0,
+      deviceUploadsPerSecond: 0,
+      deviceBytesPerSecond: 0,
     });
     expect((await admin.put(path, { view: 'fleet' })).body).toMatchObject({ view: 'fleet', tariffPerKm: 0.35 });
     expect((await admin.put(path, { view: 'combined' })).body.view).toBe('combined');
     expect((await admin.put(path, { timeZone: 'Mars/Olympus' })).body).toMatchObject({ field: 'timeZone' });
     expect((await admin.put(path, { tariffPerKm: -1 })).body).toMatchObject({ field: 'tariffPerKm' });
+    expect((await admin.put(path, { deviceUploadsPerSecond: 1.5 })).body).toMatchObject({
+      field: 'deviceUploadsPerSecond',
+    });
     expect((await admin.put('/v1/x/admin/applications/none', {})).body.error).toBe('UNKNOWN_APPLICATION');
+  });
+
+  it('sets the rates of the devices of an application, and returns to those of the platform with 0', async () => {
+    const own = await createApplication(platform.db);
+    const path = `/v1/x/admin/applications/${own.appId}`;
+    const set = { deviceUploadsPerSecond: 500, deviceBytesPerSecond: 4_000_000 };
+    expect((await admin.put(path, set)).body).toMatchObject(set);
+    expect((await admin.put(path, { deviceUploadsPerSecond: 0 })).body).toMatchObject({
+      deviceUploadsPerSecond: 0,
+      deviceBytesPerSecond: 4_000_000,
+    });
   });
 
   it('rotates the appKey: the old one stays valid during the overlap only', async () => {

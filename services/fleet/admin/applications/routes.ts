@@ -31,7 +31,20 @@ const maximumOverlapHours = 30 * 24;
 const vehiclesPerTransaction = 50;
 const View = Type.Enum(['dynamic', 'fleet', 'combined']);
 const Tariff = Type.Number({ minimum: 0, maximum: 1e9 });
-const Settings = Type.Object({ view: View, timeZone: Type.String(), tariffPerKm: Tariff, tariffPerMinute: Tariff });
+const deviceRate = (unit: string, maximum: number) =>
+  Type.Integer({
+    minimum: 0,
+    maximum,
+    description: `${unit} that each device of the application may upload, from its next connection on; 0: the setting of the platform`,
+  });
+const Settings = Type.Object({
+  view: View,
+  timeZone: Type.String(),
+  tariffPerKm: Tariff,
+  tariffPerMinute: Tariff,
+  deviceUploadsPerSecond: deviceRate('publications per second', 1e6),
+  deviceBytesPerSecond: deviceRate('bytes per second', 1e9),
+});
 const SettingsChange = Type.Partial(Type.Object({ ...Settings.properties, timeZone: text(1, 64) }));
 
 /** Whether a name is in the IANA time zone database. */
@@ -85,24 +98,18 @@ function addSettingsRoute(http: Http, db: Kysely<Tables>): void {
   http.put(
     '/v1/x/admin/applications/:appId',
     {
-      preValidation: leaveOutEmpty('view', 'timeZone', 'tariffPerKm', 'tariffPerMinute'),
+      preValidation: leaveOutEmpty(...Object.keys(Settings.properties)),
       schema: {
-        summary: 'Change the view, the time zone or the tariff of an application; answers all three',
+        summary: 'Change settings of an application; answers all of them',
         params: ApplicationPath,
         body: SettingsChange,
         response: answers(Settings, 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ params: { appId }, body: { view, timeZone, tariffPerKm, tariffPerMinute }, ip }) => {
-      if (timeZone !== undefined && !isTimeZone(timeZone)) {
+    async ({ params: { appId }, body: change, ip }) => {
+      if (change.timeZone !== undefined && !isTimeZone(change.timeZone)) {
         throw invalidParameter('timeZone', 'must be a name of the IANA time zone database');
       }
-      const change = {
-        ...(view !== undefined && { view }),
-        ...(timeZone !== undefined && { timeZone }),
-        ...(tariffPerKm !== undefined && { tariffPerKm }),
-        ...(tariffPerMinute !== undefined && { tariffPerMinute }),
-      };
       return db.transaction().execute(async (trx) => {
         const settings = await changeSettings(trx, appId, change);
         await appendAudit(trx, {
