@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -21,6 +22,9 @@ export function isAddress(text: string): boolean {
  * returned unchanged.
  */
 export function networkOf(address: string): string {
+  // The form of nearly every address that Node.js reports, without the cost of parsing.
+  const unmapped = address.startsWith('::ffff:') ? address.slice('::ffff:'.length) : address;
+  if (isIPv4(unmapped)) return unmapped;
   const parsed = parseAddress(address);
   if (parsed === undefined || parsed instanceof ipaddr.IPv4) return parsed?.toString() ?? address;
   const subnet = parsed.parts.slice(0, 4).map((part) => part.toString(16));

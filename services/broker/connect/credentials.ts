@@ -1,6 +1,6 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '@odograph/database/database';
 import { Batcher } from '@odograph/runtime/batcher';
+import { within } from '@odograph/runtime/clock';
 import { equalSecrets } from '@odograph/runtime/secrets';
 import { sql } from 'kysely';
 import type { DeviceRates } from '../publish/device-throttle.ts';
@@ -120,13 +120,13 @@ export class CredentialStore {
 
   /** Ends the validity of the secret before this one. @throws when the database does not answer */
   async endPreviousSecret(deviceId: string, secretSha256: Buffer): Promise<void> {
-    await inTime(sql`select confirm_device_secret(${deviceId}, ${secretSha256})`.execute(this.#db));
+    await within(timeoutMs, sql`select confirm_device_secret(${deviceId}, ${secretSha256})`.execute(this.#db));
   }
 
   async #select(lookups: readonly Lookup[]): Promise<Map<string, StoredCredentials>> {
     try {
       const deviceIds = new Set(lookups.map(({ deviceId }) => deviceId));
-      return await inTime(selectCredentials(this.#db, [...deviceIds]));
+      return await within(timeoutMs, selectCredentials(this.#db, [...deviceIds]));
     } catch (error) {
       throw new Error('the database does not answer', { cause: error });
     }
@@ -173,12 +173,4 @@ async function selectCredentials(db: Database, deviceIds: string[]): Promise<Map
       ],
     ),
   );
-}
-
-async function inTime<T>(work: Promise<T>): Promise<T> {
-  const end = new AbortController();
-  const late = delay(timeoutMs, undefined, { signal: end.signal }).then(() => {
-    throw new Error(`no answer in ${timeoutMs} ms`);
-  });
-  return Promise.race([work, late]).finally(() => end.abort());
 }
