@@ -83,7 +83,7 @@ async function createWorld() {
 
 const leaks = /\n\s+at |node_modules|\.ts:\d|SQLSTATE|syntax error at|violates [a-z ]*constraint|ECONNREFUSED/;
 /** Statuses that the server may answer for any request, with a failure object. */
-const general = new Set([400, 401, 404, 429]);
+const general = new Set([400, 401, 404, 429, 431]);
 
 /** Describes the fault of an answer; undefined for a correct one. */
 function faultOf({ answers }: Operation, { status, contentType, text }: FuzzedAnswer): string | undefined {
