@@ -63,7 +63,9 @@ export class ChunkBudget {
         const { deviceId } = inProgress.upload;
         if (this.#created.read(deviceId, nowMs) >= this.#perHour) return this.#fault(index);
         this.#created.add(deviceId, nowMs);
-        // The batch creates it. Should the transaction fail, its retry is free.
+        // The batch creates it, and a retry of a failed transaction is free. For a reading without a linked vehicle, nothing
+        // is created: a reading that does create the chunk is free then, because this device has paid for it. So no
+        // number of devices creates more chunks than their budgets allow.
         chunks.numbers.add(chunk);
         return undefined;
       }),
