@@ -87,6 +87,12 @@ export const deviceCommands = [
     run: ({ api }, options) => api.post(`devices/${segment(options.id)}/key`, {}),
   }),
   command({
+    name: 'device end-tokens',
+    summary: 'end every authorization token of a device, also those read by a former manager; drivers request new ones',
+    options: { id },
+    run: ({ api }, options) => api.delete(`devices/${segment(options.id)}/tokens`),
+  }),
+  command({
     name: 'device key-state',
     summary: 'show the version of the device key and the key lists sent and confirmed',
     options: { id },

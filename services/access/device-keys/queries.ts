@@ -96,6 +96,22 @@ export async function rotateDeviceKey(
   return { key, keyVersion };
 }
 
+/**
+ * Ends every token of a device with a new epoch in its key list. Authorizations stay, and have other tokens from then on.
+ * @returns the epoch
+ * @throws Failure UNKNOWN_DEVICE for a device without a key
+ */
+export async function endTokens(db: Database, deviceId: string): Promise<number> {
+  const row = await db
+    .updateTable('device_key')
+    .set({ epoch: sql`epoch + 1`, list_version: sql`list_version + 1` })
+    .where('device_id', '=', deviceId)
+    .returning('epoch')
+    .executeTakeFirst();
+  if (!row) throw new Failure('UNKNOWN_DEVICE');
+  return Number(row.epoch);
+}
+
 const keysAtOnce = 500;
 
 /** Seals every device key under the newest of ENCRYPTION_KEYS. */

@@ -1,3 +1,5 @@
+import { nodeCrypto } from '@odograph/keyless/node-crypto';
+import { verifyToken } from '@odograph/keyless/token';
 import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
@@ -59,6 +61,22 @@ describe('the key of a device', () => {
         expect(text.includes(key) || text.includes(Buffer.from(key, 'base64url').toString('hex'))).toBe(false);
       }
     }
+  });
+
+  it('stays when all tokens of the device are ended, and its authorizations have new ones', async () => {
+    const end = (deviceId: string) => admin.delete(`/v1/x/admin/devices/${deviceId}/tokens`);
+    const { body: key } = await rotate();
+    const device = { deviceId: vehicle.deviceId, deviceKey: Buffer.from(key.key, 'base64url'), keyVersion: 1 };
+    const { authorizationId, token } = await issue();
+    const { listVersion } = await stateOf();
+    expect((await end(vehicle.deviceId)).body).toEqual({ epoch: 2 });
+    expect(await stateOf()).toMatchObject({ epoch: 2, keyVersion: 1, listVersion: listVersion + 1 });
+    const renewed = (await api.get(`/v1/bluetooth-token/${authorizationId}`)).body.token;
+    const list = { version: listVersion + 1, issuedAtMs: Date.now(), keyVersion: 1, epoch: 2, authorizations: [] };
+    const check = (text: string) =>
+      verifyToken(nodeCrypto, device, list, Buffer.from(text, 'base64url'), Date.now() + 60_000);
+    expect([check(token), check(renewed)]).toMatchObject([{ ok: false, reason: 'EPOCH' }, { ok: true }]);
+    expect((await end('none')).body.error).toBe('UNKNOWN_DEVICE');
   });
 
   it('is created by the first authorization of a device', async () => {

@@ -4,7 +4,7 @@ import type { Http } from '@odograph/http/http';
 import { answers, DeviceId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { type AccessOptions, changeAccess } from '../access-options.ts';
-import { findKeyState, resealDeviceKeys, rotateDeviceKey } from './queries.ts';
+import { endTokens, findKeyState, resealDeviceKeys, rotateDeviceKey } from './queries.ts';
 
 const DevicePath = Type.Object({ id: DeviceId });
 const NewKey = Type.Object({
@@ -65,6 +65,27 @@ function addKeyState(http: Http, { db }: AccessOptions): void {
   );
 }
 
+function addEndOfTokens(http: Http, options: AccessOptions): void {
+  http.delete(
+    '/v1/x/admin/devices/:id/tokens',
+    {
+      schema: {
+        summary: 'End every authorization token of a device; its authorizations stay and have new tokens',
+        params: DevicePath,
+        response: answers(Type.Object({ epoch: Type.Integer() }), 'UNKNOWN_DEVICE'),
+      },
+    },
+    async ({ params: { id }, ip }) =>
+      changeAccess(options, async (trx) => {
+        const epoch = await endTokens(trx, id);
+        const subject = `device:${id}`;
+        const action = 'device-tokens.end';
+        await appendAudit(trx, { ...operatorOrigin({ ip }), action, subject, details: { epoch }, outcome: 'done' });
+        return { epoch };
+      }),
+  );
+}
+
 function addReseal(http: Http, { db, sealer }: AccessOptions): void {
   http.post(
     '/v1/x/admin/device-keys/reseal',
@@ -93,6 +114,7 @@ export function deviceKeyRoutes(options: AccessOptions): RoutePlugin {
   return (http) => {
     addRotation(http, options);
     addKeyState(http, options);
+    addEndOfTokens(http, options);
     addReseal(http, options);
   };
 }
