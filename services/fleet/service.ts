@@ -12,6 +12,7 @@ import { operatorApplicationRoutes } from './admin/applications/routes.ts';
 import { operatorAuditRoutes } from './admin/audit/routes.ts';
 import { operatorDeviceModelRoutes } from './admin/device-models/routes.ts';
 import { operatorDeviceRoutes } from './admin/devices/routes.ts';
+import { SessionRechecks } from './admin/devices/session-rechecks.ts';
 import { operatorPersonRoutes } from './admin/persons/routes.ts';
 import { operatorRequestRoutes } from './admin/requests/routes.ts';
 import { operatorUserRoutes } from './admin/users/routes.ts';
@@ -49,12 +50,8 @@ export const fleetService: Service<Http> = {
       refreshSeconds: config.REFRESH_TOKEN_SECONDS,
       sessionSeconds: config.SESSION_SECONDS,
     };
-    const recheckSession = async (deviceId: string) => {
-      // The new credentials are committed: a failure here must not withhold them from the operator.
-      await redis.publish(deviceRevokedChannel(config.QUEUE_PREFIX), deviceId).catch((err: unknown) => {
-        host.logger.warn({ err, deviceId }, 'brokers not notified of new device credentials');
-      });
-    };
+    const rechecks = new SessionRechecks({ ...host, redis, channel: deviceRevokedChannel(config.QUEUE_PREFIX) });
+    host.onStop('session rechecks', () => rechecks.stop());
 
     await loginRoutes({ db, lifetimes, loginLimit })(http);
     await tokenRoutes(http, (tokenSha256) => findCaller(db, tokenSha256), [
@@ -69,7 +66,7 @@ export const fleetService: Service<Http> = {
       operatorApplicationRoutes(db),
       operatorUserRoutes(db),
       operatorVehicleRoutes(db),
-      operatorDeviceRoutes({ db, recheckSession }),
+      operatorDeviceRoutes({ db, recheckSession: (deviceId) => rechecks.request(deviceId) }),
       operatorDeviceModelRoutes(db),
       operatorRequestRoutes(db),
       operatorPersonRoutes(db),
@@ -79,7 +76,8 @@ export const fleetService: Service<Http> = {
     return {
       async health() {
         await pingDatabase(db);
-        return { ok: true, state: 'running' };
+        if (rechecks.pending === 0) return { ok: true, state: 'running' };
+        return { ok: false, state: `brokers do not know of revoked credentials of ${rechecks.pending} devices` };
       },
     };
   },
