@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '@odograph/testkit/eventually';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { scale } from './parts/scale.fixture.ts';
 import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
@@ -9,10 +9,11 @@ const timeoutMs = 300_000 + 3 * scale.awayMs;
 let testbed: Testbed;
 
 describe.skipIf(!hasRedisServer)('while an engine is down', () => {
-  beforeEach(async () => {
+  beforeAll(async () => {
     testbed = await openTestbed();
   }, timeoutMs);
-  afterEach(() => testbed.close());
+  afterAll(() => testbed?.close());
+  afterEach(() => testbed.mend());
 
   it(
     'uploads are acknowledged without the database, and stored when it is back',

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { randomNumbers, scale } from './parts/scale.fixture.ts';
 import { openTestbed, type ProcessName, report, type Testbed } from './parts/testbed.fixture.ts';
@@ -11,10 +11,10 @@ const everything: ProcessName[] = ['broker', 'ingest', 'Redis', 'database'];
 
 let testbed: Testbed;
 describe.skipIf(!hasRedisServer)('every acknowledged upload is stored once when at a random time under load', () => {
-  beforeEach(async () => {
+  beforeAll(async () => {
     testbed = await openTestbed();
   }, timeoutMs);
-  afterEach(() => testbed.close());
+  afterAll(() => testbed?.close());
 
   it.each<[string, ProcessName[]]>([
     ['the broker is killed', ['broker']],

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { scale } from './parts/scale.fixture.ts';
 import { type LineName, openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
@@ -15,10 +15,11 @@ const awayMs = Math.min(scale.awayMs, 10_000);
 let testbed: Testbed;
 
 describe.skipIf(!hasRedisServer)('every acknowledged upload is stored once when a network connection', () => {
-  beforeEach(async () => {
+  beforeAll(async () => {
     testbed = await openTestbed();
   }, timeoutMs);
-  afterEach(() => testbed.close());
+  afterAll(() => testbed?.close());
+  afterEach(() => testbed.mend());
 
   it.each(lineNames)(
     'is cut, slow or silent: %s',

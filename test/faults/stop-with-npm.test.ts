@@ -9,7 +9,7 @@ import { identifyProcess, isRunning, type ProcessIdentity } from '@odograph/embe
 import { childEnvironment } from '@odograph/runtime/config';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedisServer } from './parts/redis-server.fixture.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -41,10 +41,11 @@ async function enginePids(): Promise<ProcessIdentity[]> {
 }
 
 describe.skipIf(!hasRedisServer || process.platform === 'win32')('npm start', () => {
-  beforeEach(async () => {
+  // The second start finds the engines of the first, which saves creating them again.
+  beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), 'odograph-npm-'));
   });
-  afterEach(() => rm(directory, { recursive: true, force: true }));
+  afterAll(() => rm(directory, { recursive: true, force: true }));
 
   it.each(['SIGTERM', 'SIGKILL'] as const)(
     'ends everything that it started when npm gets %s',

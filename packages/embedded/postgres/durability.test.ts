@@ -1,16 +1,27 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '@odograph/testkit/eventually';
 import pg from 'pg';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { holderPid, killHard, startOwner } from '../process/engine-owner.fixture.ts';
 import { startEmbeddedTimescale } from './timescaledb.ts';
 
+/** An initialized database without tables, copied for each test: creating one takes seconds. */
+let initialized: string;
 let dataDirectory: string;
+
+beforeAll(async () => {
+  initialized = await mkdtemp(join(tmpdir(), 'embedded-durability-'));
+  const database = await startEmbeddedTimescale({ dataDirectory: initialized });
+  await database.stop();
+}, 60_000);
+
+afterAll(() => rm(initialized, { recursive: true, force: true }));
 
 beforeEach(async () => {
   dataDirectory = await mkdtemp(join(tmpdir(), 'embedded-durability-'));
+  await cp(initialized, dataDirectory, { recursive: true });
 });
 
 afterEach(() => rm(dataDirectory, { recursive: true, force: true }));
@@ -46,17 +57,6 @@ async function queryOnce<Row extends pg.QueryResultRow>(url: string, sql: string
   }
 }
 
-async function retryUntilUp<T>(attempt: () => Promise<T>): Promise<T> {
-  for (let left = 100; ; left--) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (left === 0) throw error;
-      await delay(100);
-    }
-  }
-}
-
 const countBatches = 'select batch, count(*)::int as rows from reading group by batch order by batch';
 const batches = (count: number): { batch: number; rows: number }[] =>
   Array.from({ length: count }, (_, batch) => ({ batch, rows: 500 }));
@@ -80,7 +80,7 @@ describe('embedded TimescaleDB', { timeout: 60_000 }, () => {
     const committed = await insertUntilBroken(database.url, (count) => {
       if (count === 40) setTimeout(() => process.kill(holderPid(dataDirectory), 'SIGKILL'), 15);
     });
-    const found = await retryUntilUp(() => queryOnce(database.url, countBatches));
+    const found = await eventually(() => queryOnce(database.url, countBatches), 30_000);
     // The batch in flight may have been committed without its answer having arrived.
     expect(found.slice(0, committed)).toEqual(batches(committed));
     expect(committed).toBeGreaterThanOrEqual(40);
@@ -109,8 +109,9 @@ describe('embedded TimescaleDB', { timeout: 60_000 }, () => {
   });
 
   it('starts again after the first start was killed half-way', async () => {
+    await rm(dataDirectory, { recursive: true });
     const started = startEmbeddedTimescale({ dataDirectory });
-    await retryUntilUp(() => Promise.resolve(process.kill(holderPid(dataDirectory), 'SIGKILL')));
+    await eventually(async () => process.kill(holderPid(dataDirectory), 'SIGKILL'));
     await expect(started).rejects.toThrow('exited during its start (SIGKILL)');
     const database = await startEmbeddedTimescale({ dataDirectory });
     expect(await queryOnce(database.url, 'select 1 as x')).toEqual([{ x: 1 }]);

@@ -36,6 +36,8 @@ export interface Testbed {
   kill(...victims: ProcessName[]): Promise<void>;
   /** Restarts killed processes and resolves when they are healthy. */
   restart(...victims: ProcessName[]): Promise<void>;
+  /** Ends the faults of the connections and of the disk. */
+  mend(): void;
   startLoad(options?: Partial<LoadOptions>): Promise<Load>;
   close(): Promise<void>;
 }
@@ -123,7 +125,7 @@ export async function openTestbed({ databaseUrl, settings: given = {} }: Testbed
     ingest: await createSteppedClock(join(directory, 'clock-ingest')),
   };
   const starters = createStarters(settings, url, redis.url, { lines, clocks });
-  const [broker, ingest] = [await starters.broker(), await starters.ingest()];
+  const [broker, ingest] = await Promise.all([starters.broker(), starters.ingest()]);
   const running: Running = { broker, ingest, redis };
   const mqttUrl = `mqtt://127.0.0.1:${lines['device-broker'].port}`;
   return {
@@ -138,6 +140,10 @@ export async function openTestbed({ databaseUrl, settings: given = {} }: Testbed
         if (victims.includes(name)) running[name] = await starters[name]();
       };
       await Promise.all([one('broker'), one('ingest')]);
+    },
+    mend() {
+      for (const line of Object.values(lines)) line.mend();
+      disk.full = false;
     },
     startLoad: (options) => startLoad({ db, mqttUrl, devices: scale.devices, ...options }),
     async close() {
