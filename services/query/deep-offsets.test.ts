@@ -7,12 +7,10 @@ import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testConfig } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { type Kysely, sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { keysAt, type ReadingInterval } from './reading-keys.ts';
 import { skipHours } from './reading-page.ts';
 import type { VehicleScope } from './vehicle-scope.ts';
-
-vi.setConfig({ testTimeout: 300_000 });
 
 let db: Kysely<Tables>;
 beforeAll(async () => {
@@ -150,7 +148,7 @@ async function compare(
     });
 }
 
-describe('an offset that skips counted hours', () => {
+describe('an offset that skips counted hours', { timeout: 300_000 }, () => {
   it('finds the same reading as a plain offset after late, repeated and aborted writes, counting and compression', async () => {
     let passed = 0;
     const steps = fc.array(step, { minLength: 4, maxLength: 12 });

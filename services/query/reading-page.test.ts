@@ -4,11 +4,9 @@ import { createApplication, createToken, createVehicle, type TestApplication } f
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createUser } from './query.fixture.ts';
 import { queryService } from './service.ts';
-
-vi.setConfig({ testTimeout: 120_000 });
 
 let platform: TestPlatform;
 beforeAll(async () => {

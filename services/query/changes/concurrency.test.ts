@@ -6,13 +6,11 @@ import { createApplication, createVehicle, type TestApplication } from '@odograp
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { type Kysely, sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { queryService } from '../service.ts';
 import { awaitHorizon, clientOf, keyOf, openWriters, readAll, readPage, storeBatch } from './changes.fixture.ts';
 
 // Long transactions of other tests delay the feed.
-vi.setConfig({ testTimeout: 120_000 });
-
 let platform: TestPlatform;
 let writers: Kysely<Tables>;
 let application: TestApplication;

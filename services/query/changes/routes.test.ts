@@ -9,14 +9,12 @@ import {
 } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createUser, turnPrivacyOn } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
 import { awaitHorizon, clientOf, keyOf, readAll, readPage, start, storeBatch } from './changes.fixture.ts';
 
 // Long transactions of other tests delay the feed.
-vi.setConfig({ testTimeout: 120_000 });
-
 let platform: TestPlatform;
 let application: TestApplication;
 let client: ApiClient;
