@@ -11,8 +11,7 @@ import {
 } from '@odograph/queue/queues';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import type { ServiceHost } from '@odograph/runtime/service';
-import { BackgroundFailures } from './failures.ts';
-import { createBrokerMetrics } from './metrics.ts';
+import { BackgroundFailures, createBrokerMetrics } from './metrics.ts';
 import { watchBacklog } from './publish/backlog.ts';
 
 /** Opens the connections of the broker to PostgreSQL and Redis. Either may be unavailable, also at the start. */

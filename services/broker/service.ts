@@ -6,6 +6,7 @@ import type { Http } from '@odograph/http/http';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import { descriptorLimit, shareDescriptors } from '@odograph/runtime/descriptors';
+import type { Logger } from '@odograph/runtime/logger';
 import { Gauge } from '@odograph/runtime/metrics';
 import { deriveSecret } from '@odograph/runtime/secrets';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
@@ -15,18 +16,15 @@ import { CredentialStore } from './connect/credentials.ts';
 import { ConnectionLimits, type Listeners, listen } from './connect/listen.ts';
 import { limitPackets } from './connect/packet-limit.ts';
 import { type BrokerEngines, openEngines } from './engines.ts';
-import { createThrottledLog, type ThrottledLog } from './failures.ts';
 import type { BrokerMetrics } from './metrics.ts';
-import { createAcceptPublish } from './publish/accept-publish.ts';
+import { createAcceptPublish, createAuthorizeForward, createAuthorizeSubscribe } from './publish/accept-publish.ts';
 import { AcknowledgementIntake } from './publish/acknowledgements.ts';
-import { createAuthorizeForward, createAuthorizeSubscribe } from './publish/authorize.ts';
 import { DeviceThrottles } from './publish/device-throttle.ts';
 import { HeldPublications } from './publish/held-publications.ts';
 import { UploadIntake } from './publish/uploads.ts';
+import { disconnectRevokedDevices, forwardRejects } from './sessions/announcements.ts';
 import { DeviceBroker } from './sessions/device-broker.ts';
-import { disconnectRevokedDevices } from './sessions/disconnect-revoked.ts';
-import { forwardRejects } from './sessions/forward-rejects.ts';
-import type { DeviceSession, Sessions } from './sessions/session.ts';
+import type { DeviceSession, Sessions } from './sessions/session-registry.ts';
 import { SessionRegistry } from './sessions/session-registry.ts';
 
 /** Accepts uploads and acknowledgements of devices over MQTT into the queue, and sends commands to them. */
@@ -78,8 +76,7 @@ export async function startBroker(
 ): Promise<Listeners> {
   const { config, logger } = host;
   const { subscriber, metrics, failures } = engines;
-  const log = createThrottledLog(logger);
-  const parts = createParts(host, engines, log);
+  const parts = createParts(host, engines);
   const { sessions, registry, credentials, limits, held } = parts;
   let isStopping = false;
 
@@ -88,22 +85,22 @@ export async function startBroker(
       ...aedesOptions,
       id: registry.brokerId,
       preConnect: dropWill,
-      authenticate: createAuthenticate({ ...parts, commandSecrets, metrics, log }),
+      authenticate: createAuthenticate({ ...parts, commandSecrets, metrics, logger }),
       authorizePublish: createAcceptPublish({ ...parts, metrics, isStopping: () => isStopping }),
       authorizeSubscribe: createAuthorizeSubscribe(sessions, () => metrics.refused.inc({ reason: 'subscribe' })),
       authorizeForward: createAuthorizeForward(sessions),
     },
     sessions,
   );
-  logProblems(aedes, log);
+  logProblems(aedes, logger);
   await aedes.listen();
   await registry.start();
   const prefix = config.QUEUE_PREFIX;
   const stopRevocations = disconnectRevokedDevices({ subscriber, prefix, registry, credentials, failures, logger });
   host.onStop('broker revocations', stopRevocations);
-  forwardRejects({ subscriber, prefix, registry, aedes, log });
+  forwardRejects({ subscriber, prefix, registry, aedes, logger });
 
-  const listeners = await listenFor({ aedes, sessions, config, limits, metrics, log });
+  const listeners = await listenFor({ aedes, sessions, config, limits, metrics, logger });
   host.onStop('broker', async () => {
     isStopping = true;
     listeners.stop();
@@ -114,8 +111,8 @@ export async function startBroker(
 }
 
 /** Creates what handles connections, sessions and publications. */
-function createParts(host: ServiceHost<Http>, engines: BrokerEngines, log: ThrottledLog) {
-  const { config } = host;
+function createParts(host: ServiceHost<Http>, engines: BrokerEngines) {
+  const { config, logger } = host;
   const { db, redis, backlog, metrics, failures, addUploads, addAcknowledgement } = engines;
   const sessions: Sessions = new WeakMap();
   return {
@@ -125,7 +122,7 @@ function createParts(host: ServiceHost<Http>, engines: BrokerEngines, log: Throt
       ...{ redis, failures, prefix: config.QUEUE_PREFIX, brokerId: randomUUID() },
       connectedDevices: metrics.connectedDevices,
     }),
-    limits: createConnectionLimits(host, metrics, log),
+    limits: createConnectionLimits(host, metrics),
     attempts: new ConnectAttempts({
       failuresPerDevice: config.MQTT_FAILURES_PER_DEVICE,
       failuresPerAddress: config.MQTT_FAILURES_PER_ADDRESS,
@@ -135,8 +132,8 @@ function createParts(host: ServiceHost<Http>, engines: BrokerEngines, log: Throt
       bytesPerSecond: config.MQTT_DEVICE_BYTES_PER_SECOND,
     }),
     held: new HeldPublications(config.UPLOAD_HELD_BYTES, host.metrics),
-    uploads: new UploadIntake({ add: addUploads, backlog, config, metrics, log }),
-    acknowledgements: new AcknowledgementIntake({ add: addAcknowledgement, backlog, metrics, log }),
+    uploads: new UploadIntake({ add: addUploads, backlog, config, metrics, logger }),
+    acknowledgements: new AcknowledgementIntake({ add: addAcknowledgement, backlog, metrics, logger }),
   };
 }
 
@@ -144,7 +141,6 @@ function createParts(host: ServiceHost<Http>, engines: BrokerEngines, log: Throt
 function createConnectionLimits(
   { config, logger, metrics: registry }: ServiceHost<Http>,
   metrics: BrokerMetrics,
-  log: ThrottledLog,
 ): ConnectionLimits {
   const maximum = Math.min(config.MQTT_MAX_CONNECTIONS, shareDescriptors().mqtt);
   const maximumUnauthenticated = Math.min(config.MQTT_MAX_UNAUTHENTICATED, Math.ceil(maximum / 2));
@@ -154,7 +150,7 @@ function createConnectionLimits(
     maximumUnauthenticatedPerNetwork: config.MQTT_MAX_UNAUTHENTICATED_PER_ADDRESS,
     onRefused(reason, address) {
       metrics.refused.inc({ reason });
-      log('connection refused', { reason, address });
+      logger.warn({ reason, address }, 'connection refused');
     },
   });
   logger.info({ maximum, maximumUnauthenticated, descriptors: descriptorLimit() }, 'limits on MQTT connections');
@@ -177,11 +173,11 @@ interface ListenParts {
   readonly config: ResolvedConfig;
   readonly limits: ConnectionLimits;
   readonly metrics: BrokerMetrics;
-  readonly log: ThrottledLog;
+  readonly logger: Logger;
 }
 
 /** Hands accepted connections to aedes, within the limits of packets and the rates of devices. */
-function listenFor({ aedes, sessions, config, limits, metrics, log }: ListenParts) {
+function listenFor({ aedes, sessions, config, limits, metrics, logger }: ListenParts) {
   return listen(config, limits, {
     onConnection(socket) {
       let session: DeviceSession | undefined;
@@ -195,34 +191,36 @@ function listenFor({ aedes, sessions, config, limits, metrics, log }: ListenPart
         onBytes: (bytes) => deviceSession()?.throttle.takeBytes(bytes),
         onPause() {
           metrics.throttled.inc();
-          log('device throttled', { deviceId: session?.deviceId });
+          logger.warn({ deviceId: session?.deviceId }, 'device throttled');
         },
         resume: () => client.resume(),
         onRefused(fault) {
           metrics.refused.inc({ reason: 'packet' });
-          log('connection closed: invalid packet', { fault, address: socket.remoteAddress });
+          logger.warn({ fault, address: socket.remoteAddress }, 'connection closed: invalid packet');
         },
       });
       const client = aedes.handle(socket);
     },
     onRefused(reason, address) {
       metrics.refused.inc({ reason });
-      log('connection refused', { reason, address });
+      logger.warn({ reason, address }, 'connection refused');
     },
     onCertificates(error) {
-      if (error === undefined) log('new certificates in use', {});
-      else log('new certificates rejected; keeping the current ones', { err: error });
+      if (error === undefined) logger.info('new certificates in use');
+      else logger.warn({ err: error }, 'new certificates rejected; keeping the current ones');
     },
   });
 }
 
-function logProblems(aedes: DeviceBroker, log: ThrottledLog): void {
-  aedes.on('clientError', (client, error) => log('connection failed', { clientId: client.id, reason: error.message }));
+function logProblems(aedes: DeviceBroker, logger: Logger): void {
+  aedes.on('clientError', (client, error) =>
+    logger.warn({ clientId: client.id, reason: error.message }, 'connection failed'),
+  );
   aedes.on('connectionError', (client, error) => {
     const address = (client.conn as Socket).remoteAddress;
-    log('connection failed before CONNECT', { address, reason: error.message });
+    logger.warn({ address, reason: error.message }, 'connection failed before CONNECT');
   });
-  aedes.on('error', (error: Error) => log('broker error', { err: error }));
+  aedes.on('error', (error: Error) => logger.warn({ err: error }, 'broker error'));
 }
 
 /** Stores what is held, as far as the time allows, and then closes the connections. */

@@ -2,13 +2,13 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { commandAccount, serviceAccountPrefix } from '@odograph/contracts/service-accounts';
 import { deviceIdPattern } from '@odograph/contracts/topics';
+import type { Logger } from '@odograph/runtime/logger';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import type { AedesOptions, Client } from 'aedes';
-import type { ThrottledLog } from '../failures.ts';
 import type { BrokerMetrics } from '../metrics.ts';
 import type { DeviceThrottles } from '../publish/device-throttle.ts';
-import { createDeviceSession, type DeviceSession, type Session, type Sessions } from '../sessions/session.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
+import { createDeviceSession, type DeviceSession, type Session, type Sessions } from '../sessions/session-registry.ts';
 import type { ConnectAttempts } from './attempts.ts';
 import { type CredentialStore, firstUseOfSecret, type PresentedCredential, validUntil } from './credentials.ts';
 import type { ConnectionLimits } from './listen.ts';
@@ -38,7 +38,7 @@ export interface AuthenticateOptions {
   readonly throttles: DeviceThrottles;
   readonly commandSecrets: readonly string[];
   readonly metrics: BrokerMetrics;
-  readonly log: ThrottledLog;
+  readonly logger: Logger;
 }
 
 /** The fields of a CONNECT that identify its sender, apart from the client id. */
@@ -66,13 +66,13 @@ export const dropWill: NonNullable<AedesOptions['preConnect']> = (_client, packe
  * finds the device there.
  */
 export function createAuthenticate(options: AuthenticateOptions): Authenticate {
-  const { credentials, registry, sessions, limits, metrics, log } = options;
+  const { credentials, registry, sessions, limits, metrics, logger } = options;
   const identify = createIdentify(options);
 
   const endPreviousSecret = async ({ deviceId, replaces }: DeviceSession): Promise<void> => {
     if (replaces === undefined) return;
     await credentials.endPreviousSecret(deviceId, replaces).catch((error: unknown) => {
-      log('previous secret not ended; the next connection tries again', { err: error, deviceId });
+      logger.warn({ err: error, deviceId }, 'previous secret not ended; the next connection tries again');
     });
   };
   const admit = async (client: Client, fields: ConnectFields, answer: Answer): Promise<void> => {
@@ -81,7 +81,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
     if (typeof outcome === 'string') {
       metrics.refused.inc({ reason: outcome });
       if (outcome !== 'credentials') return answer(refusal(serverUnavailable, 'not available now'), false);
-      log('connection refused: wrong id or credentials', { clientId: shortId(client) });
+      logger.warn({ clientId: shortId(client) }, 'connection refused: wrong id or credentials');
       return answer(refusal(badUserNameOrPassword, 'wrong id or credentials'), false);
     }
     limits.authenticated(client.conn as Socket);
@@ -95,7 +95,7 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
 
 /** Checks the credentials of a CONNECT, and delays the answer to a failure when many like it have failed. */
 async function slowDownGuessing(
-  { attempts, metrics, log }: AuthenticateOptions,
+  { attempts, metrics, logger }: AuthenticateOptions,
   client: Client,
   identify: () => Promise<Session | undefined>,
 ): Promise<Outcome> {
@@ -113,7 +113,7 @@ async function slowDownGuessing(
     }
     return 'credentials';
   } catch (error) {
-    log('connection not authenticated', { err: error, clientId: deviceId });
+    logger.warn({ err: error, clientId: deviceId }, 'connection not authenticated');
     return 'unavailable';
   }
 }

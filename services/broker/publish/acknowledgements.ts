@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DurableAdd } from '@odograph/queue/queues';
-import type { ThrottledLog } from '../failures.ts';
+import type { Logger } from '@odograph/runtime/logger';
 import type { BrokerMetrics } from '../metrics.ts';
 import { addUntilStored, type Backlog } from './backlog.ts';
 import type { HeldPublication } from './held-publications.ts';
@@ -12,7 +12,7 @@ export interface AcknowledgementIntakeOptions {
   readonly add: DurableAdd<'acknowledgements'>;
   readonly backlog: Backlog;
   readonly metrics: BrokerMetrics;
-  readonly log: ThrottledLog;
+  readonly logger: Logger;
 }
 
 /**
@@ -30,17 +30,17 @@ export class AcknowledgementIntake {
 
   /** Resolves when the queue has the acknowledgement; with false when the broker stopped first. */
   async add({ payload, deviceId, receivedAtMs }: HeldPublication): Promise<boolean> {
-    const { add, backlog, metrics, log } = this.#options;
+    const { add, backlog, metrics, logger } = this.#options;
     if (payload.length > maximumAcknowledgementBytes || !isUtf8(payload)) {
       metrics.refused.inc({ reason: 'acknowledgement' });
-      log('invalid acknowledgement dropped', { deviceId, bytes: payload.length });
+      logger.warn({ deviceId, bytes: payload.length }, 'invalid acknowledgement dropped');
       return true;
     }
     const job = { deviceId, receivedAtMs, text: payload.toString() };
     const stored = addUntilStored({
       isFull: () => backlog.isMemoryFull,
       add: (jobId) => add(job, { jobId }),
-      onFailure: (error) => log('acknowledgement not stored in Redis; retrying', { err: error, deviceId }),
+      onFailure: (error) => logger.warn({ err: error, deviceId }, 'acknowledgement not stored in Redis; retrying'),
       signal: this.#end.signal,
     });
     this.#pending.add(stored);

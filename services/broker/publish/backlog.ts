@@ -3,8 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { countUnfinishedJobs, type TypedQueue } from '@odograph/queue/queues';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Redis } from '@odograph/runtime/redis';
-import type { BackgroundFailures } from '../failures.ts';
-import type { BrokerMetrics } from '../metrics.ts';
+import type { BackgroundFailures, BrokerMetrics } from '../metrics.ts';
 
 const pollMs = 500;
 const retryMs = 100;

@@ -4,7 +4,7 @@ import { lateUploadPriority, type QueuedUpload, type UploadBatch } from '@odogra
 import type { DurableAdd } from '@odograph/queue/queues';
 import { Batcher } from '@odograph/runtime/batcher';
 import type { ResolvedConfig } from '@odograph/runtime/config';
-import type { ThrottledLog } from '../failures.ts';
+import type { Logger } from '@odograph/runtime/logger';
 import type { BrokerMetrics } from '../metrics.ts';
 import { addUntilStored, type Backlog } from './backlog.ts';
 import type { HeldPublication } from './held-publications.ts';
@@ -14,7 +14,7 @@ export interface UploadIntakeOptions {
   readonly backlog: Backlog;
   readonly config: Pick<ResolvedConfig, 'UPLOAD_BATCH_MS' | 'UPLOAD_BATCH_SIZE'>;
   readonly metrics: BrokerMetrics;
-  readonly log: ThrottledLog;
+  readonly logger: Logger;
 }
 
 /** Queues the uploads of all connections in batches, one job each; live and late uploads in separate batches. */
@@ -58,13 +58,13 @@ export class UploadIntake {
   }
 
   async #store(lane: UploadLane, uploads: readonly HeldPublication[]): Promise<boolean> {
-    const { add, backlog, metrics, log } = this.#options;
+    const { add, backlog, metrics, logger } = this.#options;
     const isStored = await addUntilStored({
       isFull: () => lane.isFull(backlog),
       add: (jobId) => add(describeBatch(uploads), { jobId, ...lane.jobOptions }),
       onFailure(error) {
         metrics.failedBatches.inc();
-        log('uploads not stored in Redis; retrying', { err: error, uploads: uploads.length });
+        logger.warn({ err: error, uploads: uploads.length }, 'uploads not stored in Redis; retrying');
       },
       signal: this.#end.signal,
     });

@@ -1,6 +1,6 @@
 import { downChannels, parseDeviceTopic } from '@odograph/contracts/topics';
 import { Aedes, type AedesOptions, type Client, type PublishPacket } from 'aedes';
-import type { Sessions } from './session.ts';
+import type { Sessions } from './session-registry.ts';
 
 /** Parts of aedes 1.2.0 that its type declarations leave out. */
 declare module 'aedes' {

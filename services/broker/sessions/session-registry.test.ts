@@ -11,12 +11,10 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import type { Client } from 'aedes';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { closed, hasRedisServer, openRedis, startOwnRedis } from '../broker.fixture.ts';
-import { BackgroundFailures } from '../failures.ts';
-import { createBrokerMetrics } from '../metrics.ts';
+import { BackgroundFailures, createBrokerMetrics } from '../metrics.ts';
 import { DeviceThrottle } from '../publish/device-throttle.ts';
 import { brokerService } from '../service.ts';
-import { createDeviceSession } from './session.ts';
-import { SessionRegistry } from './session-registry.ts';
+import { createDeviceSession, SessionRegistry } from './session-registry.ts';
 
 let platform: TestPlatform;
 let redis: Redis;

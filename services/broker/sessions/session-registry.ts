@@ -1,9 +1,62 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import { brokerKey, brokerOfSession, presenceKey } from '@odograph/contracts/presence';
+import { deviceTopic } from '@odograph/contracts/topics';
 import type { Gauge } from '@odograph/runtime/metrics';
 import type { Redis } from '@odograph/runtime/redis';
-import type { BackgroundFailures } from '../failures.ts';
-import type { DeviceSession } from './session.ts';
+import type { Client } from 'aedes';
+import type { PresentedCredential } from '../connect/credentials.ts';
+import type { BackgroundFailures } from '../metrics.ts';
+import type { DeviceThrottle } from '../publish/device-throttle.ts';
+import { ReleaseOrder } from '../publish/held-publications.ts';
+
+/** The MQTT session of one device, from its authentication to the end of its connection. */
+export interface DeviceSession {
+  readonly kind: 'device';
+  readonly deviceId: string;
+  readonly client: Client;
+  /** `{brokerId} {connectionId}`, as in contracts/presence.ts. */
+  readonly sessionId: string;
+  /** Its credentials, checked again after a revocation. */
+  readonly credentials: readonly PresentedCredential[];
+  /** The hash of its secret, when this is its first use and ends the validity of the one before. */
+  readonly replaces: Buffer | undefined;
+  readonly telemetryTopic: string;
+  readonly acksTopic: string;
+  readonly commandsTopic: string;
+  readonly keysTopic: string;
+  readonly rejectsTopic: string;
+  readonly throttle: DeviceThrottle;
+  /** The order of its PUBACKs. */
+  readonly order: ReleaseOrder;
+}
+
+/** A session of the command service. */
+export interface CommandSession {
+  readonly kind: 'command';
+}
+
+export type Session = DeviceSession | CommandSession;
+
+/** The session of each authenticated connection. */
+export type Sessions = WeakMap<Client, Session>;
+
+export function createDeviceSession(
+  client: Client,
+  identity: Pick<DeviceSession, 'deviceId' | 'sessionId' | 'credentials' | 'replaces' | 'throttle'>,
+): DeviceSession {
+  const { deviceId } = identity;
+  return {
+    kind: 'device',
+    client,
+    ...identity,
+    telemetryTopic: deviceTopic(deviceId, 'telemetry'),
+    acksTopic: deviceTopic(deviceId, 'acks'),
+    commandsTopic: deviceTopic(deviceId, 'commands'),
+    keysTopic: deviceTopic(deviceId, 'keys'),
+    rejectsTopic: deviceTopic(deviceId, 'rejects'),
+    order: new ReleaseOrder(),
+  };
+}
 
 const brokerKeyTtlMs = 10_000;
 const refreshMs = 3000;

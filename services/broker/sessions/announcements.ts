@@ -1,10 +1,12 @@
 import { deviceRevokedChannel } from '@odograph/contracts/presence';
+import { deviceTopic } from '@odograph/contracts/topics';
+import { type UploadReject, uploadRejectsChannel } from '@odograph/contracts/upload-rejects';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Redis } from '@odograph/runtime/redis';
 import { type CredentialStore, validUntil } from '../connect/credentials.ts';
-import type { BackgroundFailures } from '../failures.ts';
-import type { DeviceSession } from './session.ts';
-import type { SessionRegistry } from './session-registry.ts';
+import type { BackgroundFailures } from '../metrics.ts';
+import type { DeviceBroker } from './device-broker.ts';
+import type { DeviceSession, SessionRegistry } from './session-registry.ts';
 
 const retryMs = 1000;
 
@@ -76,4 +78,35 @@ export function disconnectRevokedDevices(options: RevocationOptions): () => void
     clearTimeout(retry);
     subscriber.removeAllListeners('ready');
   };
+}
+
+export interface RejectOptions {
+  /** A dedicated connection: Redis permits no other commands on one that subscribes. */
+  readonly subscriber: Redis;
+  readonly prefix: string;
+  readonly registry: SessionRegistry;
+  readonly aedes: DeviceBroker;
+  readonly logger: Logger;
+}
+
+/**
+ * Publishes announced rejects of uploads to the devices that are connected here and subscribe to them: QoS 0, never
+ * retained. Announcements made while this broker was not subscribed are lost ("Rejected uploads" in docs/device-protocol.md).
+ */
+export function forwardRejects({ subscriber, prefix, registry, aedes, logger }: RejectOptions): void {
+  const channel = uploadRejectsChannel(prefix);
+  const subscribe = (): void => {
+    subscriber.subscribe(channel).catch((err: unknown) => logger.warn({ err }, 'rejects of uploads unavailable'));
+  };
+  const publish = ({ deviceId, message }: UploadReject): void => {
+    if (!registry.find(deviceId)) return;
+    const payload = JSON.stringify(message);
+    const flags = { qos: 0, retain: false, dup: false } as const;
+    aedes.publish({ cmd: 'publish', topic: deviceTopic(deviceId, 'rejects'), payload, ...flags }, null);
+  };
+  subscriber.on('ready', subscribe);
+  subscriber.on('message', (from, text) => {
+    if (from === channel) for (const reject of JSON.parse(text) as UploadReject[]) publish(reject);
+  });
+  if (subscriber.status === 'ready') subscribe();
 }
