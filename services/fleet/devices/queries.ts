@@ -40,17 +40,11 @@ export async function changeLinks<T>(db: Kysely<Tables>, change: (trx: Database)
  * @throws Failure UNKNOWN_DEVICE, INVALID_CLAIM_CODE, UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_NOT_AVAILABLE when archived, DEVICE_ALREADY_LINKED,
  * VEHICLE_ALREADY_LINKED (interface specification, "Vehicles and devices")
  */
-export async function linkDevice(
-  db: Database,
-  caller: Caller,
-  { deviceId, vehicleId, claimCode }: LinkTarget,
-): Promise<LinkChange> {
-  const device = await lockDevice(db, caller, deviceId);
-  if (!device.owned) requireClaimCode(claimCode, device.claimCodeSha256);
-  const vehicle = await findActiveVehicle(db, caller, vehicleId);
+export async function linkDevice(db: Database, caller: Caller, target: LinkTarget): Promise<LinkChange> {
+  const { device, vehicle } = await findTarget(db, caller, target);
   if (device.vehicleId !== undefined) throw new Failure('DEVICE_ALREADY_LINKED');
   await requireFree(db, vehicle);
-  await open(db, caller, device, vehicle, await timeOfChange(db, deviceId, vehicle));
+  await open(db, caller, device, vehicle, await timeOfChange(db, device.id, vehicle));
   return { to: vehicle };
 }
 
@@ -59,19 +53,13 @@ export async function linkDevice(
  * @throws Failure UNKNOWN_DEVICE, INVALID_CLAIM_CODE, UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_NOT_AVAILABLE when archived,
  * VEHICLE_ALREADY_LINKED
  */
-export async function moveDevice(
-  db: Database,
-  caller: Caller,
-  { deviceId, vehicleId, claimCode }: LinkTarget,
-): Promise<LinkChange> {
-  const device = await lockDevice(db, caller, deviceId);
-  if (!device.owned) requireClaimCode(claimCode, device.claimCodeSha256);
-  const vehicle = await findActiveVehicle(db, caller, vehicleId);
+export async function moveDevice(db: Database, caller: Caller, target: LinkTarget): Promise<LinkChange> {
+  const { device, vehicle } = await findTarget(db, caller, target);
   const change = { from: device.vehicleId, to: vehicle };
   if (device.vehicleId === vehicle) return change;
   await requireFree(db, vehicle);
-  const time = await timeOfChange(db, deviceId, vehicle);
-  await close(db, deviceId, time);
+  const time = await timeOfChange(db, device.id, vehicle);
+  await close(db, device.id, time);
   await open(db, caller, device, vehicle, time);
   return change;
 }
@@ -135,6 +123,13 @@ async function lockDevice(db: Database, caller: Caller, id: string): Promise<Dev
   requirePermission(row.vehicleId === null || row.managed);
   const { owned, claimCodeSha256 } = row;
   return { id, owned, claimCodeSha256, vehicleId: row.vehicleId ?? undefined, neverLinked: row.neverLinked };
+}
+
+/** Locks the device of a new link, whose claim code must match when it has no owner, and finds the vehicle. */
+async function findTarget(db: Database, caller: Caller, { deviceId, vehicleId, claimCode }: LinkTarget) {
+  const device = await lockDevice(db, caller, deviceId);
+  if (!device.owned) requireClaimCode(claimCode, device.claimCodeSha256);
+  return { device, vehicle: await findActiveVehicle(db, caller, vehicleId) };
 }
 
 async function findActiveVehicle(db: Database, caller: Caller, id: string): Promise<number> {
