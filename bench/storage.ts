@@ -53,7 +53,7 @@ export async function run(parameters: readonly string[]): Promise<void> {
       const before = await sizeOf(pool);
       await compressReadings(pool);
       const after = await sizeOf(pool);
-      const title = `cars that drive ${drivingPercent} % of the time`;
+      const title = `vehicles that drive ${drivingPercent} % of the time`;
       rows.push([`${title}, uncompressed`, ...bytesEach(before, each * vehicles), '']);
       rows.push([`${title}, compressed`, ...bytesEach(after, each * vehicles), figure(before.total / after.total)]);
     }

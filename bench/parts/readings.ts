@@ -27,7 +27,7 @@ from (
   select $4::timestamptz + n * interval '${intervalSeconds} seconds' as time, n, vehicle_id, device_id, n % ${cycle} < $7 as driving,
     vehicle_id % 1000 + 0.13 * (n / ${cycle} * $7 + least(n % ${cycle}, $7)) as km
   from generate_series($5::integer, $6::integer) as n
-    cross join lateral unnest($2::integer[], $3::text[]) as car (vehicle_id, device_id)
+    cross join lateral unnest($2::integer[], $3::text[]) as vehicle (vehicle_id, device_id)
 ) as driven`;
 
 export interface Fill {

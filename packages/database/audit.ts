@@ -96,7 +96,7 @@ function faultOf(row: ChainRow, { position, sha256: previous }: Walk, length: nu
   return hasItsPersonalValues && isInChain ? undefined : { position, reason: 'CHANGED' };
 }
 
-/** Verifies the next rows, up to the first faulty one. */
+/** Verifies the next rows, up to the first that does not verify. */
 function walkRows(from: Walk, rows: readonly ChainRow[], length: number): Walk {
   const walk = { ...from };
   for (const row of rows) {

@@ -60,7 +60,7 @@ function readingsOf(drive: Drive): (Reading & { lost: boolean })[] {
     clock += step + 1;
     const sequence = firstSequence + index;
     const timestamp = Math.round((clock + index / 1000) * 1000) / 1000;
-    // Losses at either end leave no gap.
+    // Readings lost at either end leave no gap.
     const isInside = index > 0 && index < drive.length - 1;
     return { timestamp, sequence, status: { mileage: sequence }, lost: lost && isInside };
   });

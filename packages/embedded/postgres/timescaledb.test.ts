@@ -230,7 +230,7 @@ describe('concurrent connections', () => {
   });
 });
 
-describe('a faulty client', () => {
+describe('a client that breaks the protocol', () => {
   it('has its transaction rolled back when it disconnects in the middle', async () => {
     await pool.query('create table abandoned (x int)');
     const client = await connectWire(database.url);

@@ -76,12 +76,12 @@ export interface PacketLimitOptions {
   onPause(): void;
   /** Reads on after a wait. */
   resume(): void;
-  /** The socket sent a faulty packet and was destroyed. */
+  /** The socket sent an invalid packet and was destroyed. */
   onRefused(fault: string): void;
 }
 
 /**
- * Destroys a socket at a chunk with a faulty packet, before any of that chunk is handed out, and hands out nothing while
+ * Destroys a socket at a chunk with an invalid packet, before any of that chunk is handed out, and hands out nothing while
  * its device has to wait: TCP then stops the sender.
  */
 export function limitPackets(socket: Socket, options: PacketLimitOptions): void {

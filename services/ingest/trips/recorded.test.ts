@@ -3,7 +3,7 @@ import { recordedTrack } from './recorded.fixture.ts';
 import { segmentTrips } from './segmentation/segment-trips.ts';
 
 describe('a recorded track of positions only', () => {
-  it('of a car that stops for two minutes and returns is one trip', async () => {
+  it('of a vehicle that stops for two minutes and returns is one trip', async () => {
     const readings = await recordedTrack('around-visnjan-with-car');
     const trips = segmentTrips(readings);
     expect(trips).toHaveLength(1);

@@ -97,8 +97,8 @@ export class BatchStore {
       await this.#settledHours.markLate(transaction, version, readings);
       await writeGaps(transaction, uploads, nowMs);
       await touchTrips(transaction, readings);
-      const faulty = uploads.filter(({ faults }) => faults.length > 0);
-      const { kept, dropped } = this.#quota.split(faulty, nowMs);
+      const withFaults = uploads.filter(({ faults }) => faults.length > 0);
+      const { kept, dropped } = this.#quota.split(withFaults, nowMs);
       await quarantineUploads(transaction, this.#sealer, kept);
       await countDropped(transaction, this.#sealer, dropped, nowMs);
       await resolveQuarantined(transaction, uploads);

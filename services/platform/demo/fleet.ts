@@ -34,8 +34,8 @@ async function createDemoFleet(httpUrl: string, adminToken: string, vehicleCount
   for (let index = 1; index <= vehicleCount; index += 1) {
     const plate = `DE-${String(index).padStart(3, '0')}-MO`;
     const vin = `VF1DEM0000000${String(1000 + index)}`;
-    const car = { plate, vin, brand: 'Renault', model: 'Zoe', energy: 'EL', seats: 5, gearbox: 'AUTOMATIC' };
-    const { id } = await post<{ id: string }>('vehicles', { appId, ...car });
+    const vehicle = { plate, vin, brand: 'Renault', model: 'Zoe', energy: 'EL', seats: 5, gearbox: 'AUTOMATIC' };
+    const { id } = await post<{ id: string }>('vehicles', { appId, ...vehicle });
     const device = { id: `demo-${run}-${index}`, model: 'generic', vehicleId: id };
     const credentials = await post<DeviceCredentials>('devices', device);
     const deviceKey = await post<DeviceKey>(`devices/${device.id}/key`, {});

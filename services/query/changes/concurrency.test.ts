@@ -127,8 +127,8 @@ describe('the change feed under concurrent writers', () => {
     await fc.assert(
       fc.asyncProperty(plans, fc.integer({ min: 1, max: 9 }), async (work, limit) => {
         const fresh = await createApplication(platform.db);
-        const cars = await Promise.all(vehicleIds.map(() => createVehicle(platform.db, fresh)));
-        const ids = cars.map(({ id }) => id);
+        const vehicles = await Promise.all(vehicleIds.map(() => createVehicle(platform.db, fresh)));
+        const ids = vehicles.map(({ id }) => id);
         const writing = Promise.all(work.map((plan, writer) => carryOut(plan, fresh.id, ids, writer)));
         const settled = writing.then(() => awaitHorizon(platform.db, fresh.id)).then(() => true);
         const follower = clientOf(platform, fresh.token);

@@ -18,8 +18,8 @@ import { awaitHorizon, clientOf, keyOf, readAll, readPage, start, storeBatch } f
 let platform: TestPlatform;
 let application: TestApplication;
 let client: ApiClient;
-let car: TestVehicle;
-let van: TestVehicle;
+let vehicle: TestVehicle;
+let otherVehicle: TestVehicle;
 
 beforeAll(async () => {
   platform = await startTestPlatform([queryService]);
@@ -28,8 +28,8 @@ afterAll(() => platform.stop());
 beforeEach(async () => {
   application = await createApplication(platform.db);
   client = clientOf(platform, application.token);
-  car = await createVehicle(platform.db, application);
-  van = await createVehicle(platform.db, application);
+  vehicle = await createVehicle(platform.db, application);
+  otherVehicle = await createVehicle(platform.db, application);
 });
 
 async function store(...readings: (readonly [vehicleId: string, seconds: number])[]): Promise<void> {
@@ -43,23 +43,29 @@ async function refusal(search: string): Promise<unknown[]> {
 
 describe('the feed of stored readings', () => {
   it('answers them in the order of storage, also late ones', async () => {
-    await store([car.id, 50], [van.id, 49]);
-    await store([car.id, 10]);
-    await store([van.id, 90], [car.id, 5]);
+    await store([vehicle.id, 50], [otherVehicle.id, 49]);
+    await store([vehicle.id, 10]);
+    await store([otherVehicle.id, 90], [vehicle.id, 5]);
     const { changes, more } = await readPage(client)();
-    expect(changes.map(keyOf)).toEqual([`${van.id} 49`, `${car.id} 50`, `${car.id} 10`, `${car.id} 5`, `${van.id} 90`]);
+    expect(changes.map(keyOf)).toEqual([
+      `${otherVehicle.id} 49`,
+      `${vehicle.id} 50`,
+      `${vehicle.id} 10`,
+      `${vehicle.id} 5`,
+      `${otherVehicle.id} 90`,
+    ]);
     expect(more).toBe(false);
   });
 
   it('has every documented key of a reading', async () => {
-    await store([car.id, 0.123456]);
+    await store([vehicle.id, 0.123456]);
     await sql`update reading set latitude = 48.8566, longitude = 2.3522, ignition = true, soc = 80,
         can = '[{"key":"engine_rpm","value":"2100"}]', sensors = '[{"name":"cargo","data":[]}]'
-      where vehicle_id = ${Number(car.id)}`.execute(platform.db);
+      where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
     const { changes } = await readPage(client)();
     expect(changes).toEqual([
       {
-        vehicle: { id: car.id, plate: expect.any(String), vin: '', brand: 'Renault', model: 'Zoe' },
+        vehicle: { id: vehicle.id, plate: expect.any(String), vin: '', brand: 'Renault', model: 'Zoe' },
         timestamp: start + 0.123456,
         location: { latitude: 48.8566, longitude: 2.3522, angle: 0, altitude: 0 },
         can: [{ key: 'engine_rpm', value: '2100' }],
@@ -71,20 +77,20 @@ describe('the feed of stored readings', () => {
   });
 
   it('continues after its token with readings stored since, including changed ones', async () => {
-    await store([car.id, 1], [van.id, 1]);
+    await store([vehicle.id, 1], [otherVehicle.id, 1]);
     const first = await readAll(client);
     expect((await readAll(client, first.next)).changes).toEqual([]);
-    await store([car.id, 1]);
-    await store([car.id, -1000]);
+    await store([vehicle.id, 1]);
+    await store([vehicle.id, -1000]);
     const later = await readAll(client, first.next);
-    expect(later.changes.map(keyOf)).toEqual([`${car.id} 1`, `${car.id} -1000`]);
+    expect(later.changes.map(keyOf)).toEqual([`${vehicle.id} 1`, `${vehicle.id} -1000`]);
     expect(later.changes[0]?.status.mileage).toBe(2);
     expect((await readAll(client, later.next)).changes).toEqual([]);
   });
 
   it('neither loses nor repeats readings when a page ends inside a batch, for any limit', async () => {
     const batches = [7, 1, 12, 3].map((size, index) =>
-      Array.from({ length: size }, (_unused, n) => [n % 2 ? car.id : van.id, index * 100 - n] as const),
+      Array.from({ length: size }, (_unused, n) => [n % 2 ? vehicle.id : otherVehicle.id, index * 100 - n] as const),
     );
     for (const batch of batches) await store(...batch);
     const whole = (await readAll(client)).changes.map(keyOf);
@@ -98,25 +104,27 @@ describe('the feed of stored readings', () => {
   });
 
   it('links to the next page with the same limit', async () => {
-    await store([car.id, 1], [car.id, 2], [car.id, 3]);
+    await store([vehicle.id, 1], [vehicle.id, 2], [vehicle.id, 3]);
     const { headers, body } = await client.get('/v1/x/changes?limit=2');
     const link = /^<(\/v1\/x\/changes\?[^>]*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1] ?? '';
     expect(new URLSearchParams(link.split('?')[1]).get('after')).toBe(body.next);
-    expect((await client.get(link)).body.changes.map(keyOf)).toEqual([`${car.id} 3`]);
+    expect((await client.get(link)).body.changes.map(keyOf)).toEqual([`${vehicle.id} 3`]);
   });
 
   it('holds 3000 readings by default and at most 10,000', async () => {
-    await store(...Array.from({ length: 10_001 }, (_unused, n) => [car.id, n] as const));
+    await store(...Array.from({ length: 10_001 }, (_unused, n) => [vehicle.id, n] as const));
     expect((await readPage(client)()).changes.length).toBe(3000);
     const most = await readPage(client)(undefined, 1_000_000);
     expect([most.changes.length, most.more]).toEqual([10_000, true]);
-    expect((await readPage(client)(most.next)).changes.map(keyOf)).toEqual([`${car.id} 10000`]);
+    expect((await readPage(client)(most.next)).changes.map(keyOf)).toEqual([`${vehicle.id} 10000`]);
   });
 
   it('answers readings that were compressed since, stored in any order', async () => {
     const seconds = Array.from({ length: 2000 }, (_unused, n) => -40 * 86_400 - ((n * 7919) % 2000));
-    await store(...seconds.slice(0, 1000).map((second) => [car.id, second] as const));
-    await store(...seconds.slice(1000).map((second) => [second % 2 === 0 ? car.id : van.id, second] as const));
+    await store(...seconds.slice(0, 1000).map((second) => [vehicle.id, second] as const));
+    await store(
+      ...seconds.slice(1000).map((second) => [second % 2 === 0 ? vehicle.id : otherVehicle.id, second] as const),
+    );
     expect(await compressReadings(platform.db, start - 41 * 86_400, start - 39 * 86_400)).toBeGreaterThan(0);
     const { changes } = await readAll(client, undefined, 700);
     expect(new Set(changes.map(({ timestamp }) => timestamp)).size).toBe(2000);
@@ -124,31 +132,32 @@ describe('the feed of stored readings', () => {
 
   it('answers readings whose times are days apart in one page, in the order of storage', async () => {
     const days = Array.from({ length: 12 }, (_unused, n) => 60 - 86_400 * 9 * ((n * 5) % 12));
-    for (const part of [0, 4, 8]) await store(...days.slice(part, part + 4).map((second) => [car.id, second] as const));
+    for (const part of [0, 4, 8])
+      await store(...days.slice(part, part + 4).map((second) => [vehicle.id, second] as const));
     const expected = [0, 4, 8].flatMap((part) => days.slice(part, part + 4).sort((a, b) => a - b));
     const { changes } = await readPage(client)();
     expect(changes.map(({ timestamp }) => timestamp - start)).toEqual(expected);
   });
 
   it('skips readings that were purged or dropped, and empty entries of a batch', async () => {
-    await store([car.id, 1], [van.id, 1], [car.id, 2], [van.id, 2]);
+    await store([vehicle.id, 1], [otherVehicle.id, 1], [vehicle.id, 2], [otherVehicle.id, 2]);
     const { next } = await readPage(client)(undefined, 2);
     await sql`update reading_change set
-        vehicle_ids = array(select case when id = ${Number(van.id)} then null else id end from unnest(vehicle_ids) as id),
-        times = array(select case when id = ${Number(van.id)} then null else time end
+        vehicle_ids = array(select case when id = ${Number(otherVehicle.id)} then null else id end from unnest(vehicle_ids) as id),
+        times = array(select case when id = ${Number(otherVehicle.id)} then null else time end
           from unnest(vehicle_ids, times) as place (id, time))
       where application_id = ${application.id}`.execute(platform.db);
-    expect((await readAll(client, next, 1)).changes.map(keyOf)).toEqual([`${car.id} 2`]);
-    await sql`delete from reading where vehicle_id = ${Number(car.id)}`.execute(platform.db);
+    expect((await readAll(client, next, 1)).changes.map(keyOf)).toEqual([`${vehicle.id} 2`]);
+    await sql`delete from reading where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
     const { changes, more } = await readPage(client)();
     expect([changes, more]).toEqual([[], false]);
   });
 
   it('has no coordinates within a privacy interval, and keeps earlier ones', async () => {
-    await store([car.id, 1], [car.id, 2]);
+    await store([vehicle.id, 1], [vehicle.id, 2]);
     await sql`update reading set latitude = 48, longitude = 2
-      where vehicle_id = ${Number(car.id)} and time = to_timestamp(${start + 1})`.execute(platform.db);
-    await turnPrivacyOn(platform.db, car.id, new Date((start + 2) * 1000).toISOString());
+      where vehicle_id = ${Number(vehicle.id)} and time = to_timestamp(${start + 1})`.execute(platform.db);
+    await turnPrivacyOn(platform.db, vehicle.id, new Date((start + 2) * 1000).toISOString());
     const { changes } = await readPage(client)();
     expect(changes.map((change) => change.location?.latitude)).toEqual([48, undefined]);
   });
@@ -156,28 +165,35 @@ describe('the feed of stored readings', () => {
 
 describe('access to the feed', () => {
   it('is limited to the application, without deleted vehicles', async () => {
-    await store([car.id, 1], [van.id, 2]);
+    await store([vehicle.id, 1], [otherVehicle.id, 2]);
     const other = await createApplication(platform.db);
     expect((await readAll(clientOf(platform, other.token))).changes).toEqual([]);
-    await platform.db.updateTable('vehicle').set({ deleted_at: new Date() }).where('id', '=', Number(car.id)).execute();
+    await platform.db
+      .updateTable('vehicle')
+      .set({ deleted_at: new Date() })
+      .where('id', '=', Number(vehicle.id))
+      .execute();
     for (const limit of [1, 2, 10]) {
-      expect((await readAll(client, undefined, limit)).changes.map(keyOf)).toEqual([`${van.id} 2`]);
+      expect((await readAll(client, undefined, limit)).changes.map(keyOf)).toEqual([`${otherVehicle.id} 2`]);
     }
   });
 
   it('is limited to granted vehicles in user mode, and the token skips the others', async () => {
-    const userId = await createUser(platform.db, application.id, [van.id]);
+    const userId = await createUser(platform.db, application.id, [otherVehicle.id]);
     const user = clientOf(platform, await createToken(platform.db, application.id, userId));
-    await store([car.id, 1], [van.id, 2], [car.id, 3]);
-    await store([van.id, 4], [car.id, 4]);
+    await store([vehicle.id, 1], [otherVehicle.id, 2], [vehicle.id, 3]);
+    await store([otherVehicle.id, 4], [vehicle.id, 4]);
     for (const limit of [1, 2, 10]) {
-      expect((await readAll(user, undefined, limit)).changes.map(keyOf)).toEqual([`${van.id} 2`, `${van.id} 4`]);
+      expect((await readAll(user, undefined, limit)).changes.map(keyOf)).toEqual([
+        `${otherVehicle.id} 2`,
+        `${otherVehicle.id} 4`,
+      ]);
     }
     const { next } = await readAll(user);
-    await store(...Array.from({ length: 60_000 }, (_unused, second) => [car.id, 100 + second] as const));
-    await store([van.id, 5]);
+    await store(...Array.from({ length: 60_000 }, (_unused, second) => [vehicle.id, 100 + second] as const));
+    await store([otherVehicle.id, 5]);
     const later = await readAll(user, next);
-    expect([later.changes.map(keyOf), later.pages]).toEqual([[`${van.id} 5`], 2]);
+    expect([later.changes.map(keyOf), later.pages]).toEqual([[`${otherVehicle.id} 5`], 2]);
   });
 });
 
@@ -201,24 +217,24 @@ describe('the parameters of the feed', () => {
   });
 
   it('`after` with a future transaction answers an empty page and the same token', async () => {
-    await store([car.id, 1]);
-    const after = `${'9'.repeat(18)}-1-0-${car.id}`;
+    await store([vehicle.id, 1]);
+    const after = `${'9'.repeat(18)}-1-0-${vehicle.id}`;
     expect(await readPage(client)(after)).toEqual({ changes: [], next: after, more: false });
   });
 
   it('`after` older than the kept changes is refused with the reason EXPIRED', async () => {
-    await store([car.id, 1]);
+    await store([vehicle.id, 1]);
     const { next } = await readAll(client);
-    await store([car.id, 2]);
+    await store([vehicle.id, 2]);
     const forgotten = sql`(select max(transaction_id) from reading_change where application_id = ${application.id})`;
     await sql`update application set changes_forgotten_until = ${forgotten} where id = ${application.id}`.execute(
       platform.db,
     );
     await sql`delete from reading_change where application_id = ${application.id}`.execute(platform.db);
     expect(await refusal(`after=${next}`)).toEqual([400, 'INVALID_PARAMETER', 'after', 'EXPIRED']);
-    await store([car.id, 3]);
+    await store([vehicle.id, 3]);
     const { changes, next: fresh } = await readAll(client);
-    expect(changes.map(keyOf)).toEqual([`${car.id} 3`]);
+    expect(changes.map(keyOf)).toEqual([`${vehicle.id} 3`]);
     expect((await readAll(client, fresh)).changes).toEqual([]);
   });
 
