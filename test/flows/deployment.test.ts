@@ -1,0 +1,161 @@
+import { spawnSync } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { serviceDatabaseNames } from '@odograph/runtime/config';
+import { afterAll, describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+
+interface ComposeService {
+  image?: string;
+  build?: object;
+  command?: string[];
+  restart?: string;
+  environment?: Record<string, string>;
+  ports?: string[];
+  volumes?: string[];
+  tmpfs?: string[];
+  read_only?: boolean;
+  cap_drop?: string[];
+  logging?: { options: Record<string, string> };
+  healthcheck?: { test?: string[]; disable?: boolean };
+  mem_limit?: string;
+}
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const read = (path: string): string => readFileSync(join(root, path), 'utf8');
+const readServices = (path: string): Record<string, ComposeService> => parse(read(path), { merge: true }).services;
+
+const compose = read('docker-compose.yml');
+const services = readServices('docker-compose.yml');
+const all = Object.entries(services);
+const namesWhere = (applies: (service: ComposeService) => boolean): string[] =>
+  all.flatMap(([name, service]) => (applies(service) ? [name] : []));
+const isOneShot = (service: ComposeService): boolean => service.restart === 'no';
+const isOurs = (service: ComposeService): boolean => service.image?.startsWith('odograph:') ?? false;
+/** The default address and the port of each published port. */
+const publishedBy = (list: ComposeService[]): string[] =>
+  list.flatMap(({ ports }) => ports ?? []).map((entry) => entry.replace(/^\$\{\w+:-([\d.]+)\}:(\d+):\d+$/, '$1 $2'));
+const textOf = (service: ComposeService): string => JSON.stringify(service.environment ?? {});
+
+const directory = mkdtempSync(join(tmpdir(), 'odograph-deployment-'));
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+describe('docker-compose.yml', () => {
+  it('restarts every service and checks its health, except those that run once', () => {
+    expect(namesWhere((service) => isOneShot(service))).toEqual(['migrate', 'roles']);
+    expect(namesWhere((service) => !isOneShot(service) && service.restart !== 'unless-stopped')).toEqual([]);
+    expect(namesWhere((service) => !isOneShot(service) && service.healthcheck?.test === undefined)).toEqual([]);
+  });
+
+  it('asks PostgreSQL over TCP, where the server that initializes the data directory does not listen', () => {
+    expect(services['timescaledb']?.healthcheck?.test?.join(' ')).toContain('pg_isready -h 127.0.0.1');
+  });
+
+  it('publishes ports in clear on the loopback interface only', () => {
+    expect(publishedBy(Object.values(services))).toEqual(['127.0.0.1 1883', '127.0.0.1 8080']);
+  });
+
+  it('publishes encrypted ports on all interfaces, only where certificates are configured', () => {
+    const tls = readServices('infra/docker-compose.tls.yml');
+    expect(publishedBy(Object.values(tls))).toEqual(['0.0.0.0 443', '0.0.0.0 8883']);
+    expect(Object.keys(tls['broker']?.environment ?? {})).toEqual(['MQTT_TLS_CERTIFICATE', 'MQTT_TLS_KEY']);
+  });
+
+  it('gives the password of the owner to the database, migrate and roles only', () => {
+    expect(namesWhere((service) => textOf(service).includes('POSTGRES_PASSWORD'))).toEqual([
+      'timescaledb',
+      'migrate',
+      'roles',
+    ]);
+  });
+
+  it('gives each service the database of its own role, and only the secrets that it uses', () => {
+    const secrets = (name: string) => [...new Set(textOf(services[name] ?? {}).match(/(?<=\$\{)[A-Z_]+/g))].toSorted();
+    expect(secrets('broker')).toEqual(['ADMIN_TOKEN', 'BROKER_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
+    expect(secrets('ingest')).toEqual(['ENCRYPTION_KEYS', 'INGEST_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
+    expect(secrets('proxy')).toEqual([]);
+    const connections = all.flatMap(([name, { environment = {} }]) =>
+      Object.entries(environment).flatMap(([variable, value]) => {
+        const role = /postgres:\/\/odograph_(\w+):\$\{(\w+)_DATABASE_PASSWORD\}/.exec(value);
+        return role === null ? [] : [`${name} ${variable} ${role[1]} ${role[2]}`];
+      }),
+    );
+    const ofHttp = ['fleet', 'access', 'registration', 'command', 'console'].map(
+      (role) => `http ${role.toUpperCase()}_DATABASE_URL ${role} ${role.toUpperCase()}`,
+    );
+    expect(connections).toEqual([
+      'broker DATABASE_URL broker BROKER',
+      'ingest DATABASE_URL ingest INGEST',
+      'http DATABASE_URL query QUERY',
+      ...ofHttp,
+    ]);
+  });
+
+  it('builds one image, which every service shares', () => {
+    expect(namesWhere((service) => service.build !== undefined)).toEqual(['migrate']);
+    expect(new Set(all.flatMap(([, { image }]) => image)).size).toBe(4);
+    expect(namesWhere((service) => !/:.*\d/.test(service.image ?? ''))).toEqual([]);
+  });
+
+  it('bounds logs and memory, and runs the platform on a read-only file system without capabilities', () => {
+    expect(namesWhere(({ logging }) => logging?.options['max-size'] === undefined)).toEqual([]);
+    const confined = namesWhere((service) => isOurs(service));
+    expect(confined).toEqual(['migrate', 'broker', 'ingest', 'http']);
+    for (const name of [...confined, 'proxy']) {
+      expect(services[name]).toMatchObject({
+        read_only: true,
+        cap_drop: ['ALL'],
+        mem_limit: expect.stringMatching(/^\dg$/),
+      });
+    }
+  });
+
+  it('leaves no anonymous volume: what an image declares is a named volume or in memory', () => {
+    const declared = { 'timescale/timescaledb': '/var/lib/postgresql/data', redis: '/data' };
+    const leaking = Object.entries(declared).flatMap(([image, path]) =>
+      namesWhere(
+        (service) =>
+          (service.image?.startsWith(`${image}:`) ?? false) &&
+          ![...(service.volumes ?? []), ...(service.tmpfs ?? [])].some((mount) => mount.endsWith(path)),
+      ),
+    );
+    expect(leaking).toEqual([]);
+    expect(read('infra/Dockerfile')).not.toContain('VOLUME');
+  });
+});
+
+describe('infra/write-env.sh', () => {
+  const script = join(directory, 'infra/write-env.sh');
+  mkdirSync(join(directory, 'infra'));
+  cpSync(join(root, 'infra/write-env.sh'), script);
+  const first = spawnSync('sh', [script], { encoding: 'utf8' });
+  const written = () => readFileSync(join(directory, '.env'), 'utf8');
+  const names = [...written().matchAll(/^([A-Z_]+)=[0-9a-f]{64}$/gm)].map(([, name]) => name);
+
+  it('writes every secret that docker-compose.yml requires, readable by its owner only', () => {
+    expect(first.status).toBe(0);
+    const required = [...compose.matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name]) => name);
+    expect(new Set(required)).toEqual(new Set(names));
+    expect(statSync(join(directory, '.env')).mode & 0o777).toBe(0o600);
+  });
+
+  it('never replaces secrets', () => {
+    const before = written();
+    expect(spawnSync('sh', [script]).status).toBe(1);
+    expect(written()).toBe(before);
+  });
+
+  it('writes to a file that neither git nor the build of the image includes', () => {
+    for (const ignore of ['.gitignore', '.dockerignore']) expect(read(ignore).split('\n')).toContain('.env*');
+  });
+
+  it('has a password for the role of every service, which infra/database-logins.sql sets', () => {
+    const logins = read('infra/database-logins.sql');
+    for (const service of Object.keys(serviceDatabaseNames)) {
+      expect(names).toContain(`${service.toUpperCase()}_DATABASE_PASSWORD`);
+      expect(logins).toContain(`alter role odograph_${service} login`);
+    }
+  });
+});
