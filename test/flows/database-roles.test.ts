@@ -88,8 +88,8 @@ describe('the role of', () => {
     return rows.map(({ name }) => name);
   }
 
-  it('the broker reads the credentials of devices, and nothing else', async () => {
-    expect(await tablesOf('broker', 'SELECT')).toEqual(['device', 'migration']);
+  it('the broker reads the credentials of devices and the limits of applications, and nothing else', async () => {
+    expect(await tablesOf('broker', 'SELECT')).toEqual(['application', 'device', 'migration']);
     expect(await tablesOf('broker', 'UPDATE')).toEqual([]);
   });
 

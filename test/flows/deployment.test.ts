@@ -44,7 +44,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 describe('docker-compose.yml', () => {
   it('restarts every service and checks its health, except those that run once', () => {
-    expect(namesWhere((service) => isOneShot(service))).toEqual(['migrate', 'roles']);
+    expect(namesWhere((service) => isOneShot(service))).toEqual(['migrate', 'roles', 'tools']);
     expect(namesWhere((service) => !isOneShot(service) && service.restart !== 'unless-stopped')).toEqual([]);
     expect(namesWhere((service) => !isOneShot(service) && service.healthcheck?.test === undefined)).toEqual([]);
   });
@@ -63,11 +63,12 @@ describe('docker-compose.yml', () => {
     expect(Object.keys(tls['broker']?.environment ?? {})).toEqual(['MQTT_TLS_CERTIFICATE', 'MQTT_TLS_KEY']);
   });
 
-  it('gives the password of the owner to the database, migrate and roles only', () => {
+  it('gives the password of the owner to the database and to what runs once only', () => {
     expect(namesWhere((service) => textOf(service).includes('POSTGRES_PASSWORD'))).toEqual([
       'timescaledb',
       'migrate',
       'roles',
+      'tools',
     ]);
   });
 
@@ -102,7 +103,7 @@ describe('docker-compose.yml', () => {
   it('bounds logs and memory, and runs the platform on a read-only file system without capabilities', () => {
     expect(namesWhere(({ logging }) => logging?.options['max-size'] === undefined)).toEqual([]);
     const confined = namesWhere((service) => isOurs(service));
-    expect(confined).toEqual(['migrate', 'broker', 'ingest', 'http']);
+    expect(confined).toEqual(['migrate', 'broker', 'ingest', 'http', 'tools']);
     for (const name of [...confined, 'proxy']) {
       expect(services[name]).toMatchObject({
         read_only: true,
