@@ -21,6 +21,8 @@ begin
     execute format('grant usage on schema public to %I', 'odograph_' || service);
     -- each process checks that the database is at its version
     execute format('grant select on migration to %I', 'odograph_' || service);
+    -- and that it is whole
+    execute format('grant execute on function find_database_faults(), recognize_database() to %I', 'odograph_' || service);
   end loop;
 end $$;
 revoke create on schema public from public;
@@ -74,7 +76,7 @@ grant select on session, access_token, vehicle_grant to odograph_query, odograph
 -- query: reads only
 grant select on vehicle, device_model, device_link, privacy_period, reading, reading_count, reading_settlement,
   vehicle_latest, reading_change, trip, trip_checkpoint, trip_touched, trip_work, trip_turn, device_sequence, closed_gap,
-  booking, parking, vehicle_parking, command, vehicle_purge, bluetooth_authorization to odograph_query;
+  booking, parking, vehicle_parking, command, vehicle_purge, bluetooth_authorization, installation to odograph_query;
 
 -- ingest: readings of devices and the retention of old data
 grant select, insert, update, delete on reading, reading_count, vehicle_latest, quarantine, reading_change, trip, trip_checkpoint,

@@ -42,6 +42,12 @@ async function appliedMigrations(client: Client): Promise<Map<string, string>> {
 const recordApplied = (client: Client, { name, sha256 }: Migration) =>
   client.query('insert into migration (name, sha256) values ($1, $2)', [name, sha256]);
 
+/** Records what the migrations made, so that a start notices when a restore lost a part of it. */
+async function recordSchemaObjects(client: Client): Promise<void> {
+  const found = await client.query<{ exists: boolean }>("select to_regclass('installation') is not null as exists");
+  if (found.rows[0]?.exists) await client.query('select record_schema_objects()');
+}
+
 async function applyInTransaction(client: Client, migration: Migration): Promise<void> {
   await client.query('begin');
   try {
@@ -112,6 +118,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
       name text primary key, sha256 text not null, applied_at timestamptz not null default now())`);
     const missing = missingOf(migrations, await appliedMigrations(client));
     for (const migration of missing) await applyMigration(client, migration, options);
+    await recordSchemaObjects(client);
     return missing.map(({ name }) => name);
   } finally {
     if (locked) await client.query('select pg_advisory_unlock($1)', [advisoryLock]).catch(() => undefined);

@@ -67,6 +67,7 @@ const Settings = Type.Object({
     form('^[^,\\s]{32,}(,[^,\\s]{32,})*$', 'must be keys of at least 32 characters, separated by commas'),
   ),
   ALLOW_UNREADABLE_VALUES: Type.Boolean({ default: false }),
+  ALLOW_INCOMPLETE_DATABASE: Type.Boolean({ default: false }),
   ACK_TIMEOUT_MS: milliseconds(10_000, 100, 60_000),
   /** Longest validity of an authorization token. */
   AUTHORIZATION_MAX_DAYS: Type.Integer({ minimum: 1, maximum: 36_500, default: 366 }),

@@ -1,11 +1,13 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { findDatabaseFaults, recognizeDatabase } from '@odograph/database/installation';
 import { migrate } from '@odograph/database/migrate';
 import { startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
 import { startEmbeddedRedis } from '@odograph/embedded/redis/redis';
 import { type Config, embeddedEnginesFile, type ResolvedConfig, resolveConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import type { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
+import { StartFailure } from './start-checks.ts';
 
 const notDurable =
   'redis-server is not on the PATH: Redis runs in memory; uploads are acknowledged once they are in the database';
@@ -52,6 +54,20 @@ async function publishEngines(
   shutdownHooks.add('addresses of the embedded engines', () => rm(path, { force: true }));
 }
 
+/**
+ * Refuses a database that lost a part in a restore, and recognizes a copy.
+ * @throws StartFailure unless ALLOW_INCOMPLETE_DATABASE permits it
+ */
+async function requireWholeDatabase(config: Config, logger: Logger, url: string): Promise<void> {
+  const faults = await findDatabaseFaults(url);
+  if (faults.length > 0 && !config.ALLOW_INCOMPLETE_DATABASE) {
+    const advice = 'restore it as docs/operating.md describes, or set ALLOW_INCOMPLETE_DATABASE=true';
+    throw new StartFailure('DATABASE_URL', `the database is incomplete: ${faults.join('; ')}; ${advice}`);
+  }
+  if (faults.length > 0) logger.warn({ faults }, 'started on an incomplete database');
+  if (await recognizeDatabase(url)) logger.warn('the database is a copy: readers of the change feed must start again');
+}
+
 /** Connects to or starts TimescaleDB and Redis, and migrates the database. */
 export async function prepareEngines(
   config: Config,
@@ -63,9 +79,11 @@ export async function prepareEngines(
     ...(await redis(config, logger, shutdownHooks)),
   };
   await publishEngines(config, engines, shutdownHooks);
-  const applied = await migrate(config.MIGRATION_DATABASE_URL ?? engines.databaseUrl, {
+  const ownerUrl = config.MIGRATION_DATABASE_URL ?? engines.databaseUrl;
+  const applied = await migrate(ownerUrl, {
     onWait: (migration) => logger.warn({ migration }, 'migration is waiting for locks'),
   });
   if (applied.length > 0) logger.info({ applied }, 'database migrated');
+  await requireWholeDatabase(config, logger, ownerUrl);
   return resolveConfig(config, engines);
 }

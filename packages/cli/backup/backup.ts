@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { verifyAudit } from '@odograph/database/audit';
+import { type ChainVerdict, verifyAudit } from '@odograph/database/audit';
 import { type Database, openConnection } from '@odograph/database/database';
 import { countUnfinishedJobs, openQueue } from '@odograph/queue/queues';
 import type { Config } from '@odograph/runtime/config';
+import { createLogger } from '@odograph/runtime/logger';
+import { connectRedis } from '@odograph/runtime/redis';
 import type { Client } from 'pg';
 import type { Engines } from '../engines.ts';
 import { type ArchiveWriter, writeArchive } from './archive.ts';
@@ -36,18 +39,44 @@ async function readSecrets(config: Config): Promise<Record<string, string>> {
   return Object.fromEntries(Object.entries(secrets).filter(([, secret]) => secret !== ''));
 }
 
+const redisTimeoutMs = 5000;
+
+async function isRedisReady(redisUrl: string): Promise<boolean> {
+  const redis = connectRedis(redisUrl, createLogger('silent'));
+  try {
+    await once(redis, 'ready', { signal: AbortSignal.timeout(redisTimeoutMs) });
+    return true;
+  } catch {
+    return false;
+  } finally {
+    redis.disconnect();
+  }
+}
+
 /** Counts the jobs of acknowledged uploads that are not in the database yet; undefined when Redis is unavailable. */
 async function countQueuedJobs(redisUrl: string, prefix: string): Promise<number | undefined> {
+  if (!(await isRedisReady(redisUrl))) return undefined;
   const queues = [openQueue('uploads', { redisUrl, prefix }), openQueue('late-uploads', { redisUrl, prefix })];
   try {
-    await Promise.all(queues.map((queue) => queue.waitUntilReady()));
     const counts = await Promise.all(queues.map((queue) => countUnfinishedJobs(queue)));
     return counts.reduce((total, count) => total + count, 0);
-  } catch {
-    return undefined;
   } finally {
     await Promise.all(queues.map((queue) => queue.close()));
   }
+}
+
+/** Returns what must be the same in the original and in its copy. */
+export function summarizeChain({ chain, length, head, fault }: ChainVerdict): Manifest['audit'][number] {
+  return { chain, length, head, fault: fault?.reason ?? null };
+}
+
+/** Says whether the audit verifies. */
+export function describeAudit(audit: Manifest['audit']): string {
+  const faults = audit.flatMap(({ chain, fault }) =>
+    fault === null ? [] : [`chain ${chain} does not verify: ${fault}`],
+  );
+  const entries = audit.reduce((sum, { length }) => sum + length, 0);
+  return faults.length > 0 ? faults.join('; ') : `${entries} entries verified`;
 }
 
 async function dumpDatabase(
@@ -77,7 +106,7 @@ async function dumpDatabase(
     migrations,
     tables,
     sequences: await readSequences(client),
-    audit: audit.map(({ chain, length, head }) => ({ chain, length, head })),
+    audit: audit.map(summarizeChain),
   };
 }
 
@@ -86,6 +115,7 @@ export interface BackupReport {
   file: string;
   sha256: string;
   rows: number;
+  audit: string;
   keys: string;
   queued: string;
 }
@@ -104,9 +134,10 @@ export async function createBackup(
   let manifest: Manifest | undefined;
   try {
     await writeArchive(file, async (archive) => {
-      await client.query('begin isolation level repeatable read read only');
-      // Counted inside the snapshot, so that a job missing here is stored before it.
+      // Counted before the snapshot: a job that finishes in between is counted although the backup has its uploads, never the
+      // other way round.
       const queuedJobs = await countQueuedJobs(engines.redisUrl, config.QUEUE_PREFIX);
+      await client.query('begin isolation level repeatable read read only');
       const dumped = await dumpDatabase(client, db, archive);
       await client.query('commit');
       manifest = { ...dumped, settings: plainSettings(config), queuedJobs: queuedJobs ?? null };
@@ -125,6 +156,7 @@ export async function createBackup(
       .update(await readFile(file))
       .digest('hex'),
     rows: manifest?.tables.reduce((sum, { rows }) => sum + rows, 0) ?? 0,
+    audit: describeAudit(manifest?.audit ?? []),
     keys:
       passphrase === undefined
         ? 'not included: give --passphrase-file, or keep ENCRYPTION_KEYS elsewhere'
@@ -136,5 +168,7 @@ export async function createBackup(
 /** Says how many acknowledged uploads a backup lacks. */
 export function describeQueued(jobs: number | null): string {
   if (jobs === null) return 'unknown: Redis was not reachable';
-  return jobs === 0 ? 'none' : `${jobs} batches of acknowledged uploads were in the queue and are not in this backup`;
+  return jobs === 0
+    ? 'none'
+    : `up to ${jobs} batches of acknowledged uploads were in the queue and are not in this backup`;
 }

@@ -18,7 +18,15 @@ export const Manifest = Type.Object({
     }),
   ),
   sequences: Type.Array(Type.Object({ name: Type.String(), value: Type.Union([Type.String(), Type.Null()]) })),
-  audit: Type.Array(Type.Object({ chain: Type.Integer(), length: Type.Integer(), head: Type.String() })),
+  /** The chains of the audit; `fault` says why one does not verify. */
+  audit: Type.Array(
+    Type.Object({
+      chain: Type.Integer(),
+      length: Type.Integer(),
+      head: Type.String(),
+      fault: Type.Union([Type.String(), Type.Null()]),
+    }),
+  ),
   settings: Type.Record(Type.String(), Type.Unknown()),
   /** Jobs of acknowledged uploads that were still queued; null when Redis was unavailable. */
   queuedJobs: Type.Union([Type.Integer(), Type.Null()]),

@@ -11,7 +11,7 @@ import type { Client } from 'pg';
 import Value from 'typebox/value';
 import type { Engines } from '../engines.ts';
 import { readArchive } from './archive.ts';
-import { describeQueued, plainSettings } from './backup.ts';
+import { describeAudit, describeQueued, plainSettings, summarizeChain } from './backup.ts';
 import { Manifest } from './manifest.ts';
 import { decryptSecrets, EncryptedSecrets } from './secrets.ts';
 import { countRows, listTables, loadPart, writeSequences } from './tables.ts';
@@ -69,28 +69,14 @@ async function checkTarget(client: Client, manifest: Manifest): Promise<void> {
   if (sessions.length > 0) throw new Error(`stop the platform first: ${sessions.map(({ name }) => name).join(', ')}`);
 }
 
-/**
- * Transaction numbers start over in another database, and the change feed is ordered by them: restored changes count as
- * changes of the restore, and readers of the feed must start again.
- */
-async function restartChangeFeed(client: Client): Promise<void> {
-  await client.query('update reading_change set transaction_id = pg_current_xact_id()');
-  await client.query(
-    `update application set changes_forgotten_until = (pg_current_xact_id()::text::bigint - 1)::text::xid8`,
-  );
-}
-
 /** @throws Error when the restored rows or the audit differ from the backup */
 async function verifyRestored(client: Client, db: Database, manifest: Manifest): Promise<void> {
   for (const table of manifest.tables) {
     const rows = await countRows(client, table);
     if (rows !== table.rows) throw new Error(`table ${table.name} has ${rows} rows instead of ${table.rows}`);
   }
-  const audit = await verifyAudit(db);
-  const faulty = audit.find(({ fault }) => fault !== undefined);
-  if (faulty) throw new Error(`the audit chain ${faulty.chain} does not verify: ${faulty.fault?.reason}`);
-  const heads = audit.map(({ chain, length, head }) => ({ chain, length, head }));
-  if (!isDeepStrictEqual(heads, manifest.audit)) throw new Error('the audit differs from that of the backup');
+  const audit = (await verifyAudit(db)).map(summarizeChain);
+  if (!isDeepStrictEqual(audit, manifest.audit)) throw new Error('the audit differs from that of the backup');
 }
 
 async function restoreDatabase(url: string, file: string, manifest: Manifest): Promise<void> {
@@ -98,6 +84,16 @@ async function restoreDatabase(url: string, file: string, manifest: Manifest): P
   const { client, db } = await openConnection(url, 'restore');
   try {
     await checkTarget(client, manifest);
+    await loadTables(client, db, file, manifest);
+  } finally {
+    await client.end();
+  }
+}
+
+async function loadTables(client: Client, db: Database, file: string, manifest: Manifest): Promise<void> {
+  try {
+    // Committed before, so that the platform does not start on the empty database that an interrupted restore leaves.
+    await client.query('update installation set restoring_since = now()');
     await client.query('begin');
     for (const { name } of manifest.tables.toReversed()) await client.query(`delete from public."${name}"`);
     for await (const { name, content } of readArchive(file)) {
@@ -105,12 +101,14 @@ async function restoreDatabase(url: string, file: string, manifest: Manifest): P
       if (table) await loadPart(client, table, gunzipSync(content));
     }
     await verifyRestored(client, db, manifest);
-    await restartChangeFeed(client);
     await writeSequences(client, manifest.sequences);
+    await client.query('select restart_change_feed()');
+    await client.query('update installation set restoring_since = null');
     await client.query('commit');
-  } finally {
-    // Rolls back when something failed.
-    await client.end();
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    await client.query('update installation set restoring_since = null').catch(() => undefined);
+    throw error;
   }
 }
 
@@ -141,6 +139,7 @@ function settingsThatDiffer(config: Config, manifest: Manifest): Record<string, 
 export interface RestoreReport {
   createdAt: string;
   rows: number;
+  audit: string;
   keys: string;
   queued: string;
   settings: Record<string, { backup: unknown; here: unknown }>;
@@ -165,9 +164,10 @@ export async function restoreBackup(
   return {
     createdAt: manifest.createdAt,
     rows: manifest.tables.reduce((sum, { rows }) => sum + rows, 0),
+    audit: describeAudit(manifest.audit),
     keys: secrets === undefined ? withoutKeys : await installSecrets(config, secrets),
     queued: describeQueued(manifest.queuedJobs),
     settings: settingsThatDiffer(config, manifest),
-    changeFeed: 'readers of /v1/x/changes must start without `after`',
+    changeFeed: 'readers of /v1/x/changes get EXPIRED and start without `after`',
   };
 }

@@ -32,7 +32,8 @@ export async function listTables(client: Client): Promise<Table[]> {
       array(select confrelid::regclass::text from pg_constraint
         where conrelid = pg_class.oid and contype = 'f' and confrelid <> conrelid) as needs
     from pg_class
-    where relnamespace = 'public'::regnamespace and relkind = 'r' and relname <> 'migration'
+    where relnamespace = 'public'::regnamespace and relkind = 'r'
+      and relname not in ('migration', 'installation')
       and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = pg_class.oid and deptype = 'e')
     order by relname`);
   const sorted: Table[] = [];

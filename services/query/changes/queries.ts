@@ -15,12 +15,18 @@ export const feedHorizon = sql<string>`pg_snapshot_xmin(pg_current_snapshot())`;
 
 /** Reads the state of the feed; run it in the snapshot that is read from. */
 export async function findFeedState(db: Database, { applicationId }: Caller): Promise<FeedState> {
-  const { rows } = await sql<{ horizon: string; forgotten: string }>`
-    select ${feedHorizon}::text as horizon, changes_forgotten_until::text as forgotten
+  const { rows } = await sql<{ epoch: string; horizon: string; forgotten: string; is_replica: boolean }>`
+    select (select feed_epoch::text from installation) as epoch, ${feedHorizon}::text as horizon,
+      changes_forgotten_until::text as forgotten, pg_is_in_recovery() as is_replica
     from application where id = ${applicationId}`.execute(db);
   const [row] = rows;
   if (!row) throw new Failure('INVALID_TOKEN');
-  return { horizon: BigInt(row.horizon), forgottenUntil: BigInt(row.forgotten) };
+  return {
+    epoch: BigInt(row.epoch),
+    horizon: BigInt(row.horizon),
+    forgottenUntil: BigInt(row.forgotten),
+    isReplica: row.is_replica,
+  };
 }
 
 const order = sql`transaction_id, batch, time, vehicle_id`;
@@ -148,15 +154,15 @@ export async function findPage(
   const keys = userId === undefined ? limit + 1 : Math.max(limit + 1, keysPerGrantedPage);
   const reach = await findReach(db, { applicationId, after, horizon, keys });
   // A replica that lags behind the one that issued the position must not move it back.
-  const end = horizon > after.transaction ? startOf(horizon) : after;
+  const end = horizon > after.transaction ? startOf(after.epoch, horizon) : after;
   if (!reach) return { section: { applicationId, after, until: end }, vehicleIds, count: 0, days: [], more: false };
 
-  const until = endOf(BigInt(reach.transaction), BigInt(reach.batch));
+  const until = endOf(after.epoch, BigInt(reach.transaction), BigInt(reach.batch));
   const { found, days, last } = await findKeys(db, { applicationId, after, until }, vehicleIds, limit);
   const page = { vehicleIds, count: Math.min(found, limit), days: days ?? [] };
   if (found > limit && last) {
     const [transaction, batch, time, vehicleId] = last;
-    const cut = { transaction: BigInt(transaction), batch: BigInt(batch), time: BigInt(time), vehicleId };
+    const cut = { ...after, transaction: BigInt(transaction), batch: BigInt(batch), time: BigInt(time), vehicleId };
     return { ...page, section: { applicationId, after, until: cut }, more: true };
   }
   return { ...page, section: { applicationId, after, until: reach.more ? until : end }, more: reach.more };
