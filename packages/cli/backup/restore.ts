@@ -57,16 +57,16 @@ async function checkTarget(client: Client, manifest: Manifest): Promise<void> {
   if (!isDeepStrictEqual(migrations, manifest.migrations) || !isDeepStrictEqual(tables, described)) {
     throw new Error('the backup is of another version: install that version, restore, then upgrade');
   }
-  for (const name of usedTables) {
-    if ((await countRows(client, { name, columns: [] })) > 0) {
-      throw new Error(`the installation is not empty: table ${name} has rows`);
-    }
-  }
   const { rows: sessions } = await client.query<{ name: string }>(
     `select distinct application_name as name from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid() and application_name like 'odograph%'`,
   );
   if (sessions.length > 0) throw new Error(`stop the platform first: ${sessions.map(({ name }) => name).join(', ')}`);
+  for (const name of usedTables) {
+    if ((await countRows(client, { name, columns: [] })) > 0) {
+      throw new Error(`the installation is not empty: table ${name} has rows`);
+    }
+  }
 }
 
 /** @throws Error when the restored rows or the audit differ from the backup */
