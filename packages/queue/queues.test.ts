@@ -1,7 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { eventually } from '@odograph/testkit/eventually';
+import { spawnRedis } from '@odograph/testkit/redis-server';
 import { afterEach, describe, expect, inject, it } from 'vitest';
 import { countUnfinishedJobs, openQueue, openVolatileQueue, openWorker, type WorkOptions } from './queues.ts';
 import { keepSchedule } from './schedules.ts';
@@ -141,6 +146,26 @@ describe('a worker', () => {
     steps.emit('released');
     await closed;
     expect(await countUnfinishedJobs(queue)).toBe(0);
+  });
+});
+
+describe('an idle worker', () => {
+  it('keeps its connections after a restart of Redis, beyond the timeout of a silent connection', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'odograph-queue-'));
+    closes.push(() => rm(directory, { recursive: true, force: true }));
+    let server = await spawnRedis(directory);
+    closes.push(() => server.end('SIGKILL'));
+    const connection = { redisUrl: server.url, prefix: 'test' };
+    const { failures } = work({ ...connection, process: async () => undefined });
+    // The worker waits for its next job on an open request when Redis ends.
+    await delay(1000);
+    await server.end('SIGKILL');
+    server = await spawnRedis(directory, server.port);
+    await delay(17_000);
+    expect(failures.filter((message) => message.startsWith('Socket timeout'))).toEqual([]);
+    const { queue } = openUploads(connection);
+    await queue.add('uploads', batchOf('a'));
+    await eventually(async () => expect(await countUnfinishedJobs(queue)).toBe(0));
   });
 });
 

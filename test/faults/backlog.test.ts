@@ -1,7 +1,11 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createLogger } from '@odograph/runtime/logger';
+import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { eventually } from '@odograph/testkit/eventually';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Load } from './parts/load.fixture.ts';
 import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { scale } from './parts/scale.fixture.ts';
 import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
@@ -18,6 +22,52 @@ async function residentBytes(pid: number | undefined): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024;
 }
 
+/** Resolves with the number of acknowledged uploads once it has not changed for two seconds. */
+async function untilHeld(load: Load): Promise<number> {
+  let seen = -1;
+  await eventually(async () => {
+    const now = load.acknowledged();
+    const stands = now === seen;
+    seen = now;
+    await delay(2000);
+    expect(stands).toBe(true);
+  }, 120_000);
+  return seen;
+}
+
+/** Fills Redis until it uses this many bytes. */
+async function fillUntil(redis: Redis, bytes: number): Promise<void> {
+  const used = async () => Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
+  while ((await used()) < bytes) await redis.rpush('filler', Buffer.alloc(64 * 1024));
+}
+
+describe.skipIf(!hasRedisServer)('a backlog near the memory of Redis', () => {
+  afterEach(() => testbed.close());
+
+  it(
+    'holds uploads before Redis is full, and drains to the last acknowledged upload when there is room',
+    async () => {
+      testbed = await openTestbed();
+      const redis = connectRedis(`redis://127.0.0.1:${testbed.lines['broker-Redis'].port}`, createLogger('silent'));
+      await once(redis, 'ready');
+      const load = await testbed.startLoad({ pauseMs: 1 });
+      await load.progress(2);
+      await redis.config('SET', 'maxmemory', String(8 * 1024 ** 2));
+      testbed.lines['ingest-database'].cut();
+      await fillUntil(redis, 5.5 * 1024 ** 2);
+      const held = await untilHeld(load);
+      expect(await redis.info('errorstats')).not.toContain('OOM');
+      await redis.del('filler');
+      testbed.lines['ingest-database'].mend();
+      await load.progress(3);
+      expect(await load.finish()).toBeGreaterThan(held);
+      expect(await redis.info('errorstats')).not.toContain('OOM');
+      redis.disconnect();
+    },
+    timeoutMs,
+  );
+});
+
 describe.skipIf(!hasRedisServer)('a backlog above its limit', () => {
   beforeEach(async () => {
     testbed = await openTestbed({ settings: { UPLOAD_BACKLOG_JOBS: String(backlogJobs) } });
@@ -31,14 +81,7 @@ describe.skipIf(!hasRedisServer)('a backlog above its limit', () => {
       await load.progress(2);
       testbed.lines['ingest-database'].cut();
       const before = await residentBytes(testbed.broker().process.pid);
-      let seen = -1;
-      await eventually(async () => {
-        const now = load.acknowledged();
-        const stands = now === seen;
-        seen = now;
-        await delay(2000);
-        expect(stands).toBe(true);
-      }, 120_000);
+      const seen = await untilHeld(load);
       await delay(scale.awayMs);
       expect(load.acknowledged()).toBe(seen);
       const growth = (await residentBytes(testbed.broker().process.pid)) - before;

@@ -7,6 +7,11 @@ import type { BackgroundFailures, BrokerMetrics } from '../metrics.ts';
 
 const pollMs = 500;
 const retryMs = 100;
+/**
+ * Part of Redis's `maxmemory` that uploads may fill. The rest is for what arrives between two measurements, and for ingest,
+ * whose requests Redis would refuse too (OOM) once it is full.
+ */
+const usableMemory = 0.75;
 
 /** How much waits in Redis, at the last look. */
 export interface Backlog {
@@ -14,7 +19,7 @@ export interface Backlog {
   readonly isFull: boolean;
   /** More than half of either is used: late uploads are held, so that live ones have room. */
   readonly isLateFull: boolean;
-  /** Redis uses more than UPLOAD_BACKLOG_BYTES: all uploads are held. */
+  /** Redis uses more than UPLOAD_BACKLOG_BYTES, or than three quarters of its maxmemory: all uploads are held. */
   readonly isMemoryFull: boolean;
   stop(): void;
 }
@@ -34,6 +39,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
   const { uploads, lateUploads, redis, config, metrics, failures } = options;
   let jobs = 0;
   let bytes = 0;
+  let mostBytes = config.UPLOAD_BACKLOG_BYTES;
   let isMeasuring = false;
 
   const measureJobs = async (): Promise<void> => {
@@ -42,7 +48,9 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
     metrics.backlogJobs.set(jobs);
   };
   const measureMemory = async (): Promise<void> => {
-    bytes = usedMemory(await redis.info('memory'));
+    const info = await redis.info('memory');
+    bytes = usedMemory(info);
+    mostBytes = Math.min(config.UPLOAD_BACKLOG_BYTES, usableMemory * maximumMemory(info));
     metrics.backlogBytes.set(bytes);
   };
   const measure = async (): Promise<void> => {
@@ -59,13 +67,13 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
   const timer = setInterval(() => void measure(), pollMs);
   return {
     get isFull() {
-      return jobs > config.UPLOAD_BACKLOG_JOBS || bytes > config.UPLOAD_BACKLOG_BYTES;
+      return jobs > config.UPLOAD_BACKLOG_JOBS || bytes > mostBytes;
     },
     get isLateFull() {
-      return jobs > config.UPLOAD_BACKLOG_JOBS / 2 || bytes > config.UPLOAD_BACKLOG_BYTES / 2;
+      return jobs > config.UPLOAD_BACKLOG_JOBS / 2 || bytes > mostBytes / 2;
     },
     get isMemoryFull() {
-      return bytes > config.UPLOAD_BACKLOG_BYTES;
+      return bytes > mostBytes;
     },
     stop: () => clearInterval(timer),
   };
@@ -76,6 +84,11 @@ function usedMemory(info: string): number {
   const bytes = /^used_memory:(\d+)/m.exec(info)?.[1];
   if (bytes === undefined) throw new Error('INFO of Redis does not contain used_memory');
   return Number(bytes);
+}
+
+/** Returns maxmemory of INFO (section Memory); infinite when it is 0 or missing. */
+function maximumMemory(info: string): number {
+  return Number(/^maxmemory:(\d+)/m.exec(info)?.[1] ?? 0) || Number.POSITIVE_INFINITY;
 }
 
 export interface StoreAttempts {
