@@ -26,6 +26,9 @@ const socketTimeoutMs = 5000;
 const workerSocketTimeoutMs = 15_000;
 const reconnectDelayMs = (attempt: number): number => Math.min(attempt * 50, 1000);
 
+/** RESP3 begins with HELLO, which proxies and access rules may refuse. */
+const protocol = 2;
+
 export interface QueueConnection {
   redisUrl: string;
   prefix: string;
@@ -35,6 +38,7 @@ export interface QueueConnection {
 export function openQueue<Name extends QueueName>(name: Name, { redisUrl, prefix }: QueueConnection): TypedQueue<Name> {
   const connection = {
     url: redisUrl,
+    protocol,
     enableOfflineQueue: false,
     retryStrategy: reconnectDelayMs,
     socketTimeout: socketTimeoutMs,
@@ -69,7 +73,7 @@ export function openVolatileQueue<Name extends QueueName>(
   { redisUrl, prefix }: QueueConnection,
 ): { add: DurableAdd<Name>; close(): Promise<void> } {
   const events = new QueueEvents(queue.name, {
-    connection: { url: redisUrl, maxRetriesPerRequest: null, retryStrategy: reconnectDelayMs },
+    connection: { url: redisUrl, protocol, maxRetriesPerRequest: null, retryStrategy: reconnectDelayMs },
     prefix,
   });
   events.on('error', () => undefined);
@@ -134,6 +138,7 @@ export function openWorker<Name extends QueueName>(options: WorkOptions<Name>): 
   const settings: WorkerOptions = {
     connection: {
       url: redisUrl,
+      protocol,
       maxRetriesPerRequest: null,
       retryStrategy: reconnectDelayMs,
       socketTimeout: workerSocketTimeoutMs,

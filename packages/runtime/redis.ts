@@ -13,6 +13,8 @@ export function connectRedis(url: string, logger: Logger): Redis {
     maxRetriesPerRequest: null,
     retryStrategy: (attempt) => Math.min(attempt * 50, 1000),
     lazyConnect: false,
+    // RESP3 begins with HELLO, which proxies and access rules may refuse.
+    protocol: 2,
     // Detects a connection that was cut without a FIN or RST.
     socketTimeout: 5000,
   });

@@ -124,7 +124,12 @@ describe('embedded Redis', { timeout: 30_000 }, () => {
     const embedded = await startEmbeddedRedis({ dataDirectory });
     const url = new URL(embedded.url);
     url.password = '';
-    const redis = new Redis(url.href, { lazyConnect: true, enableReadyCheck: false, retryStrategy: () => null });
+    const redis = new Redis(url.href, {
+      protocol: 2,
+      lazyConnect: true,
+      enableReadyCheck: false,
+      retryStrategy: () => null,
+    });
     await redis.connect();
     await expect(redis.set('key', 'value')).rejects.toThrow('NOAUTH');
     redis.disconnect();
