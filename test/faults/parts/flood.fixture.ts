@@ -10,6 +10,8 @@ const readingsPerUpload = 1000;
 const uploadsInFlight = 20;
 const normalIntervalMs = 1000;
 const sampleIntervalMs = 100;
+/** The rates of a device by default; other test platforms have no limit. */
+const defaultRates = { MQTT_DEVICE_UPLOADS_PER_SECOND: '50', MQTT_DEVICE_BYTES_PER_SECOND: String(512 * 1024) };
 
 export interface FloodOptions {
   normalDevices: number;
@@ -87,7 +89,7 @@ async function sampleDelays(
 
 /** Measures how devices that flood the platform delay the others. */
 export async function measureFlood(options: FloodOptions, settings: Record<string, string> = {}): Promise<FloodResult> {
-  const platform = await startTestPlatform([brokerService, ingestService], settings);
+  const platform = await startTestPlatform([brokerService, ingestService], { ...defaultRates, ...settings });
   try {
     const normal = await connectMany(platform, options.normalDevices);
     const flooding = await connectMany(platform, options.floodingDevices);
