@@ -126,6 +126,22 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   }
 }
 
+/**
+ * Finds the shipped migrations that a database lacks.
+ * @returns their names
+ * @throws when an applied migration was changed afterwards
+ */
+export async function findMissingMigrations(url: string): Promise<string[]> {
+  const client = new Client({ connectionString: url, application_name: 'odograph-migrate' });
+  await client.connect();
+  try {
+    const missing = missingOf(await readMigrations(shipped), await appliedMigrations(client));
+    return missing.map(({ name }) => name);
+  } finally {
+    await client.end();
+  }
+}
+
 /** @throws when an applied migration was changed afterwards */
 function missingOf(migrations: readonly Migration[], applied: ReadonlyMap<string, string>): Migration[] {
   return migrations.filter(({ name, sha256 }) => {

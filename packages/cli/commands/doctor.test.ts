@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '@odograph/runtime/config';
+import { applyDatabaseRoles, roleSettings, urlInRole } from '@odograph/testkit/database-roles';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { expect, it } from 'vitest';
 import { type Check, checkCertificate, checkClock, checkRedisSettings } from './doctor.ts';
@@ -15,7 +16,7 @@ it('reports a clock that is more than a second off', () => {
   expect(checkClock('clock', 5000, 4990, 5010).result).toBe('ok');
   expect(checkClock('clock', 3900, 4990, 5010)).toMatchObject({
     result: 'fault',
-    detail: expect.stringContaining('NTP'),
+    remedy: expect.stringContaining('NTP'),
   });
   expect(checkClock('clock', 7000, 4990, 5010).result).toBe('fault');
 });
@@ -55,7 +56,41 @@ it('diagnoses engines of the settings, and exits with 1 when the platform does n
   expect(status).toBe(1);
   const results = new Map((JSON.parse(stdout) as Check[]).map(({ check, result }) => [check, result]));
   expect(results.get('platform')).toBe('fault');
-  for (const check of ['settings', 'database', 'TimescaleDB', 'migrations', 'database clock', 'Redis', 'Redis clock']) {
+  for (const check of [
+    'settings',
+    'database',
+    'TimescaleDB',
+    'migrations',
+    'completeness',
+    'database clock',
+    'Redis',
+    'Redis clock',
+  ]) {
     expect([check, results.get(check)]).toEqual([check, 'ok']);
   }
+});
+
+it('diagnoses a deployment with a database role for each service, and says how to mend a role that is missing', {
+  timeout: 60_000,
+}, async () => {
+  const config = await testConfig();
+  await applyDatabaseRoles(config.DATABASE_URL);
+  const env = childEnvironment({
+    ...roleSettings(config.DATABASE_URL),
+    DATABASE_URL: urlInRole(config.DATABASE_URL, 'odograph_query'),
+    FLEET_DATABASE_URL: urlInRole(config.DATABASE_URL, 'odograph_missing'),
+    REDIS_URL: config.REDIS_URL,
+    DATA_DIR: config.DATA_DIR,
+    ODOGRAPH_URL: 'http://127.0.0.1:1',
+  });
+  const { stdout } = spawnSync(process.execPath, [commandLine, 'doctor'], { env, encoding: 'utf8' });
+  const checks = new Map((JSON.parse(stdout) as Check[]).map((one) => [one.check, one]));
+  for (const check of ['migrations', 'completeness', 'role of access', 'role of ingest']) {
+    expect([check, checks.get(check)?.result]).toEqual([check, 'ok']);
+  }
+  expect(checks.get('role of fleet')).toMatchObject({
+    result: 'fault',
+    remedy: expect.stringContaining('FLEET_DATABASE_URL'),
+  });
+  for (const { result, remedy } of checks.values()) expect(result === 'ok' || remedy !== undefined).toBe(true);
 });

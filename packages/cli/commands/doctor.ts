@@ -2,6 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
 import { readFile, statfs } from 'node:fs/promises';
 import { openDatabase } from '@odograph/database/database';
+import { findDatabaseFaults } from '@odograph/database/installation';
+import { findMissingMigrations } from '@odograph/database/migrate';
 import { type Config, serviceDatabaseNames } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
@@ -14,6 +16,8 @@ export interface Check {
   check: string;
   result: 'ok' | 'warning' | 'fault';
   detail: string;
+  /** How to mend what is not ok. */
+  remedy?: string;
 }
 
 const dayMs = 86_400_000;
@@ -24,24 +28,30 @@ const leastFreeShare = 0.1;
 const redisTimeoutMs = 5000;
 
 const ok = (check: string, detail: string): Check => ({ check, result: 'ok', detail });
-const warning = (check: string, detail: string): Check => ({ check, result: 'warning', detail });
-const fault = (check: string, detail: string): Check => ({ check, result: 'fault', detail });
+const warning = (check: string, detail: string, remedy: string): Check => ({
+  check,
+  result: 'warning',
+  detail,
+  remedy,
+});
+const fault = (check: string, detail: string, remedy: string): Check => ({ check, result: 'fault', detail, remedy });
 
 /** Compares a clock with that of this host, which was read before and after it. */
 export function checkClock(check: string, clockMs: number, beforeMs: number, afterMs: number): Check {
   const differenceMs = Math.max(beforeMs - clockMs, clockMs - afterMs, 0);
   const detail = `${Math.round(differenceMs)} ms from this host`;
   return differenceMs > largestClockDifferenceMs
-    ? fault(check, `${detail}; synchronize both by NTP`)
+    ? fault(check, detail, 'synchronize both hosts by NTP')
     : ok(check, detail);
 }
 
 /** Checks the end of a PEM certificate. */
 export function checkCertificate(check: string, pem: string, nowMs: number): Check {
   const days = Math.floor((new Date(new X509Certificate(pem).validTo).getTime() - nowMs) / dayMs);
-  if (days < 0) return fault(check, `expired ${-days} days ago`);
+  const remedy = `renew the file that ${check} names; it is read again without a restart`;
+  if (days < 0) return fault(check, `expired ${-days} days ago`, remedy);
   return days < certificateWarningDays
-    ? warning(check, `expires in ${days} days`)
+    ? warning(check, `expires in ${days} days`, remedy)
     : ok(check, `expires in ${days} days`);
 }
 
@@ -53,9 +63,26 @@ export function checkRedisSettings(settings: Readonly<Record<string, string>>): 
       ? ok(`Redis ${name}`, value)
       : fault(
           `Redis ${name}`,
-          `is ${settings[name] ?? 'unknown'}, must be ${value}, or acknowledged uploads can be lost`,
+          `is ${settings[name] ?? 'unknown'}: acknowledged uploads can be lost`,
+          `set ${name} ${value} in the configuration of Redis, as in infra/redis.conf`,
         ),
   );
+}
+
+/** Checks that every migration is applied and that no restore lost a part. */
+async function checkSchema(url: string): Promise<Check[]> {
+  const missing = await findMissingMigrations(url);
+  if (missing.length > 0) {
+    const remedy = 'migrate as the owner of the tables (docs/operating.md, "Upgrade"), or start the platform';
+    return [fault('migrations', `${missing.length} missing, first ${missing[0]}`, remedy)];
+  }
+  const lost = await findDatabaseFaults(url);
+  return [
+    ok('migrations', 'all applied'),
+    lost.length === 0
+      ? ok('completeness', 'nothing is missing')
+      : fault('completeness', lost.join('; '), 'restore again (docs/operating.md, "Back up and restore")'),
+  ];
 }
 
 async function checkDatabase(url: string): Promise<Check[]> {
@@ -68,13 +95,14 @@ async function checkDatabase(url: string): Promise<Check[]> {
         extract(epoch from clock_timestamp())::double precision * 1000 as now_ms`.execute(db);
     const afterMs = Date.now();
     const [row] = rows;
-    if (!row) return [fault('database', 'no answer')];
-    const migrations = await sql<{ name: string }>`select name from migration order by name`.execute(db);
+    if (!row) throw new Error('no answer');
     return [
       ok('database', `PostgreSQL ${row.postgres}`),
-      row.timescale === null ? fault('TimescaleDB', 'not installed') : ok('TimescaleDB', row.timescale),
-      ok('migrations', `${migrations.rows.length} applied, newest ${migrations.rows.at(-1)?.name ?? 'none'}`),
+      row.timescale === null
+        ? fault('TimescaleDB', 'not installed', 'install the extension, then migrate')
+        : ok('TimescaleDB', row.timescale),
       checkClock('database clock', row.now_ms, beforeMs, afterMs),
+      ...(await checkSchema(url)),
     ];
   } finally {
     await db.destroy();
@@ -115,7 +143,12 @@ async function checkRoles(config: Config): Promise<Check[]> {
     const signedIn = sql<{ role: string }>`select current_user as role`.execute(db);
     const check = await signedIn.then(
       ({ rows }) => ok(`role of ${service}`, rows[0]?.role ?? ''),
-      (error: unknown) => fault(`role of ${service}`, `${name}: ${String(error)}`),
+      (error: unknown) =>
+        fault(
+          `role of ${service}`,
+          error instanceof Error ? error.message : String(error),
+          `correct ${name}, or run infra/database-roles.sql and infra/database-logins.sql`,
+        ),
     );
     checks.push(check);
     await db.destroy();
@@ -128,7 +161,7 @@ async function checkDisk(directory: string): Promise<Check[]> {
   const free = bavail * bsize;
   const detail = `${(free / 1024 ** 3).toFixed(1)} GiB free (${Math.round((100 * bavail) / blocks)} %) in ${directory}`;
   const isLow = free < leastFreeBytes || bavail / blocks < leastFreeShare;
-  return [isLow ? warning('disk space', detail) : ok('disk space', detail)];
+  return [isLow ? warning('disk space', detail, 'free or add space, or set RETENTION_DAYS') : ok('disk space', detail)];
 }
 
 async function checkCertificates(config: Config): Promise<Check[]> {
@@ -145,14 +178,18 @@ async function checkPlatform(config: Config): Promise<Check[]> {
   const url = config.ODOGRAPH_URL ?? `http://${host}:${config.HTTP_PORT}`;
   const response = await fetch(`${url}/health`);
   const body = await response.text();
-  return [response.ok ? ok('platform', `healthy at ${url}`) : fault('platform', body)];
+  return [
+    response.ok
+      ? ok('platform', `healthy at ${url}`)
+      : fault('platform', body, 'see the log of the service that is not ok'),
+  ];
 }
 
 /** Runs one group of checks; its failure becomes a fault of that group and does not hide the others. */
-async function attempt(group: string, run: () => Promise<Check[]>): Promise<Check[]> {
+async function attempt(group: string, remedy: string, run: () => Promise<Check[]>): Promise<Check[]> {
   return run().catch((error: unknown) => {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    return [fault(group, cause instanceof Error ? cause.message || cause.name : String(cause))];
+    return [fault(group, cause instanceof Error ? cause.message || cause.name : String(cause), remedy)];
   });
 }
 
@@ -160,12 +197,15 @@ async function diagnose(config: Config): Promise<Check[]> {
   const checks = [ok('settings', 'valid')];
   const engines = await openEngines(config);
   try {
-    checks.push(...(await attempt('database (DATABASE_URL)', () => checkDatabase(engines.databaseUrl))));
-    checks.push(...(await attempt('Redis (REDIS_URL)', () => checkRedis(engines.redisUrl))));
-    checks.push(...(await checkRoles(config)));
-    checks.push(...(await attempt('disk space', () => checkDisk(config.DATA_DIR))));
-    checks.push(...(await attempt('certificates', () => checkCertificates(config))));
-    checks.push(...(await attempt('platform', () => checkPlatform(config))));
+    const groups = [
+      attempt('database', 'start PostgreSQL, or correct DATABASE_URL', () => checkDatabase(engines.databaseUrl)),
+      attempt('Redis', 'start Redis, or correct REDIS_URL', () => checkRedis(engines.redisUrl)),
+      checkRoles(config),
+      attempt('disk space', 'correct DATA_DIR', () => checkDisk(config.DATA_DIR)),
+      attempt('certificates', 'correct MQTT_TLS_CERTIFICATE and MQTT_TLS_CLIENT_CA', () => checkCertificates(config)),
+      attempt('platform', 'start the platform, or set ODOGRAPH_URL to its address', () => checkPlatform(config)),
+    ];
+    for (const group of groups) checks.push(...(await group));
     return checks;
   } finally {
     await engines.stop();
@@ -185,7 +225,10 @@ export const doctorCommands = [
     },
     format: (checks) =>
       (checks as Check[])
-        .map(({ check, result, detail }) => `${result.toUpperCase().padEnd(8)}${check.padEnd(26)}${detail}\n`)
+        .map(
+          ({ check, result, detail, remedy }) =>
+            `${result.toUpperCase().padEnd(8)}${check.padEnd(26)}${detail}${remedy ? `; ${remedy}` : ''}\n`,
+        )
         .join(''),
   }),
 ];
