@@ -106,6 +106,12 @@ export class SimulatedVehicle {
     );
   }
 
+  /** Stops, switches the ignition off and charges until a time (UNIX seconds), after which it drives on. */
+  parkUntil(timestamp: number): void {
+    this.#speedKmh = 0;
+    this.#leg = { kind: 'parked', secondsLeft: timestamp - (this.#lastTime ?? timestamp), speedKmh: 0 };
+  }
+
   /** Drives on since the last reading. @returns the reading at a time (UNIX seconds) */
   read(timestamp: number): TelemetryReading {
     const elapsed = this.#lastTime === undefined ? 0 : timestamp - this.#lastTime;

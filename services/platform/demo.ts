@@ -1,15 +1,13 @@
 import { InvalidSettings, readConfig } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { runDemo } from './demo/demo.ts';
-
-const vehicleCount = 8;
+import { StartFailure } from './start-checks.ts';
 
 try {
   const config = readConfig();
-  await runDemo(config, createLogger(config.LOG_LEVEL), vehicleCount);
+  await runDemo(config, createLogger(config.LOG_LEVEL));
 } catch (error) {
-  process.stderr.write(
-    `${error instanceof InvalidSettings ? error.message : String((error as Error).stack ?? error)}\n`,
-  );
+  const isExpected = error instanceof InvalidSettings || error instanceof StartFailure;
+  process.stderr.write(`${isExpected ? error.message : String((error as Error).stack ?? error)}\n`);
   process.exit(1);
 }

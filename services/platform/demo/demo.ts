@@ -1,37 +1,19 @@
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
 import type { Config } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
-import { SimulatedDevice } from '@odograph/simulator/simulated-device';
-import { SimulatedVehicle } from '@odograph/simulator/simulated-vehicle';
+import type { SimulatedDevice } from '@odograph/simulator/simulated-device';
 import closeWithGrace from 'close-with-grace';
 import { stopWithNpm } from '../npm-parent.ts';
 import { startPlatform } from '../platform.ts';
-import { loadServices } from '../services.ts';
-import { type DemoFleet, ensureDemoFleet } from './fleet.ts';
+import { loadServices, selectServices } from '../services.ts';
+import { checkBeforeStart, portFailure } from '../start-checks.ts';
+import type { DemoFleet } from './fleet.ts';
+import { startDemo } from './seed.ts';
 
-const paris = { latitude: 48.8566, longitude: 2.3522 };
-const readingIntervalMs = 1000;
+const vehicleCount = 8;
+const days = 7;
 const outageIntervalMs = 60_000;
 const outageMs = 20_000;
-
-function startDevices(mqttUrl: string, fleet: DemoFleet): SimulatedDevice[] {
-  return fleet.vehicles.map(({ device, deviceKey }, index) => {
-    const vehicle = new SimulatedVehicle(index + 1, paris);
-    const simulated = new SimulatedDevice({
-      url: mqttUrl,
-      credentials: device,
-      identity: {
-        deviceId: device.deviceId,
-        deviceKey: Buffer.from(deviceKey.key, 'base64url'),
-        keyVersion: deviceKey.keyVersion,
-      },
-      vehicle,
-      intervalMs: readingIntervalMs,
-    });
-    simulated.start();
-    return simulated;
-  });
-}
 
 /** Takes the last device off the network for 20 s every minute; it buffers its readings and uploads them afterwards. */
 function simulateOutages(devices: readonly SimulatedDevice[]): NodeJS.Timeout {
@@ -45,30 +27,39 @@ function simulateOutages(devices: readonly SimulatedDevice[]): NodeJS.Timeout {
 function instructions(httpUrl: string, { appId, appKey, vehicles }: DemoFleet): string {
   const json = "-H 'content-type: application/json'";
   const token = '-H "x-service-token: $TOKEN"';
+  const vehicle = `${httpUrl}/v1/vehicle/${vehicles[0]?.id}`;
   return `
 appId  ${appId}
 appKey ${appKey}
 
 TOKEN=$(curl -s ${httpUrl}/v1/login ${json} -d '{"appId":"${appId}","appKey":"${appKey}"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
-curl -s "${httpUrl}/v1/vehicle/${vehicles[0]?.id}/history?from=$(($(date +%s)-60))&until=$(date +%s)" ${token}
+curl -s "${vehicle}/trips?from=$(($(date +%s)-604800))" ${token}
 curl -s -X POST ${httpUrl}/v1/vehicle/lock ${json} ${token} -d '{"vehicleId":"${vehicles[0]?.id}"}'
 
 `;
 }
 
 /** Runs the platform with a simulated fleet until it is stopped. */
-export async function runDemo(config: Config, logger: Logger, vehicleCount: number): Promise<void> {
-  const platform = await startPlatform(config, logger, await loadServices());
-  const adminToken = await ensureAdminToken(config);
-  const fleet = await ensureDemoFleet(config.DATA_DIR, platform.httpUrl, adminToken, vehicleCount);
-  const devices = startDevices(platform.mqttUrl, fleet);
-  const outages = simulateOutages(devices);
+export async function runDemo(config: Config, logger: Logger): Promise<void> {
   stopWithNpm(logger);
+  await checkBeforeStart(config, selectServices([]));
+  const platform = await startPlatform(config, logger, await loadServices()).catch((error: unknown) => {
+    throw portFailure(error, config) ?? error;
+  });
+  let stopDevices = async (): Promise<void> => undefined;
   closeWithGrace({ delay: config.SHUTDOWN_TIMEOUT_MS, logger: false }, async ({ err }) => {
     if (err) logger.fatal({ err }, 'unhandled error');
-    clearInterval(outages);
-    await Promise.all(devices.map((device) => device.stop()));
+    await stopDevices();
     await platform.stop();
   });
-  process.stdout.write(instructions(platform.httpUrl, fleet));
+  const { httpUrl, mqttUrl } = platform;
+  const adminToken = await ensureAdminToken(config);
+  const options = { httpUrl, mqttUrl, adminToken, dataDirectory: config.DATA_DIR, vehicleCount, days };
+  const { fleet, devices } = await startDemo(options);
+  const outages = simulateOutages(devices);
+  stopDevices = async () => {
+    clearInterval(outages);
+    await Promise.all(devices.map((device) => device.stop()));
+  };
+  process.stdout.write(instructions(httpUrl, fleet));
 }

@@ -1,6 +1,8 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { DeviceCredentials } from '@odograph/simulator/device-connection';
+import type { DemoClient } from './client.ts';
 
 /** A device key as the operator route answers it. */
 interface DeviceKey {
@@ -13,48 +15,57 @@ interface DeviceKey {
 export interface DemoFleet {
   appId: string;
   appKey: string;
-  vehicles: { id: string; device: DeviceCredentials; deviceKey: DeviceKey }[];
+  vehicles: { id: string; plate: string; device: DeviceCredentials; deviceKey: DeviceKey }[];
+  /** Until when its history reaches, UNIX seconds. */
+  historyUntilSeconds: number;
+  /** Whether its history is uploaded. */
+  hasHistory: boolean;
 }
 
-async function postAdmin<Answer>(httpUrl: string, adminToken: string, path: string, body: object): Promise<Answer> {
-  const response = await fetch(`${httpUrl}/v1/x/admin/${path}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', authorization: `Bearer ${adminToken}` },
-    body: JSON.stringify(body),
-  });
-  if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  return (await response.json()) as Answer;
-}
-
-async function createDemoFleet(httpUrl: string, adminToken: string, vehicleCount: number): Promise<DemoFleet> {
-  const post = <Answer>(path: string, body: object) => postAdmin<Answer>(httpUrl, adminToken, path, body);
+async function createDemoFleet(operator: DemoClient, vehicleCount: number): Promise<DemoFleet> {
+  const post = <Answer>(path: string, body: object) => operator.post<Answer>(`/v1/x/admin/${path}`, body);
   const { appId, appKey } = await post<{ appId: string; appKey: string }>('applications', { name: 'Demo' });
   const vehicles: DemoFleet['vehicles'] = [];
+  const certificates: object[] = [];
   const run = Date.now().toString(36);
   for (let index = 1; index <= vehicleCount; index += 1) {
-    const plate = `DE-${String(index).padStart(3, '0')}-MO`;
+    const plate = `DM-${String(index).padStart(3, '0')}-DM`;
     const vin = `VF1DEM0000000${String(1000 + index)}`;
-    const vehicle = { plate, vin, brand: 'Renault', model: 'Zoe', energy: 'EL', seats: 5, gearbox: 'AUTOMATIC' };
-    const { id } = await post<{ id: string }>('vehicles', { appId, ...vehicle });
-    const device = { id: `demo-${run}-${index}`, model: 'generic', vehicleId: id };
+    const model = { brand: 'Renault', model: 'Zoe', energy: 'EL', seats: 5, gearbox: 'AUTOMATIC' };
+    const description = { plate, vin, ...model, accessories: ['KEY-DETECTOR'] };
+    const { id } = await post<{ id: string }>('vehicles', { appId, ...description });
+    const bluetooth = { bluetoothName: `Demo ${index}`, bluetoothPin: String(1000 + index) };
+    const device = { id: `demo-${run}-${index}`, model: 'generic', vehicleId: id, ...bluetooth };
     const credentials = await post<DeviceCredentials>('devices', device);
     const deviceKey = await post<DeviceKey>(`devices/${device.id}/key`, {});
-    vehicles.push({ id, device: credentials, deviceKey });
+    certificates.push({ plate, vin, brand: 'Renault', model: 'Zoe', energy: 'EL', seats: 5, co2: 0 });
+    vehicles.push({ id, plate, device: credentials, deviceKey });
   }
-  return { appId, appKey, vehicles };
+  const rows = certificates.map((certificate, index) => ({ line: index + 1, record: { certificate } }));
+  const fileSha256 = createHash('sha256').update(JSON.stringify(rows)).digest('hex');
+  await post('registrations', { appId, fileSha256, position: 0, rows, last: true });
+  const historyUntilSeconds = Math.floor(Date.now() / 1000);
+  return { appId, appKey, vehicles, historyUntilSeconds, hasHistory: false };
+}
+
+const fleetPath = (dataDirectory: string): string => join(dataDirectory, 'demo-fleet.json');
+
+/** Keeps the fleet for the next start. */
+export async function saveFleet(dataDirectory: string, fleet: DemoFleet): Promise<void> {
+  const path = fleetPath(dataDirectory);
+  await writeFile(`${path}.new`, JSON.stringify(fleet), { mode: 0o600 });
+  await rename(`${path}.new`, path);
 }
 
 /** Reads the demo's application, vehicles and devices, or creates them through the operator's interface. */
 export async function ensureDemoFleet(
   dataDirectory: string,
-  httpUrl: string,
-  adminToken: string,
+  operator: DemoClient,
   vehicleCount: number,
 ): Promise<DemoFleet> {
-  const path = join(dataDirectory, 'demo-fleet.json');
-  const kept = await readFile(path, 'utf8').catch(() => undefined);
+  const kept = await readFile(fleetPath(dataDirectory), 'utf8').catch(() => undefined);
   if (kept !== undefined) return JSON.parse(kept) as DemoFleet;
-  const fleet = await createDemoFleet(httpUrl, adminToken, vehicleCount);
-  await writeFile(path, JSON.stringify(fleet), { mode: 0o600 });
+  const fleet = await createDemoFleet(operator, vehicleCount);
+  await saveFleet(dataDirectory, fleet);
   return fleet;
 }

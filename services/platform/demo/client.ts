@@ -1,0 +1,31 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A client of the HTTP interface for the demo. Requests throw for any status but 200. */
+export interface DemoClient {
+  get<Answer>(path: string): Promise<Answer>;
+  post<Answer>(path: string, body: object): Promise<Answer>;
+}
+
+export function createClient(httpUrl: string, headers: Record<string, string>): DemoClient {
+  const jsonHeaders = { 'content-type': 'application/json', ...headers };
+  const request = async <Answer>(path: string, init: RequestInit): Promise<Answer> => {
+    const response = await fetch(`${httpUrl}${path}`, { ...init, headers: jsonHeaders });
+    const text = await response.text();
+    if (!response.ok) throw new Error(`${init.method} ${path}: ${response.status} ${text}`);
+    return JSON.parse(text === '' ? '{}' : text) as Answer;
+  };
+  return {
+    get: (path) => request(path, { method: 'GET' }),
+    post: (path, body) => request(path, { method: 'POST', body: JSON.stringify(body) }),
+  };
+}
+
+const retryMs = 250;
+
+/** Repeats `attempt` until it returns true, or until `patienceMs` has passed. @returns whether it did */
+export async function waitFor(attempt: () => Promise<boolean>, patienceMs: number): Promise<boolean> {
+  for (const end = performance.now() + patienceMs; performance.now() < end; await delay(retryMs)) {
+    if (await attempt().catch(() => false)) return true;
+  }
+  return false;
+}

@@ -1,0 +1,81 @@
+import { ensureAdminToken } from '@odograph/runtime/admin-token';
+import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { loadServices } from '../services.ts';
+import { demoDriver } from './records.ts';
+import { type Demo, startDemo } from './seed.ts';
+
+let platform: TestPlatform;
+let demo: Demo;
+
+/** Starts the demo with few vehicles and one day, as the first start and each later one do. */
+async function start(): Promise<Demo> {
+  const { httpUrl, mqttUrl, config } = platform;
+  const adminToken = await ensureAdminToken(config);
+  return startDemo({ httpUrl, mqttUrl, adminToken, dataDirectory: config.DATA_DIR, vehicleCount: 2, days: 1 });
+}
+
+beforeAll(async () => {
+  platform = await startTestPlatform(await loadServices());
+  demo = await start();
+}, 120_000);
+afterAll(async () => {
+  await Promise.all(demo.devices.map((device) => device.stop()));
+  await platform.stop();
+});
+
+interface Operation {
+  parameters?: { name: string; in: string }[];
+}
+
+/** Whether a JSON value holds information: text, a number other than 0, or true. */
+function isFilled(value: unknown): boolean {
+  return typeof value === 'object' && value !== null ? Object.values(value).some(isFilled) : Boolean(value);
+}
+
+it('every GET of the interface answers with data', { timeout: 60_000 }, async () => {
+  const { body: login } = await createApiClient(platform.httpUrl).post('/v1/login', demo.fleet);
+  const api = clientWithToken(platform.httpUrl, login.token);
+  const vehicle = demo.fleet.vehicles[0];
+  const until = demo.fleet.historyUntilSeconds;
+  const vehiclePath = `/v1/vehicle/${vehicle?.id}`;
+  const interval = `from=${until - 86_400}&until=${until}`;
+  const values: Record<string, string | undefined> = {
+    ...{ id: vehicle?.id, vehicleId: vehicle?.id, plate_or_vin: vehicle?.plate, userid: demoDriver, timestamp: '0' },
+    ...{ from: String(until - 86_400), until: String(until) },
+    tripId: (await api.get(`${vehiclePath}/trips?${interval}`)).body.trips[0].trip_id,
+    authorizationId: (await api.get(`${vehiclePath}/authorizations/current`)).body.authorizations[0].authorizationId,
+  };
+  const ids: Record<string, string> = {
+    '/v1/booking/{id}': (await api.get('/v1/bookings')).body.bookings[0].id,
+    '/v1/parkings/{id}': (await api.get('/v1/parkings')).body.parkings[0].id,
+  };
+  const { body: document } = await api.get('/docs/json');
+  const empty: string[] = [];
+  let count = 0;
+  for (const [path, { get }] of Object.entries(document.paths as Record<string, { get?: Operation }>)) {
+    if (get === undefined || !path.startsWith('/v1/') || path.startsWith('/v1/x/admin/')) continue;
+    const query = (get.parameters ?? []).filter((parameter) => parameter.in === 'query' && values[parameter.name]);
+    const url = path.replace(/\{(\w+)\}/g, (_match, name: string) => ids[path] ?? values[name] ?? '');
+    const search = new URLSearchParams(Object.fromEntries(query.map(({ name }) => [name, values[name] ?? ''])));
+    const { status, body } = await api.get(`${url}?${search.toString()}`);
+    count += 1;
+    if (status !== 200 || !isFilled(body)) empty.push(`${path}: ${status} ${JSON.stringify(body).slice(0, 200)}`);
+  }
+  expect(empty).toEqual([]);
+  expect(count).toBeGreaterThan(35);
+});
+
+it('a second start adds nothing but live readings', { timeout: 60_000 }, async () => {
+  const read = async () => {
+    const paths = ['vehicles?view=fleet', 'bookings', 'parkings', 'vehicles/authorizations/current'];
+    const until = demo.fleet.historyUntilSeconds;
+    const history = `vehicles/history?from=0&until=${until}&limit=10000`;
+    return Promise.all([...paths, history].map((path) => demo.client.get(`/v1/${path}`)));
+  };
+  const before = await read();
+  await Promise.all(demo.devices.map((device) => device.stop()));
+  demo = await start();
+  expect(await read()).toEqual(before);
+});
