@@ -29,7 +29,8 @@ function describeAddresses(config: Config, { httpUrl, mqttUrl }: Pick<Platform, 
   return {
     page: `${httpUrl}/`,
     user: 'admin',
-    password: config.ADMIN_TOKEN === undefined ? `in ${join(config.DATA_DIR, 'admin-token')}` : 'ADMIN_TOKEN',
+    // Not named password, since the logger redacts that.
+    passwordIn: config.ADMIN_TOKEN === undefined ? join(config.DATA_DIR, 'admin-token') : 'ADMIN_TOKEN',
     reference: `${httpUrl}/docs`,
     mqtt: mqttUrl,
     mqtts:

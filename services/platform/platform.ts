@@ -10,6 +10,7 @@ import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 import { prepareEngines } from './engines.ts';
 import { watchRedisDurability } from './redis-durability.ts';
 import { requireReadableValues } from './require-readable.ts';
+import { watchDataDirectory } from './watch-data-directory.ts';
 
 /** A running platform. */
 export interface Platform {
@@ -45,7 +46,11 @@ async function open(
   });
   const onStop = shutdownHooks.add.bind(shutdownHooks);
   const host = { config: resolved, logger, metrics, http, adminToken, onStop };
-  running = new Map([...(await startServices(services, host)), ['redis', watchRedisDurability(host)]]);
+  running = new Map([
+    ...(await startServices(services, host)),
+    ['redis', watchRedisDurability(host)],
+    ['data directory', watchDataDirectory(host, config)],
+  ]);
   shutdownHooks.add('http', () => http.close());
   // Listening comes last, so that no request meets a service that is not ready.
   for (const service of running.values()) await service.ready?.();

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { childEnvironment, readConfig } from '@odograph/runtime/config';
@@ -14,7 +14,7 @@ import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
 import { testAdminToken, testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { watchRedisDurability } from './redis-durability.ts';
-import { checkBeforeStart, checkDatabase, checkRedis } from './start-checks.ts';
+import { checkBeforeStart, checkDatabase, checkRedis, requireSupported } from './start-checks.ts';
 
 let directory: string;
 
@@ -78,6 +78,37 @@ describe('a start that cannot succeed', { timeout: 90_000 }, () => {
     await writeFile(file, '');
     const config = readConfig({ DATA_DIR: join(file, 'data') });
     await expect(checkBeforeStart(config, [])).rejects.toThrow(`DATA_DIR: ${config.DATA_DIR} is not a directory`);
+  });
+
+  it('names a wrong password of PostgreSQL', async () => {
+    const server = createServer((socket) => {
+      // AuthenticationCleartextPassword is not needed to refuse a startup (PostgreSQL, "Message Formats").
+      const fields = Buffer.from('SFATAL\0C28P01\0Mpassword authentication failed\0\0');
+      const length = Buffer.alloc(4);
+      length.writeInt32BE(fields.length + 4);
+      socket.once('data', () => socket.end(Buffer.concat([Buffer.from('E'), length, fields])));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const check = checkDatabase('DATABASE_URL', `postgres://user:secret@127.0.0.1:${port}/fleet`, 0);
+    await expect(check).rejects.toThrow(
+      `DATABASE_URL: PostgreSQL at 127.0.0.1:${port} rejects user "user" or the password`,
+    );
+    server.close();
+  });
+
+  it.each([
+    [{ postgres: '14.9' }, 'DATABASE_URL: db:5432 has version 14.9; 15 or newer is required'],
+    [{ timescale: null }, 'DATABASE_URL: db:5432 has no TimescaleDB; install the extension'],
+    [{ timescale: '2.13.1' }, 'DATABASE_URL: TimescaleDB 2.13.1 is too old; 2.14 or newer is required'],
+    [
+      { preloaded: false },
+      'DATABASE_URL: db:5432 does not preload TimescaleDB; add timescaledb to shared_preload_libraries',
+    ],
+  ])('names an engine with %j', (change, message) => {
+    const facts = { postgres: '15.4', timescale: '2.14.0', preloaded: true };
+    expect(() => requireSupported('DATABASE_URL', 'db:5432', facts)).not.toThrow();
+    expect(() => requireSupported('DATABASE_URL', 'db:5432', { ...facts, ...change })).toThrow(message);
   });
 
   it('names the missing database, without the password', async () => {

@@ -1,5 +1,6 @@
-import { mkdir, open, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { existsSync } from 'node:fs';
+import { access, constants, mkdir, open, rm } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createPool } from '@odograph/database/pool';
 import { type Config, serviceDatabaseNames } from '@odograph/runtime/config';
@@ -61,7 +62,7 @@ const isOlder = (version: string, [major, minor]: readonly [number, number]): bo
   return ownMajor < major || (ownMajor === major && ownMinor < minor);
 };
 
-interface DatabaseFacts {
+export interface DatabaseFacts {
   postgres: string;
   timescale: string | null;
   preloaded: boolean;
@@ -93,10 +94,18 @@ function databaseFact({ code = '', message }: Fault, url: string): string {
 
 /** Checks that a database answers, with TimescaleDB preloaded and in a supported version. @throws StartFailure */
 export async function checkDatabase(setting: string, url: string, patience = patienceMs): Promise<void> {
-  const { postgres, timescale, preloaded } = await insist(() => readDatabase(url), patience).catch((error: unknown) => {
+  const facts = await insist(() => readDatabase(url), patience).catch((error: unknown) => {
     throw new StartFailure(setting, databaseFact(faultOf(error), url));
   });
-  const where = `PostgreSQL at ${addressOf(url, 5432)}`;
+  requireSupported(setting, `PostgreSQL at ${addressOf(url, 5432)}`, facts);
+}
+
+/** @throws StartFailure for an old version, and without TimescaleDB */
+export function requireSupported(
+  setting: string,
+  where: string,
+  { postgres, timescale, preloaded }: DatabaseFacts,
+): void {
   if (Number.parseInt(postgres, 10) < oldestPostgres) {
     throw new StartFailure(setting, `${where} has version ${postgres}; ${oldestPostgres} or newer is required`);
   }
@@ -156,6 +165,14 @@ export async function checkRedis({ REDIS_URL: url, REDIS_ALLOW_DATA_LOSS }: Conf
   }
 }
 
+/** Finds out why a directory cannot be created with its parents, for which Node.js reports ENOENT. */
+async function faultOfParent(directory: string): Promise<Fault> {
+  let parent = dirname(resolve(directory));
+  while (!existsSync(parent)) parent = dirname(parent);
+  const absent = { code: 'ENOENT', message: 'it does not exist' };
+  return access(parent, constants.W_OK).then(() => absent, faultOf);
+}
+
 /** Checks that the data directory can be written, where something is kept in it. @throws StartFailure */
 export async function checkDataDirectory(config: Config): Promise<void> {
   const { DATABASE_URL, REDIS_URL, ADMIN_TOKEN, ENCRYPTION_KEYS, DATA_DIR } = config;
@@ -163,7 +180,7 @@ export async function checkDataDirectory(config: Config): Promise<void> {
   const probe = join(DATA_DIR, `.write-check-${process.pid}`);
   try {
     await mkdir(DATA_DIR, { recursive: true, mode: 0o700 });
-    const file = await open(probe, 'wx', 0o600);
+    const file = await open(probe, 'w', 0o600);
     try {
       await file.writeFile(Buffer.alloc(64 * 1024));
       await file.sync();
@@ -172,7 +189,8 @@ export async function checkDataDirectory(config: Config): Promise<void> {
       await rm(probe, { force: true });
     }
   } catch (error) {
-    const { code, message } = faultOf(error);
+    const fault = faultOf(error);
+    const { code, message } = fault.code === 'ENOENT' ? await faultOfParent(DATA_DIR) : fault;
     const reasons: Record<string, string> = {
       EROFS: 'is on a read-only file system',
       EACCES: 'is not writable for this user',
