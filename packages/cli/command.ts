@@ -17,6 +17,11 @@ export const flag = (help: string): Option<'flag'> => ({ kind: 'flag', help });
 /** Declares an option that may be given several times. */
 export const list = (help: string): Option<'list'> => ({ kind: 'list', help });
 
+/** The number that an option holds; the platform refuses any other text. */
+export function numeric(text: string | undefined): number | string | undefined {
+  return text === undefined || text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text);
+}
+
 type Options = Readonly<Record<string, Option>>;
 type Value<Given extends Option> =
   Given extends Option<'required'>

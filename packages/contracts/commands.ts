@@ -39,4 +39,5 @@ export const AcknowledgementMessage = Type.Object({
 export type AcknowledgementMessage = Static<typeof AcknowledgementMessage>;
 
 /** States of a command: pending -> sent -> acknowledged | refused | unknown, and pending -> expired. */
-export type CommandState = 'pending' | 'sent' | 'acknowledged' | 'refused' | 'unknown' | 'expired';
+export const commandStates = ['pending', 'sent', 'acknowledged', 'refused', 'unknown', 'expired'] as const;
+export type CommandState = (typeof commandStates)[number];

@@ -3,12 +3,15 @@ import { invalidParameter } from './failures.ts';
 /** A timestamp in microseconds since the UNIX epoch, the resolution of device time. */
 export type Microseconds = bigint;
 
+/** A timestamp as clients write it; see parseTimestamp. */
+export type Timestamp = string | number;
+
 /** From this number on, timestamps are in milliseconds: in seconds they would lie beyond the year 5000. */
 const leastMilliseconds = 100_000_000_000n * 1_000_000n;
 /** The last microsecond of the year 9999, the largest that ISO 8601 represents without further agreement. */
 const latest: Microseconds = 253_402_300_799_999_999n;
 const numberForm = /^(\d{1,20})(?:\.(\d{1,400}))?$/;
-const exponentForm = /^\d{1,20}(?:\.\d{1,20})?e[+-]?\d{1,2}$/i;
+const exponentForm = /^\d{1,20}(?:\.\d{1,20})?e[+-]?\d{1,3}$/i;
 // A plus sign that a client did not encode arrives as a space.
 const isoForm = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(?::(\d\d)(?:\.(\d{1,20}))?)?(?:Z|([+ -])(\d\d):?(\d\d))?)?$/i;
 
@@ -45,7 +48,8 @@ function parseIso(text: string): Microseconds | undefined {
  * @param field the parameter's name, for the failure
  * @throws Failure INVALID_PARAMETER for other text, and for a timestamp before 1970 or after 9999
  */
-export function parseTimestamp(field: string, text: string): Microseconds {
+export function parseTimestamp(field: string, timestamp: Timestamp): Microseconds {
+  const text = String(timestamp);
   const moment = parseNumber(text) ?? parseIso(text);
   if (moment === undefined) throw invalidParameter(field, 'must be UNIX seconds, milliseconds or ISO 8601');
   if (moment < 0n) throw invalidParameter(field, 'must not lie before 1970');

@@ -3,19 +3,35 @@ import helmet from '@fastify/helmet';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { Config } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
+import { Ajv } from 'ajv';
+import addFormats from 'ajv-formats';
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
 import { answerUnreadable, limitConnections } from './connections.ts';
-import { answerFailure, answerUnknownPath } from './failure-answer.ts';
+import { answerFailure, refuseUnknownPaths } from './failure-answer.ts';
 import type { Http } from './http.ts';
 import { describeInterface } from './openapi.ts';
+import type { JsonSchema } from './openapi-schema.ts';
 import { answerPolicy, keepToTls } from './page-policy.ts';
-import { acceptEmptyJson, mergeParameters, refuseExtremes } from './parameters.ts';
+import { acceptJson, mergeParameters, refuseExtremes } from './parameters.ts';
 import { checkRequests, refuseWhileClosing, refuseWhileOverloaded } from './request-checks.ts';
 
 const maximumBodyBytes = 1024 * 1024;
 const maxHeaderSize = 16 * 1024;
 const slowCheckIntervalMs = 1000;
 const maximumHeadersTimeoutMs = 10_000;
+
+/** `documentedAs` shows in OpenAPI what a route accepts, where a failure code of its own is for what it does not. */
+const validatorOptions = { useDefaults: true, addUsedSchema: false, keywords: ['documentedAs'] };
+
+/** Only text is coerced: parameters of the path, the query and headers. The types in a JSON body are the client's. */
+function validateTypes(http: Http): void {
+  // An array in place of a single value is rejected instead of coerced.
+  const ofText = addFormats.default(new Ajv({ ...validatorOptions, coerceTypes: true }));
+  const ofBody = addFormats.default(new Ajv(validatorOptions));
+  http.setValidatorCompiler<JsonSchema>(({ schema, httpPart }) =>
+    (httpPart === 'body' ? ofBody : ofText).compile(schema),
+  );
+}
 
 /** Creates the HTTP interface with everything that all routes share; the caller lets it listen and closes it. */
 export async function createHttp(config: Config, logger: Logger): Promise<Http> {
@@ -27,9 +43,7 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
     bodyLimit: maximumBodyBytes,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
-    // An array in place of a single value is rejected instead of coerced.
-    ajv: { customOptions: { coerceTypes: true, removeAdditional: false, allErrors: false } },
-    routerOptions: { maxParamLength: 256 },
+    routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
     // Bounds how long a slow request holds its connection, also one that never sends a byte.
     requestTimeout: config.HTTP_REQUEST_TIMEOUT_MS,
     http: {
@@ -41,11 +55,12 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
+  validateTypes(http);
   refuseWhileClosing(http);
   checkRequests(http, config.HTTP_REQUESTS_PER_MINUTE);
   http.setErrorHandler(answerFailure);
-  http.setNotFoundHandler(answerUnknownPath);
-  acceptEmptyJson(http);
+  refuseUnknownPaths(http);
+  acceptJson(http);
   http.addHook('preValidation', mergeParameters);
   http.addHook('preHandler', refuseExtremes);
   limitConnections(http, config);

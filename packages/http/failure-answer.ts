@@ -1,6 +1,7 @@
 import { Failure, type FailureCode, invalidParameter } from '@odograph/contracts/failures';
 import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import type { Http } from './http.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -32,14 +33,44 @@ export function answerFailure(error: FastifyError | Error, request: FastifyReque
     .send(JSON.stringify({ error: failure.code, message: failure.message, ...details }));
 }
 
-export function answerUnknownPath(request: FastifyRequest, reply: FastifyReply): void {
-  answerFailure(new Failure('NOT_FOUND', 'no such path'), request, reply);
+/**
+ * Refuses unknown paths with NOT_FOUND, and known ones with another method with METHOD_NOT_ALLOWED and the header Allow. Call it
+ * before routes are added.
+ */
+export function refuseUnknownPaths(http: Http): void {
+  const routes: { form: RegExp; methods: readonly string[] }[] = [];
+  const exact = new Map<string, string[]>();
+  http.addHook('onRoute', ({ url, method }) => {
+    const form = url.replaceAll(/[.+?^$()|[\]{}\\]/g, '\\$&').replaceAll(/:\w+/g, '[^/]+');
+    routes.push({ form: new RegExp(`^${form.replaceAll('*', '.*')}/?$`), methods: [method].flat() });
+    exact.set(url, [...(exact.get(url) ?? []), ...[method].flat()]);
+  });
+  const methodsOf = (path: string): Set<string> => {
+    const methods = exact.get(path) ?? routes.filter(({ form }) => form.test(path)).flatMap((route) => route.methods);
+    return new Set(methods);
+  };
+  const pathOf = ({ url }: FastifyRequest) => url.split('?', 1)[0] ?? '';
+  const refusal = (request: FastifyRequest, reply: FastifyReply): Failure => {
+    const methods = methodsOf(pathOf(request));
+    if (methods.size === 0) return new Failure('NOT_FOUND', 'no such path');
+    const allowed = [...methods].join(', ');
+    reply.header('allow', allowed);
+    return new Failure('METHOD_NOT_ALLOWED', `the path has the methods ${allowed}`);
+  };
+  // Before the body is looked at, whose faults are of no interest here.
+  http.addHook('onRequest', async (request, reply) => {
+    // A path such as /v1/vehicle/lock has only its own methods, although it has the form of /v1/vehicle/{id}.
+    const isOther = exact.get(pathOf(request))?.includes(request.method) === false;
+    if (request.is404 || isOther) throw refusal(request, reply);
+  });
+  http.setNotFoundHandler((request, reply) => answerFailure(refusal(request, reply), request, reply));
 }
 
 function toFailure(error: FastifyError | Error): Failure {
   if (error instanceof Failure) return error;
   if ('validation' in error && error.validation) return validationFailure(error);
   const status = 'statusCode' in error ? error.statusCode : undefined;
+  if (status === 415) return new Failure('UNSUPPORTED_MEDIA_TYPE', undefined, { field: 'content-type' });
   if (status === 429) return new Failure('TOO_MANY_REQUESTS');
   if (status !== undefined && status >= 400 && status < 500) {
     return new Failure('INVALID_PARAMETER', error.message, { field: faultyPart(error) });
@@ -55,5 +86,5 @@ function validationFailure({ validation, validationContext }: FastifyError): Fai
 
 function faultyPart(error: FastifyError | Error): string {
   const code = 'code' in error ? error.code : '';
-  return code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE' ? 'content-type' : code.startsWith('FST_ERR_CTP') ? 'body' : 'url';
+  return code.startsWith('FST_ERR_CTP') ? 'body' : 'url';
 }

@@ -36,6 +36,8 @@ const echoRoutes: RoutePlugin = (http) => {
     flag: false,
     ip,
   }));
+  http.post('/v1/echo/fixed', async () => ({}));
+  http.get('/v1/echo/:count', async () => ({}));
   http.get('/v1/page', async (_request, reply) =>
     sendPage(reply, '[1]', { path: '/v1/page', parameters: { after: 'a&b', limit: undefined } }),
   );

@@ -31,6 +31,28 @@ describe('a failure', () => {
     expect(await client.get('/v1/nothing')).toMatchObject({ status: 404, body: { error: 'NOT_FOUND' } });
   });
 
+  it('for a known path with another method is METHOD_NOT_ALLOWED, and lists the methods', async () => {
+    const { client } = await startHttp();
+    expect(await client.get('/v1/echo/fixed')).toMatchObject({ status: 405 });
+    const { status, body, headers } = await client.delete('/v1/echo/3');
+    expect([status, body.error, headers.get('allow')]).toEqual([405, 'METHOD_NOT_ALLOWED', 'POST, GET, HEAD']);
+  });
+
+  it('for a body that is not JSON is UNSUPPORTED_MEDIA_TYPE', async () => {
+    const { url } = await startHttp();
+    const headers = { 'x-service-token': 'right', 'content-type': 'text/plain' };
+    const response = await fetch(`${url}/v1/echo`, { method: 'POST', headers, body: 'count=3' });
+    expect([response.status, await response.json()]).toEqual([
+      415,
+      expect.objectContaining({ error: 'UNSUPPORTED_MEDIA_TYPE' }),
+    ]);
+  });
+
+  it('is not caused by a trailing slash', async () => {
+    const { client } = await startHttp();
+    expect((await client.get('/v1/page/')).status).toBe(200);
+  });
+
   it('is not logged as an error when the client has disconnected', async () => {
     const { url, lines } = await startHttp();
     const token = 'host: x\r\nx-service-token: right\r\n';
@@ -95,10 +117,22 @@ describe('parameters', () => {
       ]);
     }
     expect(await client.post('/v1/echo?count=1', '[')).toMatchObject({ status: 400, body: { field: 'body' } });
-    expect(await client.post('/v1/echo?count=1', { flag: null })).toMatchObject({
-      status: 400,
-      body: { field: 'flag' },
+    expect(await client.post('/v1/echo', { count: null })).toMatchObject({ status: 400, body: { field: 'count' } });
+  });
+
+  it('count as left out when they are optional and null', async () => {
+    const { client } = await startHttp();
+    expect(await client.post('/v1/echo', { count: 1, flag: null })).toMatchObject({
+      status: 200,
+      body: { flag: false },
     });
+  });
+
+  it('keep the types of a JSON body, which only text of path and query is converted to', async () => {
+    const { client } = await startHttp();
+    expect((await client.post('/v1/echo?count=3&flag=TRUE')).body).toMatchObject({ count: 3, flag: true });
+    expect(await client.post('/v1/echo', { count: '3' })).toMatchObject({ status: 400, body: { field: 'count' } });
+    expect(await client.post('/v1/echo?count=3', 'null')).toMatchObject({ status: 400, body: { field: 'body' } });
   });
 });
 

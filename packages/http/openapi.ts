@@ -1,52 +1,108 @@
+import { readFileSync } from 'node:fs';
 import swagger from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
-import type { FastifySchema } from 'fastify';
+import type { RouteOptions } from 'fastify';
 import type { Http } from './http.ts';
+import { describedRoutes, describeOperation } from './openapi-operation.ts';
+import type { NamedSchemas } from './openapi-schema.ts';
 import { pagePolicy } from './page-policy.ts';
-import { FailureAnswer } from './schemas.ts';
 
-interface ObjectSchema {
-  properties?: Record<string, { default?: unknown }>;
-  required?: string[];
+/** The version of the interface specification that the paths under /v1 follow. */
+const interfaceVersion = '1.13';
+
+/** What the operations of each tag are about, in the order of the reference page. */
+const tags: Readonly<Record<string, string>> = {
+  authentication: 'Access tokens and passwords',
+  latest: 'The latest known state of vehicles, in the dynamic shape',
+  'fleet status': 'The latest status and position of a vehicle, in the fleet shape',
+  history: 'Stored readings by device time, and readings that are missing',
+  customcan: 'CAN data of vehicles with a proprietary CAN protocol',
+  trips: 'Completed trips, with distance, consumption and route',
+  changes: 'Readings in the order in which they were stored',
+  'registration data': 'Registration-certificate and technical data by plate or VIN',
+  'vehicles and devices': 'The vehicles of an application, and the devices linked to them',
+  states: 'State flags that take a vehicle out of service',
+  privacy: 'Location privacy of a vehicle',
+  'remote actions': 'Commands to the device of a vehicle',
+  'bluetooth authorizations': "Drivers' rights to use a vehicle, with tokens and keys for Bluetooth",
+  drivers: 'The vehicles and authorizations of a driver',
+  bookings: 'Bookings and free-floating use of vehicles',
+  'parking spots': 'Parking spots of an application, and which vehicle belongs to which',
+  operators: 'For the operator of the platform, with the admin token',
+  operations: 'Health and metrics of the platform',
+};
+
+const description = `Vehicle telematics and fleet access. The paths below /v1 follow version ${interfaceVersion} of the interface specification;
+those below /v1/x are additions. POST, PUT and DELETE take their parameters from the JSON body; the query string may give them instead.`;
+
+function platformVersion(): string {
+  const manifest = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8')) as { version: string };
+  return manifest.version;
 }
 
-/** Makes parameters with a default optional. */
-function withoutStandardValues(schema: unknown): unknown {
-  const { properties = {}, required = [] } = (schema ?? {}) as ObjectSchema;
-  const needed = required.filter((name) => properties[name]?.default === undefined);
-  return needed.length === required.length ? schema : { ...(schema as ObjectSchema), required: needed };
-}
-
-/** A route as it is described: what lies under /v1 needs an access token unless it says otherwise. */
-function describeRoute(schema: FastifySchema = {}, url: string): FastifySchema {
-  const { querystring, body } = schema;
+/** Writes the OpenAPI document of the routes that are registered so far. */
+function writeDocument(routes: readonly RouteOptions[]) {
+  const named: NamedSchemas = new Map();
+  const paths: Record<string, Record<string, object>> = {};
+  for (const route of routes.filter(({ schema }) => schema?.hide !== true).flatMap(describedRoutes)) {
+    paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: describeOperation(route, named) };
+  }
   return {
-    ...(url.startsWith('/v1/') && { security: [{ serviceToken: [] }] }),
-    ...schema,
-    ...(querystring !== undefined && { querystring: withoutStandardValues(querystring) }),
-    ...(body !== undefined && { body: withoutStandardValues(body) }),
+    openapi: '3.1.0',
+    info: {
+      title: 'Odograph',
+      description: description.replaceAll('\n', ' '),
+      version: platformVersion(),
+      license: { name: 'Apache 2.0', identifier: 'Apache-2.0' },
+      'x-interface-version': interfaceVersion,
+    },
+    servers: [{ url: '/', description: 'this platform' }],
+    tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
+    paths,
+    components: {
+      schemas: Object.fromEntries([...named].sort(([one], [other]) => one.localeCompare(other))),
+      securitySchemes: {
+        serviceToken: {
+          type: 'apiKey',
+          in: 'header',
+          name: 'x-service-token',
+          description: 'access token, from POST /v1/login',
+        },
+        adminToken: { type: 'http', scheme: 'bearer', description: 'admin token of the platform' },
+      },
+    },
   };
 }
 
-/** OpenAPI 3.1 at /docs/json and a page for people at /docs, made from the schemas of the routes. */
+/** Serves OpenAPI 3.1 at /docs/json and a page for people at /docs, both made from the schemas of the routes. */
 export async function describeInterface(http: Http): Promise<void> {
-  http.addSchema(FailureAnswer);
+  const routes: RouteOptions[] = [];
+  http.addHook('onRoute', (route) => void routes.push(route));
   await http.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: { title: 'Odograph', description: 'Vehicle telematics and fleet access', version: '1.13' },
-      components: {
-        securitySchemes: {
-          serviceToken: { type: 'apiKey', in: 'header', name: 'x-service-token' },
-          adminToken: { type: 'http', scheme: 'bearer' },
-        },
-      },
+    openapi: {},
+    // The plugin serves the document; it does not write it.
+    transform: ({ url }) => ({ url, schema: { hide: true } }),
+    transformObject: () => writeDocument(routes),
+  });
+  await http.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: pagePolicy,
+    // A validator of another site would receive the document.
+    uiConfig: {
+      validatorUrl: null,
+      docExpansion: 'none',
+      deepLinking: true,
+      filter: true,
+      defaultModelsExpandDepth: 0,
     },
-    transform: ({ schema, url }) => ({ schema: describeRoute(schema, url), url }),
-    refResolver: {
-      buildLocalReference: (json, _baseUri, _fragment, index) =>
-        typeof json['$id'] === 'string' ? json['$id'] : `schema-${index}`,
+    theme: {
+      title: 'Odograph: interface',
+      css: [
+        {
+          filename: 'reference-page.css',
+          content: readFileSync(new URL('./reference-page.css', import.meta.url), 'utf8'),
+        },
+      ],
     },
   });
-  await http.register(swaggerUi, { routePrefix: '/docs', staticCSP: pagePolicy });
 }

@@ -5,11 +5,19 @@ import { healthOf, type RunningServices } from '@odograph/runtime/service';
 import Type from 'typebox';
 import { requireAdmin } from './authentication.ts';
 import type { Http } from './http.ts';
+import { word } from './schemas.ts';
 
-const Health = Type.Object({
-  status: Type.Union([Type.Literal('ok'), Type.Literal('failing'), Type.Literal('draining')]),
-  services: Type.Record(Type.String(), Type.Object({ ok: Type.Boolean(), state: Type.String() })),
-});
+const Health = Type.Object(
+  {
+    status: word(['ok', 'failing', 'draining']),
+    services: Type.Record(
+      Type.String(),
+      Type.Object({ ok: Type.Boolean(), state: Type.String({ examples: ['running'] }) }, { title: 'ServiceHealth' }),
+      { examples: [{ query: { ok: true, state: 'running' } }] },
+    ),
+  },
+  { title: 'Health' },
+);
 
 /** The time between the request to stop a process and the close of its connections. */
 export interface Drain {
@@ -55,7 +63,14 @@ export function addOperationRoutes(http: Http, options: OperationOptions): void 
   const { services, metrics, drain = createDrain(http) } = options;
   http.get(
     '/health',
-    { schema: { tags: ['operations'], response: { 200: Health, 503: Health } }, config: { rateLimit: false } },
+    {
+      schema: {
+        tags: ['operations'],
+        summary: 'State of each service; 503 while one fails or the process drains',
+        response: { 200: Health, 503: Health },
+      },
+      config: { rateLimit: false },
+    },
     async (_request, reply) => {
       const states = await healthOf(services());
       const ok = Object.values(states).every((state) => state.ok);
@@ -73,7 +88,13 @@ function addMetricsRoute(http: Http, { metrics, adminToken, metricsNetworks }: O
   http.get(
     '/metrics',
     {
-      schema: { tags: ['operations'] },
+      schema: {
+        tags: ['operations'],
+        summary: 'Metrics for Prometheus; the admin token is needed outside of METRICS_NETWORKS',
+        security: [{}, { adminToken: [] }],
+        produces: ['text/plain'],
+        response: { 200: Type.String() },
+      },
       config: { rateLimit: false },
       async onRequest(request, reply) {
         // An address behind a proxy that is not trusted is the proxy's own, so such a request needs the token.

@@ -1,11 +1,16 @@
 import { type Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Http } from './http.ts';
+import { isOptional, type JsonSchema } from './openapi-schema.ts';
+import { isFlag, isTrue } from './schemas.ts';
 
-/** `Content-type: application/json` with an empty body is a valid request: its body is the empty object. */
-export function acceptEmptyJson(http: Http): void {
+/**
+ * Accepts bodies in JSON only. `Content-type: application/json` with an empty body is a valid request: its body is the empty
+ * object.
+ */
+export function acceptJson(http: Http): void {
   const parse = http.getDefaultJsonParser('error', 'error');
-  http.removeContentTypeParser('application/json');
+  http.removeAllContentTypeParsers();
   http.addContentTypeParser('application/json', { parseAs: 'string' }, (request, body, done) => {
     if (body.length === 0) done(null, {});
     else void parse(request, body as string, done);
@@ -16,15 +21,37 @@ function isPlainObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** Converts text of a query or path to the type of the body's member, where the text is of that form. */
+function fromText(value: unknown, { type }: JsonSchema = {}): unknown {
+  if (typeof value !== 'string' || value.trim() === '') return value;
+  if ((type === 'number' || type === 'integer') && Number.isFinite(Number(value))) return Number(value);
+  if (type === 'boolean' && isFlag(value)) return isTrue(value);
+  return value;
+}
+
+function fromTexts(part: unknown, { properties = {} }: JsonSchema): Record<string, unknown> {
+  if (!isPlainObject(part)) return {};
+  return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, fromText(value, properties[name])]));
+}
+
+/** Leaves out optional members that are null. */
+function withoutNulls(body: Record<string, unknown>, schema: JsonSchema): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(body).filter(([name, value]) => value !== null || !isOptional(schema, name)),
+  );
+}
+
 /**
  * Parameters of POST, PUT and DELETE come in the JSON body, and the query string is accepted too: the body wins, and a
  * path parameter wins over both. What the schema of the body sees is all three together.
  */
 export async function mergeParameters(this: FastifyInstance, request: FastifyRequest): Promise<void> {
   if (request.method === 'GET' || request.method === 'HEAD' || request.method === 'OPTIONS') return;
-  const body = request.body ?? {};
+  const body = request.body === undefined ? {} : request.body;
   if (!isPlainObject(body)) return;
-  request.body = Object.assign({}, request.query, body, request.params);
+  const schema = (request.routeOptions.schema?.body ?? {}) as JsonSchema;
+  const merged = Object.assign({}, fromTexts(request.query, schema), body, fromTexts(request.params, schema));
+  request.body = withoutNulls(merged, schema);
 }
 
 /** Removes parameters that are empty or null, of the given names or all. */
@@ -57,8 +84,8 @@ function findFault(value: unknown, path: readonly string[]): Failure | undefined
 }
 
 /**
- * Refuses values that the validator accepts: text such as `1e999`, which it coerces to Infinity, beyond every bound; and
- * values nested so deeply that recursion over them exhausts the stack.
+ * Refuses values that the validator accepts: text such as `1e999` of a query, which it coerces to Infinity, beyond every bound;
+ * and values nested so deeply that recursion over them exhausts the stack.
  * @throws Failure INVALID_PARAMETER that names the parameter
  */
 export async function refuseExtremes({ query, params, body }: FastifyRequest): Promise<void> {

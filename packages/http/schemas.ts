@@ -1,68 +1,142 @@
 import { type FailureCode, failures } from '@odograph/contracts/failures';
 import { storableUnicodePattern } from '@odograph/contracts/text-patterns';
-import Type, { type TSchema } from 'typebox';
+import type { Timestamp } from '@odograph/contracts/timestamps';
+import Type, { type TObject, type TProperties, type TSchema } from 'typebox';
+import type { JsonSchema } from './openapi-schema.ts';
 
-/** The answer of every failure. `message`, `field` and `reason` are additions to the interface specification. */
-export const FailureAnswer = Type.Object(
-  {
-    error: Type.String({ description: 'the code of the failure' }),
-    message: Type.Optional(Type.String()),
-    field: Type.Optional(Type.String()),
-    reason: Type.Optional(Type.String()),
-  },
-  { $id: 'Failure' },
-);
+const pascalCase = (code: string) =>
+  code.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter) => letter.toUpperCase());
+const mostNamedCodes = 3;
 
-/** The failures of every route that needs a token. */
-const common: readonly FailureCode[] = [
-  'INVALID_PARAMETER',
-  'MISSING_TOKEN',
-  'INVALID_TOKEN',
-  'TOKEN_EXPIRED',
-  'TOO_MANY_REQUESTS',
-  'INTERNAL_ERROR',
-  'OVERLOADED',
-];
+/** The schema of an answer with one of these failures. `message`, `field` and `reason` are additions to the interface. */
+export function failureSchema(codes: readonly FailureCode[]): JsonSchema {
+  const title = codes.map(pascalCase).join('Or');
+  return {
+    ...(codes.length <= mostNamedCodes && { title }),
+    type: 'object',
+    required: ['error', 'message'],
+    properties: {
+      error: { type: 'string', enum: codes, description: 'the code of the failure' },
+      message: { type: 'string', description: 'for people', examples: ['a parameter is missing or malformed'] },
+      field: { type: 'string', description: 'the parameter at fault', examples: ['vehicleId'] },
+      reason: { type: 'string', description: 'which of several causes it was', examples: ['NO_DEVICE'] },
+    },
+  };
+}
 
-/** The `response` of a route: its success schema, and each failure it can answer under the status of its code. */
+/**
+ * The `response` of a route: its success schema, and each failure that depends on the resource under the status of its code.
+ * OpenAPI adds the failures that every route has.
+ */
 export function answers<Success extends TSchema>(
   success: Success,
   ...codes: FailureCode[]
 ): { 200: Success } & Record<number, TSchema> {
-  const byStatus = new Map<number, FailureCode[]>();
-  for (const code of [...common, ...codes]) {
-    const status = failures[code][0];
-    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
-  }
-  const failed: Record<number, TSchema> = {};
-  for (const [status, listed] of byStatus) failed[status] = Type.Ref('Failure', { description: listed.join(', ') });
-  return { ...failed, 200: success };
+  const statuses = new Set(codes.map((code) => failures[code][0]));
+  const ofStatus = (status: number) => failureSchema(codes.filter((code) => failures[code][0] === status));
+  return { ...Object.fromEntries([...statuses].map((status) => [status, ofStatus(status)])), 200: success };
 }
 
 /** A successful answer without content. */
-export const EmptyAnswer = Type.Object({});
+export const EmptyAnswer = Type.Object({}, { title: 'Done' });
+
+/** The headers of a list in pages; see sendPage. */
+export const pageHeaders = {
+  'X-Has-More': { type: 'string', enum: ['true', 'false'], description: 'whether more follows' },
+  Link: { type: 'string', description: 'the exact continuation, as `<path>; rel="next"`; absent after the last page' },
+} satisfies Record<string, JsonSchema>;
+
+interface TextOptions {
+  readonly description?: string;
+  readonly examples?: string[];
+  /** A secret: never answered, and not accepted in a query by OpenAPI. */
+  readonly writeOnly?: boolean;
+}
 
 /** Text that PostgreSQL can store: neither NUL nor an unpaired surrogate. */
-export function text(minLength: number, maxLength: number) {
-  return Type.String({ minLength, maxLength, pattern: storableUnicodePattern });
+export function text(minLength: number, maxLength: number, options: TextOptions = {}) {
+  return Type.String({
+    ...{ minLength, maxLength, pattern: storableUnicodePattern, ...options },
+    // JSON in UTF-8 has no unpaired surrogates, and not every engine of regular expressions knows them.
+    documentedAs: { pattern: '^[^\\u0000]*$' },
+  });
 }
 
 /** A password: never stored as it is, so any character is allowed. */
-export const Password = Type.String({ minLength: 1, maxLength: 1024 });
+export const Password = Type.String({ minLength: 1, maxLength: 1024, writeOnly: true, examples: ['correct horse'] });
 
 /** One of a few words. */
-export function word<const Words extends readonly string[]>(words: Words) {
-  return Type.Union(words.map((value) => Type.Literal(value)) as TSchema[]) as unknown as Type.TUnsafe<Words[number]>;
+export function word<const Words extends readonly string[]>(words: Words, options: { description?: string } = {}) {
+  return Type.Unsafe<Words[number]>({ type: 'string', enum: [...words], ...options });
 }
 
-export const DeviceId = text(1, 256);
-export const VehicleId = Type.String({ minLength: 1, maxLength: 256, description: 'vehicle identifier, ten digits' });
+/**
+ * One of a few words, where other text has a failure code of its own: the validator accepts any text, OpenAPI shows the words.
+ */
+export function checkedWord(words: readonly string[], options: { description?: string } = {}) {
+  return Type.String({ maxLength: 64, ...options, documentedAs: { enum: [...words] } });
+}
+
+/** An object whose missing members have failure codes of their own: optional to the validator, required in OpenAPI. */
+export function checkedObject<Properties extends TProperties>(
+  properties: Properties,
+  required: readonly (keyof Properties & string)[],
+): TObject<Properties> {
+  return Type.Object(properties, { documentedAs: { required } });
+}
+
+/** Every time zone included, the moments of these years can be stored. */
+const yearsPattern = '^(197[1-9]|19[89][0-9]|[2-8][0-9]{3}|9[0-8][0-9]{2})-';
+const latestMilliseconds = 253_402_300_799_999;
+
+/**
+ * A timestamp of a request. The validator accepts any text, because malformed timestamps have failure codes of their own;
+ * see parseTimestamp.
+ */
+export function timestamp(description: string) {
+  return Type.Unsafe<Timestamp>({
+    anyOf: [{ type: 'string', maxLength: 64 }, { type: 'number' }],
+    description: `${description} (ISO 8601, UNIX seconds, or milliseconds from 1e11 on)`,
+    documentedAs: {
+      anyOf: [
+        { type: 'string', format: 'date-time', pattern: yearsPattern, examples: ['2026-03-02T08:30:00Z'] },
+        { type: 'number', minimum: 0, maximum: latestMilliseconds },
+      ],
+    },
+  });
+}
+
+/** A moment of an answer, ISO 8601 UTC. */
+export function moment(description: string) {
+  return Type.String({ format: 'date-time', description, examples: ['2026-03-02T08:30:00.000Z'] });
+}
+
+/** A moment of an answer that may be unknown or open-ended, and is an empty string then. */
+export function momentOrEmpty(description: string) {
+  const date = { type: 'string', format: 'date-time', examples: ['2026-03-02T08:30:00.000Z'] };
+  return Type.Unsafe<string>({ anyOf: [date, { type: 'string', enum: [''] }], description });
+}
+
+const vehicleId = { description: 'vehicle identifier', examples: ['1000000001'] };
+export const DeviceId = text(1, 256, { description: 'device identifier', examples: ['unit-0001'] });
+export const VehicleId = Type.String({ minLength: 1, maxLength: 256, ...vehicleId });
+
+const flagPattern = '^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|1|0)$';
 
 /** A Boolean of a request: as JSON, or as `true`, `false`, `1` or `0` in any case. Null and empty values are refused. */
 export const Flag = Type.Unsafe<boolean | number | string>({
-  anyOf: [{ enum: [true, false, 1, 0] }, { type: 'string', pattern: '^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|1|0)$' }],
+  anyOf: [{ type: 'boolean' }, { type: 'integer', enum: [0, 1] }, { type: 'string', pattern: flagPattern }],
   description: 'true or false',
+  examples: [true],
 });
+
+/** Tests whether text is a Boolean of a query. */
+export function isFlag(text: string): boolean {
+  return new RegExp(flagPattern).test(text);
+}
+
+/** Whether a change was made. */
+export const Succeeded = Type.Boolean({ examples: [true] });
 
 /** The value of a Flag. */
 export function isTrue(flag: boolean | number | string): boolean {

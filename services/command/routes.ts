@@ -1,48 +1,72 @@
+import { commandStates, deviceActions } from '@odograph/contracts/commands';
 import { invalidParameter } from '@odograph/contracts/failures';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
-import { answers, EmptyAnswer } from '@odograph/http/schemas';
+import { answers, EmptyAnswer, moment, VehicleId, word } from '@odograph/http/schemas';
 import Type, { type TSchema } from 'typebox';
 import type { MeasureCommand } from './metrics.ts';
 import { findTarget, listCommands } from './queries.ts';
-import { availableActions, type Outcome, type RemoteAction, remoteActions, statusOf, unreachable } from './rules.ts';
+import {
+  actionWords,
+  availableActions,
+  type Outcome,
+  type RemoteAction,
+  remoteActions,
+  statusOf,
+  unreachable,
+} from './rules.ts';
 import { type CommandContext, sendCommand } from './send-command.ts';
 
 const maximumKeyLength = 255;
 const maximumListed = 1000;
 
-const OfVehicle = Type.Object({ vehicleId: Type.String() });
+/** Any text, because an identifier that no vehicle can have is that of an unknown one. */
+const OfVehicle = Type.Object({ vehicleId: Type.String({ ...VehicleId, minLength: 0 }) });
 const KeyHeader = Type.Object({
   'idempotency-key': Type.Optional(
     Type.String({
+      minLength: 1,
+      maxLength: maximumKeyLength,
       description: 'a repeated key answers the outcome of the first request, without a second command',
     }),
   ),
 });
 
-const ListedCommands = Type.Object({
-  commands: Type.Array(
-    Type.Object({
-      id: Type.String(),
-      action: Type.String(),
-      state: Type.String({ description: 'pending, sent, acknowledged, refused, unknown or expired' }),
-      createdAt: Type.String(),
-      expiresAt: Type.String(),
-      sentAt: Type.Optional(Type.String()),
-      endedAt: Type.Optional(Type.String()),
-      reason: Type.Optional(Type.String({ description: 'the cause when it was not acknowledged' })),
-      message: Type.Optional(Type.String({ description: 'the message of a device that refused' })),
-      status: Type.Optional(Type.String({ description: 'the status that the device reported' })),
-    }),
-  ),
-});
+const ListedCommands = Type.Object(
+  {
+    commands: Type.Array(
+      Type.Object(
+        {
+          id: Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000003'] }),
+          action: word(deviceActions),
+          state: word(commandStates),
+          createdAt: moment('when it was requested'),
+          expiresAt: moment('from when on the device must not execute it'),
+          sentAt: Type.Optional(moment('when it was sent')),
+          endedAt: Type.Optional(moment('when its outcome was known')),
+          reason: Type.Optional(
+            Type.String({ description: 'the cause when it was not acknowledged', examples: ['DEVICE_OFFLINE'] }),
+          ),
+          message: Type.Optional(
+            Type.String({ description: 'the message of a device that refused', examples: ['the ignition is on'] }),
+          ),
+          status: Type.Optional(
+            Type.String({ description: 'the status that the device reported', examples: ['CLOSED'] }),
+          ),
+        },
+        { title: 'Command' },
+      ),
+    ),
+  },
+  { title: 'Commands' },
+);
 
 const tags = ['remote actions'];
 
 function successSchema({ answer, statuses }: RemoteAction): TSchema {
   if (answer === 'nothing') return Type.Null({ description: 'an empty body' });
   if (answer === 'object' || !statuses) return EmptyAnswer;
-  return Type.Object({ Status: Type.Union(statuses.map((word) => Type.Literal(word))) });
+  return Type.Object({ Status: word(statuses) });
 }
 
 /** The body of success: undefined sends none. */
@@ -98,7 +122,7 @@ export const listRoutes =
           summary: 'The actions that the device of a vehicle supports',
           querystring: OfVehicle,
           response: answers(
-            Type.Object({ actions: Type.Array(Type.String()) }),
+            Type.Object({ actions: Type.Array(word(Object.keys(actionWords))) }, { title: 'Actions' }),
             'UNKNOWN_VEHICLE',
             'COMMUNICATION_FAILED',
           ),
@@ -119,7 +143,7 @@ export const listRoutes =
           tags,
           summary: 'The latest commands of a vehicle with their states, the newest first',
           querystring: Type.Object({
-            vehicleId: Type.String(),
+            vehicleId: VehicleId,
             limit: Type.Optional(Type.Integer({ minimum: 1, default: 100, description: `at most ${maximumListed}` })),
           }),
           response: answers(ListedCommands, 'UNKNOWN_VEHICLE'),

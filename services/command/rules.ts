@@ -53,7 +53,7 @@ export const remoteActions: readonly RemoteAction[] = [
 ];
 
 /** The words of GET /v1/vehicle/actions, each with the device actions that it needs. */
-const actionWords: Readonly<Record<string, readonly DeviceAction[]>> = {
+export const actionWords: Readonly<Record<string, readonly DeviceAction[]>> = {
   IMMOBILIZE: ['IMMOBILIZE', 'START'],
   'CENTRAL-LOCK': ['LOCK', 'UNLOCK'],
   HONK: ['HONK'],

@@ -154,12 +154,13 @@ it('refuses to immobilize a moving vehicle, and no other action', async () => {
 });
 
 it('names the missing or malformed parameter', async () => {
-  for (const body of ['', {}, { vehicleId: ['1000000001'] }, { vehicleId: {} }]) {
+  const malformed = [['1000000001'], {}, null, -1, 1e300].map((vehicleId) => ({ vehicleId }));
+  for (const body of ['', {}, ...malformed]) {
     const answer = await fixture.client.post('/v1/vehicle/unlock', body);
     expect(answer.body).toMatchObject({ error: 'INVALID_PARAMETER', field: 'vehicleId' });
     expect(answer.status).toBe(400);
   }
-  for (const vehicleId of ['', 'x', '0', '9999999999', "1' or true", '\u0000', null, -1, 1e300]) {
+  for (const vehicleId of ['', 'x', '0', '9999999999', "1' or true", '\u0000']) {
     expect((await fixture.client.post('/v1/vehicle/unlock', { vehicleId })).body).toMatchObject({
       error: 'UNKNOWN_VEHICLE',
     });

@@ -1,5 +1,5 @@
 import { segment } from '../admin-api.ts';
-import { command, flag, optional, required } from '../command.ts';
+import { command, flag, numeric, optional, required } from '../command.ts';
 
 const app = required('appId of the application');
 
@@ -32,10 +32,10 @@ export const accountCommands = [
       api.put(`applications/${segment(options.app)}`, {
         view: options.view,
         timeZone: options['time-zone'],
-        tariffPerKm: options['tariff-per-km'],
-        tariffPerMinute: options['tariff-per-minute'],
-        deviceUploadsPerSecond: options['device-uploads-per-second'],
-        deviceBytesPerSecond: options['device-bytes-per-second'],
+        tariffPerKm: numeric(options['tariff-per-km']),
+        tariffPerMinute: numeric(options['tariff-per-minute']),
+        deviceUploadsPerSecond: numeric(options['device-uploads-per-second']),
+        deviceBytesPerSecond: numeric(options['device-bytes-per-second']),
       }),
   }),
   command({
@@ -43,7 +43,7 @@ export const accountCommands = [
     summary: 'replace the appKey of an application; the new one is shown only once',
     options: { app, 'overlap-hours': optional('hours for which the old appKey stays valid; 24 without it') },
     run: ({ api }, options) =>
-      api.post(`applications/${segment(options.app)}/key`, { overlapHours: options['overlap-hours'] }),
+      api.post(`applications/${segment(options.app)}/key`, { overlapHours: numeric(options['overlap-hours']) }),
   }),
   command({
     name: 'application end-sessions',

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { segment } from '../admin-api.ts';
-import { command, optional, required } from '../command.ts';
+import { command, numeric, optional, required } from '../command.ts';
 
 const id = required('id of the device');
 
@@ -42,7 +42,10 @@ export const deviceCommands = [
     summary: 'replace the secret of a device; the new one is shown only once',
     options: { id, overlap: optional('seconds for which the old secret stays valid') },
     run: ({ api }, { id: deviceId, overlap }) =>
-      api.post(`devices/${segment(deviceId)}/secret`, overlap === undefined ? {} : { overlapSeconds: overlap }),
+      api.post(
+        `devices/${segment(deviceId)}/secret`,
+        overlap === undefined ? {} : { overlapSeconds: numeric(overlap) },
+      ),
   }),
   command({
     name: 'device revoke-certificates',

@@ -1,5 +1,5 @@
 import { segment } from '../admin-api.ts';
-import { command, list, optional, required } from '../command.ts';
+import { command, list, numeric, optional, required } from '../command.ts';
 
 const app = required('appId of the application');
 const limit = optional('maximum number of rows');
@@ -21,8 +21,8 @@ export const vehicleCommands = [
     name: 'vehicle create',
     summary: 'create a vehicle of an application',
     options: { app, plate: required('registration plate'), ...description },
-    run: ({ api }, { app: appId, accessory, ...given }) =>
-      api.post('vehicles', { ...given, appId, accessories: accessory }),
+    run: ({ api }, { app: appId, accessory, seats, ...given }) =>
+      api.post('vehicles', { ...given, appId, seats: numeric(seats), accessories: accessory }),
   }),
   command({
     name: 'vehicle list',
@@ -34,7 +34,8 @@ export const vehicleCommands = [
     name: 'vehicle set',
     summary: 'set the size of the fuel tank, which converts percentages into consumption',
     options: { id: required('id of the vehicle'), 'tank-litres': required('litres') },
-    run: ({ api }, options) => api.put(`vehicles/${segment(options.id)}`, { tankLitres: options['tank-litres'] }),
+    run: ({ api }, options) =>
+      api.put(`vehicles/${segment(options.id)}`, { tankLitres: numeric(options['tank-litres']) }),
   }),
   command({
     name: 'request list',
@@ -52,8 +53,8 @@ export const vehicleCommands = [
     summary: 'approve a request and create its vehicle',
     operand: 'ID',
     options: { plate: optional('registration plate'), ...description },
-    run: ({ api, operand }, { accessory, ...given }) =>
-      api.post(`requests/${segment(operand)}/approve`, { ...given, accessories: accessory }),
+    run: ({ api, operand }, { accessory, seats, ...given }) =>
+      api.post(`requests/${segment(operand)}/approve`, { ...given, seats: numeric(seats), accessories: accessory }),
   }),
   command({
     name: 'request decline',

@@ -38,22 +38,31 @@ const flagged: readonly Flagged[] = [...bluetoothCommands, 'readio'];
 const flagName = (command: Flagged): `encrypt${Capitalize<Flagged>}` =>
   `encrypt${command.charAt(0).toUpperCase()}${command.slice(1)}` as `encrypt${Capitalize<Flagged>}`;
 
-const Command = Type.String({ description: 'empty when the device or the level does not allow it' });
+const Command = Type.String({
+  description: 'empty when the device or the level does not allow it',
+  examples: ['AQIDBAUGBwg'],
+});
 const Flag = Type.Boolean({ description: 'whether it must be encrypted before it is sent' });
 
 /** Interface specification, "Device commands record (Bluetooth)". */
-export const DeviceCommands = Type.Object({
-  key: Type.String({ description: 'encryption key, base64url' }),
-  ...(Object.fromEntries(bluetoothCommands.map((command) => [command, Command])) as Record<
-    BluetoothCommand,
-    typeof Command
-  >),
-  ...(Object.fromEntries(flagged.map((command) => [flagName(command), Flag])) as Record<
-    `encrypt${Capitalize<Flagged>}`,
-    typeof Flag
-  >),
-  digitalOutput: Type.Record(Type.String(), Type.Number(), { description: 'command to number of its digital output' }),
-});
+export const DeviceCommands = Type.Object(
+  {
+    key: Type.String({ description: 'encryption key, base64url', examples: ['q83vEjRWeJCrze8SNFZ4kA'] }),
+    ...(Object.fromEntries(bluetoothCommands.map((command) => [command, Command])) as Record<
+      BluetoothCommand,
+      typeof Command
+    >),
+    ...(Object.fromEntries(flagged.map((command) => [flagName(command), Flag])) as Record<
+      `encrypt${Capitalize<Flagged>}`,
+      typeof Flag
+    >),
+    digitalOutput: Type.Record(Type.String(), Type.Number(), {
+      description: 'command to number of its digital output',
+      examples: [{ lock: 1 }],
+    }),
+  },
+  { title: 'DeviceCommands' },
+);
 export type DeviceCommands = Type.Static<typeof DeviceCommands>;
 
 /** Bluetooth properties of a device and its model. */
@@ -151,10 +160,13 @@ export async function findBookingCommands(
   }
 }
 
-const ConnectionParams = Type.Object({
-  name: Type.String({ description: 'Bluetooth connection name' }),
-  pin: Type.String(),
-});
+const ConnectionParams = Type.Object(
+  {
+    name: Type.String({ description: 'Bluetooth connection name', examples: ['ODO-0001'] }),
+    pin: Type.String({ examples: ['0000'] }),
+  },
+  { title: 'BluetoothConnection' },
+);
 
 /** GET /v1/bluetooth-token/params and commands, each with its equivalent route. */
 export function deviceCommandRoutes({ db, sealer }: AccessOptions): RoutePlugin {

@@ -1,9 +1,10 @@
 import { Failure } from '@odograph/contracts/failures';
+import type { Timestamp } from '@odograph/contracts/timestamps';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { type RequestContext, requestContext } from '@odograph/http/request-context';
-import { answers, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
+import { answers, checkedObject, checkedWord, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { type AccessOptions, changeAccess } from '../access-options.ts';
 import { resolveDriverId } from '../drivers/resolve-driver.ts';
@@ -35,8 +36,8 @@ interface RequestBody {
   readonly vehicleId: string;
   readonly userId: string;
   readonly level?: string;
-  readonly from?: string;
-  readonly until?: string;
+  readonly from?: Timestamp;
+  readonly until?: Timestamp;
 }
 
 async function create(options: AccessOptions, context: RequestContext, body: RequestBody): Promise<issue.Issued> {
@@ -88,7 +89,7 @@ async function revoke(options: AccessOptions, context: RequestContext, id: strin
   });
 }
 
-async function suspend(options: AccessOptions, context: RequestContext, id: string, until: string | undefined) {
+async function suspend(options: AccessOptions, context: RequestContext, id: string, until: Timestamp | undefined) {
   await changeAccess(options, async (trx) => {
     const authorization = await lockAuthorization(trx, context.caller, id);
     const end = requireSuspension(authorization, until, context.now);
@@ -116,14 +117,17 @@ function addCreation(http: Http, options: AccessOptions): void {
       schema: {
         ...route,
         summary: 'Authorize a driver to use a vehicle over Bluetooth',
-        body: Type.Object({
-          vehicleId: VehicleId,
-          userId: DriverId,
-          level: Type.Optional(Type.String({ maxLength: 64, description: 'LOCK_UNLOCK or DRIVE' })),
-          ...dates,
-        }),
+        body: checkedObject(
+          {
+            vehicleId: VehicleId,
+            userId: DriverId,
+            level: Type.Optional(checkedWord(['LOCK_UNLOCK', 'DRIVE'])),
+            ...dates,
+          },
+          ['vehicleId', 'userId', 'level', 'from', 'until'],
+        ),
         response: answers(
-          Type.Object({ authorizationId: Type.String(), ...credentials }),
+          Type.Object({ authorizationId: AuthorizationId, ...credentials }, { title: 'IssuedAuthorization' }),
           ...(['UNKNOWN_VEHICLE', 'INVALID_LEVEL', 'INVALID_INTERVAL', 'INVALID_DATE'] as const),
           ...(['VEHICLE_ARCHIVED', 'INVALID_DEVICE', 'UNAUTHORIZED'] as const),
         ),
@@ -145,7 +149,10 @@ function addReading(http: Http, { db, sealer }: AccessOptions): void {
         ...route,
         summary: 'An authorization, with the token for the device that is linked to the vehicle now',
         params: AuthorizationPath,
-        response: answers(Type.Object({ ...fields, ...credentials }), 'UNKNOWN_AUTHORIZATION'),
+        response: answers(
+          Type.Object({ ...fields, ...credentials }, { title: 'Authorization' }),
+          'UNKNOWN_AUTHORIZATION',
+        ),
       },
     },
     async ({ caller, params }) => {
@@ -166,7 +173,10 @@ function addUpdate(http: Http, options: AccessOptions): void {
         params: AuthorizationPath,
         body: Type.Object({ authorizationId: AuthorizationId, ...dates }),
         response: answers(
-          Type.Object({ authorizationId: Type.String(), ...fields, ...credentials }),
+          Type.Object(
+            { authorizationId: AuthorizationId, ...fields, ...credentials },
+            { title: 'ReplacedAuthorization' },
+          ),
           ...(['UNKNOWN_AUTHORIZATION', 'INVALID_INTERVAL', 'INVALID_DATE'] as const),
           ...(['VEHICLE_ARCHIVED', 'INVALID_DEVICE', 'UNAUTHORIZED'] as const),
         ),
@@ -210,7 +220,7 @@ function addSuspension(http: Http, options: AccessOptions): void {
       schema: {
         ...route,
         summary: 'Suspend an authorization until a time, at which it resumes',
-        body: Type.Object({ authorizationId: AuthorizationId, until: dates.until }),
+        body: checkedObject({ authorizationId: AuthorizationId, until: dates.until }, ['authorizationId', 'until']),
         response: answers(
           EmptyAnswer,
           ...(['UNKNOWN_AUTHORIZATION', 'INVALID_DATE', 'AUTHORIZATION_NOT_ACTIVE', 'AUTHORIZATION_EXPIRED'] as const),

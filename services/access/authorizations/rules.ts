@@ -1,5 +1,5 @@
 import { Failure, type FailureCode } from '@odograph/contracts/failures';
-import { parseTimestamp } from '@odograph/contracts/timestamps';
+import { parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
 import type { Level } from '@odograph/keyless/token';
 
 /** `from` inclusive, `until` exclusive. */
@@ -21,10 +21,10 @@ function refusal(code: FailureCode, field: string, message: string): Failure {
 }
 
 /** Parses a timestamp of a request, to the millisecond. @throws Failure INVALID_DATE naming the parameter */
-export function parseDate(field: string, text: string | undefined): Date {
-  if (text === undefined) throw refusal('INVALID_DATE', field, 'is missing');
+export function parseDate(field: string, timestamp: Timestamp | undefined): Date {
+  if (timestamp === undefined) throw refusal('INVALID_DATE', field, 'is missing');
   try {
-    return new Date(Number(parseTimestamp(field, text) / 1000n));
+    return new Date(Number(parseTimestamp(field, timestamp) / 1000n));
   } catch (error) {
     if (error instanceof Failure) throw new Failure('INVALID_DATE', error.message, { field });
     throw error;
@@ -69,7 +69,7 @@ function requireCurrent({ from, until }: Interval, now: Date): void {
  * @throws Failure AUTHORIZATION_EXPIRED, AUTHORIZATION_NOT_ACTIVE; INVALID_DATE for an end in the past or beyond the end
  *   of the authorization
  */
-export function requireSuspension(authorization: AuthorizationTimes, until: string | undefined, now: Date): Date {
+export function requireSuspension(authorization: AuthorizationTimes, until: Timestamp | undefined, now: Date): Date {
   requireCurrent(authorization, now);
   const end = parseDate('until', until);
   if (end <= now) throw refusal('INVALID_DATE', 'until', 'lies in the past');

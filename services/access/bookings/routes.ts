@@ -4,7 +4,7 @@ import type { Http } from '@odograph/http/http';
 import { sendPage } from '@odograph/http/paging';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { requestContext } from '@odograph/http/request-context';
-import { answers } from '@odograph/http/schemas';
+import { answers, pageHeaders, Succeeded } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { type AccessOptions, changeAccess } from '../access-options.ts';
 import { streamList } from '../list-stream.ts';
@@ -62,6 +62,7 @@ function addVehicleBookingList(http: Http, { db }: AccessOptions): void {
       schema: {
         ...route,
         summary: 'The bookings of a vehicle, the latest start first',
+        answerHeaders: pageHeaders,
         params: schemas.VehiclePath,
         querystring: Type.Object({
           offset: Type.Integer({ minimum: 0, maximum: largestOffset, default: 0, description: 'bookings to skip' }),
@@ -157,7 +158,7 @@ function addBookingChanges(http: Http, options: AccessOptions): void {
         ...route,
         summary: 'End a booking now and revoke its authorization',
         params: schemas.BookingPath,
-        response: answers(Type.Object({ stopped: Type.Boolean() }), 'NOT_FOUND', 'BOOKING_EXPIRED', 'UNAUTHORIZED'),
+        response: answers(Type.Object({ stopped: Succeeded }), 'NOT_FOUND', 'BOOKING_EXPIRED', 'UNAUTHORIZED'),
       },
     },
     async (request) => {
@@ -176,7 +177,7 @@ function addBookingDeletion(http: Http, options: AccessOptions): void {
         summary: 'Delete a booking before its start, or a free-floating one whose driver could not use the vehicle',
         params: schemas.BookingPath,
         response: {
-          ...answers(Type.Object({ deleted: Type.Boolean() }), 'NOT_FOUND', 'UNAUTHORIZED'),
+          ...answers(Type.Object({ deleted: Succeeded }), 'NOT_FOUND', 'UNAUTHORIZED'),
           409: schemas.DeletionRefused,
         },
       },

@@ -1,29 +1,46 @@
-import { parseTimestamp } from '@odograph/contracts/timestamps';
-import { text, VehicleId } from '@odograph/http/schemas';
+import { parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
+import {
+  checkedWord,
+  moment,
+  momentOrEmpty,
+  Succeeded,
+  text,
+  timestamp,
+  VehicleId,
+  word,
+} from '@odograph/http/schemas';
 import Type from 'typebox';
 import { DeviceCommands } from '../authorizations/device-commands.ts';
-import { credentials } from '../authorizations/schemas.ts';
+import { AuthorizationId, credentials, DriverId } from '../authorizations/schemas.ts';
 import type { Booking } from './queries.ts';
 
-const timestamp = (description: string) =>
-  Type.String({ description: `${description}: ISO 8601, UNIX seconds or milliseconds` });
-
 /** Parses a timestamp of a request, to the millisecond. @throws Failure INVALID_PARAMETER naming the field */
-export function parseMoment(field: string, value: string): Date {
+export function parseMoment(field: string, value: Timestamp): Date {
   return new Date(Number(parseTimestamp(field, value) / 1000n));
 }
 
-export const VehiclePath = Type.Object({ id: VehicleId });
-export const BookingPath = Type.Object({ id: Type.String({ description: 'booking identifier' }) });
-
-export const BookingRequest = Type.Object({
-  from: timestamp('start, not earlier than 5 minutes before the request'),
-  until: Type.Optional(
-    timestamp('end, exclusive; a BOOKING needs it, a FREE_FLOATING one lasts until the next booking'),
-  ),
-  type: Type.Optional(Type.String({ description: 'BOOKING or FREE_FLOATING' })),
-  driver: Type.Optional({ ...text(0, 256), description: 'default: the requesting user, or the application' }),
+const BookingId = Type.String({
+  description: 'booking identifier',
+  examples: ['0197a1de-5f0e-7000-8000-000000000002'],
 });
+export const VehiclePath = Type.Object({ id: VehicleId });
+export const BookingPath = Type.Object({ id: BookingId });
+
+const types = ['BOOKING', 'FREE_FLOATING'] as const;
+
+export const BookingRequest = Type.Object(
+  {
+    from: timestamp('start, not earlier than 5 minutes before the request'),
+    until: Type.Optional(
+      timestamp('end, exclusive; a BOOKING needs it, a FREE_FLOATING one lasts until the next booking'),
+    ),
+    type: Type.Optional(checkedWord(types)),
+    driver: Type.Optional(
+      text(0, 256, { description: 'default: the requesting user, or the application', examples: ['driver-17'] }),
+    ),
+  },
+  { documentedAs: { required: ['from', 'type'] } },
+);
 
 export const BookingChange = Type.Object({
   from: Type.Optional(timestamp('new start')),
@@ -31,29 +48,36 @@ export const BookingChange = Type.Object({
 });
 
 const fields = {
-  from: Type.String({ format: 'date-time' }),
-  until: Type.String({ description: 'empty while open-ended' }),
-  vehicleId: Type.String(),
-  authorizationId: Type.String(),
-  userId: Type.String({ description: 'the driver' }),
-  bookingType: Type.String({ description: 'BOOKING or FREE_FLOATING' }),
+  from: moment('start, inclusive'),
+  until: momentOrEmpty('end, exclusive; empty while open-ended'),
+  vehicleId: VehicleId,
+  authorizationId: AuthorizationId,
+  userId: DriverId,
+  bookingType: word(types),
 };
 /** Interface specification, "Booking fields". */
-export const BookingRecord = Type.Object({ id: Type.String(), ...fields });
-export const BookingList = Type.Object({ bookings: Type.Array(BookingRecord) });
+export const BookingRecord = Type.Object({ id: BookingId, ...fields }, { title: 'Booking' });
+export const BookingList = Type.Object({ bookings: Type.Array(BookingRecord) }, { title: 'Bookings' });
 
-export const BookedAnswer = Type.Object({
-  booked: Type.Boolean(),
-  bookingId: Type.String(),
-  ...fields,
-  authorization: Type.Object({ id: Type.String(), ...credentials }),
-  commands: DeviceCommands,
-});
-export const UpdatedAnswer = Type.Object({ updated: Type.Boolean(), authorizationId: Type.String(), ...credentials });
-export const DeletionRefused = Type.Object(
-  { deleted: Type.Boolean(), error: Type.String(), message: Type.String() },
-  { description: 'BOOKING_EXPIRED' },
+export const BookedAnswer = Type.Object(
+  {
+    booked: Succeeded,
+    bookingId: BookingId,
+    ...fields,
+    authorization: Type.Object({ id: AuthorizationId, ...credentials }, { title: 'BookedAuthorization' }),
+    commands: DeviceCommands,
+  },
+  { title: 'Booked' },
 );
+export const UpdatedAnswer = Type.Object(
+  { updated: Succeeded, authorizationId: AuthorizationId, ...credentials },
+  { title: 'UpdatedBooking' },
+);
+export const DeletionRefused = Type.Object({
+  deleted: Type.Boolean({ examples: [false] }),
+  error: word(['BOOKING_EXPIRED']),
+  message: Type.String(),
+});
 
 /** Formats the fields that every answer with a booking contains. */
 export function describeBooking({ from, until, vehicleId, authorizationId, userId, type }: Booking) {

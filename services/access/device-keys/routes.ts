@@ -1,28 +1,36 @@
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { answers, DeviceId } from '@odograph/http/schemas';
+import { answers, DeviceId, moment } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { type AccessOptions, changeAccess } from '../access-options.ts';
 import { endTokens, findKeyState, resealDeviceKeys, rotateDeviceKey } from './queries.ts';
 
 const DevicePath = Type.Object({ id: DeviceId });
-const NewKey = Type.Object({
-  deviceId: Type.String(),
-  key: Type.String({ description: '32 bytes in base64url' }),
-  keyVersion: Type.Integer(),
-});
-const nullable = Type.Union([Type.String(), Type.Null()]);
-const State = Type.Object({
-  deviceId: Type.String(),
-  keyVersion: Type.Integer(),
-  epoch: Type.Integer(),
-  listVersion: Type.Integer(),
-  publishedVersion: Type.Integer(),
-  confirmedVersion: Type.Integer(),
-  confirmedAt: nullable,
-  refusedReason: nullable,
-});
+const NewKey = Type.Object(
+  {
+    deviceId: DeviceId,
+    key: Type.String({
+      description: '32 bytes in base64url',
+      examples: ['q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA'],
+    }),
+    keyVersion: Type.Integer({ minimum: 1 }),
+  },
+  { title: 'DeviceKey' },
+);
+const State = Type.Object(
+  {
+    deviceId: DeviceId,
+    keyVersion: Type.Integer(),
+    epoch: Type.Integer(),
+    listVersion: Type.Integer(),
+    publishedVersion: Type.Integer(),
+    confirmedVersion: Type.Integer(),
+    confirmedAt: Type.Union([moment('when the device confirmed it'), Type.Null()]),
+    refusedReason: Type.Union([Type.Null(), Type.String()]),
+  },
+  { title: 'DeviceKeyState' },
+);
 
 function addRotation(http: Http, options: AccessOptions): void {
   http.post(
@@ -92,7 +100,12 @@ function addReseal(http: Http, { db, sealer }: AccessOptions): void {
     {
       schema: {
         summary: 'Seal every device key under the first of ENCRYPTION_KEYS, so that the others can be removed',
-        response: answers(Type.Object({ resealed: Type.Integer(), unreadable: Type.Integer(), total: Type.Integer() })),
+        response: answers(
+          Type.Object(
+            { resealed: Type.Integer(), unreadable: Type.Integer(), total: Type.Integer() },
+            { title: 'Resealed' },
+          ),
+        ),
       },
     },
     async ({ ip }) => {

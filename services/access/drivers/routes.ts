@@ -5,12 +5,12 @@ import type { Http } from '@odograph/http/http';
 import { sendPage } from '@odograph/http/paging';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { requestContext } from '@odograph/http/request-context';
-import { answers, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
+import { answers, EmptyAnswer, moment, pageHeaders, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { AccessOptions } from '../access-options.ts';
 import { type ListedAuthorization, type ListFilter, listAuthorizations } from '../authorizations/queries.ts';
 import { categories } from '../authorizations/rules.ts';
-import { route as authorizationRoute, DriverId } from '../authorizations/schemas.ts';
+import { AuthorizationId, route as authorizationRoute, DriverId } from '../authorizations/schemas.ts';
 import { streamList } from '../list-stream.ts';
 import { listDriverVehicles } from './queries.ts';
 import { type RevocationOptions, revokeDriver } from './revoke-driver.ts';
@@ -25,19 +25,25 @@ const Page = Type.Object({
 });
 type Page = Type.Static<typeof Page>;
 const DriverPath = Type.Object({ userid: DriverId });
-const Authorization = Type.Object({ authorizationId: Type.String(), from: Type.String(), until: Type.String() });
-const List = Type.Object({ authorizations: Type.Array(Authorization) });
+const Authorization = Type.Object(
+  { authorizationId: AuthorizationId, from: moment('start, inclusive'), until: moment('end, exclusive') },
+  { title: 'ListedAuthorization' },
+);
+const List = Type.Object({ authorizations: Type.Array(Authorization) }, { title: 'Authorizations' });
 /** Interface specification, "Driver vehicle record". */
-const DriverVehicle = Type.Object({
-  Id: Type.String(),
-  Builder: Type.String(),
-  Model: Type.String(),
-  Plate: Type.String(),
-  deviceId: Type.String(),
-  deviceModel: Type.String(),
-  Archived: Type.Boolean(),
-  authorizations: Type.Array(Authorization, { description: 'the unexpired ones' }),
-});
+const DriverVehicle = Type.Object(
+  {
+    Id: VehicleId,
+    Builder: Type.String({ examples: ['Renault'] }),
+    Model: Type.String({ examples: ['Zoe'] }),
+    Plate: Type.String({ examples: ['AB-123-CD'] }),
+    deviceId: Type.String({ examples: ['unit-0001'] }),
+    deviceModel: Type.String({ examples: ['generic'] }),
+    Archived: Type.Boolean(),
+    authorizations: Type.Array(Authorization, { description: 'the unexpired ones' }),
+  },
+  { title: 'DriverVehicle' },
+);
 
 type Reply = Parameters<typeof sendPage>[0];
 
@@ -69,6 +75,7 @@ function addVehicleLists(http: Http, options: AccessOptions): void {
         schema: {
           ...authorizationRoute,
           summary: `The ${category} authorizations of all vehicles`,
+          answerHeaders: pageHeaders,
           querystring: Page,
           response: answers(List),
         },
@@ -86,6 +93,7 @@ function addVehicleLists(http: Http, options: AccessOptions): void {
           ...authorizationRoute,
           summary: `The ${category} authorizations of a vehicle`,
           params: Type.Object({ id: VehicleId }),
+          answerHeaders: pageHeaders,
           querystring: Page,
           response: answers(List, 'UNKNOWN_VEHICLE'),
         },
@@ -108,6 +116,7 @@ function addDriverLists(http: Http, options: AccessOptions): void {
           ...authorizationRoute,
           summary: `The ${category} authorizations of a driver`,
           params: DriverPath,
+          answerHeaders: pageHeaders,
           querystring: Page,
           response: answers(List),
         },

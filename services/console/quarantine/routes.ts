@@ -4,7 +4,7 @@ import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { answers, text } from '@odograph/http/schemas';
+import { answers, DeviceId, moment, text } from '@odograph/http/schemas';
 import { quarantineContext } from '@odograph/runtime/sealing';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -19,26 +19,32 @@ import {
 import { type ReplayTarget, replayUnresolved, replayUploads } from './replay.ts';
 
 const idPattern = '^[1-9][0-9]{0,14}$';
-const Id = Type.String({ pattern: idPattern });
+const Id = Type.String({ pattern: idPattern, examples: ['17'] });
 
-const Fault = Type.Object({
-  index: Type.Union([Type.Integer(), Type.Null()], {
-    description: 'index of the reading, null for the upload as a whole',
-  }),
-  reason: Type.String(),
-  field: Type.Optional(Type.String()),
-  message: Type.Optional(Type.String()),
-});
-const Quarantined = Type.Object({
-  id: Type.String(),
-  deviceId: Type.String(),
-  receivedAt: Type.String(),
-  bytes: Type.Integer(),
-  faults: Type.Array(Fault),
-  timesSeen: Type.Integer(),
-  resolvedAt: Type.Union([Type.String(), Type.Null()]),
-  dismissedReason: Type.Union([Type.String(), Type.Null()]),
-});
+const Fault = Type.Object(
+  {
+    index: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'index of the reading, null for the upload as a whole',
+    }),
+    reason: Type.String({ examples: ['FUTURE'] }),
+    field: Type.Optional(Type.String({ examples: ['timestamp'] })),
+    message: Type.Optional(Type.String({ examples: ['lies in the future'] })),
+  },
+  { title: 'QuarantineFault' },
+);
+const Quarantined = Type.Object(
+  {
+    id: Id,
+    deviceId: DeviceId,
+    receivedAt: moment('when the platform received it'),
+    bytes: Type.Integer(),
+    faults: Type.Array(Fault),
+    timesSeen: Type.Integer(),
+    resolvedAt: Type.Union([moment('when it was stored or dismissed'), Type.Null()]),
+    dismissedReason: Type.Union([Type.Null(), Type.String()]),
+  },
+  { title: 'QuarantinedUpload' },
+);
 
 function addReadRoutes(http: Http, db: Database): void {
   http.get(
@@ -61,7 +67,7 @@ function addReadRoutes(http: Http, db: Database): void {
     {
       schema: {
         summary: 'Show a quarantined upload',
-        params: Type.Object({ id: Type.String() }),
+        params: Type.Object({ id: Type.String({ examples: ['17'] }) }),
         response: answers(Quarantined, 'NOT_FOUND'),
       },
     },
@@ -79,9 +85,10 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
     {
       schema: {
         summary: 'Open the payload of a quarantined upload, in base64; the access is recorded in the audit',
+        params: Type.Object({ id: Id }),
         body: Type.Object({ id: Id }),
         response: answers(
-          Type.Object({ id: Type.String(), deviceId: Type.String(), base64: Type.String() }),
+          Type.Object({ id: Id, deviceId: DeviceId, base64: Type.String({ examples: ['eyJ0aW1lc3RhbXAiOjF9'] }) }),
           'NOT_FOUND',
         ),
       },
@@ -108,7 +115,12 @@ function addResealRoute(http: Http, db: Database, { sealer }: ReplayTarget): voi
     {
       schema: {
         summary: 'Seal every quarantined upload under the first of ENCRYPTION_KEYS, so that the others can be removed',
-        response: answers(Type.Object({ resealed: Type.Integer(), unreadable: Type.Integer(), total: Type.Integer() })),
+        response: answers(
+          Type.Object(
+            { resealed: Type.Integer(), unreadable: Type.Integer(), total: Type.Integer() },
+            { title: 'Resealed' },
+          ),
+        ),
       },
     },
     async ({ ip }) => {
@@ -146,6 +158,7 @@ function addReplayRoute(http: Http, db: Database, target: ReplayTarget): void {
           ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 10_000 })),
           all: Type.Optional(Type.Literal(true)),
         }),
+        exactlyOne: ['ids', 'all'],
         response: answers(Type.Object({ replayed: Type.Integer() }), 'NOT_FOUND'),
       },
     },
@@ -171,7 +184,10 @@ function addDismissRoute(http: Http, db: Kysely<Tables>): void {
     {
       schema: {
         summary: 'Dismiss quarantined uploads that will never be stored',
-        body: Type.Object({ ids: Type.Array(Id, { minItems: 1, maxItems: 1000 }), reason: text(1, 1000) }),
+        body: Type.Object({
+          ids: Type.Array(Id, { minItems: 1, maxItems: 1000 }),
+          reason: text(1, 1000, { examples: ['a device under test'] }),
+        }),
         response: answers(Type.Object({ dismissed: Type.Integer() }), 'NOT_FOUND'),
       },
     },

@@ -4,8 +4,9 @@ import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
+import { AppId } from '@odograph/http/operator-routes';
 import { leaveOutEmpty } from '@odograph/http/parameters';
-import { answers, EmptyAnswer, Password, text } from '@odograph/http/schemas';
+import { answers, EmptyAnswer, moment, Password, text } from '@odograph/http/schemas';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -25,25 +26,47 @@ import {
 } from './queries.ts';
 
 /** A new password. The schema admits short ones, because they have their own failure code. */
-export const NewPassword = Type.String({ maxLength: 1024, description: 'at least 8 characters' });
-const Credentials = Type.Object({ appId: text(1, 256), appKey: text(1, 256) });
-const Login = Type.Object({
-  ...Credentials.properties,
-  username: Type.Optional(text(1, 256)),
-  password: Type.Optional(Password),
+export const NewPassword = Type.String({
+  maxLength: 1024,
+  description: 'at least 8 characters',
+  writeOnly: true,
+  examples: ['correct horse battery'],
+  documentedAs: { minLength: 8 },
 });
+const secret = (description: string, example: string) =>
+  text(1, 256, { description, examples: [example], writeOnly: true });
+const Credentials = Type.Object({
+  appId: AppId,
+  appKey: secret('key of the application', 'bXktc2VjcmV0LWtleQ'),
+});
+const Login = Type.Object(
+  {
+    ...Credentials.properties,
+    username: Type.Optional(
+      text(1, 256, { description: 'user account; without one, the application', examples: ['alex'] }),
+    ),
+    password: Type.Optional(Password),
+  },
+  { documentedAs: { dependentRequired: { username: ['password'], password: ['username'] } } },
+);
 const Refresh = Type.Object({
   ...Credentials.properties,
-  refresh_token: Type.Optional(text(1, 256)),
-  refreshToken: Type.Optional(text(1, 256)),
+  refresh_token: Type.Optional(secret('refresh token', 'cmVmcmVzaC10b2tlbg')),
+  refreshToken: Type.Optional(secret('the same under its other name; either is required', 'cmVmcmVzaC10b2tlbg')),
 });
-const Tokens = Type.Object({
-  token: Type.String(),
-  until: Type.String({ format: 'date-time' }),
-  refresh_token: Type.String(),
-  refresh_until: Type.String({ format: 'date-time' }),
-});
-const LoginAnswer = Type.Object({ ...Tokens.properties, update_password: Type.Boolean() });
+const Tokens = Type.Object(
+  {
+    token: Type.String({ description: 'access token', examples: ['YWNjZXNzLXRva2Vu'] }),
+    until: moment('when the access token expires'),
+    refresh_token: Type.String({ description: 'refresh token, valid once', examples: ['cmVmcmVzaC10b2tlbg'] }),
+    refresh_until: moment('when the refresh token expires'),
+  },
+  { title: 'Tokens' },
+);
+const LoginAnswer = Type.Object(
+  { ...Tokens.properties, update_password: Type.Boolean({ description: 'the user must change the password' }) },
+  { title: 'Login' },
+);
 
 interface LoginOptions {
   readonly db: Kysely<Tables>;
@@ -123,6 +146,7 @@ function addRefreshRoute(http: Http, { db, lifetimes }: LoginOptions): void {
         security: [],
         summary: 'Exchange a refresh token for new tokens',
         body: Refresh,
+        exactlyOne: ['refresh_token', 'refreshToken'],
         response: answers(Tokens, 'INVALID_CREDENTIALS'),
       },
     },

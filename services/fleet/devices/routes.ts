@@ -13,7 +13,11 @@ const Link = Type.Object({
   vehicleId: VehicleId,
   deviceId: DeviceId,
   claimCode: Type.Optional(
-    Type.String({ maxLength: 64, description: 'for a device without an owner: the code that came with it' }),
+    Type.String({
+      maxLength: 64,
+      description: 'for a device without an owner: the code that came with it',
+      examples: ['K7QX-2M4P'],
+    }),
   ),
 });
 const refusals = [

@@ -3,33 +3,46 @@ import type { Database } from '@odograph/database/database';
 import { findVehicle, requireManager } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { answers, text, VehicleId } from '@odograph/http/schemas';
+import { answers, checkedObject, Succeeded, text, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import * as queries from './queries.ts';
 import { missingCodes, requireFilled, requireSpot } from './rules.ts';
 
 const route = { tags: ['parking spots'] };
-const field = (description: string) => Type.Optional({ ...text(0, 256), description });
-const SpotFields = Type.Object({
-  name: field('name'),
-  address: field('first line of the address'),
-  address2: field('second line of the address, may be empty'),
-  zipcode: field('postal code'),
-  city: field('city'),
-  country: field('country'),
+const field = (description: string, example: string) =>
+  Type.Optional(text(0, 256, { description, examples: [example] }));
+const spotFields = {
+  name: field('name', 'Station'),
+  address: field('first line of the address', '1 Station Square'),
+  address2: field('second line of the address, may be empty', 'Level 2'),
+  zipcode: field('postal code', '75012'),
+  city: field('city', 'Paris'),
+  country: field('country', 'France'),
+};
+const SpotChange = Type.Object(spotFields);
+const NewSpot = checkedObject(spotFields, ['name', 'address', 'zipcode', 'city', 'country']);
+const SpotId = Type.String({
+  description: 'parking spot identifier',
+  examples: ['0197a1de-5f0e-7000-8000-000000000004'],
 });
-const ParkingSpot = Type.Object({
-  id: Type.String(),
-  shortId: Type.String({ description: 'six letters and digits to be read out, unique in the application' }),
-  name: Type.String(),
-  address: Type.String(),
-  address2: Type.String(),
-  zipcode: Type.String(),
-  city: Type.String(),
-  country: Type.String(),
-});
-const Deleted = Type.Object({ deleted: Type.Boolean() });
-const spotPath = Type.Object({ id: Type.String({ description: 'parking spot identifier' }) });
+const ParkingSpot = Type.Object(
+  {
+    id: SpotId,
+    shortId: Type.String({
+      description: 'six letters and digits to be read out, unique in the application',
+      examples: ['K7QX2M'],
+    }),
+    name: Type.String({ examples: ['Station'] }),
+    address: Type.String({ examples: ['1 Station Square'] }),
+    address2: Type.String({ description: 'second line of the address', examples: ['Level 2'] }),
+    zipcode: Type.String({ examples: ['75012'] }),
+    city: Type.String({ examples: ['Paris'] }),
+    country: Type.String({ examples: ['France'] }),
+  },
+  { title: 'ParkingSpot' },
+);
+const Deleted = Type.Object({ deleted: Succeeded }, { title: 'Deleted' });
+const spotPath = Type.Object({ id: SpotId });
 const vehiclePath = Type.Object({ id: VehicleId });
 
 function addSpotReading(http: Http, db: Database): void {
@@ -66,8 +79,8 @@ function addSpotChanges(http: Http, db: Database): void {
       schema: {
         ...route,
         summary: 'Create a parking spot',
-        body: SpotFields,
-        response: answers(Type.Object({ parking_id: Type.String() }), 'UNAUTHORIZED', ...missingCodes),
+        body: NewSpot,
+        response: answers(Type.Object({ parking_id: SpotId }), 'UNAUTHORIZED', ...missingCodes),
       },
     },
     async ({ caller, body }) => {
@@ -83,7 +96,7 @@ function addSpotChanges(http: Http, db: Database): void {
         ...route,
         summary: 'Change the given fields of a parking spot',
         params: spotPath,
-        body: SpotFields,
+        body: SpotChange,
         response: answers(ParkingSpot, 'NOT_FOUND', 'UNAUTHORIZED', ...missingCodes),
       },
     },
@@ -121,9 +134,9 @@ function addVehicleParking(http: Http, db: Database): void {
         ...route,
         summary: 'Assign a vehicle to a parking spot',
         params: vehiclePath,
-        body: Type.Object({ parkingId: Type.Optional(Type.String({ maxLength: 256 })) }),
+        body: checkedObject({ parkingId: Type.Optional({ ...SpotId, maxLength: 256 }) }, ['parkingId']),
         response: answers(
-          Type.Object({ updated: Type.Boolean() }),
+          Type.Object({ updated: Succeeded }),
           ...(['MISSING_PARKING', 'NOT_FOUND', 'UNKNOWN_VEHICLE', 'UNAUTHORIZED', 'VEHICLE_NOT_AVAILABLE'] as const),
         ),
       },

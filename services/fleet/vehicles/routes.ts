@@ -5,26 +5,29 @@ import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
-import { answers, EmptyAnswer, Flag, isTrue, text, VehicleId } from '@odograph/http/schemas';
+import { answers, EmptyAnswer, Flag, isTrue, text, VehicleId, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { Plate } from '../admin/vehicles/schemas.ts';
+import { accessories, Plate } from '../admin/vehicles/schemas.ts';
 import { changeLinks } from '../devices/queries.ts';
 import { deleteVehicle, findDetailById, findDetailByPlate, insertRequest, setArchived } from './queries.ts';
 
 const maximumRequestLength = 10_000;
 
-const VehicleDetail = Type.Object({
-  Id: Type.String(),
-  builder: Type.String(),
-  model: Type.String(),
-  plate: Type.String(),
-  energy: Type.String(),
-  bluetoothName: Type.String(),
-  deviceId: Type.String(),
-  deviceModel: Type.String(),
-  accessories: Type.Array(Type.String()),
-});
+const VehicleDetail = Type.Object(
+  {
+    Id: VehicleId,
+    builder: Type.String({ examples: ['Renault'] }),
+    model: Type.String({ examples: ['Zoe'] }),
+    plate: Type.String({ examples: ['AB-123-CD'] }),
+    energy: Type.String({ examples: ['EL'] }),
+    bluetoothName: Type.String({ examples: ['ODO-0001'] }),
+    deviceId: Type.String({ description: 'empty without a device', examples: ['unit-0001'] }),
+    deviceModel: Type.String({ examples: ['generic'] }),
+    accessories: Type.Array(word(accessories)),
+  },
+  { title: 'FleetVehicleDetail' },
+);
 const route = { tags: ['vehicles and devices'] };
 
 function addRequestRoute(http: Http, db: Kysely<Tables>): void {
@@ -38,12 +41,15 @@ function addRequestRoute(http: Http, db: Kysely<Tables>): void {
         body: Type.Object({
           plate: Plate,
           request: Type.Unsafe<string>({
-            ...text(0, maximumRequestLength),
+            ...text(0, maximumRequestLength, { examples: ['OBD device with trips'] }),
             default: '',
             description: 'what is requested, such as the type of device',
           }),
         }),
-        response: answers(Type.Object({ request_id: Type.String() }), 'UNAUTHORIZED'),
+        response: answers(
+          Type.Object({ request_id: Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000005'] }) }),
+          'UNAUTHORIZED',
+        ),
       },
     },
     async (request) => {
@@ -66,7 +72,11 @@ function addSearchRoutes(http: Http, db: Database): void {
       schema: {
         ...route,
         summary: 'Find a vehicle by its id or plate',
-        querystring: Type.Object({ id: Type.Optional(VehicleId), plate: Type.Optional(text(1, 256)) }),
+        querystring: Type.Object({
+          id: Type.Optional(VehicleId),
+          plate: Type.Optional(text(1, 256, { description: 'license plate, instead of id', examples: ['AB-123-CD'] })),
+        }),
+        exactlyOne: ['id', 'plate'],
         response: answers(VehicleDetail, 'UNKNOWN_VEHICLE'),
       },
     },
@@ -101,7 +111,7 @@ function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
         summary: 'Archive or reactivate a vehicle',
         body: Type.Object({ id: VehicleId, archived: Flag }),
         response: answers(
-          Type.Object({ id: Type.String(), archived: Type.String() }),
+          Type.Object({ id: VehicleId, archived: word(['true', 'false']) }, { title: 'ArchivedVehicle' }),
           'UNKNOWN_VEHICLE',
           'UNAUTHORIZED',
         ),

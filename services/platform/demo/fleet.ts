@@ -22,7 +22,8 @@ export interface DemoFleet {
   hasHistory: boolean;
 }
 
-async function createDemoFleet(operator: DemoClient, vehicleCount: number): Promise<DemoFleet> {
+/** Creates an application with vehicles, devices and device keys through the operator routes. */
+export async function createDemoFleet(operator: DemoClient, vehicleCount: number): Promise<DemoFleet> {
   const post = <Answer>(path: string, body: object) => operator.post<Answer>(`/v1/x/admin/${path}`, body);
   const { appId, appKey } = await post<{ appId: string; appKey: string }>('applications', { name: 'Demo' });
   const vehicles: DemoFleet['vehicles'] = [];

@@ -1,7 +1,7 @@
 import type { Database } from '@odograph/database/database';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { sendPage } from '@odograph/http/paging';
-import { answers as responses } from '@odograph/http/schemas';
+import { pageHeaders, answers as responses } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { Answers } from '../answers.ts';
 import { type Reader, readerOf } from '../read-budget.ts';
@@ -19,11 +19,14 @@ const Query = Type.Object({
   ),
   limit: Type.Integer({ minimum: 1, default: 3000, description: 'readings in the answer, at most 10,000' }),
 });
-const Changes = Type.Object({
-  changes: Type.Array(StoredReading),
-  next: Type.String({ description: 'opaque; continues behind this answer, now or later' }),
-  more: Type.Boolean({ description: 'more is available now, even when this answer holds little or nothing' }),
-});
+const Changes = Type.Object(
+  {
+    changes: Type.Array(StoredReading),
+    next: Type.String({ description: 'opaque; continues behind this answer, now or later', examples: ['0-0-0-0'] }),
+    more: Type.Boolean({ description: 'more is available now, even when this answer holds little or nothing' }),
+  },
+  { title: 'Changes' },
+);
 
 interface ReadPage {
   readonly text: string;
@@ -71,6 +74,7 @@ export function changeRoutes(answers: Answers): RoutePlugin {
               /\s+/g,
               ' ',
             ),
+          answerHeaders: pageHeaders,
           querystring: Query,
           response: responses(Changes),
         },

@@ -1,26 +1,26 @@
-import { parseTimestamp } from '@odograph/contracts/timestamps';
+import { parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { type NextPage, sendJson, sendPage } from '@odograph/http/paging';
-import { answers as responses } from '@odograph/http/schemas';
+import { pageHeaders, answers as responses, timestamp as timestampOf } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { Answers } from '../answers.ts';
 import { readerOf } from '../read-budget.ts';
 import { customCanMembers } from '../reading-json.ts';
 import { readContinuation, writeContinuation } from '../reading-keys.ts';
 import { maximumReadings, openReadingPage, type PageRequest, type ReadingPage } from '../reading-page.ts';
-import { after, CustomCanReading, moment, VehicleParameters } from '../schemas.ts';
+import { after, CustomCanReading, VehicleParameters } from '../schemas.ts';
 import { hasProprietaryCan, scopeOfCaller, scopeOfVehicle } from '../vehicle-scope.ts';
 import { findLatestCustomCan, latestCustomCan } from './queries.ts';
 
 const frame = { start: '[', end: ']' };
-const timestamp = moment('start, inclusive');
+const timestamp = timestampOf('start, inclusive');
 const From = Type.Object({ timestamp });
 const VehicleFrom = Type.Object({ ...VehicleParameters.properties, timestamp });
 const Continuation = Type.Object({ after });
 
-function readRequest(from: string, continuation: string | undefined): PageRequest {
+function readRequest(from: Timestamp, continuation: string | undefined): PageRequest {
   return {
     from: parseTimestamp('timestamp', from),
     limit: maximumReadings,
@@ -78,6 +78,7 @@ function addReadingRoutes(http: Http, answers: Answers): void {
       schema: {
         tags: ['customcan'],
         summary: 'CAN data of all vehicles since a point in time, by time, then vehicle',
+        answerHeaders: pageHeaders,
         params: From,
         querystring: Continuation,
         response: responses(Type.Array(CustomCanReading)),
@@ -101,6 +102,7 @@ function addReadingRoutes(http: Http, answers: Answers): void {
       schema: {
         tags: ['customcan'],
         summary: 'CAN data of one vehicle since a point in time, by time',
+        answerHeaders: pageHeaders,
         params: VehicleFrom,
         querystring: Continuation,
         response: responses(Type.Array(CustomCanReading), 'UNKNOWN_VEHICLE', 'NO_DATA'),

@@ -4,7 +4,7 @@ import type { Database } from '@odograph/database/database';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { sendJson } from '@odograph/http/paging';
-import { answers } from '@odograph/http/schemas';
+import { answers, VehicleId } from '@odograph/http/schemas';
 import Type, { type Static } from 'typebox';
 import { findConfiguredView } from '../latest/queries.ts';
 import { chooseView, type View } from '../latest/rules.ts';
@@ -17,9 +17,14 @@ const noFleetStatus = 'COMMUNICATION_FAILED when no device is linked to the vehi
 const privatePosition = 'POSITION_UNKNOWN also while location privacy is on.';
 
 const VehicleQuery = Type.Object({
-  vehicleId: Type.Optional(Type.String({ description: 'vehicle identifier' })),
+  vehicleId: Type.Optional(VehicleId),
   plate: Type.Optional(
-    Type.String({ maxLength: 256, pattern: '^[^\\u0000]*$', description: 'license plate, instead of vehicleId' }),
+    Type.String({
+      maxLength: 256,
+      pattern: '^[^\\u0000]*$',
+      description: 'license plate, instead of vehicleId',
+      examples: ['AB-123-CD'],
+    }),
   ),
 });
 
@@ -79,6 +84,7 @@ function addStatusRoutes(http: Http, db: Database): void {
         summary: 'Fleet status of one vehicle, by its id or its plate',
         description: noFleetStatus,
         querystring: VehicleQuery,
+        exactlyOne: ['vehicleId', 'plate'],
         response: answers(FleetStatus, 'UNKNOWN_VEHICLE', 'COMMUNICATION_FAILED'),
       },
     },
@@ -132,6 +138,7 @@ function addPositionRoutes(http: Http, db: Database): void {
         ...schema,
         summary: 'Last known position of one vehicle, by its id or its plate',
         querystring: VehicleQuery,
+        exactlyOne: ['vehicleId', 'plate'],
       },
     },
     async ({ caller, query }) => answerPosition(await findByQuery(db, caller, query)),

@@ -1,24 +1,27 @@
 import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
-import { answers } from '@odograph/http/schemas';
+import { answers, moment, word } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { VehicleParameters } from '../schemas.ts';
 import { listGaps } from './queries.ts';
 
 const states = ['OPEN', 'ARRIVED', 'RESTARTED', 'GIVEN_UP'] as const;
-const Gap = Type.Object({
-  deviceId: Type.String(),
-  fromSequence: Type.Integer({ description: 'first missing sequence number' }),
-  untilSequence: Type.Integer({ description: 'last missing sequence number' }),
-  missing: Type.Integer({ description: 'number of readings' }),
-  state: Type.Enum([...states], {
-    description:
-      'OPEN: missing; ARRIVED: they arrived; RESTARTED: the device restarted its sequence first; GIVEN_UP: the device has too many newer gaps',
-  }),
-  since: Type.String({ description: 'when the gap was noticed, ISO 8601' }),
-  closedAt: Type.Optional(Type.String({ description: 'when it was closed, ISO 8601; closed gaps only' })),
-});
+const Gap = Type.Object(
+  {
+    deviceId: Type.String({ examples: ['unit-0001'] }),
+    fromSequence: Type.Integer({ description: 'first missing sequence number' }),
+    untilSequence: Type.Integer({ description: 'last missing sequence number' }),
+    missing: Type.Integer({ description: 'number of readings' }),
+    state: word(states, {
+      description:
+        'OPEN: missing; ARRIVED: they arrived; RESTARTED: the device restarted its sequence first; GIVEN_UP: the device has too many newer gaps',
+    }),
+    since: moment('when the gap was noticed'),
+    closedAt: Type.Optional(moment('when it was closed; closed gaps only')),
+  },
+  { title: 'Gap' },
+);
 const GapsQuery = Type.Object({
   days: Type.Integer({
     minimum: 0,

@@ -2,7 +2,7 @@ import { invalidParameter } from '@odograph/contracts/failures';
 import { parseTimestamp } from '@odograph/contracts/timestamps';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { type NextPage, sendPage } from '@odograph/http/paging';
-import { answers as responses } from '@odograph/http/schemas';
+import { pageHeaders, answers as responses } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { Answers } from '../answers.ts';
 import { readerOf } from '../read-budget.ts';
@@ -13,7 +13,7 @@ import { HistoryQuery, HistoryReading, VehicleParameters } from '../schemas.ts';
 import { scopeOfCaller, scopeOfVehicle } from '../vehicle-scope.ts';
 
 const frame = { start: '{"status":[', end: ']}' };
-const History = Type.Object({ status: Type.Array(HistoryReading) });
+const History = Type.Object({ status: Type.Array(HistoryReading) }, { title: 'History' });
 
 /** The schema validator accepts the word Infinity as an integer. */
 function finite(field: string, value: number): number {
@@ -33,7 +33,15 @@ function readQuery({ from, until, limit, offset, after }: HistoryQuery): PageReq
 
 function nextPage(path: string, { from, until, limit }: HistoryQuery, page: ReadingPage): NextPage | undefined {
   if (!page.continueAfter) return undefined;
-  return { path, parameters: { from, until, limit: String(limit), after: writeContinuation(page.continueAfter) } };
+  return {
+    path,
+    parameters: {
+      from: String(from),
+      until: String(until),
+      limit: String(limit),
+      after: writeContinuation(page.continueAfter),
+    },
+  };
 }
 
 /** Interface specification, "Dynamic data": the history of one vehicle, and of all. */
@@ -45,6 +53,7 @@ export function historyRoutes(answers: Answers): RoutePlugin {
         schema: {
           tags: ['history'],
           summary: 'Readings of all vehicles, by time, then vehicle',
+          answerHeaders: pageHeaders,
           querystring: HistoryQuery,
           response: responses(History),
         },
@@ -67,6 +76,7 @@ export function historyRoutes(answers: Answers): RoutePlugin {
           tags: ['history'],
           summary: 'Readings of one vehicle, by time',
           params: VehicleParameters,
+          answerHeaders: pageHeaders,
           querystring: HistoryQuery,
           response: responses(History, 'UNKNOWN_VEHICLE'),
         },

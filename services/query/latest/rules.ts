@@ -1,6 +1,7 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { isoMicroseconds, parseTimestamp } from '@odograph/contracts/timestamps';
 import { isAvailable } from '@odograph/database/vehicle-conditions';
+import { checkedWord, timestamp } from '@odograph/http/schemas';
 import { type RawBuilder, sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 
@@ -27,14 +28,14 @@ export function chooseView(
 /** Parameters of GET /v1/vehicles that search for vehicles to book. */
 export const SearchQuery = Type.Object({
   searchType: Type.Optional(
-    Type.String({
+    checkedWord(['FREE_FLOATING', 'BOOKING'], {
       description: 'FREE_FLOATING: available now; BOOKING: available for an interval. Implies the fleet shape',
     }),
   ),
-  from: Type.Optional(Type.String({ description: 'start of the interval, required for BOOKING' })),
-  until: Type.Optional(Type.String({ description: 'end of the interval, exclusive, required for BOOKING' })),
+  from: Type.Optional(timestamp('start of the interval, required for BOOKING')),
+  until: Type.Optional(timestamp('end of the interval, exclusive, required for BOOKING')),
   energy: Type.Optional(Type.String({ description: 'with BOOKING: registration-certificate nomenclature' })),
-  gearbox: Type.Optional(Type.String({ description: 'with BOOKING: MANUAL or AUTOMATIC' })),
+  gearbox: Type.Optional(checkedWord(['MANUAL', 'AUTOMATIC'], { description: 'with BOOKING' })),
   brand: Type.Optional(Type.String({ description: 'with BOOKING: manufacturer' })),
   kind: Type.Optional(Type.String({ description: 'with BOOKING: registration-certificate nomenclature' })),
 });
@@ -57,9 +58,15 @@ function isLike(column: string, value = ''): RawBuilder<boolean> {
   return sql<boolean>`lower(${sql.ref(`vehicle.${column}`)}) = lower(${value})`;
 }
 
-function forBooking(query: SearchQuery): RawBuilder<boolean> {
-  const { energy, gearbox = '', brand, kind } = query;
+/** Checks parameters that only a search for BOOKING uses, so that a malformed one is never ignored. */
+function requireWellFormed({ from, until, gearbox = '' }: SearchQuery): void {
   if (!['', 'MANUAL', 'AUTOMATIC'].includes(gearbox)) throw invalidParameter('gearbox', 'must be MANUAL or AUTOMATIC');
+  if (from !== undefined) parseTimestamp('from', from);
+  if (until !== undefined) parseTimestamp('until', until);
+}
+
+function forBooking(query: SearchQuery): RawBuilder<boolean> {
+  const { energy, gearbox, brand, kind } = query;
   return sql<boolean>`${isAvailable(intervalOf(query))} and ${isLike('energy', energy)} and ${isLike('gearbox', gearbox)}
     and ${isLike('brand', brand)} and ${isLike('kind', kind)}`;
 }
@@ -71,6 +78,7 @@ function forBooking(query: SearchQuery): RawBuilder<boolean> {
  */
 export function matchesSearch(query: SearchQuery): RawBuilder<boolean> {
   const { searchType } = query;
+  requireWellFormed(query);
   if (searchType === undefined) return sql<boolean>`true`;
   if (searchType === 'FREE_FLOATING') return isAvailable(now);
   if (searchType === 'BOOKING') return forBooking(query);

@@ -3,19 +3,19 @@ import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
-import { answers } from '@odograph/http/schemas';
+import { answers, VehicleId, word } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { findTrip } from '../trips/queries.ts';
 import { readTrack } from './queries.ts';
 import { chooseFormat } from './rules.ts';
 
 const TrackParameters = Type.Object({
-  id: Type.String({ description: 'vehicle identifier' }),
-  tripId: Type.String({ description: 'trip_id of a trip object' }),
+  id: VehicleId,
+  tripId: Type.String({ description: 'trip_id of a trip object', examples: ['1000000001-1772440200'] }),
 });
 const TrackQuery = Type.Object({
   format: Type.Optional(
-    Type.Union([Type.Literal('geojson'), Type.Literal('gpx')], {
+    word(['geojson', 'gpx'], {
       description: 'without it, by the header Accept, else GeoJSON',
     }),
   ),
@@ -26,7 +26,7 @@ const Track = Type.Object(
     geometry: Type.Union([Type.Object({ type: Type.Literal('LineString') }), Type.Null()]),
     properties: Type.Object({ trip_id: Type.String(), coordTimes: Type.Array(Type.String()) }),
   },
-  { description: 'a GeoJSON Feature, or GPX 1.1' },
+  { title: 'Track', description: 'a GeoJSON Feature, or GPX 1.1' },
 );
 
 /** An addition to the interface: the positions of a trip. */
@@ -40,6 +40,7 @@ export function trackRoutes(db: Database): RoutePlugin {
           summary: 'Positions of a trip, as GeoJSON or GPX',
           params: TrackParameters,
           querystring: TrackQuery,
+          produces: ['application/geo+json', 'application/gpx+xml'],
           response: answers(Track, 'UNKNOWN_VEHICLE', 'NOT_FOUND'),
         },
       },

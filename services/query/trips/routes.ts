@@ -4,16 +4,13 @@ import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { type NextPage, sendPage } from '@odograph/http/paging';
-import { answers as responses } from '@odograph/http/schemas';
+import { moment, pageHeaders, answers as responses, timestamp, word } from '@odograph/http/schemas';
 import Type, { type Static } from 'typebox';
 import type { Answers } from '../answers.ts';
 import { type Reader, readerOf } from '../read-budget.ts';
 import { VehicleParameters } from '../schemas.ts';
 import { findUsualInterval, hasTripsFrom, readTrips, type TripKey, type TripRequest } from './queries.ts';
 import { writeTimestamp } from './rules.ts';
-
-const moment = (description: string) =>
-  Type.Optional(Type.String({ description: `${description}: ISO 8601, UNIX seconds or milliseconds` }));
 
 /** The schema validator accepts the word Infinity as an integer. */
 function finite(field: string, value: number): number {
@@ -22,33 +19,42 @@ function finite(field: string, value: number): number {
 }
 
 const TripsQuery = Type.Object({
-  from: moment('earliest start, inclusive; by default the start of this month in the time zone of the application'),
-  until: moment('latest start, inclusive; by default now'),
+  from: Type.Optional(
+    timestamp('earliest start, inclusive; by default the start of this month in the time zone of the application'),
+  ),
+  until: Type.Optional(timestamp('latest start, inclusive; by default now')),
   offset: Type.Integer({ minimum: 0, default: 0, description: 'trips to skip' }),
   limit: Type.Optional(Type.Integer({ minimum: 0, description: 'trips in the answer; by default all' })),
 });
 
-const number = (description: string) => Type.Number({ description });
-const Position = Type.Object({ latitude: Type.Number(), longitude: Type.Number() });
-const Trip = Type.Object({
-  trip_id: Type.String({ description: 'stays the same when late data changes the trip a little' }),
-  timestamp: Type.String({ description: 'start, ISO 8601 UTC' }),
-  distance: number('km'),
-  duration: number('minutes'),
+const number = (description: string, example = 0) => Type.Number({ description, examples: [example] });
+const Position = Type.Object(
+  { latitude: number('decimal degrees', 48.8566), longitude: number('decimal degrees', 2.3522) },
+  { title: 'TripPosition' },
+);
+const tripFields = {
+  trip_id: Type.String({
+    description: 'stays the same when late data changes the trip a little',
+    examples: ['1000000001-1772440200'],
+  }),
+  timestamp: moment('start'),
+  distance: number('km', 12.4),
+  duration: number('minutes', 24),
   cost: number('by the tariff of the application, 0 without one'),
   fuel_consumption: number('litres, 0 when unknown'),
   fuel_consumption_100km: number('litres, 0 below 1 km'),
-  average_speed: number('km/h'),
+  average_speed: number('km/h', 31),
   electric_consumption: number('kWh, 0 when unknown'),
   electric_consumption_100km: number('kWh, 0 below 1 km'),
   first_position: Type.Optional(Position),
   last_position: Type.Optional(Position),
-});
-const Trips = Type.Object({ trips: Type.Array(Trip) });
+};
+const Trip = Type.Object(tripFields, { title: 'Trip' });
+const Trips = Type.Object({ trips: Type.Array(Trip) }, { title: 'Trips' });
 const NoTrips = Type.Object({
   trips: Type.Optional(Type.Array(Trip, { maxItems: 0, description: 'empty, with NO_DATA' })),
-  error: Type.String({ description: 'UNKNOWN_VEHICLE, NO_DATA' }),
-  message: Type.Optional(Type.String()),
+  error: word(['UNKNOWN_VEHICLE', 'NO_DATA']),
+  message: Type.String(),
 });
 
 /** Completes the parameters of a request. */
@@ -110,6 +116,7 @@ export function tripRoutes(answers: Answers, db: Database): RoutePlugin {
         schema: {
           tags: ['trips'],
           summary: 'Completed trips of one vehicle, by start',
+          answerHeaders: pageHeaders,
           params: VehicleParameters,
           querystring: TripsQuery,
           response: { ...responses(Trips, 'UNKNOWN_VEHICLE', 'NO_DATA'), 404: NoTrips },

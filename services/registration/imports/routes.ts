@@ -11,30 +11,50 @@ import { findImport, type ImportIdentity, importPart, resetImport } from './quer
 
 const maximumRows = 1000;
 const largestInteger = 2_147_483_647;
-const FileSha256 = Type.String({ pattern: '^[0-9a-f]{64}$', description: 'SHA-256 of the file' });
+const FileSha256 = Type.String({
+  pattern: '^[0-9a-f]{64}$',
+  description: 'SHA-256 of the file',
+  examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+});
 const OptionalAppId = Type.Optional(
   Type.Unsafe<string>({ ...AppId, description: 'application that sees the records; without it, all do' }),
 );
 const Row = Type.Object({
   line: Type.Integer({ minimum: 1, maximum: largestInteger }),
-  record: Type.Optional(Type.Unknown({ description: 'record; its values may be text' })),
+  record: Type.Optional(
+    Type.Unknown({
+      description: 'record; its values may be text',
+      examples: [{ certificate: { plate: 'AB-123-CD' } }],
+    }),
+  ),
   fault: Type.Optional(
-    Type.String({ minLength: 1, maxLength: 256, description: 'reason why the row could not be parsed' }),
+    Type.String({
+      minLength: 1,
+      maxLength: 256,
+      description: 'reason why the row could not be parsed',
+      examples: ['unbalanced quotes'],
+    }),
   ),
 });
-const Fault = Type.Object({
-  line: Type.Integer(),
-  field: Type.String({ description: 'name of the field, empty for the whole row' }),
-  message: Type.String(),
-});
-const State = Type.Object({
-  position: Type.Integer({ description: 'rows done' }),
-  changed: Type.Integer(),
-  unchanged: Type.Integer(),
-  bad: Type.Integer(),
-  finished: Type.Boolean(),
-  faults: Type.Array(Fault),
-});
+const Fault = Type.Object(
+  {
+    line: Type.Integer(),
+    field: Type.String({ description: 'name of the field, empty for the whole row', examples: ['certificate.seats'] }),
+    message: Type.String({ examples: ['must be a number'] }),
+  },
+  { title: 'ImportFault' },
+);
+const State = Type.Object(
+  {
+    position: Type.Integer({ description: 'rows done' }),
+    changed: Type.Integer(),
+    unchanged: Type.Integer(),
+    bad: Type.Integer(),
+    finished: Type.Boolean(),
+    faults: Type.Array(Fault),
+  },
+  { title: 'ImportState' },
+);
 const FilePath = Type.Object({ file_sha256: FileSha256 });
 const ImportQuery = Type.Object({
   appId: OptionalAppId,

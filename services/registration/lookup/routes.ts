@@ -11,6 +11,9 @@ import { createPlatformSource, findDescription, type Sources } from '../sources/
 import { type Lookup, lookUp } from './rules.ts';
 
 const tags = ['registration data'];
+const sourcesHeader = {
+  'X-Registration-Sources': { type: 'string', description: 'the sources of the record, separated by commas' },
+};
 
 /** A plate or VIN in a path. */
 export const PlateOrVin = Type.Object({
@@ -18,6 +21,7 @@ export const PlateOrVin = Type.Object({
     minLength: 1,
     maxLength: 64,
     description: 'a VIN, or a French plate such as AB-123-CD, ab123cd, 1234 AB 75',
+    examples: ['AB-123-CD'],
   }),
 });
 
@@ -50,6 +54,7 @@ function addPlateOrVinRoute(http: Http, sources: Sources): void {
         tags,
         summary: 'Look up registration data by plate or VIN',
         params: PlateOrVin,
+        answerHeaders: sourcesHeader,
         response: answers(RegistrationRecord, 'UNKNOWN_VEHICLE'),
       },
     },
@@ -68,6 +73,7 @@ function addVehicleRoute(http: Http, db: Database, sources: Sources): void {
         tags,
         summary: 'Look up the registration data of a vehicle',
         params: Type.Object({ id: VehicleId }),
+        answerHeaders: sourcesHeader,
         response: answers(RegistrationRecord, 'UNKNOWN_VEHICLE'),
       },
     },

@@ -54,7 +54,8 @@ describe('the OpenAPI document', () => {
       const { get } = body.paths[path];
       expect(get.tags).toEqual(['registration data']);
       expect(get.responses['404'].description ?? get.responses['404'].content).toBeTruthy();
-      const { properties } = get.responses['200'].content['application/json'].schema;
+      expect(get.responses['200'].content['application/json'].schema.$ref).toMatch(/RegistrationRecord$/);
+      const { properties } = body.components.schemas.RegistrationRecord;
       expect(Object.keys(properties)).toEqual(['certificate', 'additional_information', 'fluids', 'electric', 'tires']);
     }
   });

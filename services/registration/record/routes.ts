@@ -5,7 +5,7 @@ import type { Database } from '@odograph/database/database';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { AppId } from '@odograph/http/operator-routes';
-import { answers } from '@odograph/http/schemas';
+import { answers, word } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { removeRecords } from '../imports/queries.ts';
 import { PlateOrVin } from '../lookup/routes.ts';
@@ -17,23 +17,29 @@ import { fieldPaths, fieldType, toRecord } from './fields.ts';
 import { RegistrationRecord } from './schemas.ts';
 import { identityOfFields, parsePlateOrVin } from './vehicle-identity.ts';
 
-const VinReport = Type.Object({
-  vin: Type.String(),
-  wmi: Type.String(),
-  make: Type.String(),
-  checkDigit: Type.Union([Type.Literal('valid'), Type.Literal('invalid'), Type.Literal('absent')]),
-  checkDigitRequired: Type.Boolean(),
-  modelYear: Type.Union([Type.Integer(), Type.Null()]),
-  modelYearCandidates: Type.Array(Type.Integer()),
-});
-const strings = (description: string) => Type.Record(Type.String(), Type.String(), { description });
-const Explained = Type.Object({
-  known: Type.Boolean(),
-  record: RegistrationRecord,
-  sources: strings('source of each known field'),
-  outcomes: strings('outcome of each source'),
-  vin: Type.Union([VinReport, Type.Null()]),
-});
+const VinReport = Type.Object(
+  {
+    vin: Type.String({ examples: ['VF1AG000000000001'] }),
+    wmi: Type.String({ examples: ['VF1'] }),
+    make: Type.String({ examples: ['Renault'] }),
+    checkDigit: word(['valid', 'invalid', 'absent']),
+    checkDigitRequired: Type.Boolean(),
+    modelYear: Type.Union([Type.Integer(), Type.Null()]),
+    modelYearCandidates: Type.Array(Type.Integer()),
+  },
+  { title: 'VinReport' },
+);
+const strings = (description: string) => Type.Record(Type.String(), Type.String(), { description, examples: [{}] });
+const Explained = Type.Object(
+  {
+    known: Type.Boolean(),
+    record: RegistrationRecord,
+    sources: strings('source of each known field'),
+    outcomes: strings('outcome of each source'),
+    vin: Type.Union([VinReport, Type.Null()]),
+  },
+  { title: 'ExplainedRegistration' },
+);
 const ApplicationQuery = Type.Object({
   appId: Type.Optional(Type.Unsafe<string>({ ...AppId, description: 'application whose view to take' })),
 });

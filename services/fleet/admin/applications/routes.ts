@@ -7,7 +7,7 @@ import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { AppId } from '@odograph/http/operator-routes';
 import { leaveOutEmpty } from '@odograph/http/parameters';
-import { answers, EmptyAnswer, text } from '@odograph/http/schemas';
+import { answers, EmptyAnswer, moment, text, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { endSessions } from '../../accounts/queries.ts';
@@ -24,12 +24,19 @@ import {
   rotateKey,
 } from './queries.ts';
 
-const Application = Type.Object({ appId: Type.String(), name: Type.String(), createdAt: Type.String() });
+const Application = Type.Object(
+  { appId: AppId, name: Type.String({ examples: ['Car sharing'] }), createdAt: moment('when it was created') },
+  { title: 'Application' },
+);
+const ApplicationKey = Type.Object(
+  { appId: AppId, appKey: Type.String({ examples: ['bXktc2VjcmV0LWtleQ'] }) },
+  { title: 'ApplicationKey' },
+);
 const ApplicationPath = Type.Object({ appId: AppId });
 const maximumOverlapHours = 30 * 24;
 /** Deletions per transaction; ingest waits for one transaction at most. */
 const vehiclesPerTransaction = 50;
-const View = Type.Enum(['dynamic', 'fleet', 'combined']);
+const View = word(['dynamic', 'fleet', 'combined']);
 const Tariff = Type.Number({ minimum: 0, maximum: 1e9 });
 const deviceRate = (unit: string, maximum: number) =>
   Type.Integer({
@@ -37,15 +44,18 @@ const deviceRate = (unit: string, maximum: number) =>
     maximum,
     description: `${unit} that each device of the application may upload, from its next connection on; 0: the setting of the platform`,
   });
-const Settings = Type.Object({
+const settings = {
   view: View,
-  timeZone: Type.String(),
+  timeZone: Type.String({ examples: ['Europe/Paris'] }),
   tariffPerKm: Tariff,
   tariffPerMinute: Tariff,
   deviceUploadsPerSecond: deviceRate('publications per second', 1e6),
   deviceBytesPerSecond: deviceRate('bytes per second', 1e9),
-});
-const SettingsChange = Type.Partial(Type.Object({ ...Settings.properties, timeZone: text(1, 64) }));
+};
+const Settings = Type.Object(settings, { title: 'ApplicationSettings' });
+const SettingsChange = Type.Partial(
+  Type.Object({ ...settings, timeZone: text(1, 64, { examples: ['Europe/Paris'] }) }),
+);
 
 /** Whether a name is in the IANA time zone database. */
 function isTimeZone(name: string): boolean {
@@ -64,8 +74,8 @@ export function operatorApplicationRoutes(db: Kysely<Tables>): RoutePlugin {
       {
         schema: {
           summary: 'Create an application; its appKey is shown only once',
-          body: Type.Object({ name: text(1, 256) }),
-          response: answers(Type.Object({ appId: Type.String(), appKey: Type.String() })),
+          body: Type.Object({ name: text(1, 256, { examples: ['Car sharing'] }) }),
+          response: answers(ApplicationKey),
         },
       },
       async ({ body, ip }) =>
@@ -140,7 +150,7 @@ function addCredentialRoutes(http: Http, db: Kysely<Tables>): void {
             description: 'how long the old appKey stays valid; 0 ends it at once',
           }),
         }),
-        response: answers(Type.Object({ appId: Type.String(), appKey: Type.String() }), 'UNKNOWN_APPLICATION'),
+        response: answers(ApplicationKey, 'UNKNOWN_APPLICATION'),
       },
     },
     async ({ params: { appId }, body: { overlapHours }, ip }) =>

@@ -4,33 +4,43 @@ import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { AppId, pageLimit } from '@odograph/http/operator-routes';
 import { leaveOutEmpty } from '@odograph/http/parameters';
-import { answers, word } from '@odograph/http/schemas';
+import { answers, moment, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { listAudit, verifyChains } from './queries.ts';
 
-const AuditRow = Type.Object({
-  position: Type.Integer(),
-  at: Type.String(),
-  actor: Type.String({ description: 'application, user:ID, operator, device, device:ID or platform' }),
-  address: Type.String(),
-  action: Type.String(),
-  subject: Type.String(),
-  details: Type.Record(Type.String(), Type.Unknown()),
-  outcome: Type.String(),
-});
-const Verdict = Type.Object({
-  appId: Type.Union([Type.String(), Type.Null()], { description: 'null for actions outside of any application' }),
-  length: Type.Integer(),
-  prunedThrough: Type.Integer({ description: 'rows up to this position were removed by retention' }),
-  erasedRows: Type.Integer({ description: 'rows whose personal values were erased' }),
-  head: Type.String({
-    description: 'the hash of the newest row; a copy kept elsewhere reveals rows removed from the end',
-  }),
-  fault: Type.Optional(
-    Type.Object({ position: Type.Integer(), reason: word(['CHANGED', 'MISSING', 'NOT_IN_CHAIN'] as const) }),
-  ),
-});
+const AuditRow = Type.Object(
+  {
+    position: Type.Integer(),
+    at: moment('when it happened'),
+    actor: Type.String({
+      description: 'application, user:ID, operator, device, device:ID or platform',
+      examples: ['operator'],
+    }),
+    address: Type.String({ examples: ['192.0.2.1'] }),
+    action: Type.String({ examples: ['vehicle.create'] }),
+    subject: Type.String({ examples: ['vehicle:1000000001'] }),
+    details: Type.Record(Type.String(), Type.Unknown(), { examples: [{}] }),
+    outcome: Type.String({ examples: ['done'] }),
+  },
+  { title: 'AuditRow' },
+);
+const Verdict = Type.Object(
+  {
+    appId: Type.Union([AppId, Type.Null()], { description: 'null for actions outside of any application' }),
+    length: Type.Integer(),
+    prunedThrough: Type.Integer({ description: 'rows up to this position were removed by retention' }),
+    erasedRows: Type.Integer({ description: 'rows whose personal values were erased' }),
+    head: Type.String({
+      description: 'the hash of the newest row; a copy kept elsewhere reveals rows removed from the end',
+      examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+    }),
+    fault: Type.Optional(
+      Type.Object({ position: Type.Integer(), reason: word(['CHANGED', 'MISSING', 'NOT_IN_CHAIN'] as const) }),
+    ),
+  },
+  { title: 'AuditVerdict' },
+);
 
 /** The operator's routes that list and verify the audit. */
 export function operatorAuditRoutes(db: Kysely<Tables>): RoutePlugin {

@@ -6,9 +6,9 @@ import { answers } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { findModel, listModels, storeModel } from './queries.ts';
-import { DeviceModel, modelProperties } from './schemas.ts';
+import { DeviceModel, ModelName, modelProperties } from './schemas.ts';
 
-const NamePath = Type.Object({ name: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$' }) });
+const NamePath = Type.Object({ name: ModelName });
 
 /** Operator routes that list, show, create and change device models. */
 export function operatorDeviceModelRoutes(db: Kysely<Tables>): RoutePlugin {

@@ -7,6 +7,8 @@ const encryptedCommands = [...bluetoothCommands, 'readio'] as const;
 const scenarioNames = ['gps_jamming', 'gnss_jamming', 'towing_detection', 'crash_detection'] as const;
 const Output = Type.Integer({ minimum: 1, maximum: 255 });
 
+export const ModelName = Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$', examples: ['generic'] });
+
 /** The properties of a device model besides its name. */
 export const modelProperties = {
   actions: Type.Array(word(deviceActions), { description: 'actions that devices of the model support', maxItems: 32 }),
@@ -23,12 +25,15 @@ export const modelProperties = {
     }),
   ),
   scenarii: Type.Unsafe<Record<string, string>>(
-    Type.Partial(Type.Object(Object.fromEntries(scenarioNames.map((name) => [name, text(0, 64)]))), {
-      additionalProperties: false,
-      description: 'action by monitored scenario, empty for none (scenarii of the fleet vehicle status record)',
-    }),
+    Type.Partial(
+      Type.Object(Object.fromEntries(scenarioNames.map((name) => [name, text(0, 64, { examples: ['IMMOBILIZE'] })]))),
+      {
+        additionalProperties: false,
+        description: 'action by monitored scenario, empty for none (scenarii of the fleet vehicle status record)',
+      },
+    ),
   ),
 };
 /** A device model, as routes accept and answer it. */
-export const DeviceModel = Type.Object({ name: Type.String(), ...modelProperties });
+export const DeviceModel = Type.Object({ name: ModelName, ...modelProperties }, { title: 'DeviceModel' });
 export type DeviceModel = Type.Static<typeof DeviceModel>;

@@ -102,7 +102,10 @@ export function addUnlinkRoutes(
       schema: {
         summary: 'Unlink a device and take it from its application; the new claim code is shown only once',
         params: DevicePath,
-        response: answers(Type.Object({ deviceId: Type.String(), claimCode: Type.String() }), 'UNKNOWN_DEVICE'),
+        response: answers(
+          Type.Object({ deviceId: DeviceId, claimCode: Type.String({ examples: ['K7QX-2M4P'] }) }),
+          'UNKNOWN_DEVICE',
+        ),
       },
     },
     async (request) => ({

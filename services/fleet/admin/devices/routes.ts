@@ -9,7 +9,7 @@ import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { AppId, pageLimit } from '@odograph/http/operator-routes';
 import { leaveOutEmpty } from '@odograph/http/parameters';
-import { answers, DeviceId, EmptyAnswer, text, VehicleId } from '@odograph/http/schemas';
+import { answers, DeviceId, EmptyAnswer, moment, text, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { changeLinks, linkDevice, recordLinkChange } from '../../devices/queries.ts';
@@ -32,28 +32,38 @@ interface DeviceOptions {
 }
 
 const maximumOverlapSeconds = 30 * 86_400;
-const nullable = Type.Union([Type.String(), Type.Null()]);
-const optionalText = Type.Unsafe<string>({ ...text(0, 64), default: '' });
+const optionalText = (example: string) => Type.Unsafe<string>({ ...text(0, 64, { examples: [example] }), default: '' });
 const DevicePath = Type.Object({ id: DeviceId });
-const DeviceSecret = Type.Object({ deviceId: Type.String(), secret: Type.String() });
-const NewSecrets = Type.Object({
-  ...DeviceSecret.properties,
-  claimCode: Type.Optional(Type.String({ description: 'lets an application link a device without an owner' })),
-});
-const ListedDevice = Type.Object({
-  deviceId: Type.String(),
-  model: Type.String(),
-  appId: nullable,
-  vehicleId: nullable,
-  createdAt: Type.String(),
-});
+const DeviceSecret = Type.Object(
+  { deviceId: DeviceId, secret: Type.String({ examples: ['c2VjcmV0LW9mLXRoZS1kZXZpY2U'] }) },
+  { title: 'DeviceSecret' },
+);
+const NewSecrets = Type.Object(
+  {
+    ...DeviceSecret.properties,
+    claimCode: Type.Optional(
+      Type.String({ description: 'lets an application link a device without an owner', examples: ['K7QX-2M4P'] }),
+    ),
+  },
+  { title: 'NewDevice' },
+);
+const ListedDevice = Type.Object(
+  {
+    deviceId: DeviceId,
+    model: Type.String({ examples: ['generic'] }),
+    appId: Type.Union([AppId, Type.Null()]),
+    vehicleId: Type.Union([VehicleId, Type.Null()]),
+    createdAt: moment('when it was created'),
+  },
+  { title: 'ListedDevice' },
+);
 const NewDeviceBody = Type.Object({
-  id: Type.String({ pattern: deviceIdPattern, description: '1 to 64 of A-Z a-z 0-9 . _ : -' }),
-  model: text(1, 64),
+  id: Type.String({ pattern: deviceIdPattern, description: '1 to 64 of A-Z a-z 0-9 . _ : -', examples: ['unit-0001'] }),
+  model: text(1, 64, { examples: ['generic'] }),
   appId: Type.Optional(AppId),
   vehicleId: Type.Optional(VehicleId),
-  bluetoothName: optionalText,
-  bluetoothPin: optionalText,
+  bluetoothName: optionalText('ODO-0001'),
+  bluetoothPin: optionalText('0000'),
 });
 const Rotation = Type.Object({
   overlapSeconds: Type.Integer({
@@ -132,7 +142,7 @@ function addList(http: Http, db: Kysely<Tables>): void {
       preValidation: leaveOutEmpty('appId', 'limit', 'after'),
       schema: {
         summary: 'List the devices of one application or of all',
-        querystring: Type.Object({ appId: Type.Optional(AppId), limit: pageLimit, after: optionalText }),
+        querystring: Type.Object({ appId: Type.Optional(AppId), limit: pageLimit, after: optionalText('unit-0001') }),
         response: answers(Type.Object({ devices: Type.Array(ListedDevice) }), 'UNKNOWN_APPLICATION'),
       },
     },

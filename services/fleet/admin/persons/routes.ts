@@ -8,26 +8,35 @@ import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { erasePerson, exportPerson, findPerson, requireNothingOpen } from './queries.ts';
 
-const PersonPath = Type.Object({ id: text(1, 256) });
+const PersonPath = Type.Object({ id: text(1, 256, { description: 'driver or user', examples: ['driver-17'] }) });
 const Scope = Type.Object({
   appId: Type.Optional(Type.Unsafe<string>({ ...AppId, description: 'required if several applications know the id' })),
 });
-const Rows = Type.Array(Type.Record(Type.String(), Type.Unknown()));
-const Exported = Type.Object({
-  account: Rows,
-  grants: Rows,
-  sessions: Rows,
-  requests: Rows,
-  commands: Rows,
-  bookings: Rows,
-  authorizations: Rows,
-  trips: Rows,
-  audit: Rows,
-});
-const Erased = Type.Object({
-  pseudonym: Type.String({ description: 'what replaces the id from now on' }),
-  changed: Type.Record(Type.String(), Type.Integer(), { description: 'number of changed rows by kind' }),
-});
+const Rows = Type.Array(Type.Record(Type.String(), Type.Unknown(), { examples: [{}] }));
+const Exported = Type.Object(
+  {
+    account: Rows,
+    grants: Rows,
+    sessions: Rows,
+    requests: Rows,
+    commands: Rows,
+    bookings: Rows,
+    authorizations: Rows,
+    trips: Rows,
+    audit: Rows,
+  },
+  { title: 'PersonExport' },
+);
+const Erased = Type.Object(
+  {
+    pseudonym: Type.String({ description: 'what replaces the id from now on', examples: ['erased-4f1c2a'] }),
+    changed: Type.Record(Type.String(), Type.Integer(), {
+      description: 'number of changed rows by kind',
+      examples: [{ bookings: 2 }],
+    }),
+  },
+  { title: 'ErasedPerson' },
+);
 
 /** Operator routes that export and erase the data of a driver or user. */
 export function operatorPersonRoutes(db: Kysely<Tables>): RoutePlugin {

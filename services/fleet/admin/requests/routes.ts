@@ -6,7 +6,7 @@ import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { AppId, pageLimit } from '@odograph/http/operator-routes';
 import { leaveOutEmpty } from '@odograph/http/parameters';
-import { answers, EmptyAnswer, text, word } from '@odograph/http/schemas';
+import { answers, EmptyAnswer, moment, text, VehicleId, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { createVehicle } from '../vehicles/queries.ts';
@@ -14,20 +14,24 @@ import { DescriptionFields, Plate } from '../vehicles/schemas.ts';
 import { listRequests, lockPending, markApproved, markDeclined } from './queries.ts';
 
 const states = ['pending', 'approved', 'declined'] as const;
-const nullable = Type.Union([Type.String(), Type.Null()]);
-const RequestPath = Type.Object({ id: Type.String({ maxLength: 256 }) });
-const ListedRequest = Type.Object({
-  requestId: Type.String(),
-  appId: Type.String(),
-  userId: nullable,
-  plate: Type.String(),
-  request: Type.String(),
-  state: word(states),
-  vehicleId: nullable,
-  reason: nullable,
-  createdAt: Type.String(),
-  decidedAt: nullable,
-});
+const nullable = (example: string) => Type.Union([Type.String({ examples: [example] }), Type.Null()]);
+const RequestId = Type.String({ maxLength: 256, examples: ['0197a1de-5f0e-7000-8000-000000000005'] });
+const RequestPath = Type.Object({ id: RequestId });
+const ListedRequest = Type.Object(
+  {
+    requestId: RequestId,
+    appId: AppId,
+    userId: nullable('0197a1de-5f0e-7000-8000-000000000006'),
+    plate: Type.String({ examples: ['AB-123-CD'] }),
+    request: Type.String({ examples: ['OBD device with trips'] }),
+    state: word(states),
+    vehicleId: Type.Union([VehicleId, Type.Null()]),
+    reason: nullable('not one of ours'),
+    createdAt: moment('when it was made'),
+    decidedAt: Type.Union([moment('when it was decided'), Type.Null()]),
+  },
+  { title: 'VehicleRequest' },
+);
 
 function addRequestList(http: Http, db: Kysely<Tables>): void {
   http.get(
@@ -40,7 +44,13 @@ function addRequestList(http: Http, db: Kysely<Tables>): void {
           appId: Type.Optional(AppId),
           state: Type.Optional(word(states)),
           limit: pageLimit,
-          after: Type.Optional(Type.String({ pattern: uuidPattern, description: 'the last id of the page before' })),
+          after: Type.Optional(
+            Type.String({
+              pattern: uuidPattern,
+              description: 'the last id of the page before',
+              examples: ['0197a1de-5f0e-7000-8000-000000000005'],
+            }),
+          ),
         }),
         response: answers(Type.Object({ requests: Type.Array(ListedRequest) }), 'UNKNOWN_APPLICATION'),
       },
@@ -63,12 +73,7 @@ function addApproval(http: Http, db: Kysely<Tables>): void {
           plate: Type.Optional(Type.Unsafe<string>({ ...Plate, description: 'if it differs from the request' })),
           ...DescriptionFields,
         }),
-        response: answers(
-          Type.Object({ id: Type.String({ description: 'of the vehicle' }) }),
-          'NOT_FOUND',
-          'ALREADY_DECIDED',
-          'ALREADY_EXISTS',
-        ),
+        response: answers(Type.Object({ id: VehicleId }), 'NOT_FOUND', 'ALREADY_DECIDED', 'ALREADY_EXISTS'),
       },
     },
     async ({ params, body: { plate, vin, brand, model, energy, seats, gearbox, kind, accessories }, ip }) =>
@@ -106,7 +111,7 @@ function addDecline(http: Http, db: Kysely<Tables>): void {
       schema: {
         summary: 'Decline a request',
         params: RequestPath,
-        body: Type.Object({ reason: text(1, 1000) }),
+        body: Type.Object({ reason: text(1, 1000, { examples: ['not one of ours'] }) }),
         response: answers(EmptyAnswer, 'NOT_FOUND', 'ALREADY_DECIDED'),
       },
     },

@@ -22,25 +22,29 @@ import {
   revokeVehicle,
 } from './queries.ts';
 
+const UserId = Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000006'] });
 const NewUser = Type.Object({
   appId: AppId,
-  username: text(1, 256),
+  username: text(1, 256, { examples: ['alex'] }),
   password: NewPassword,
   mustChangePassword: Type.Boolean({ default: false }),
 });
-const User = Type.Object({
-  userId: Type.String(),
-  username: Type.String(),
-  mustChangePassword: Type.Boolean(),
-  vehicleIds: Type.Array(Type.String()),
-  grants: Type.Array(Type.Object({ vehicleId: Type.String(), role: word(grantRoles) })),
-});
+const User = Type.Object(
+  {
+    userId: UserId,
+    username: Type.String({ examples: ['alex'] }),
+    mustChangePassword: Type.Boolean(),
+    vehicleIds: Type.Array(VehicleId),
+    grants: Type.Array(Type.Object({ vehicleId: VehicleId, role: word(grantRoles) }, { title: 'Grant' })),
+  },
+  { title: 'User' },
+);
 const Role = Type.Unsafe<GrantRole>({
   ...word(grantRoles),
   default: 'driver',
   description: 'viewer: reads; driver: own bookings and authorizations and actions within them; manager: everything',
 });
-const UserPath = Type.Object({ userId: Type.String() });
+const UserPath = Type.Object({ userId: UserId });
 
 /** The operator's routes for the users of an application and their vehicles. */
 export function operatorUserRoutes(db: Kysely<Tables>): RoutePlugin {
@@ -59,7 +63,7 @@ function addUserRoutes(http: Http, db: Kysely<Tables>): void {
         summary: 'Create a user of an application',
         body: NewUser,
         response: answers(
-          Type.Object({ userId: Type.String() }),
+          Type.Object({ userId: UserId }),
           'INVALID_PASSWORD_LENGTH',
           'UNKNOWN_APPLICATION',
           'ALREADY_EXISTS',
@@ -128,7 +132,7 @@ function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
     {
       schema: {
         summary: 'Revoke the access of a user to a vehicle',
-        params: Type.Object({ userId: Type.String(), vehicleId: VehicleId }),
+        params: Type.Object({ userId: UserId, vehicleId: VehicleId }),
         response: answers(EmptyAnswer, 'UNKNOWN_USER', 'UNKNOWN_VEHICLE', 'NOT_FOUND'),
       },
     },

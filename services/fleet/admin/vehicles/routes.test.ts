@@ -18,7 +18,7 @@ describe('/v1/x/admin/vehicles', () => {
       brand: 'Renault',
       model: 'Zoe',
       energy: 'EL',
-      seats: '5',
+      seats: 5,
       gearbox: 'AUTOMATIC',
       kind: 'VP',
       accessories: ['CARDHOLDER'],

@@ -4,28 +4,31 @@ import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { AppId, pageLimit } from '@odograph/http/operator-routes';
-import { answers } from '@odograph/http/schemas';
+import { answers, DeviceId, VehicleId, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { createVehicle, listVehicles, setTankLitres } from './queries.ts';
-import { DescriptionFields, Plate } from './schemas.ts';
+import { accessories, DescriptionFields, Plate } from './schemas.ts';
 
 const maximumId = 2_147_483_647;
 const TankLitres = Type.Number({ minimum: 0, maximum: 1_000_000, description: '0 if unknown' });
-const ListedVehicle = Type.Object({
-  id: Type.String(),
-  plate: Type.String(),
-  vin: Type.String(),
-  brand: Type.String(),
-  model: Type.String(),
-  energy: Type.String(),
-  seats: Type.Integer(),
-  gearbox: Type.String(),
-  kind: Type.String(),
-  accessories: Type.Array(Type.String()),
-  archived: Type.Boolean(),
-  deviceId: Type.Union([Type.String(), Type.Null()]),
-});
+const ListedVehicle = Type.Object(
+  {
+    id: VehicleId,
+    plate: Type.String({ examples: ['AB-123-CD'] }),
+    vin: Type.String({ examples: ['VF1AG000000000001'] }),
+    brand: Type.String({ examples: ['Renault'] }),
+    model: Type.String({ examples: ['Zoe'] }),
+    energy: Type.String({ examples: ['EL'] }),
+    seats: Type.Integer(),
+    gearbox: word(['AUTOMATIC', 'MANUAL', '']),
+    kind: Type.String({ examples: ['VP'] }),
+    accessories: Type.Array(word(accessories)),
+    archived: Type.Boolean(),
+    deviceId: Type.Union([DeviceId, Type.Null()]),
+  },
+  { title: 'OperatedVehicle' },
+);
 
 /** The operator's routes for vehicles. */
 export function operatorVehicleRoutes(db: Kysely<Tables>): RoutePlugin {
@@ -36,7 +39,7 @@ export function operatorVehicleRoutes(db: Kysely<Tables>): RoutePlugin {
         schema: {
           summary: 'Create a vehicle of an application',
           body: Type.Object({ appId: AppId, plate: Plate, ...DescriptionFields }),
-          response: answers(Type.Object({ id: Type.String() }), 'UNKNOWN_APPLICATION', 'ALREADY_EXISTS'),
+          response: answers(Type.Object({ id: VehicleId }), 'UNKNOWN_APPLICATION', 'ALREADY_EXISTS'),
         },
       },
       async ({ body: { appId, plate, vin, brand, model, energy, seats, gearbox, kind, accessories }, ip }) => {
@@ -80,9 +83,9 @@ function addTankCapacityRoute(http: Http, db: Kysely<Tables>): void {
     {
       schema: {
         summary: 'Set the fuel tank capacity of a vehicle in litres',
-        params: Type.Object({ id: Type.String() }),
+        params: Type.Object({ id: VehicleId }),
         body: Type.Object({ tankLitres: TankLitres }),
-        response: answers(Type.Object({ id: Type.String(), tankLitres: TankLitres }), 'UNKNOWN_VEHICLE'),
+        response: answers(Type.Object({ id: VehicleId, tankLitres: TankLitres }), 'UNKNOWN_VEHICLE'),
       },
     },
     async ({ params: { id }, body: { tankLitres }, ip }) =>

@@ -1,0 +1,250 @@
+import { type FailureCode, failures } from '@odograph/contracts/failures';
+import type { FastifySchema, RouteOptions } from 'fastify';
+import {
+  asDocumented,
+  exampleOf,
+  isOptional,
+  isScalar,
+  type JsonSchema,
+  type NamedSchemas,
+  nameSchemas,
+  withoutDefaults,
+} from './openapi-schema.ts';
+import { failureSchema } from './schemas.ts';
+
+declare module 'fastify' {
+  interface FastifySchema {
+    hide?: boolean;
+    tags?: readonly string[];
+    summary?: string;
+    description?: string;
+    /** The tokens of which one is required; none for an empty list. */
+    security?: readonly { [scheme: string]: readonly string[] }[];
+    /** Headers of a successful answer, by name. */
+    answerHeaders?: Readonly<Record<string, JsonSchema>>;
+    /** Media types of a successful answer; JSON by default. */
+    produces?: readonly string[];
+    /** Names of parameters of which exactly one must be given. */
+    exactlyOne?: readonly string[];
+  }
+}
+
+/** An object of OpenAPI that is no schema. */
+type OpenApiObject = Readonly<Record<string, unknown>>;
+
+interface Parameter {
+  readonly name: string;
+  readonly in: 'path' | 'query' | 'header';
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: JsonSchema;
+}
+
+/** A route with one method, as it was registered. */
+export interface DescribedRoute {
+  readonly method: string;
+  /** With parameters in braces. */
+  readonly path: string;
+  readonly schema: FastifySchema;
+  readonly isLimited: boolean;
+}
+
+const capitalize = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
+
+/** Derives the id of an operation: `getVehicleByIdStatus` for GET /v1/vehicle/{id}/status; `x` is left out. */
+export function operationId(method: string, path: string): string {
+  const words = path
+    .replace(/^\/v1\/(x\/)?/, '')
+    .replaceAll(/\{(\w+)\}/g, 'by-$1')
+    .split(/[^A-Za-z0-9]+/)
+    .filter((word) => word !== '');
+  return method.toLowerCase() + words.map(capitalize).join('');
+}
+
+/** Splits a route into one for each of its methods. HEAD, which Fastify adds to every GET, is not described. */
+export function describedRoutes({ method, url, schema = {}, config }: RouteOptions): DescribedRoute[] {
+  return [method]
+    .flat()
+    .filter((one) => one !== 'HEAD')
+    .map((one) => ({
+      method: one,
+      path: url.replaceAll(/:(\w+)/g, '{$1}'),
+      schema,
+      isLimited: config?.rateLimit !== false,
+    }));
+}
+
+function pathParameters({ path, schema }: DescribedRoute): Parameter[] {
+  const { properties = {} } = asDocumented((schema.params ?? {}) as JsonSchema);
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => {
+    const { description, ...given } = properties[name] ?? { type: 'string' };
+    const bounds = given.type === 'string' && { minLength: 1, maxLength: 256 };
+    return {
+      ...{ name, in: 'path' as const, required: true, ...(description !== undefined && { description }) },
+      schema: { ...bounds, ...given },
+    };
+  });
+}
+
+function listedParameters(place: 'query' | 'header', given: unknown): Parameter[] {
+  const { properties = {}, required = [] } = withoutDefaults(asDocumented((given ?? {}) as JsonSchema));
+  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
+    ...{ name: place === 'header' ? headerName(name) : name, in: place, required: required.includes(name) },
+    ...(description !== undefined && { description }),
+    schema,
+  }));
+}
+
+const headerName = (name: string) => name.split('-').map(capitalize).join('-');
+
+/** The body without the parameters of the path, which are merged into it. */
+function bodyOf({ path, schema }: DescribedRoute): JsonSchema | undefined {
+  if (schema.body === undefined) return undefined;
+  const body = withoutDefaults(asDocumented(schema.body as JsonSchema));
+  const isInBody = (name: string) => !path.includes(`{${name}}`);
+  const members = Object.entries(body.properties ?? {}).filter(([name]) => isInBody(name));
+  const properties = Object.fromEntries(members);
+  const required = (body.required ?? []).filter(isInBody);
+  const { required: _, ...rest } = body;
+  return { ...rest, properties, ...(required.length > 0 && { required }) };
+}
+
+const hasAlternative = (schema: JsonSchema) => isScalar(schema) && schema.writeOnly !== true;
+
+/** The members of the body that the query may give instead; secrets have no place in a URL. */
+function alternatives({ properties = {} }: JsonSchema): Parameter[] {
+  return Object.entries(properties)
+    .filter(([, schema]) => hasAlternative(schema))
+    .map(([name, { description, default: _, ...schema }]) => ({
+      ...{ name, in: 'query' as const, required: false, 'x-alternative': true },
+      description: `${description === undefined ? '' : `${description}; `}instead of the member of the body, which wins`,
+      schema,
+    }));
+}
+
+/** Adds null to the optional members of a body: it counts as left out. */
+function orNull(body: JsonSchema): JsonSchema {
+  const members = Object.entries(body.properties ?? {}).map(([name, { description, default: standard, ...schema }]) => {
+    const annotations = {
+      ...(description !== undefined && { description }),
+      ...(standard !== undefined && { default: standard }),
+    };
+    const types = schema.anyOf ?? [schema];
+    return [
+      name,
+      isOptional(body, name) ? { anyOf: [...types, { type: 'null' }], ...annotations } : body.properties?.[name],
+    ];
+  });
+  return { ...body, properties: Object.fromEntries(members) };
+}
+
+/** The body may be left out where the query can give all that is required. */
+function requestBody(body: JsonSchema, named: NamedSchemas): OpenApiObject {
+  const { properties = {}, required = [] } = body;
+  return {
+    required: required.some((name) => !hasAlternative(properties[name] ?? {})),
+    content: { 'application/json': { schema: nameSchemas(orNull(body), named), example: exampleOf(body) } },
+  };
+}
+
+/** The failures that do not depend on the resource, for each of its routes. */
+function commonFailures({ method, path, schema, isLimited }: DescribedRoute): FailureCode[] {
+  const [scheme] = (schema.security ?? []).flatMap((schemes) => Object.keys(schemes));
+  return [
+    'INVALID_PARAMETER',
+    ...(scheme === undefined ? [] : (['MISSING_TOKEN', 'INVALID_TOKEN'] as const)),
+    ...(scheme === 'serviceToken' ? (['TOKEN_EXPIRED'] as const) : []),
+    ...(scheme === 'adminToken' && method !== 'GET' ? (['UNAUTHORIZED'] as const) : []),
+    ...(path.includes('{') ? (['NOT_FOUND'] as const) : []),
+    ...(isLimited ? (['TOO_MANY_REQUESTS'] as const) : []),
+    ...(method === 'GET' ? [] : (['UNSUPPORTED_MEDIA_TYPE'] as const)),
+    'INTERNAL_ERROR',
+    'OVERLOADED',
+  ];
+}
+
+/** The schema of the failures of a status: the one of the route, with the codes that do not depend on the resource. */
+function withCodes(given: JsonSchema | undefined, codes: readonly FailureCode[]): JsonSchema {
+  const { enum: listed = [] } = given?.properties?.['error'] ?? {};
+  const all = [...new Set([...(listed as FailureCode[]), ...codes])];
+  if (!given || given.title !== undefined) return failureSchema(all);
+  return { ...given, properties: { ...given.properties, error: { ...given.properties?.['error'], enum: all } } };
+}
+
+const retryAfter = {
+  description: 'seconds after which the same request may succeed',
+  schema: { type: 'integer', minimum: 1 },
+};
+
+function failureAnswer(status: number, schema: JsonSchema, named: NamedSchemas): OpenApiObject {
+  const { properties = {}, required = [] } = schema;
+  const codes = (properties['error']?.enum ?? []) as FailureCode[];
+  const own = Object.fromEntries(required.map((name) => [name, exampleOf(properties[name] ?? {})]));
+  return {
+    description: codes.join(', '),
+    ...(status === 429 || status === 503 ? { headers: { 'Retry-After': retryAfter } } : {}),
+    content: {
+      'application/json': {
+        schema: nameSchemas(schema, named),
+        examples: Object.fromEntries(
+          codes.map((code) => [code, { value: { ...own, error: code, message: failures[code][1] } }]),
+        ),
+      },
+    },
+  };
+}
+
+function successAnswer({ schema }: DescribedRoute, success: JsonSchema, named: NamedSchemas): OpenApiObject {
+  const { answerHeaders = {}, produces = ['application/json'] } = schema;
+  const headers = Object.entries(answerHeaders).map(([name, { description, ...header }]) => [
+    name,
+    { description, schema: header },
+  ]);
+  const isEmpty = success.type === 'null';
+  const json = { schema: nameSchemas(success, named), example: exampleOf(success) };
+  const content = produces.map((type) => [type, type.includes('json') ? json : { schema: { type: 'string' } }]);
+  return {
+    description: success.description ?? 'success',
+    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+    ...(!isEmpty && { content: Object.fromEntries(content) }),
+  };
+}
+
+function answersOf(route: DescribedRoute, named: NamedSchemas): OpenApiObject {
+  const given = (route.schema.response ?? {}) as Readonly<Record<string, JsonSchema>>;
+  const common = commonFailures(route);
+  const statuses = new Set([...Object.keys(given).map(Number), ...common.map((code) => failures[code][0])]);
+  const written = [...statuses].sort().map((status) => {
+    const schema = given[status];
+    const codes = common.filter((code) => failures[code][0] === status);
+    const isFailure = status >= 400 && (!schema || schema.properties?.['error'] !== undefined);
+    if (isFailure) return [status, failureAnswer(status, withCodes(schema, codes), named)];
+    return [status, successAnswer(route, schema ?? {}, named)];
+  });
+  return Object.fromEntries(written);
+}
+
+/** Describes one operation; its named schemas are added to `named`. */
+export function describeOperation(route: DescribedRoute, named: NamedSchemas): OpenApiObject {
+  const { method, path, schema } = route;
+  const { tags, summary, description, security, exactlyOne } = schema;
+  const body = method === 'GET' ? undefined : bodyOf(route);
+  const parameters = [
+    ...pathParameters(route),
+    ...listedParameters('query', schema.querystring),
+    ...(body ? alternatives(body) : []),
+    ...listedParameters('header', schema.headers),
+  ].map(({ schema: parameterSchema, ...parameter }) => ({
+    ...parameter,
+    schema: nameSchemas(parameterSchema, named),
+    ...(parameter.required && { example: exampleOf(parameterSchema) }),
+  }));
+  return {
+    operationId: operationId(method, path),
+    ...{ tags, summary, ...(description !== undefined && { description }), ...(security && { security }) },
+    ...(exactlyOne && { 'x-exactly-one': exactlyOne }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(body && { requestBody: requestBody(body, named) }),
+    responses: answersOf(route, named),
+  };
+}

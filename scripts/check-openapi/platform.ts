@@ -1,0 +1,88 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readConfig } from '@odograph/runtime/config';
+import { createLogger } from '@odograph/runtime/logger';
+import { SimulatedDevice } from '@odograph/simulator/simulated-device';
+import { SimulatedVehicle } from '@odograph/simulator/simulated-vehicle';
+import { freePort } from '../../packages/testkit/free-port.ts';
+import { createClient } from '../../services/platform/demo/client.ts';
+import { createDemoFleet, type DemoFleet } from '../../services/platform/demo/fleet.ts';
+import { startPlatform } from '../../services/platform/platform.ts';
+import { loadServices } from '../../services/platform/services.ts';
+
+const adminToken = 'admin-token-of-the-check';
+const vehicleCount = 6;
+
+/** A platform with data, and what is needed to call it. */
+export interface RunningPlatform {
+  readonly url: string;
+  readonly adminToken: string;
+  readonly accessToken: string;
+  readonly vehicleIds: readonly string[];
+  readonly deviceIds: readonly string[];
+  stop(): Promise<void>;
+}
+
+/** Limits of a single client are lifted: the tools are one. */
+async function settings(dataDirectory: string) {
+  const { DATABASE_URL, REDIS_URL } = readConfig();
+  return readConfig({
+    ...{ DATABASE_URL, REDIS_URL },
+    LOG_LEVEL: 'error',
+    HTTP_PORT: '0',
+    MQTT_PORT: String(await freePort()),
+    ADMIN_TOKEN: adminToken,
+    ENCRYPTION_KEYS: 'encryption-key-of-the-check-0123456789',
+    DATA_DIR: dataDirectory,
+    HTTP_REQUESTS_PER_MINUTE: '10000000',
+    LOGIN_ATTEMPTS_PER_MINUTE: '10000000',
+    ACK_TIMEOUT_MS: '500',
+  });
+}
+
+async function signIn(url: string, { appId, appKey }: DemoFleet): Promise<string> {
+  const response = await fetch(`${url}/v1/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ appId, appKey }),
+  });
+  return ((await response.json()) as { token: string }).token;
+}
+
+function startDevices(mqttUrl: string, { vehicles }: DemoFleet): SimulatedDevice[] {
+  return vehicles.map(({ device, deviceKey }, index) => {
+    const { deviceId } = device;
+    const simulated = new SimulatedDevice({
+      url: mqttUrl,
+      credentials: device,
+      identity: { deviceId, deviceKey: Buffer.from(deviceKey.key, 'base64url'), keyVersion: deviceKey.keyVersion },
+      vehicle: new SimulatedVehicle(index + 1, { latitude: 48.8566, longitude: 2.3522 }),
+      intervalMs: 500,
+    });
+    simulated.start();
+    return simulated;
+  });
+}
+
+/** Starts the platform with a fleet whose devices report; the engines are embedded unless the settings name others. */
+export async function startRunningPlatform(): Promise<RunningPlatform> {
+  const dataDirectory = await mkdtemp(join(tmpdir(), 'odograph-openapi-'));
+  const config = await settings(dataDirectory);
+  const platform = await startPlatform(config, createLogger(config.LOG_LEVEL), await loadServices());
+  const operator = createClient(platform.httpUrl, { authorization: `Bearer ${adminToken}` });
+  const fleet = await createDemoFleet(operator, vehicleCount);
+  const devices = startDevices(platform.mqttUrl, fleet);
+  return {
+    url: platform.httpUrl,
+    adminToken,
+    accessToken: await signIn(platform.httpUrl, fleet),
+    vehicleIds: fleet.vehicles.map(({ id }) => id),
+    deviceIds: fleet.vehicles.map(({ device }) => device.deviceId),
+    async stop() {
+      await Promise.all(devices.map((device) => device.stop()));
+      await platform.stop();
+      await rm(dataDirectory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,176 @@
+import { failures } from '@odograph/contracts/failures';
+import { createApiClient } from '@odograph/testkit/api-client';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadServices } from './services.ts';
+
+type Schema = Readonly<Record<string, unknown>>;
+interface Media {
+  readonly schema: Schema;
+  readonly example?: unknown;
+  readonly examples?: Readonly<Record<string, { readonly value: unknown }>>;
+}
+interface Answer {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, unknown>>;
+  readonly content?: Readonly<Record<string, Media>>;
+}
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required: boolean;
+  readonly description?: string;
+  readonly schema: Schema;
+  readonly example?: unknown;
+}
+interface Operation {
+  readonly name: string;
+  readonly operationId: string;
+  readonly summary?: string;
+  readonly tags: readonly string[];
+  readonly security?: readonly Readonly<Record<string, unknown>>[];
+  readonly parameters?: readonly Parameter[];
+  readonly requestBody?: { readonly required: boolean; readonly content: Readonly<Record<string, Media>> };
+  readonly responses: Readonly<Record<string, Answer>>;
+}
+interface Document {
+  readonly info: Readonly<Record<string, unknown>>;
+  readonly servers: readonly { readonly url: string }[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Omit<Operation, 'name'>>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
+}
+
+let platform: TestPlatform;
+let document: Document;
+let operations: Operation[];
+beforeAll(async () => {
+  platform = await startTestPlatform(await loadServices());
+  document = (await createApiClient(platform.httpUrl).get('/docs/json')).body;
+  operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ ...operation, name: `${method.toUpperCase()} ${path}` })),
+  );
+});
+afterAll(() => platform.stop());
+
+const find = (name: string) => operations.find((operation) => operation.name === name);
+const failed = ({ responses }: Operation) => Object.entries(responses).filter(([status]) => Number(status) >= 400);
+
+/** The codes of a failure answer. */
+function codesOf({ content = {} }: Answer): string[] {
+  return Object.keys(content['application/json']?.examples ?? {});
+}
+
+/** Checks values against schemas of the document. @returns the faults found */
+function createChecker(): (where: string, schema: Schema, value: unknown) => string[] {
+  const ajv = addFormats.default(new Ajv2020({ strict: false }));
+  ajv.addSchema({ $id: 'document', components: document.components });
+  const resolve = (schema: Schema) => JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"document#/')) as Schema;
+  return (where, schema, value) => {
+    const validate = ajv.compile(resolve(schema));
+    return validate(value) ? [] : [`${where}: ${JSON.stringify(value)} ${ajv.errorsText(validate.errors)}`];
+  };
+}
+
+/** Each example of a media type with its schema. */
+function examplesOf({ schema, example, examples = {} }: Media): [Schema, unknown][] {
+  const all = example === undefined ? [] : [example];
+  return [...all, ...Object.values(examples).map(({ value }) => value)].map((value) => [schema, value]);
+}
+
+describe('the OpenAPI document', () => {
+  it('has the versions of platform and interface, a server, and a description of each tag', () => {
+    expect(document.info).toMatchObject({
+      version: expect.stringMatching(/^\d+\.\d+\.\d+/),
+      'x-interface-version': '1.13',
+    });
+    expect(document.servers).toEqual([{ url: '/', description: 'this platform' }]);
+    const described = document.tags.filter(({ description }) => description.length > 10).map(({ name }) => name);
+    expect(described.sort()).toEqual([...new Set(operations.flatMap(({ tags }) => tags))].sort());
+  });
+
+  it('gives each operation an id of its own and a summary', () => {
+    expect(operations.length).toBeGreaterThan(130);
+    expect(operations.filter(({ summary = '' }) => summary.length < 8).map(({ name }) => name)).toEqual([]);
+    expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
+    expect(find('GET /v1/vehicle/{id}/status')?.operationId).toBe('getVehicleByIdStatus');
+  });
+
+  it('gives each operation examples that its schemas accept, of the request and of every answer', () => {
+    const check = createChecker();
+    const faults = operations.flatMap(({ name, parameters = [], requestBody, responses }) => {
+      const answers = Object.values(responses).flatMap(({ content = {} }) => Object.entries(content));
+      const bodies = [...Object.entries(requestBody?.content ?? {}), ...answers];
+      const missing = bodies.filter(([type, media]) => type.includes('json') && examplesOf(media).length === 0);
+      const required = parameters.filter((parameter) => parameter.required);
+      return [
+        ...missing.map(([type]) => `${name}: no example of ${type}`),
+        ...bodies.flatMap(([, media]) => examplesOf(media).flatMap(([schema, value]) => check(name, schema, value))),
+        ...required.flatMap(({ schema, example }) => check(name, schema, example)),
+      ];
+    });
+    expect(faults).toEqual([]);
+  });
+
+  it('lists the failures of each operation under the statuses of their codes, as an enumeration', () => {
+    const statusOf: Readonly<Record<string, readonly [number, string]>> = failures;
+    const faults = operations.flatMap((operation) =>
+      failed(operation).flatMap(([status, answer]) => {
+        const wrong = codesOf(answer).filter((code) => statusOf[code]?.[0] !== Number(status));
+        const isListed = codesOf(answer).length > 0 || operation.name === 'GET /health';
+        return wrong.length === 0 && isListed ? [] : [`${operation.name} ${status}: ${wrong.join()}`];
+      }),
+    );
+    expect(faults).toEqual([]);
+    expect(codesOf(find('GET /v1/vehicle/{id}/status')?.responses['404'] ?? { description: '' })).toEqual([
+      ...['UNKNOWN_VEHICLE', 'NO_DATA', 'NOT_FOUND'],
+    ]);
+    expect(codesOf(find('POST /v1/bluetooth-token')?.responses['409'] ?? { description: '' })).toEqual([
+      'VEHICLE_ARCHIVED',
+    ]);
+    const missing = operations
+      .filter(({ responses }) => !['400', '500', '503'].every((status) => status in responses))
+      .map(({ name }) => name);
+    expect(missing).toEqual([]);
+  });
+
+  it('documents the headers of lists in pages, of throttled requests and of remote actions', () => {
+    expect(Object.keys(find('GET /v1/vehicles/history')?.responses['200']?.headers ?? {})).toEqual([
+      'X-Has-More',
+      'Link',
+    ]);
+    const throttled = operations.filter(({ responses }) => '429' in responses);
+    expect(throttled.length).toBeGreaterThan(100);
+    expect(throttled.every(({ responses }) => 'Retry-After' in (responses['429']?.headers ?? {}))).toBe(true);
+    const key = find('POST /v1/vehicle/lock')?.parameters?.find(({ name }) => name === 'Idempotency-Key');
+    expect(key).toMatchObject({
+      in: 'header',
+      required: false,
+      schema: { type: 'string', minLength: 1, maxLength: 255 },
+    });
+  });
+
+  it('offers each member of a body that is no secret as a query parameter', () => {
+    const alternatives = (name: string) =>
+      find(name)
+        ?.parameters?.filter((parameter) => parameter.in === 'query')
+        .map((parameter) => parameter.name);
+    expect(alternatives('POST /v1/vehicle/{id}/towing')).toEqual(['state']);
+    expect(find('POST /v1/vehicle/{id}/towing')?.requestBody?.required).toBe(false);
+    expect(alternatives('POST /v1/login')).toEqual(['appId', 'username']);
+    expect(find('POST /v1/login')?.requestBody?.required).toBe(true);
+  });
+
+  it('names the records of the interface', () => {
+    expect(Object.keys(document.components.schemas)).toEqual(
+      expect.arrayContaining([
+        ...['Vehicle', 'Location', 'CanDatum', 'Status', 'Electric', 'Sensor', 'VehicleState', 'Trip'],
+        ...['FleetVehicle', 'FleetVehicleDetail', 'FleetVehicleStatus', 'Authorization', 'Booking', 'ParkingSpot'],
+        ...['DriverVehicle', 'DeviceCommands', 'RegistrationRecord', 'Certificate', 'AdditionalInformation', 'Fluids'],
+        ...['ElectricData', 'Tires'],
+      ]),
+    );
+  });
+});
