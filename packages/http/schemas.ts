@@ -125,9 +125,13 @@ const flagPattern = '^([Tt][Rr][Uu][Ee]|[Ff][Aa][Ll][Ss][Ee]|1|0)$';
 
 /** A Boolean of a request: as JSON, or as `true`, `false`, `1` or `0` in any case. Null and empty values are refused. */
 export const Flag = Type.Unsafe<boolean | number | string>({
-  anyOf: [{ type: 'boolean' }, { type: 'integer', enum: [0, 1] }, { type: 'string', pattern: flagPattern }],
+  anyOf: [{ enum: [true, false, 1, 0] }, { type: 'string', pattern: flagPattern }],
   description: 'true or false',
   examples: [true],
+  // Generators need one type for each alternative.
+  documentedAs: {
+    anyOf: [{ type: 'boolean' }, { type: 'integer', enum: [0, 1] }, { type: 'string', pattern: flagPattern }],
+  },
 });
 
 /** Tests whether text is a Boolean of a query. */
