@@ -115,7 +115,7 @@ const hasAlternative = (schema: JsonSchema) => isScalar(schema) && schema.writeO
 function alternatives({ properties = {} }: JsonSchema): Parameter[] {
   return Object.entries(properties)
     .filter(([, schema]) => hasAlternative(schema))
-    .map(([name, { description, default: _, ...schema }]) => ({
+    .map(([name, { description, ...schema }]) => ({
       ...{ name, in: 'query' as const, required: false, 'x-alternative': true },
       description: `${description === undefined ? '' : `${description}; `}instead of the member of the body, which wins`,
       schema,
@@ -214,13 +214,15 @@ function answersOf(route: DescribedRoute, named: NamedSchemas): OpenApiObject {
   const given = (route.schema.response ?? {}) as Readonly<Record<string, JsonSchema>>;
   const common = commonFailures(route);
   const statuses = new Set([...Object.keys(given).map(Number), ...common.map((code) => failures[code][0])]);
-  const written = [...statuses].sort().map((status) => {
-    const schema = given[status];
-    const codes = common.filter((code) => failures[code][0] === status);
-    const isFailure = status >= 400 && (!schema || schema.properties?.['error'] !== undefined);
-    if (isFailure) return [status, failureAnswer(status, withCodes(schema, codes), named)];
-    return [status, successAnswer(route, schema ?? {}, named)];
-  });
+  const written = [...statuses]
+    .sort((one, other) => one - other)
+    .map((status) => {
+      const schema = given[status];
+      const codes = common.filter((code) => failures[code][0] === status);
+      const isFailure = status >= 400 && (!schema || schema.properties?.['error'] !== undefined);
+      if (isFailure) return [status, failureAnswer(status, withCodes(schema, codes), named)];
+      return [status, successAnswer(route, schema ?? {}, named)];
+    });
   return Object.fromEntries(written);
 }
 

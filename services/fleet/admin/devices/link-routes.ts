@@ -9,6 +9,10 @@ import { changeLinks, linkDevice, moveDevice, recordLinkChange, unlinkDevice } f
 import { applicationOfVehicle, assignOwner, deleteDevice, findOwner, releaseDevice } from './queries.ts';
 
 const DevicePath = Type.Object({ id: DeviceId });
+const ReleasedDevice = Type.Object(
+  { deviceId: DeviceId, claimCode: Type.String({ examples: ['K7QX-2M4P'] }) },
+  { title: 'ReleasedDevice' },
+);
 const linkRefusals = ['UNKNOWN_DEVICE', 'UNKNOWN_VEHICLE', 'VEHICLE_NOT_AVAILABLE', 'VEHICLE_ALREADY_LINKED'] as const;
 
 /** The rules are those of /v1/device, for the application of the vehicle. */
@@ -102,10 +106,7 @@ export function addUnlinkRoutes(
       schema: {
         summary: 'Unlink a device and take it from its application; the new claim code is shown only once',
         params: DevicePath,
-        response: answers(
-          Type.Object({ deviceId: DeviceId, claimCode: Type.String({ examples: ['K7QX-2M4P'] }) }),
-          'UNKNOWN_DEVICE',
-        ),
+        response: answers(ReleasedDevice, 'UNKNOWN_DEVICE'),
       },
     },
     async (request) => ({
