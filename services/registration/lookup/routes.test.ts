@@ -245,6 +245,18 @@ describe('GET /v1/vehicle/{id}/siv', () => {
     expect(headers.get('x-registration-sources')).toBe('platform, vin');
   });
 
+  it('is the answer for its plate and its VIN too, for callers that may see the vehicle', async () => {
+    const [plate, vin] = [newPlate(), newVin()];
+    const id = await describeVehicle({ plate: plate.toLowerCase(), vin, model: 'Own', seats: 3 });
+    await importRecords(admin, [{ plate, vin: newVin(), model: 'FORMER' }]);
+    const expected = (await ofVehicle(id)).body;
+    expect(expected.certificate).toMatchObject({ plate, vin, model: 'Own', seats: 3 });
+    for (const text of [plate, plate.replaceAll('-', ''), vin]) expect((await lookUp(text)).body).toEqual(expected);
+    const stranger = clientWithToken(platform.httpUrl, other.token);
+    expect((await lookUp(plate, stranger)).body.certificate.model).toBe('FORMER');
+    expect((await lookUp(vin, stranger)).body.certificate.model).toBe('');
+  });
+
   it('answers for a vehicle with a foreign plate and an invalid VIN', async () => {
     const { status, body } = await ofVehicle(await describeVehicle({ plate: 'M-XY 1234', vin: 'chassis 7' }));
     expect([status, body.certificate.plate, body.certificate.vin]).toEqual([200, 'M-XY 1234', 'chassis 7']);

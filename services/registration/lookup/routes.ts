@@ -1,3 +1,4 @@
+import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import type { RoutePlugin } from '@odograph/http/authentication';
@@ -7,7 +8,13 @@ import Type from 'typebox';
 import { toRecord } from '../record/fields.ts';
 import { RegistrationRecord } from '../record/schemas.ts';
 import { identityOf, parsePlateOrVin } from '../record/vehicle-identity.ts';
-import { createPlatformSource, findDescription, type Sources } from '../sources/sources.ts';
+import {
+  createPlatformSource,
+  findDescription,
+  findOwnDescription,
+  type Sources,
+  type VehicleDescription,
+} from '../sources/sources.ts';
 import { type Lookup, lookUp } from './rules.ts';
 
 const tags = ['registration data'];
@@ -38,15 +45,20 @@ function answerWith(reply: { header(name: string, value: string): unknown }, fou
   return toRecord(found.fields);
 }
 
+/** Looks up a vehicle of the platform: one record, whether the caller named it by id, plate or VIN. */
+function lookUpVehicle(sources: Sources, vehicle: VehicleDescription, caller: Caller): Promise<Lookup> {
+  return lookUp([...sources.registers, createPlatformSource(vehicle), sources.vin], identityOf(vehicle), caller);
+}
+
 /** GET /v1/siv/fr/{plate_or_vin} and GET /v1/vehicle/{id}/siv (specification, "Static registration data"). */
 export function lookupRoutes(db: Database, sources: Sources): RoutePlugin {
   return (http) => {
-    addPlateOrVinRoute(http, sources);
+    addPlateOrVinRoute(http, db, sources);
     addVehicleRoute(http, db, sources);
   };
 }
 
-function addPlateOrVinRoute(http: Http, sources: Sources): void {
+function addPlateOrVinRoute(http: Http, db: Database, sources: Sources): void {
   http.get(
     '/v1/siv/fr/:plate_or_vin',
     {
@@ -60,6 +72,8 @@ function addPlateOrVinRoute(http: Http, sources: Sources): void {
     },
     async ({ caller, params }, reply) => {
       const identity = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
+      const own = await findOwnDescription(db, caller, identity);
+      if (own !== undefined) return answerWith(reply, await lookUpVehicle(sources, own, caller));
       return answerWith(reply, await lookUp([...sources.registers, sources.vin], identity, caller));
     },
   );
@@ -79,8 +93,7 @@ function addVehicleRoute(http: Http, db: Database, sources: Sources): void {
     },
     async ({ caller, params }, reply) => {
       const vehicle = await findDescription(db, caller, params.id);
-      const all = [...sources.registers, createPlatformSource(vehicle), sources.vin];
-      return answerWith(reply, await lookUp(all, identityOf(vehicle), caller));
+      return answerWith(reply, await lookUpVehicle(sources, vehicle, caller));
     },
   );
 }

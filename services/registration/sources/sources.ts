@@ -1,9 +1,11 @@
 import type { Caller } from '@odograph/contracts/caller';
 import type { Database } from '@odograph/database/database';
-import { findVehicle } from '@odograph/database/vehicle-access';
+import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
 import type { ResolvedConfig } from '@odograph/runtime/config';
+import { sql } from 'kysely';
 import { findRecords } from '../imports/queries.ts';
 import type { Finding, Source } from '../lookup/rules.ts';
+import type { VehicleIdentity } from '../record/vehicle-identity.ts';
 import { normalizePlate } from '../vin/plate.ts';
 import { decodeVin, normalizeVin } from '../vin/vin.ts';
 import { createProviderSource, type ProviderHost } from './provider.ts';
@@ -64,7 +66,7 @@ function createVinSource(now: () => number): Source {
 }
 
 /** A vehicle as the platform's own tables describe it. */
-interface VehicleDescription {
+export interface VehicleDescription {
   plate: string;
   vin: string;
   brand: string;
@@ -75,17 +77,36 @@ interface VehicleDescription {
   kind: string;
 }
 
+const descriptionColumns = ['plate', 'vin', 'brand', 'model', 'energy', 'seats', 'gearbox', 'kind'] as const;
+
 /**
  * Reads the platform's own description of a vehicle.
  * @throws Failure UNKNOWN_VEHICLE for a missing, deleted or foreign vehicle alike
  */
 export async function findDescription(db: Database, caller: Caller, vehicleId: string): Promise<VehicleDescription> {
   const { id } = await findVehicle(db, caller, vehicleId);
+  return db.selectFrom('vehicle').select(descriptionColumns).where('id', '=', id).executeTakeFirstOrThrow();
+}
+
+/**
+ * Reads the platform's own description of the vehicle with a plate or VIN, among those that the caller may see.
+ * @returns the newest vehicle if several have the VIN; undefined if none matches
+ */
+export function findOwnDescription(
+  db: Database,
+  caller: Caller,
+  { plate, vin }: VehicleIdentity,
+): Promise<VehicleDescription | undefined> {
+  // As in the index vehicle_plate.
+  const plateKey = sql<string>`regexp_replace(upper(plate), '[^A-Z0-9]', '', 'g')`;
   return db
     .selectFrom('vehicle')
-    .select(['plate', 'vin', 'brand', 'model', 'energy', 'seats', 'gearbox', 'kind'])
-    .where('id', '=', id)
-    .executeTakeFirstOrThrow();
+    .select(descriptionColumns)
+    .where(accessibleTo(caller))
+    .where(plate === undefined ? sql<boolean>`upper(vin) = ${vin}` : sql<boolean>`${plateKey} = ${plate}`)
+    .orderBy('id', 'desc')
+    .limit(1)
+    .executeTakeFirst();
 }
 
 /** Creates the source that answers with the platform's own description of one vehicle. */
