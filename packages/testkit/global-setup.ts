@@ -11,7 +11,7 @@ import { chooseEngineSource, startEngine } from './engines.ts';
 declare module 'vitest' {
   interface ProvidedContext {
     databaseUrl: string;
-    /** A second database for tests whose open transactions would block others; the same one on the embedded engine. */
+    /** A second database, embedded a second engine, for tests whose open transactions and silent connections block others. */
     faultsDatabaseUrl: string;
     redisUrl: string;
     /** Whether the database is a TimescaleDB server; the embedded engine has one session and no background jobs. */
@@ -36,6 +36,13 @@ async function createDatabase(serverUrl: string, purpose: string, undo: Undo[]):
   return url.href;
 }
 
+/** Starts another embedded engine: each has a single session, which one idle transaction occupies. */
+async function startSecondEngine(directory: string, undo: Undo[]): Promise<string> {
+  const engine = await startEngine('TimescaleDB', undefined, join(directory, 'faults'));
+  undo.push(engine.stop);
+  return engine.url;
+}
+
 /** Provides the engines of a test run, configured, in containers or embedded (engines.ts), and migrates their databases. */
 export default async function setup(project: TestProject): Promise<Undo> {
   const { DATABASE_URL, REDIS_URL } = readConfig();
@@ -47,8 +54,10 @@ export default async function setup(project: TestProject): Promise<Undo> {
   undo.push(server.stop);
   const isNative = chooseEngineSource(DATABASE_URL) !== 'embedded';
   const databaseUrl = isNative ? await createDatabase(server.url, 'test', undo) : server.url;
-  const faultsDatabaseUrl = isNative ? await createDatabase(server.url, 'faults', undo) : server.url;
-  for (const url of new Set([databaseUrl, faultsDatabaseUrl])) await migrate(url);
+  const faultsDatabaseUrl = isNative
+    ? await createDatabase(server.url, 'faults', undo)
+    : await startSecondEngine(directory, undo);
+  for (const url of [databaseUrl, faultsDatabaseUrl]) await migrate(url);
   if (project.vite.config.mode === 'roles') await applyDatabaseRoles(databaseUrl);
   const redis = await startEngine('Redis', REDIS_URL, directory);
   undo.push(redis.stop);
