@@ -59,13 +59,13 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
   refuseWhileClosing(http);
   checkRequests(http, config.HTTP_REQUESTS_PER_MINUTE);
   http.setErrorHandler(answerFailure);
-  refuseUnknownPaths(http);
   acceptJson(http);
   http.addHook('preValidation', mergeParameters);
   http.addHook('preHandler', refuseExtremes);
   limitConnections(http, config);
   keepToTls(http);
   await http.register(helmet, { contentSecurityPolicy: answerPolicy, strictTransportSecurity: false });
+  refuseUnknownPaths(http);
   refuseWhileOverloaded(http);
   await describeInterface(http);
   return http;

@@ -78,10 +78,11 @@ function toFailure(error: FastifyError | Error): Failure {
   return new Failure('INTERNAL_ERROR', undefined, {}, { cause: error });
 }
 
-/** Names the field that the schema rejects, as the client wrote it. */
+/** Names the field that the schema rejects, a header as it is usually written. */
 function validationFailure({ validation, validationContext }: FastifyError): Failure {
   const { field, rule } = describeSchemaFaults(validation ?? []);
-  return invalidParameter(field || (validationContext ?? 'body'), rule);
+  const name = validationContext === 'headers' ? field.replace(/\b[a-z]/g, (letter) => letter.toUpperCase()) : field;
+  return invalidParameter(name || (validationContext ?? 'body'), rule);
 }
 
 function faultyPart(error: FastifyError | Error): string {

@@ -1,5 +1,4 @@
 import { commandStates, deviceActions } from '@odograph/contracts/commands';
-import { invalidParameter } from '@odograph/contracts/failures';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { answers, EmptyAnswer, moment, VehicleId, word } from '@odograph/http/schemas';
@@ -75,13 +74,6 @@ function successBody({ answer, statuses }: RemoteAction, outcome: Outcome): obje
   return statuses ? { Status: statusOf(statuses, outcome.status) } : {};
 }
 
-function idempotencyKey(header: string | undefined): string | undefined {
-  if (header !== undefined && (header === '' || header.length > maximumKeyLength)) {
-    throw invalidParameter('Idempotency-Key', `needs 1 to ${maximumKeyLength} characters`);
-  }
-  return header;
-}
-
 /** POST /v1/vehicle/lock, unlock, … : interface specification, "Remote vehicle actions". */
 export const actionRoutes =
   (context: CommandContext, measure: MeasureCommand): RoutePlugin =>
@@ -101,7 +93,7 @@ export const actionRoutes =
             address: request.ip,
             vehicleId: request.body.vehicleId,
             action,
-            idempotencyKey: idempotencyKey(request.headers['idempotency-key']),
+            idempotencyKey: request.headers['idempotency-key'],
           };
           const outcome = await measure(command, () => sendCommand(context, command));
           return reply.send(successBody(remoteAction, outcome));

@@ -147,7 +147,7 @@ function addRefreshRoute(http: Http, { db, lifetimes }: LoginOptions): void {
         summary: 'Exchange a refresh token for new tokens',
         body: Refresh,
         exactlyOne: ['refresh_token', 'refreshToken'],
-        response: answers(Tokens, 'INVALID_CREDENTIALS'),
+        response: answers(Tokens, 'INVALID_CREDENTIALS', 'INVALID_TOKEN', 'TOKEN_EXPIRED'),
       },
     },
     async ({ body }) => {

@@ -183,11 +183,12 @@ function addCredentialRoutes(http: Http, db: Kysely<Tables>): void {
 
 /** Deletes the vehicles of an application in transactions of their own, each of which excludes ingest. */
 async function deleteVehicles(db: Kysely<Tables>, applicationId: number): Promise<void> {
-  for (;;) {
-    const ids = await findVehicleIds(db, applicationId, vehiclesPerTransaction);
-    if (ids.length === 0) return;
-    await changeLinks(db, async (trx) => {
+  for (let deleted = 1; deleted > 0; ) {
+    deleted = await changeLinks(db, async (trx) => {
+      // In the transaction that excludes others: the same request may be on its way twice.
+      const ids = await findVehicleIds(trx, applicationId, vehiclesPerTransaction);
       for (const id of ids) await deleteVehicle(trx, { applicationId }, id);
+      return ids.length;
     });
   }
 }
