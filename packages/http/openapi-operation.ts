@@ -122,18 +122,19 @@ function alternatives({ properties = {} }: JsonSchema): Parameter[] {
     }));
 }
 
-/** Adds null to the optional members of a body: it counts as left out. */
+/**
+ * Adds null to the optional members of a body: it counts as left out. Not to members that require another, since JSON Schema
+ * cannot say that they do not when they are null.
+ */
 function orNull(body: JsonSchema): JsonSchema {
+  const isNullable = (name: string) => isOptional(body, name) && body.dependentRequired?.[name] === undefined;
   const members = Object.entries(body.properties ?? {}).map(([name, { description, default: standard, ...schema }]) => {
     const annotations = {
       ...(description !== undefined && { description }),
       ...(standard !== undefined && { default: standard }),
     };
     const types = schema.anyOf ?? [schema];
-    return [
-      name,
-      isOptional(body, name) ? { anyOf: [...types, { type: 'null' }], ...annotations } : body.properties?.[name],
-    ];
+    return [name, isNullable(name) ? { anyOf: [...types, { type: 'null' }], ...annotations } : body.properties?.[name]];
   });
   return { ...body, properties: Object.fromEntries(members) };
 }

@@ -15,6 +15,7 @@ export interface JsonSchema {
   readonly format?: string;
   readonly minimum?: number;
   readonly writeOnly?: boolean;
+  readonly dependentRequired?: Readonly<Record<string, readonly string[]>>;
   readonly documentedAs?: JsonSchema;
 }
 
