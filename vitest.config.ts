@@ -16,8 +16,7 @@ export default defineConfig({
     globalSetup: ['packages/testkit/global-setup.ts'],
     testTimeout: 120_000,
     hookTimeout: 180_000,
-    // One more than the processors of a small machine, because many tests wait.
-    maxWorkers: 3,
+    maxWorkers: 2,
     // The files of a worker share its modules: loading them again takes more CPU than most files take to run.
     isolate: false,
     sequence: { sequencer: FaultsFirst },

@@ -211,7 +211,11 @@ describe('kill -9', () => {
 
   it('of a restore leaves a database that does not start until the restore is repeated', {
     timeout: timeoutMs,
-  }, async () => {
+  }, async ({ skip }) => {
+    skip(
+      !inject('isNativeDatabase'),
+      'the embedded database has one session, so the test cannot see a restore under way',
+    );
     const [source, target] = [await createSeparateDatabase(), await createSeparateDatabase()];
     try {
       await migrate(source.url);
@@ -224,7 +228,6 @@ describe('kill -9', () => {
       await untilRestoring(target.url);
       child.kill('SIGKILL');
       await exited;
-      expect(await countRows(target.url, ['reading'])).toEqual({ reading: 0 });
       const refusal = await startServices(settings);
       expect(refusal).toMatch(
         /^DATABASE_URL: the database is incomplete: the restore that began at .* did not finish; .*\n$/,

@@ -78,12 +78,15 @@ it('a device receives at most 10 messages a minute, each with at most 10 faults,
   await silent.device.upload('not subscribed');
   await silent.device.close();
   const { device, received } = await connect(true);
+  // The message about the upload before may still be on its way; it counts in any case.
+  const own = () => received.filter(({ bytes }) => bytes !== 'not subscribed'.length);
   await device.upload(Array.from({ length: 11 }, () => ({})));
-  await eventually(async () => expect(received).toHaveLength(1));
-  expect([received[0]?.faultCount, received[0]?.faults.length]).toEqual([11, 10]);
+  await eventually(async () => expect(own()).toHaveLength(1));
+  expect([own()[0]?.faultCount, own()[0]?.faults.length]).toEqual([11, 10]);
   for (let index = 0; index < 20; index += 1) await device.upload(`garbage ${index}`);
   await eventually(async () => expect(await countQuarantined()).toBe(22));
-  await eventually(async () => expect(received).toHaveLength(9));
+  await eventually(async () => expect(own()).toHaveLength(9));
+  expect(silent.received).toEqual([]);
   await device.close();
 });
 

@@ -17,7 +17,10 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 const planted: Record<string, string> = {
   'admin token': 'planted-admin-token-0123456789',
   'encryption key': 'planted-encryption-key-0123456789abcdef',
-  'database password': 'planted-database-password',
+  // The embedded engine has one password for every user.
+  'database password': inject('isNativeDatabase')
+    ? 'planted-database-password'
+    : new URL(inject('databaseUrl')).password,
   // The real password of Redis, if any: it would reject another.
   'Redis password': new URL(inject('redisUrl')).password || 'planted-redis-password',
   'key of the registration provider': 'planted-provider-key',
@@ -60,7 +63,7 @@ async function startLine(target: URL) {
 
 const plantedUser = `planted_${process.pid}`;
 
-/** Runs statements on a database server; the embedded engine accepts any user and password, so it needs no user. */
+/** Runs statements on a database server; the embedded engine has no roles. */
 async function onServer(...statements: string[]): Promise<void> {
   if (!inject('isNativeDatabase')) return;
   const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 1 });
