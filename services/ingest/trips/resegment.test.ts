@@ -21,7 +21,10 @@ const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
 let application: TestApplication;
 
 beforeAll(async () => {
-  application = await createApplication(db);
+  // A long statement of another test file may occupy the one session of the embedded engine.
+  await eventually(async () => {
+    application = await createApplication(db);
+  }, 120_000);
 });
 afterAll(() => db.destroy());
 
