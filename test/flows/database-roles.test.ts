@@ -32,7 +32,6 @@ const databaseUrl = inject('databaseUrl');
 const owner = openDatabase({ url: databaseUrl, name: 'test', size: 2 });
 const now = Math.floor(Date.now() / 1000);
 
-beforeAll(() => applyDatabaseRoles(databaseUrl));
 afterAll(() => owner.destroy());
 
 describe('a platform with a database role for each service', () => {

@@ -1,4 +1,4 @@
-import { openDatabase } from '@odograph/database/database';
+import { type Database, openDatabase } from '@odograph/database/database';
 import { countUnfinishedJobs, openQueue, type TypedQueue } from '@odograph/queue/queues';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
@@ -7,6 +7,7 @@ import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testk
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice, type TestVehicle } from '@odograph/testkit/fixtures';
+import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
 import { testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -29,7 +30,9 @@ import {
   resourceOf,
 } from './route-table.fixture.ts';
 
-const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 2 });
+/** Holds nothing but what this file stores, since every row of it is searched. */
+let database: OwnDatabase;
+let db: Database;
 let config: ResolvedConfig;
 /** All services except ingest, so that uploads wait in Redis until the test starts it. */
 let front: ChildPlatform;
@@ -57,7 +60,9 @@ async function ingest(until: () => Promise<void> = async () => undefined): Promi
 }
 
 beforeAll(async () => {
-  config = await testConfig();
+  database = await createOwnDatabase(inject('isNativeDatabase') ? inject('databaseUrl') : undefined, 'privacy');
+  db = openDatabase({ url: database.url, name: 'test', size: 2 });
+  config = await testConfig({ DATABASE_URL: database.url });
   front = await spawnPlatform(
     ['broker', 'query', 'fleet', 'access', 'registration', 'command', 'console'],
     await settings(),
@@ -73,7 +78,8 @@ afterAll(async () => {
   await Promise.all([device?.close(), stray?.close()]);
   await queue?.close();
   if (front?.process.exitCode === null) await front.end('SIGTERM');
-  await db.destroy();
+  await db?.destroy();
+  await database?.drop();
 });
 
 const now = () => Date.now() / 1000;

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { childEnvironment } from '@odograph/runtime/config';
-import { applyDatabaseRoles, roleSettings, urlInRole } from '@odograph/testkit/database-roles';
+import { roleSettings, urlInRole } from '@odograph/testkit/database-roles';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { expect, it } from 'vitest';
 import { type Check, checkCertificate, checkClock, checkRedisSettings } from './doctor.ts';
@@ -74,7 +74,6 @@ it('diagnoses a deployment with a database role for each service, and says how t
   timeout: 60_000,
 }, async () => {
   const config = await testConfig();
-  await applyDatabaseRoles(config.DATABASE_URL);
   const env = childEnvironment({
     ...roleSettings(config.DATABASE_URL),
     DATABASE_URL: urlInRole(config.DATABASE_URL, 'odograph_query'),
