@@ -72,6 +72,10 @@ grant execute on function confirm_device_secret(text, bytea) to odograph_broker;
 
 -- every service with an interface for users: authentication and access to vehicles
 grant select on session, access_token, vehicle_grant to odograph_query, odograph_access, odograph_registration, odograph_command;
+grant select on sign_in, operator_application to odograph_query, odograph_access, odograph_registration, odograph_command,
+  odograph_console;
+call pg_temp.show('{operator}', 'odograph_query, odograph_access, odograph_registration, odograph_command, odograph_console',
+  '{password_hash}');
 
 -- query: reads only
 grant select on vehicle, device_model, device_link, privacy_period, reading, reading_count, reading_settlement,
@@ -89,6 +93,7 @@ grant update (changes_forgotten_until) on application to odograph_ingest;
 grant select, delete on device_link, privacy_period, command, booking, vehicle_parking, vehicle_grant, vehicle_request,
   bluetooth_authorization, session to odograph_ingest;
 grant select (expires_at, session_id), delete on access_token, refresh_token to odograph_ingest;
+grant select (expires_at, used_at, session_id), delete on sign_in to odograph_ingest;
 grant select, update on reading_settlement to odograph_ingest;
 grant execute on function compress_reading_chunk(regclass), drop_readings_older_than(interval), settle_readings(interval),
   share_ingest_barrier(), prune_audit(interval) to odograph_ingest;
@@ -104,7 +109,7 @@ grant select, update (list_version, published_version, published_at, confirmed_v
 -- fleet: accounts, vehicles and devices; the only service that reads all hashes of secrets
 grant select, insert, update, delete on application, user_account, session, access_token, refresh_token, vehicle,
   vehicle_grant, device, device_link, device_model, privacy_period, vehicle_request, vehicle_purge, parking,
-  vehicle_parking to odograph_fleet;
+  vehicle_parking, operator, operator_application, sign_in to odograph_fleet;
 grant select on bluetooth_authorization, booking to odograph_fleet;
 grant select, update on reading, vehicle_latest, trip to odograph_fleet;
 grant select, insert, update, delete on reading_change, trip_touched, trip_checkpoint, trip_work to odograph_fleet;
@@ -125,6 +130,7 @@ grant select, insert, update, delete on registration_record, registration_import
 grant select on vehicle to odograph_registration;
 
 -- console: pages for operators, and the quarantine
+grant select on session to odograph_console;
 grant select, update on quarantine to odograph_console;
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, audit, audit_chain, vehicle_purge,
   device_sequence, closed_gap, command to odograph_console;

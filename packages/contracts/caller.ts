@@ -3,4 +3,35 @@ export interface Caller {
   readonly applicationId: number;
   /** Undefined in application mode, where all vehicles of the application are visible. */
   readonly userId?: string;
+  /** Name of the operator who acts for the application, in application mode. */
+  readonly operatorName?: string;
 }
+
+/** The vehicles that a person sees, in one or several applications. */
+export interface Viewer {
+  /** Undefined for all applications. */
+  readonly applicationIds?: readonly number[];
+  /** Limits the vehicles to those granted to this user. */
+  readonly userId?: string;
+}
+
+/** The roles of operators. Every role includes the rights of those before it. */
+export const operatorRoles = ['viewer', 'operator', 'administrator'] as const;
+export type OperatorRole = (typeof operatorRoles)[number];
+
+/** A signed-in operator, or the holder of the admin token, who has neither id nor name. */
+export interface Operator {
+  readonly id?: string;
+  readonly name?: string;
+  readonly role: OperatorRole;
+  /** The applications that the operator is limited to; undefined for all. */
+  readonly applicationIds?: readonly number[];
+}
+
+/** The person whose browser is signed in: an operator, or a user of an application. */
+export type SignedIn = { readonly operator: Operator } | { readonly caller: Caller };
+
+/** A browser session ends after this time without use. */
+export const sessionIdleHours = 12;
+/** A browser session ends after this time in any case. */
+export const sessionDays = 30;

@@ -1,6 +1,6 @@
-import type { Caller } from '@odograph/contracts/caller';
+import { type Caller, type OperatorRole, type SignedIn, sessionIdleHours } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 
 /**
@@ -23,14 +23,66 @@ export async function findCaller(db: Database, tokenSha256: Buffer): Promise<Cal
   return { applicationId: row.application_id, ...(row.user_id === null ? {} : { userId: row.user_id }) };
 }
 
-/** Finds the database id of an application. @throws Failure UNKNOWN_APPLICATION */
-export async function findApplicationId(db: Database, appId: string): Promise<number> {
+/** SQL on the table `sign_in` that is true for a browser session that has ended by time. */
+export const signInHasExpired: RawBuilder<boolean> = sql<boolean>`(sign_in.expires_at <= now()
+  or sign_in.used_at <= now() - make_interval(hours => ${sessionIdleHours}))`;
+
+interface SignInRow {
+  operator_id: string | null;
+  name: string;
+  role: OperatorRole;
+  /** Null without a limit. */
+  application_ids: number[] | null;
+  application_id: number;
+  user_id: string;
+  expired: boolean;
+}
+
+/**
+ * Finds the person whose browser session has this token.
+ * @param tokenSha256 hash of the token in the cookie, as stored
+ * @throws Failure INVALID_TOKEN for an unknown or ended session or one of a deleted operator or user; TOKEN_EXPIRED
+ */
+export async function findSignedIn(db: Database, tokenSha256: Buffer): Promise<SignedIn> {
+  const { rows } = await sql<SignInRow>`
+    select sign_in.operator_id, operator.name, operator.role, session.application_id, session.user_id,
+      (select array_agg(application_id) from operator_application where operator_id = operator.id) as application_ids,
+      ${signInHasExpired} as expired
+    from sign_in
+    left join operator on operator.id = sign_in.operator_id
+    left join session on session.id = sign_in.session_id
+    left join user_account on user_account.id = session.user_id
+    where sign_in.token_sha256 = ${tokenSha256} and operator.deleted_at is null
+      and session.revoked_at is null and user_account.deleted_at is null`.execute(db);
+  const [row] = rows;
+  if (!row) throw new Failure('INVALID_TOKEN', 'the session has ended');
+  if (row.expired) throw new Failure('TOKEN_EXPIRED', 'the session has expired');
+  const { operator_id: id, name, role, application_ids: applicationIds } = row;
+  if (id === null) return { caller: { applicationId: row.application_id, userId: row.user_id } };
+  return { operator: { id, name, role, ...(applicationIds !== null && { applicationIds }) } };
+}
+
+/**
+ * Finds the database id of an application.
+ * @param among the applications that may be named; all without it
+ * @throws Failure UNKNOWN_APPLICATION
+ */
+export async function findApplicationId(db: Database, appId: string, among?: readonly number[]): Promise<number> {
   const row = await db
     .selectFrom('application')
     .select('id')
     .where('app_id', '=', appId)
     .where('deleted_at', 'is', null)
     .executeTakeFirst();
-  if (!row) throw new Failure('UNKNOWN_APPLICATION');
+  if (!row || among?.includes(row.id) === false) throw new Failure('UNKNOWN_APPLICATION');
   return row.id;
+}
+
+/** The accounts that requests authenticate as, in a database. */
+export function accountsIn(db: Database) {
+  return {
+    findCaller: (tokenSha256: Buffer) => findCaller(db, tokenSha256),
+    findSignedIn: (tokenSha256: Buffer) => findSignedIn(db, tokenSha256),
+    findApplicationId: (appId: string, among?: readonly number[]) => findApplicationId(db, appId, among),
+  };
 }

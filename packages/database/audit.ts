@@ -10,7 +10,7 @@ export const operatorChain = 0;
 export interface AuditEntry {
   /** Id of the application whose chain the entry belongs to, or operatorChain. */
   chain: number;
-  /** `application`, `user:{id}`, `operator`, `device:{id}` or `platform`. */
+  /** `application`, `user:{id}`, `operator:{name}`, `operator` (the admin token), `device:{id}` or `platform`. */
   actor: string;
   /** Network address of the actor; empty for the platform itself. */
   address: string;
@@ -151,8 +151,9 @@ export async function verifyAudit(db: Database): Promise<ChainVerdict[]> {
 /** Chain, actor and network address of an entry. */
 export type AuditOrigin = Pick<AuditEntry, 'chain' | 'actor' | 'address'>;
 
-/** Names the caller as the audit does: `application`, or `user:{id}` in user mode. */
-export function actorOf({ userId }: Caller): string {
+/** Names the caller as the audit does: `application`, `user:{id}` in user mode, or `operator:{name}`. */
+export function actorOf({ userId, operatorName }: Caller): string {
+  if (operatorName !== undefined) return `operator:${operatorName}`;
   return userId === undefined ? 'application' : `user:${userId}`;
 }
 

@@ -1,3 +1,4 @@
+import type { OperatorRole } from '@odograph/contracts/caller';
 import type { CommandState } from '@odograph/contracts/commands';
 import type { ColumnType, Generated } from 'kysely';
 
@@ -230,6 +231,30 @@ interface DeviceKeyTable {
   claimed_until: Written<Date | null>;
 }
 
+interface OperatorTable {
+  id: Generated<string>;
+  name: string;
+  password_hash: string;
+  role: OperatorRole;
+  must_change_password: Generated<boolean>;
+  created_at: Generated<Date>;
+  deleted_at: Written<Date | null>;
+}
+
+interface OperatorApplicationTable {
+  operator_id: string;
+  application_id: number;
+}
+
+interface SignInTable {
+  token_sha256: Buffer;
+  operator_id: Written<string | null>;
+  session_id: Written<string | null>;
+  created_at: Generated<Date>;
+  used_at: Generated<Date>;
+  expires_at: Date;
+}
+
 /** The tables of migrations/ for kysely; tables that only plain SQL uses, such as `reading`, are missing. */
 export interface Tables {
   application: ApplicationTable;
@@ -252,4 +277,7 @@ export interface Tables {
   booking: BookingTable;
   parking: ParkingTable;
   vehicle_parking: VehicleParkingTable;
+  operator: OperatorTable;
+  operator_application: OperatorApplicationTable;
+  sign_in: SignInTable;
 }

@@ -1,4 +1,4 @@
-import type { Caller } from '@odograph/contracts/caller';
+import type { Caller, Viewer } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
@@ -64,6 +64,21 @@ export function accessibleTo(caller: Caller, act: VehicleAct = 'read'): RawBuild
   if (userId === undefined) return sql<boolean>`(${ofApplication})`;
   return sql<boolean>`(${ofApplication} and exists (select 1 from vehicle_grant
     where vehicle_grant.user_id = ${userId} and vehicle_grant.vehicle_id = vehicle.id and ${rolePermits(userId, act)}))`;
+}
+
+/**
+ * The access rule of a person who may see vehicles of several applications: SQL on the alias `vehicle`, which is true for the
+ * vehicles that the person sees and that are not deleted.
+ */
+export function visibleTo({ applicationIds, userId }: Viewer): RawBuilder<boolean> {
+  const ofApplications =
+    applicationIds === undefined ? sql`` : sql`and vehicle.application_id = any (${[...applicationIds]}::integer[])`;
+  const granted =
+    userId === undefined
+      ? sql``
+      : sql`and exists (select from vehicle_grant
+          where vehicle_grant.user_id = ${userId} and vehicle_grant.vehicle_id = vehicle.id)`;
+  return sql<boolean>`(vehicle.deleted_at is null ${ofApplications} ${granted})`;
 }
 
 /** A vehicle that the caller has access to. */

@@ -1,16 +1,26 @@
-import type { Caller } from '@odograph/contracts/caller';
-import { Failure, tooManyRequests } from '@odograph/contracts/failures';
+import type { Caller, Operator, SignedIn, Viewer } from '@odograph/contracts/caller';
+import { Failure, invalidParameter, tooManyRequests } from '@odograph/contracts/failures';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
 import { networkOf } from '@odograph/runtime/network-address';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import { WindowCounter } from '@odograph/runtime/window-counter';
 import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
 import type { Http } from './http.ts';
+import { isRead, readSessionToken, requireOwnOrigin } from './session-cookie.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The application, and its user, that the access token of the request belongs to; only in token routes. */
+    /** The application, and its user, that the request authenticates as; only in token routes. */
     caller: Caller;
+    /** The person or program that the request authenticates as; only in viewer routes. */
+    viewer: Viewer;
+    /**
+     * Authenticates the request again, for a long answer: the session may have ended, or see other applications. Only in
+     * viewer routes. @throws Failure as at the start of the request
+     */
+    findViewer(): Promise<Viewer>;
+    /** The operator who makes the request; only in operator routes. */
+    operator: Operator;
   }
 }
 
@@ -19,25 +29,51 @@ type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
 /** Adds the routes of one resource. */
 export type RoutePlugin = (http: Http) => void | Promise<void>;
 
-/** Resolves the SHA-256 of an access token to its application and user; throws INVALID_TOKEN or TOKEN_EXPIRED. */
-export type Authenticate = (tokenSha256: Buffer) => Promise<Caller>;
-
-/**
- * Registers routes that need an access token (interface specification, "Authentication"): authenticates once for all of
- * them and declares it in OpenAPI.
- */
-export async function tokenRoutes(
-  http: Http,
-  authenticate: Authenticate,
-  plugins: readonly RoutePlugin[],
-): Promise<void> {
-  await registerScope(http, requireToken(authenticate), { security: [{ serviceToken: [] }] }, plugins);
+/** Finds accounts by the SHA-256 of their tokens; see accountsIn of packages/database. */
+export interface Accounts {
+  /** @throws Failure INVALID_TOKEN, TOKEN_EXPIRED */
+  findCaller(tokenSha256: Buffer): Promise<Caller>;
+  /** @throws Failure INVALID_TOKEN, TOKEN_EXPIRED */
+  findSignedIn(tokenSha256: Buffer): Promise<SignedIn>;
+  /** @param among the applications that may be named; all without it. @throws Failure UNKNOWN_APPLICATION */
+  findApplicationId(appId: string, among?: readonly number[]): Promise<number>;
 }
 
-/** Registers routes that need the admin token: authenticates once for all of them and declares it in OpenAPI. */
-export async function operatorRoutes(http: Http, adminToken: string, plugins: readonly RoutePlugin[]): Promise<void> {
-  const schema = { tags: ['operators'], security: [{ adminToken: [] }] };
-  await registerScope(http, requireAdmin(adminToken), schema, plugins);
+/** What routes for operators authenticate with. */
+export interface Guard {
+  readonly accounts: Accounts;
+  readonly adminToken: string;
+}
+
+/**
+ * Registers routes that need an access token or a browser session (interface specification, "Authentication"):
+ * authenticates once for all of them and declares it in OpenAPI.
+ */
+export async function tokenRoutes(http: Http, accounts: Accounts, plugins: readonly RoutePlugin[]): Promise<void> {
+  const authenticate: Hook = async (request) => {
+    request.caller = await authenticateCaller(accounts, request);
+  };
+  await registerScope(http, authenticate, { security: [{ serviceToken: [] }, { session: [] }] }, plugins);
+}
+
+/** Registers routes that need an operator's session or the admin token. */
+export async function operatorRoutes(http: Http, guard: Guard, plugins: readonly RoutePlugin[]): Promise<void> {
+  const schema = { tags: ['operators'], security: [{ adminToken: [] }, { session: [] }] };
+  await registerScope(http, requireOperator(guard), schema, plugins);
+}
+
+/**
+ * Registers routes for everyone who may see vehicles: with an access token, a browser session or the admin token. Their
+ * queries are scoped by `request.viewer`.
+ */
+export async function viewerRoutes(http: Http, guard: Guard, plugins: readonly RoutePlugin[]): Promise<void> {
+  const findViewer = authenticateViewer(guard);
+  const authenticate: Hook = async (request, reply) => {
+    request.findViewer = () => findViewer(request, reply);
+    request.viewer = await request.findViewer();
+  };
+  const schema = { security: [{ serviceToken: [] }, { session: [] }, { adminToken: [] }] };
+  await registerScope(http, authenticate, schema, plugins);
 }
 
 async function registerScope(
@@ -55,58 +91,129 @@ async function registerScope(
   });
 }
 
-/** An onRequest hook that lets only holders of an access token pass. */
-export function requireToken(authenticate: Authenticate): Hook {
-  return async (request) => {
-    const token = request.headers['x-service-token'];
-    if (typeof token !== 'string' || token === '') throw new Failure('MISSING_TOKEN');
-    request.caller = await authenticate(hashSecret(token));
-  };
+/** Finds the person whose session the request belongs to; undefined without a session cookie. */
+async function findSignedIn(accounts: Accounts, request: FastifyRequest): Promise<SignedIn | undefined> {
+  const token = readSessionToken(request);
+  if (token === undefined) return undefined;
+  requireOwnOrigin(request);
+  const signedIn = await accounts.findSignedIn(hashSecret(token));
+  if ('operator' in signedIn && signedIn.operator.role === 'viewer' && !isRead(request)) {
+    throw new Failure('UNAUTHORIZED', 'the role viewer only reads');
+  }
+  return signedIn;
 }
 
-/** The secret in `authorization`: a bearer token, or the password of the user `admin` (browsers). */
-function presentedSecret(header: string | undefined): string | undefined {
-  const [scheme, value] = header?.split(' ', 2) ?? [];
-  if (value === undefined) return undefined;
-  if (scheme?.toLowerCase() === 'bearer') return value;
-  if (scheme?.toLowerCase() !== 'basic') return undefined;
-  const [user, ...password] = Buffer.from(value, 'base64').toString('utf8').split(':');
-  return user === 'admin' ? password.join(':') : undefined;
+const accessTokenOf = ({ headers }: FastifyRequest): string => String(headers['x-service-token'] ?? '');
+
+const namedApplication = ({ headers }: FastifyRequest): string => String(headers['x-application'] ?? '');
+
+/** @throws Failure MISSING_TOKEN, INVALID_TOKEN, TOKEN_EXPIRED, UNAUTHORIZED; UNKNOWN_APPLICATION for an operator */
+async function authenticateCaller(accounts: Accounts, request: FastifyRequest): Promise<Caller> {
+  const token = accessTokenOf(request);
+  if (token !== '') return accounts.findCaller(hashSecret(token));
+  const signedIn = await findSignedIn(accounts, request);
+  if (signedIn === undefined) throw new Failure('MISSING_TOKEN');
+  if ('caller' in signedIn) return signedIn.caller;
+  const { name, applicationIds } = signedIn.operator;
+  const appId = namedApplication(request);
+  if (appId === '') throw invalidParameter('X-Application', 'is missing: an operator names the application');
+  const applicationId = await accounts.findApplicationId(appId, applicationIds);
+  return { applicationId, ...(name !== undefined && { operatorName: name }) };
 }
 
 /**
- * Refuses cross-site request forgery: a browser adds the remembered password to requests that a page of another site
- * makes, so with basic authentication a change must come from our own origin.
+ * Creates a function that finds the viewer of a request.
+ * @returns a function that throws Failure MISSING_TOKEN, INVALID_TOKEN, TOKEN_EXPIRED, or UNKNOWN_APPLICATION for an
+ * application in the header `x-application` that the person does not see
  */
-function refuseForeignPage({ method, headers, host }: FastifyRequest): void {
-  const { origin, authorization } = headers;
-  if (origin === undefined || method === 'GET' || method === 'HEAD') return;
-  if (!authorization?.toLowerCase().startsWith('basic ')) return;
-  if (!URL.canParse(origin) || new URL(origin).host !== host) {
-    throw new Failure('UNAUTHORIZED', 'the request comes from another site');
+function authenticateViewer({ accounts, adminToken }: Guard) {
+  const isAdmin = checkAdminToken(adminToken);
+  const findAll = async (request: FastifyRequest, reply: FastifyReply): Promise<Viewer> => {
+    const token = accessTokenOf(request);
+    if (token !== '') return viewerOf({ caller: await accounts.findCaller(hashSecret(token)) });
+    if (isAdmin(request, reply)) return {};
+    const signedIn = await findSignedIn(accounts, request);
+    if (signedIn === undefined) throw new Failure('MISSING_TOKEN');
+    return viewerOf(signedIn);
+  };
+  return async (request: FastifyRequest, reply: FastifyReply): Promise<Viewer> => {
+    const viewer = await findAll(request, reply);
+    const appId = namedApplication(request);
+    if (appId === '') return viewer;
+    return { ...viewer, applicationIds: [await accounts.findApplicationId(appId, viewer.applicationIds)] };
+  };
+}
+
+function viewerOf(signedIn: SignedIn): Viewer {
+  if ('caller' in signedIn) {
+    const { applicationId, userId } = signedIn.caller;
+    return { applicationIds: [applicationId], ...(userId !== undefined && { userId }) };
   }
+  const { applicationIds } = signedIn.operator;
+  return applicationIds === undefined ? {} : { applicationIds };
+}
+
+/** An onRequest hook that lets operators pass: with their session, or with the admin token. */
+function requireOperator({ accounts, adminToken }: Guard): Hook {
+  const isAdmin = checkAdminToken(adminToken);
+  return async (request, reply) => {
+    if (isAdmin(request, reply)) {
+      request.operator = { role: 'administrator' };
+      return;
+    }
+    const signedIn = await findSignedIn(accounts, request);
+    if (signedIn === undefined) throw missingAdminToken(reply);
+    if (!('operator' in signedIn)) throw new Failure('UNAUTHORIZED', 'this is for operators');
+    const { role, applicationIds } = signedIn.operator;
+    if (role !== 'administrator' || applicationIds !== undefined) throw new Failure('UNAUTHORIZED');
+    request.operator = signedIn.operator;
+  };
+}
+
+/** An onRequest hook that lets only holders of the admin token pass. */
+export function requireAdmin(adminToken: string): Hook {
+  const isAdmin = checkAdminToken(adminToken);
+  return async (request, reply) => {
+    if (!isAdmin(request, reply)) throw missingAdminToken(reply);
+  };
+}
+
+function challenge(reply: FastifyReply): void {
+  reply.header('www-authenticate', 'Bearer realm="odograph"');
+}
+
+function missingAdminToken(reply: FastifyReply): Failure {
+  challenge(reply);
+  return new Failure('MISSING_TOKEN', 'the admin token is missing');
+}
+
+function bearerToken({ headers }: FastifyRequest): string | undefined {
+  const [scheme, token] = headers.authorization?.split(' ', 2) ?? [];
+  return scheme?.toLowerCase() === 'bearer' ? token : undefined;
 }
 
 const windowMs = 60_000;
 const guessesPerWindow = 60;
 const maximumAddresses = 10_000;
 
-/** Asks browsers for the admin token. After 60 wrong ones in a minute an address is refused for the rest of it. */
-export function requireAdmin(adminToken: string): Hook {
+/**
+ * Creates a check of the bearer token: true for the admin token, false without one. After 60 wrong ones in a minute an
+ * address is refused for the rest of it.
+ * @returns a function that throws Failure INVALID_TOKEN, TOO_MANY_REQUESTS
+ */
+function checkAdminToken(adminToken: string): (request: FastifyRequest, reply: FastifyReply) => boolean {
   const expected = adminTokensOf(adminToken).map(hashSecret);
-  const isExpected = (sha256: Buffer) => expected.some((one) => equalSecrets(sha256, one));
   const guesses = new WindowCounter(windowMs, maximumAddresses);
-  return async (request, reply) => {
-    const secret = presentedSecret(request.headers.authorization);
+  return (request, reply) => {
+    const secret = bearerToken(request);
+    if (secret === undefined) return false;
     const network = networkOf(request.ip);
     const now = performance.now();
-    if (secret !== undefined && guesses.read(network, now) >= guessesPerWindow) {
-      throw tooManyRequests(guesses.remainingMs(network, now));
-    }
-    if (secret !== undefined && isExpected(hashSecret(secret))) return refuseForeignPage(request);
-    reply.header('www-authenticate', 'Basic realm="odograph", charset="UTF-8"');
-    if (secret === undefined) throw new Failure('MISSING_TOKEN', 'the admin token is missing');
+    if (guesses.read(network, now) >= guessesPerWindow) throw tooManyRequests(guesses.remainingMs(network, now));
+    const sha256 = hashSecret(secret);
+    if (expected.some((one) => equalSecrets(sha256, one))) return true;
     guesses.add(network, now);
+    challenge(reply);
     throw new Failure('INVALID_TOKEN', 'the admin token is wrong');
   };
 }

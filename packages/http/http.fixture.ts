@@ -8,7 +8,7 @@ import { hashSecret } from '@odograph/runtime/secrets';
 import { createApiClient } from '@odograph/testkit/api-client';
 import Type from 'typebox';
 import { afterEach } from 'vitest';
-import { operatorRoutes, type RoutePlugin, tokenRoutes } from './authentication.ts';
+import { type Accounts, operatorRoutes, type RoutePlugin, tokenRoutes, viewerRoutes } from './authentication.ts';
 import { createHttp } from './create-http.ts';
 import { addOperationRoutes } from './operations.ts';
 import { sendPage } from './paging.ts';
@@ -68,13 +68,26 @@ export async function startHttp(settings: Record<string, string> = {}) {
     adminToken,
     metricsNetworks: config.METRICS_NETWORKS,
   });
-  const authenticate = async (hash: Buffer) => {
-    lookups.push(hash);
-    if (!hash.equals(hashSecret('right'))) throw new Failure('INVALID_TOKEN');
-    return { applicationId: 1 };
+  const accounts: Accounts = {
+    async findCaller(hash) {
+      lookups.push(hash);
+      if (!hash.equals(hashSecret('right'))) throw new Failure('INVALID_TOKEN');
+      return { applicationId: 1 };
+    },
+    async findSignedIn() {
+      throw new Failure('INVALID_TOKEN');
+    },
+    async findApplicationId() {
+      throw new Failure('UNKNOWN_APPLICATION');
+    },
   };
-  await tokenRoutes(http, authenticate, [echoRoutes]);
-  await operatorRoutes(http, adminToken, [(scope) => void scope.get('/v1/x/admin/ping', async () => ({}))]);
+  await tokenRoutes(http, accounts, [echoRoutes]);
+  await viewerRoutes(http, { accounts, adminToken }, [
+    (scope) => void scope.get('/v1/x/view', async ({ viewer }) => viewer),
+  ]);
+  await operatorRoutes(http, { accounts, adminToken }, [
+    (scope) => void scope.get('/v1/x/admin/ping', async () => ({})),
+  ]);
   const url = await http.listen({ host: '127.0.0.1', port: 0 });
   const client = createApiClient(url, { 'x-service-token': 'right' });
   return { url, client, lookups, lines };

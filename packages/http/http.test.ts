@@ -156,11 +156,26 @@ describe('tokens', () => {
     expect((await createApiClient(url, asAdmin).get('/v1/page')).status).toBe(401);
   });
 
+  it('of an application and of the operator show the vehicles that they see to viewer routes', async () => {
+    const { url, client } = await startHttp();
+    expect((await client.get('/v1/x/view')).body).toEqual({ applicationIds: [1] });
+    expect((await createApiClient(url, asAdmin).get('/v1/x/view')).body).toEqual({});
+    expect(await createApiClient(url).get('/v1/x/view')).toMatchObject({
+      status: 401,
+      body: { error: 'MISSING_TOKEN' },
+    });
+    const elsewhere = createApiClient(url, { 'x-service-token': 'right', 'x-application': 'app-other' });
+    expect((await elsewhere.get('/v1/x/view')).body.error).toBe('UNKNOWN_APPLICATION');
+  });
+
   it('are declared in OpenAPI for the routes that need them', async () => {
     const { url } = await startHttp();
     const { paths } = (await createApiClient(url).get('/docs/json')).body;
-    expect(paths['/v1/page'].get.security).toEqual([{ serviceToken: [] }]);
-    expect(paths['/v1/x/admin/ping'].get).toMatchObject({ tags: ['operators'], security: [{ adminToken: [] }] });
+    expect(paths['/v1/page'].get.security).toEqual([{ serviceToken: [] }, { session: [] }]);
+    expect(paths['/v1/x/admin/ping'].get).toMatchObject({
+      tags: ['operators'],
+      security: [{ adminToken: [] }, { session: [] }],
+    });
     expect(paths['/health'].get.security).toBeUndefined();
   });
 

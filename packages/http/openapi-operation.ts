@@ -148,14 +148,30 @@ function requestBody(body: JsonSchema, named: NamedSchemas): OpenApiObject {
   };
 }
 
+/** The names of the tokens of which a route accepts one. */
+const schemesOf = ({ security = [] }: FastifySchema): ReadonlySet<string> => new Set(security.flatMap(Object.keys));
+
+/** Whether an operator names the application that a request is about in a header. */
+function namesApplication(schema: FastifySchema): boolean {
+  const schemes = schemesOf(schema);
+  return schemes.has('serviceToken') && schemes.has('session');
+}
+
+const applicationHeader: Parameter = {
+  ...{ name: 'X-Application', in: 'header', required: false },
+  description: 'appId of the application that an operator with a browser session acts for',
+  schema: { type: 'string', minLength: 1, maxLength: 256 },
+};
+
 /** The failures that do not depend on the resource, for each of its routes. */
 function commonFailures({ method, path, schema, isLimited }: DescribedRoute): FailureCode[] {
-  const [scheme] = (schema.security ?? []).flatMap((schemes) => Object.keys(schemes));
+  const schemes = schemesOf(schema);
   return [
     'INVALID_PARAMETER',
-    ...(scheme === undefined ? [] : (['MISSING_TOKEN', 'INVALID_TOKEN'] as const)),
-    ...(scheme === 'serviceToken' ? (['TOKEN_EXPIRED'] as const) : []),
-    ...(scheme === 'adminToken' && method !== 'GET' ? (['UNAUTHORIZED'] as const) : []),
+    ...(schemes.size > 0 ? (['MISSING_TOKEN', 'INVALID_TOKEN'] as const) : []),
+    ...(schemes.has('serviceToken') || schemes.has('session') ? (['TOKEN_EXPIRED'] as const) : []),
+    ...(schemes.has('session') && (schemes.has('adminToken') || method !== 'GET') ? (['UNAUTHORIZED'] as const) : []),
+    ...(namesApplication(schema) ? (['UNKNOWN_APPLICATION'] as const) : []),
     ...(path.includes('{') ? (['NOT_FOUND'] as const) : []),
     ...(isLimited ? (['TOO_MANY_REQUESTS'] as const) : []),
     ...(method === 'GET' ? [] : (['UNSUPPORTED_MEDIA_TYPE'] as const)),
@@ -237,6 +253,7 @@ export function describeOperation(route: DescribedRoute, named: NamedSchemas): O
     ...listedParameters('query', schema.querystring),
     ...(body ? alternatives(body) : []),
     ...listedParameters('header', schema.headers),
+    ...(namesApplication(schema) ? [applicationHeader] : []),
   ].map(({ schema: parameterSchema, ...parameter }) => ({
     ...parameter,
     schema: nameSchemas(parameterSchema, named),

@@ -6,6 +6,7 @@ import type { Http } from './http.ts';
 import { describedRoutes, describeOperation } from './openapi-operation.ts';
 import type { NamedSchemas } from './openapi-schema.ts';
 import { pagePolicy } from './page-policy.ts';
+import { sessionCookie } from './session-cookie.ts';
 
 /** The version of the interface specification that the paths under /v1 follow. */
 const interfaceVersion = '1.13';
@@ -69,6 +70,13 @@ function writeDocument(routes: readonly RouteOptions[]) {
           description: 'access token, from POST /v1/login',
         },
         adminToken: { type: 'http', scheme: 'bearer', description: 'admin token of the platform' },
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: sessionCookie,
+          description:
+            'browser session, from POST /v1/x/session; an operator names the application in the header X-Application',
+        },
       },
     },
   };

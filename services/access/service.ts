@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { keyListChannel } from '@odograph/contracts/key-lists';
-import { findCaller } from '@odograph/database/accounts';
+import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { operatorRoutes, tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
@@ -44,14 +44,14 @@ export function createAccessService(clock: Clock): Service<Http> {
         longestAuthorizationMs: config.AUTHORIZATION_MAX_DAYS * 86_400_000,
       };
       const isConnected = (deviceId: string) => isPresent(redis, prefix, deviceId);
-      const authenticate = (tokenSha256: Buffer) => findCaller(db, tokenSha256);
-      await tokenRoutes(http, authenticate, [
+      const accounts = accountsIn(db);
+      await tokenRoutes(http, accounts, [
         authorizationRoutes(options),
         deviceCommandRoutes(options),
         bookingRoutes(options),
         driverRoutes({ ...options, ackTimeoutMs, isConnected }),
       ]);
-      await operatorRoutes(http, adminToken, [deviceKeyRoutes(options)]);
+      await operatorRoutes(http, { accounts, adminToken }, [deviceKeyRoutes(options)]);
       return {
         async health() {
           await pingDatabase(db);

@@ -1,4 +1,4 @@
-import { findCaller } from '@odograph/database/accounts';
+import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { RefusedWork } from '@odograph/database/postgres-failure';
 import { tokenRoutes } from '@odograph/http/authentication';
@@ -78,10 +78,7 @@ export const commandService: Service<Http> = {
     onStop('sweep of overdue commands', startSweep(context));
     onStop('key delivery', startKeyDelivery(context, config));
     const measure = createCommandMetrics(metrics, logger, publisher.isConnected);
-    await tokenRoutes(http, (tokenSha256) => findCaller(db, tokenSha256), [
-      actionRoutes(context, measure),
-      listRoutes(context),
-    ]);
+    await tokenRoutes(http, accountsIn(db), [actionRoutes(context, measure), listRoutes(context)]);
     return {
       async health() {
         await pingDatabase(db);

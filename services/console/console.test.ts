@@ -39,12 +39,12 @@ async function plantFailedJob(name: 'uploads' | 'acknowledgements' | 'maintenanc
 }
 
 describe('the queue page', () => {
-  it('answers 401 on every path without the admin token, with a basic authentication challenge', async () => {
+  it('answers 401 on every path without the admin token, with a challenge', async () => {
     const stranger = createApiClient(platform.httpUrl);
     for (const path of ['/', '/queues', '/queues/', '/queues/api/queues', '/queues/static/favicon-32x32.png']) {
       const { status, headers, body } = await stranger.get(path);
       expect([path, status]).toEqual([path, 401]);
-      expect(headers.get('www-authenticate')).toContain('Basic');
+      expect(headers.get('www-authenticate')).toContain('Bearer');
       expect(JSON.stringify(body)).not.toContain('<html');
     }
     expect((await stranger.put('/queues/api/queues/maintenance/pause')).status).toBe(401);

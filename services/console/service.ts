@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { QueueName, queueNames } from '@odograph/contracts/queues';
+import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { operatorRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
@@ -46,7 +47,11 @@ export const consoleService: Service<Http> = {
       sealer: await openSealer(config, 'quarantine'),
       maximumBacklogJobs: config.UPLOAD_BACKLOG_JOBS,
     };
-    await operatorRoutes(http, adminToken, [startPage, quarantineRoutes(db, replayTarget), queuePage(queues)]);
+    await operatorRoutes(http, { accounts: accountsIn(db), adminToken }, [
+      startPage,
+      quarantineRoutes(db, replayTarget),
+      queuePage(queues),
+    ]);
 
     return {
       async health() {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { deviceRevokedChannel } from '@odograph/contracts/presence';
-import { findCaller } from '@odograph/database/accounts';
+import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { operatorRoutes, tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
@@ -53,8 +53,9 @@ export const fleetService: Service<Http> = {
     const rechecks = new SessionRechecks({ ...host, redis, channel: deviceRevokedChannel(config.QUEUE_PREFIX) });
     host.onStop('session rechecks', () => rechecks.stop());
 
+    const accounts = accountsIn(db);
     await loginRoutes({ db, lifetimes, loginLimit })(http);
-    await tokenRoutes(http, (tokenSha256) => findCaller(db, tokenSha256), [
+    await tokenRoutes(http, accounts, [
       passwordRoutes({ db, loginLimit }),
       vehicleRoutes(db),
       stateRoutes(db),
@@ -62,7 +63,7 @@ export const fleetService: Service<Http> = {
       deviceRoutes(db),
       parkingRoutes(db),
     ]);
-    await operatorRoutes(http, adminToken, [
+    await operatorRoutes(http, { accounts, adminToken }, [
       operatorApplicationRoutes(db),
       operatorUserRoutes(db),
       operatorVehicleRoutes(db),

@@ -125,7 +125,7 @@ describe('the OpenAPI document', () => {
     );
     expect(faults).toEqual([]);
     expect(codesOf(find('GET /v1/vehicle/{id}/status')?.responses['404'] ?? { description: '' })).toEqual([
-      ...['UNKNOWN_VEHICLE', 'NO_DATA', 'NOT_FOUND'],
+      ...['UNKNOWN_VEHICLE', 'NO_DATA', 'UNKNOWN_APPLICATION', 'NOT_FOUND'],
     ]);
     expect(codesOf(find('POST /v1/bluetooth-token')?.responses['409'] ?? { description: '' })).toEqual([
       'VEHICLE_ARCHIVED',

@@ -1,5 +1,5 @@
 import { Failure } from '@odograph/contracts/failures';
-import { findCaller } from '@odograph/database/accounts';
+import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { isOverload } from '@odograph/database/postgres-failure';
 import { tokenRoutes } from '@odograph/http/authentication';
@@ -75,7 +75,7 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
       await host.http.register(async (http: Http) => {
         answerOverload(http, host.logger);
         http.addHook('preValidation', dropEmptyParameters);
-        await tokenRoutes(http, (tokenSha256) => findCaller(db, tokenSha256), [
+        await tokenRoutes(http, accountsIn(db), [
           latestRoutes(answers),
           fleetStatusRoutes(db),
           historyRoutes(answers),

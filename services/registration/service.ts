@@ -1,4 +1,4 @@
-import { findCaller } from '@odograph/database/accounts';
+import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { operatorRoutes, tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
@@ -19,9 +19,9 @@ export function createRegistrationService(now: () => number): Service<Http> {
       const db = openDatabase({ url: config.DATABASE_URL, name: 'registration', size: config.DATABASE_POOL_SIZE });
       onStop('registration database', () => db.destroy());
       const sources = createSources(config, { db, logger, metrics, now });
-      const authenticate = (tokenSha256: Buffer) => findCaller(db, tokenSha256);
-      await tokenRoutes(http, authenticate, [lookupRoutes(db, sources)]);
-      await operatorRoutes(http, adminToken, [recordRoutes(db, sources, now), importRoutes(db)]);
+      const accounts = accountsIn(db);
+      await tokenRoutes(http, accounts, [lookupRoutes(db, sources)]);
+      await operatorRoutes(http, { accounts, adminToken }, [recordRoutes(db, sources, now), importRoutes(db)]);
       return {
         async health() {
           await pingDatabase(db);

@@ -181,7 +181,7 @@ async function callEverything({ admin, user, application, device, tokens }: Acto
   await nobody.get('/v1/vehicles/status');
   await nobody.get(`/v1/vehicles/status?token=${tokens.token}`);
   await nobody.get('/v1/x/admin/devices');
-  await watched({ authorization: `Basic ${btoa(`admin:${planted['wrong password']}`)}` }).get('/queues');
+  await watched({ authorization: `Bearer ${planted['wrong password']}` }).get('/queues');
   const passwords = { oldPassword: planted['wrong password'], newPassword: planted['password of a user'] };
   await user.post('/v1/user/updatePassword', passwords);
   await user.get('/v1/vehicles/status');

@@ -24,7 +24,7 @@ async function findAccountId(db: Database, applicationId: number, driver: string
 
 async function resolveUser(
   db: Database,
-  { applicationId, userId }: Required<Caller>,
+  { applicationId, userId }: Caller & { readonly userId: string },
   driver: string | undefined,
   isManaged: boolean,
 ): Promise<Driver> {

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { signInHasExpired } from '@odograph/database/accounts';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Logger } from '@odograph/runtime/logger';
@@ -61,9 +62,11 @@ export async function deleteExpired(db: Database): Promise<void> {
   await sql`delete from closed_gap where closed_at < now() - make_interval(days => ${closedGapDays})`.execute(db);
   await sql`delete from access_token where expires_at < now() - interval '1 day'`.execute(db);
   await sql`delete from refresh_token where expires_at < now() - interval '1 day'`.execute(db);
+  await sql`delete from sign_in where ${signInHasExpired}`.execute(db);
   await sql`delete from session where created_at < now() - interval '1 day'
     and not exists (select 1 from access_token where access_token.session_id = session.id)
-    and not exists (select 1 from refresh_token where refresh_token.session_id = session.id)`.execute(db);
+    and not exists (select 1 from refresh_token where refresh_token.session_id = session.id)
+    and not exists (select 1 from sign_in where sign_in.session_id = session.id)`.execute(db);
 }
 
 const quarantineRowsAtOnce = 10_000;
