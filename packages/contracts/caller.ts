@@ -29,7 +29,7 @@ export interface Operator {
 }
 
 /** The person whose browser is signed in: an operator, or a user of an application. */
-export type SignedIn = { readonly operator: Operator } | { readonly caller: Caller };
+export type SignedIn = { readonly operator: Operator } | { readonly caller: Caller & { readonly userId: string } };
 
 /** A browser session ends after this time without use. */
 export const sessionIdleHours = 12;

@@ -19,6 +19,8 @@ declare module 'fastify' {
      * viewer routes. @throws Failure as at the start of the request
      */
     findViewer(): Promise<Viewer>;
+    /** The person whose session the request belongs to; only in session routes. */
+    signedIn: SignedIn;
     /** The operator who makes the request; only in operator routes. */
     operator: Operator;
   }
@@ -76,6 +78,16 @@ export async function viewerRoutes(http: Http, guard: Guard, plugins: readonly R
   await registerScope(http, authenticate, schema, plugins);
 }
 
+/** Registers routes that need a browser session. */
+export async function sessionRoutes(http: Http, accounts: Accounts, plugins: readonly RoutePlugin[]): Promise<void> {
+  const authenticate: Hook = async (request) => {
+    const signedIn = await findSignedIn(accounts, request);
+    if (signedIn === undefined) throw new Failure('MISSING_TOKEN', 'the browser has no session');
+    request.signedIn = signedIn;
+  };
+  await registerScope(http, authenticate, { security: [{ session: [] }] }, plugins);
+}
+
 async function registerScope(
   http: Http,
   authenticate: Hook,
@@ -96,11 +108,12 @@ async function findSignedIn(accounts: Accounts, request: FastifyRequest): Promis
   const token = readSessionToken(request);
   if (token === undefined) return undefined;
   requireOwnOrigin(request);
-  const signedIn = await accounts.findSignedIn(hashSecret(token));
-  if ('operator' in signedIn && signedIn.operator.role === 'viewer' && !isRead(request)) {
-    throw new Failure('UNAUTHORIZED', 'the role viewer only reads');
-  }
-  return signedIn;
+  return accounts.findSignedIn(hashSecret(token));
+}
+
+/** @throws Failure UNAUTHORIZED for a change by an operator who only reads */
+function requireRight(request: FastifyRequest, { role }: Operator): void {
+  if (role === 'viewer' && !isRead(request)) throw new Failure('UNAUTHORIZED', 'the role viewer only reads');
 }
 
 const accessTokenOf = ({ headers }: FastifyRequest): string => String(headers['x-service-token'] ?? '');
@@ -114,6 +127,7 @@ async function authenticateCaller(accounts: Accounts, request: FastifyRequest): 
   const signedIn = await findSignedIn(accounts, request);
   if (signedIn === undefined) throw new Failure('MISSING_TOKEN');
   if ('caller' in signedIn) return signedIn.caller;
+  requireRight(request, signedIn.operator);
   const { name, applicationIds } = signedIn.operator;
   const appId = namedApplication(request);
   if (appId === '') throw invalidParameter('X-Application', 'is missing: an operator names the application');
@@ -130,11 +144,14 @@ function authenticateViewer({ accounts, adminToken }: Guard) {
   const isAdmin = checkAdminToken(adminToken);
   const findAll = async (request: FastifyRequest, reply: FastifyReply): Promise<Viewer> => {
     const token = accessTokenOf(request);
-    if (token !== '') return viewerOf({ caller: await accounts.findCaller(hashSecret(token)) });
+    if (token !== '') return viewerOf(await accounts.findCaller(hashSecret(token)));
     if (isAdmin(request, reply)) return {};
     const signedIn = await findSignedIn(accounts, request);
     if (signedIn === undefined) throw new Failure('MISSING_TOKEN');
-    return viewerOf(signedIn);
+    if ('caller' in signedIn) return viewerOf(signedIn.caller);
+    requireRight(request, signedIn.operator);
+    const { applicationIds } = signedIn.operator;
+    return applicationIds === undefined ? {} : { applicationIds };
   };
   return async (request: FastifyRequest, reply: FastifyReply): Promise<Viewer> => {
     const viewer = await findAll(request, reply);
@@ -144,13 +161,8 @@ function authenticateViewer({ accounts, adminToken }: Guard) {
   };
 }
 
-function viewerOf(signedIn: SignedIn): Viewer {
-  if ('caller' in signedIn) {
-    const { applicationId, userId } = signedIn.caller;
-    return { applicationIds: [applicationId], ...(userId !== undefined && { userId }) };
-  }
-  const { applicationIds } = signedIn.operator;
-  return applicationIds === undefined ? {} : { applicationIds };
+function viewerOf({ applicationId, userId }: Caller): Viewer {
+  return { applicationIds: [applicationId], ...(userId !== undefined && { userId }) };
 }
 
 /** An onRequest hook that lets operators pass: with their session, or with the admin token. */

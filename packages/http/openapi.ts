@@ -14,6 +14,7 @@ const interfaceVersion = '1.13';
 /** What the operations of each tag are about, in the order of the reference page. */
 const tags: Readonly<Record<string, string>> = {
   authentication: 'Access tokens and passwords',
+  sessions: 'Sessions of browsers, for pages',
   latest: 'The latest known state of vehicles, in the dynamic shape',
   'fleet status': 'The latest status and position of a vehicle, in the fleet shape',
   history: 'Stored readings by device time, and readings that are missing',

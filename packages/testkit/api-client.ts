@@ -32,6 +32,11 @@ export function createApiClient(httpUrl: string, headers: Record<string, string>
   };
 }
 
+/** Creates a client that sends what a browser sends from a page of this platform. @param cookie as createOperator answers it */
+export function createBrowser(httpUrl: string, cookie: string, headers: Record<string, string> = {}): ApiClient {
+  return createApiClient(httpUrl, { cookie, origin: new URL(httpUrl).origin, ...headers });
+}
+
 /** Creates a client that sends an access token. */
 export function clientWithToken(httpUrl: string, token: string): ApiClient {
   return createApiClient(httpUrl, { 'x-service-token': token });

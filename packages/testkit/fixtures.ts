@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { OperatorRole } from '@odograph/contracts/caller';
 import type { Database } from '@odograph/database/database';
 import type { GrantRole } from '@odograph/database/vehicle-access';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
@@ -72,6 +73,48 @@ export async function createUser(
     .executeTakeFirstOrThrow();
   for (const vehicleId of vehicleIds) await grantVehicle(db, id, vehicleId, role);
   return { id, username, token: await createToken(db, application.id, id) };
+}
+
+export interface TestOperator {
+  id: string;
+  name: string;
+  /** The header of a signed-in browser. */
+  cookie: string;
+}
+
+/**
+ * Creates an operator, and signs a browser in.
+ * @param applicationIds the applications that the operator is limited to; all without one
+ */
+export async function createOperator(
+  db: Database,
+  {
+    role = 'administrator',
+    applicationIds = [],
+    passwordHash = '-',
+  }: { role?: OperatorRole; applicationIds?: readonly number[]; passwordHash?: string } = {},
+): Promise<TestOperator> {
+  const name = `operator-${randomUUID()}`;
+  const { id } = await db
+    .insertInto('operator')
+    .values({ name, password_hash: passwordHash, role })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  for (const application_id of applicationIds) {
+    await db.insertInto('operator_application').values({ operator_id: id, application_id }).execute();
+  }
+  return { id, name, cookie: await signIn(db, { operator_id: id }) };
+}
+
+/** Signs a browser in, for an operator or with a session of a user. @returns the header `cookie` */
+export async function signIn(db: Database, owner: { operator_id: string } | { session_id: string }): Promise<string> {
+  const token = createSecret();
+  const expires_at = new Date(Date.now() + 3_600_000);
+  await db
+    .insertInto('sign_in')
+    .values({ token_sha256: hashSecret(token), expires_at, ...owner })
+    .execute();
+  return `odograph_session=${token}`;
 }
 
 interface TestUserOptions {

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { deviceRevokedChannel } from '@odograph/contracts/presence';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { operatorRoutes, tokenRoutes } from '@odograph/http/authentication';
+import { operatorRoutes, sessionRoutes, tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
@@ -20,8 +20,12 @@ import { operatorVehicleRoutes } from './admin/vehicles/routes.ts';
 import { deviceRoutes } from './devices/routes.ts';
 import { parkingRoutes } from './parking/routes.ts';
 import { privacyRoutes } from './privacy/routes.ts';
+import { personRoutes, signInRoutes } from './sessions/routes.ts';
 import { stateRoutes } from './states/routes.ts';
 import { vehicleRoutes } from './vehicles/routes.ts';
+
+/** Wrong passwords of browsers are limited for an address in all, to those of so many accounts. */
+const accountsPerAddress = 3;
 
 function openFleetDatabase(host: ServiceHost<Http>) {
   const db = openDatabase({ url: host.config.DATABASE_URL, name: 'fleet', size: host.config.DATABASE_POOL_SIZE });
@@ -54,7 +58,13 @@ export const fleetService: Service<Http> = {
     host.onStop('session rechecks', () => rechecks.stop());
 
     const accounts = accountsIn(db);
+    const sessions = {
+      ...{ db, loginLimit, sessionSeconds: config.SESSION_SECONDS },
+      addressLimit: new LoginLimit(redis, config.QUEUE_PREFIX, config.LOGIN_ATTEMPTS_PER_MINUTE * accountsPerAddress),
+    };
     await loginRoutes({ db, lifetimes, loginLimit })(http);
+    await signInRoutes(sessions)(http);
+    await sessionRoutes(http, accounts, [personRoutes(sessions)]);
     await tokenRoutes(http, accounts, [
       passwordRoutes({ db, loginLimit }),
       vehicleRoutes(db),

@@ -230,7 +230,7 @@ async function refusalOf(
 
 describe('a route', () => {
   it('declares in its description which token it needs', () => {
-    const expected = { token: 'serviceToken', admin: 'adminToken', nobody: undefined };
+    const expected = { token: 'serviceToken', admin: 'adminToken', session: 'session', nobody: undefined };
     for (const route of routes) {
       expect([title(route), route.token]).toEqual([title(route), expected[guardOf(route)]]);
     }

@@ -235,7 +235,7 @@ export interface PasswordChange {
   userId: string;
   oldHash: string;
   newHash: string;
-  /** The hash of the access token whose session stays open. */
+  /** The hash of the access token, or of the token of the browser, whose session stays open. */
   tokenSha256: Buffer;
 }
 
@@ -257,7 +257,18 @@ export async function changePassword(db: Database, change: PasswordChange): Prom
     .where('user_id', '=', change.userId)
     .where('revoked_at', 'is', null)
     .where('id', 'not in', (own) =>
-      own.selectFrom('access_token').select('session_id').where('token_sha256', '=', change.tokenSha256),
+      own
+        .selectFrom('access_token')
+        .select('session_id')
+        .where('token_sha256', '=', change.tokenSha256)
+        .unionAll(
+          own
+            .selectFrom('sign_in')
+            .select('session_id')
+            .where('token_sha256', '=', change.tokenSha256)
+            .where('session_id', 'is not', null)
+            .$narrowType<{ session_id: string }>(),
+        ),
     )
     .execute();
   return true;

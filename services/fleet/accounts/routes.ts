@@ -7,6 +7,7 @@ import type { Http } from '@odograph/http/http';
 import { AppId } from '@odograph/http/operator-routes';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer, moment, Password, text } from '@odograph/http/schemas';
+import { readSessionToken } from '@odograph/http/session-cookie';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -196,7 +197,7 @@ export function passwordRoutes({ db, loginLimit }: Pick<LoginOptions, 'db' | 'lo
           verifyOldPassword(db, userId, body.oldPassword),
         );
         const newHash = await hashPassword(body.newPassword);
-        const tokenSha256 = hashSecret(String(headers['x-service-token']));
+        const tokenSha256 = hashSecret(String(headers['x-service-token'] || readSessionToken(request)));
         const changed = await db.transaction().execute(async (trx) => {
           if (!(await changePassword(trx, { userId, oldHash, newHash, tokenSha256 }))) return false;
           const subject = `user:${userId}`;
