@@ -13,7 +13,7 @@ class FaultsFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['packages/**/*.test.ts', 'services/**/*.test.ts', 'test/**/*.test.ts'],
-    globalSetup: ['packages/testkit/global-setup.ts'],
+    globalSetup: ['packages/testkit/global-setup.ts', 'apps/console/build.ts'],
     testTimeout: 120_000,
     hookTimeout: 180_000,
     maxWorkers: 2,

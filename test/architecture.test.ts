@@ -35,17 +35,17 @@ interface SourceFile {
 
 function listFiles(directory: string): string[] {
   return readdirSync(directory, { withFileTypes: true }).flatMap((entry) => {
-    if (entry.name === 'node_modules' || entry.name.startsWith('.')) return [];
+    if (/^(?:node_modules|dist.*|\..*)$/.test(entry.name)) return [];
     const path = join(directory, entry.name);
     if (entry.isDirectory()) return listFiles(path);
-    return /\.(ts|mjs)$/.test(entry.name) ? [path] : [];
+    return /(?<!\.d)\.(ts|tsx|mjs)$/.test(entry.name) ? [path] : [];
   });
 }
 
 const importForm =
   /(?:^|[\n;])\s*(?:import|export)\s(?:[^'";]*?\sfrom\s)?['"]([^'"]+)['"]|\bimport\(\s*['"]([^'"]+)['"]/g;
 
-const files: SourceFile[] = ['packages', 'services', 'test', 'bench', 'scripts']
+const files: SourceFile[] = ['packages', 'services', 'apps', 'test', 'bench', 'scripts']
   .filter((folder) => existsSync(join(root, folder)))
   .flatMap((folder) => listFiles(join(root, folder)))
   .map((path) => {
@@ -55,7 +55,7 @@ const files: SourceFile[] = ['packages', 'services', 'test', 'bench', 'scripts']
     const isTest = /\.(test|fixture)\./.test(name) || top === 'test' || second === 'testkit' || demo.test(name);
     return {
       path: name,
-      workspace: top === 'packages' || top === 'services' ? `${top}/${second}` : '',
+      workspace: ['packages', 'services', 'apps'].includes(top ?? '') ? `${top}/${second}` : '',
       isTest,
       imports,
     };
@@ -71,6 +71,8 @@ function isAllowed(file: SourceFile, target: string): boolean {
   if (file.isTest && (target === 'testkit' || target === 'simulator')) return true;
   if (file.workspace === 'services/platform') return target !== 'testkit';
   if (file.workspace.startsWith('services/')) return serviceMayImport.includes(target);
+  // What runs in a browser shares with the platform only what it says over HTTP.
+  if (file.workspace.startsWith('apps/')) return false;
   const own = allowed[file.workspace.slice('packages/'.length)] ?? [];
   return own.includes(target) || (file.isTest && serviceMayImport.includes(target));
 }
@@ -127,7 +129,10 @@ describe('architecture', () => {
       const rootManifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
       const declared = {
         ...manifest.dependencies,
-        ...(isTest || workspace === '' ? { ...manifest.devDependencies, ...rootManifest.devDependencies } : {}),
+        // An app is built before it runs.
+        ...(isTest || workspace === '' || workspace.startsWith('apps/')
+          ? { ...manifest.devDependencies, ...rootManifest.devDependencies }
+          : {}),
       };
       return imports
         .filter((one) => !one.startsWith('.') && !one.startsWith('node:'))
@@ -137,7 +142,8 @@ describe('architecture', () => {
             .slice(0, one.startsWith('@') ? 2 : 1)
             .join('/'),
         )
-        .filter((name) => !(name in declared) && name !== manifest.name && name !== 'tsx')
+        .filter((name) => !(name in declared) && !(`@types/${name}` in declared))
+        .filter((name) => name !== manifest.name && name !== 'tsx')
         .map((name) => `${path} imports ${name}`);
     });
     expect([...new Set(undeclared)]).toEqual([]);
@@ -170,11 +176,11 @@ describe('architecture', () => {
     ]);
   });
 
-  it('test/ holds flows and faults across services; what they share is named *.fixture', () => {
+  it('test/ holds flows and faults across services and the console in a browser; what they share is named *.fixture', () => {
     const wrong = files
       .map(({ path }) => path)
       .filter((path) => path.startsWith('test/') && path !== 'test/architecture.test.ts')
-      .filter((path) => !/^test\/(flows|faults)\/(?:.+\/)?[a-z0-9-]+\.(test|fixture)\.(ts|mjs)$/.test(path));
+      .filter((path) => !/^test\/(flows|faults|console)\/(?:.+\/)?[a-z0-9-]+\.(test|fixture)\.(ts|mjs)$/.test(path));
     expect(wrong).toEqual([]);
   });
 

@@ -52,7 +52,8 @@ export function refuseUnknownPaths(http: Http): void {
   const pathOf = ({ url }: FastifyRequest) => url.split('?', 1)[0] ?? '';
   const refusal = (request: FastifyRequest, reply: FastifyReply): Failure => {
     const methods = methodsOf(pathOf(request));
-    if (methods.size === 0) return new Failure('NOT_FOUND', 'no such path');
+    // A path of files has GET, and still not every file.
+    if (methods.size === 0 || methods.has(request.method)) return new Failure('NOT_FOUND', 'no such path');
     const allowed = [...methods].join(', ');
     reply.header('allow', allowed);
     return new Failure('METHOD_NOT_ALLOWED', `the path has the methods ${allowed}`);

@@ -1,13 +1,12 @@
-import { readFile } from 'node:fs/promises';
 import type { QueueName, queueNames } from '@odograph/contracts/queues';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { operatorRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { servePages } from '@odograph/http/page-policy';
 import { openQueue } from '@odograph/queue/queues';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
+import { consolePages } from './pages.ts';
 import { quarantineRoutes } from './quarantine/routes.ts';
 import { queuePage } from './queues/routes.ts';
 
@@ -19,16 +18,7 @@ function openConsoleQueue<Name extends QueueName>(host: ServiceHost<Http>, name:
   return queue;
 }
 
-/** The start page at /, with links to the other pages. */
-async function startPage(http: Http): Promise<void> {
-  servePages(http);
-  const html = await readFile(new URL('./start-page.html', import.meta.url), 'utf8');
-  http.get('/', { schema: { hide: true } }, async (_request, reply) =>
-    reply.type('text/html; charset=utf-8').send(html),
-  );
-}
-
-/** Pages for operators, and the routes for quarantined uploads. */
+/** The web console, the pages of the queues, and the routes for quarantined uploads. */
 export const consoleService: Service<Http> = {
   name: 'console',
   async start(host) {
@@ -47,8 +37,8 @@ export const consoleService: Service<Http> = {
       sealer: await openSealer(config, 'quarantine'),
       maximumBacklogJobs: config.UPLOAD_BACKLOG_JOBS,
     };
+    await http.register(async (scope: Http) => consolePages(scope));
     await operatorRoutes(http, { accounts: accountsIn(db), adminToken }, [
-      startPage,
       quarantineRoutes(db, replayTarget),
       queuePage(queues),
     ]);

@@ -1,0 +1,136 @@
+import './shell.css';
+import { useSignal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { useEffect } from 'preact/hooks';
+import { Logo, MapIcon, PreferencesIcon } from './parts/icons.tsx';
+import { LoadFailure, Loading } from './parts/placeholders.tsx';
+import { address, navigate } from './parts/router.ts';
+import { SignInAgain, SignInScreen } from './screens/sign-in/screen.tsx';
+import { readSession, session } from './session.ts';
+import { texts } from './texts/texts.ts';
+
+/** A component that loads when it is first shown. */
+function lazy(load: () => Promise<ComponentType>): ComponentType {
+  let loaded: ComponentType | undefined;
+  return function Lazy() {
+    const component = useSignal<{ readonly show?: ComponentType; readonly failed?: true }>(
+      loaded ? { show: loaded } : {},
+    );
+    const start = () => {
+      component.value = {};
+      load().then(
+        (show) => {
+          loaded = show;
+          component.value = { show };
+        },
+        () => {
+          component.value = { failed: true };
+        },
+      );
+    };
+    useEffect(() => {
+      if (!loaded) start();
+    }, []);
+    const { show: Show, failed } = component.value;
+    if (Show) return <Show />;
+    return failed ? <LoadFailure retry={start} /> : <Loading />;
+  };
+}
+
+const screens: readonly { readonly path: RegExp; readonly show: ComponentType }[] = [
+  { path: /^\/map$/, show: lazy(async () => (await import('./screens/map/screen.tsx')).MapScreen) },
+  {
+    path: /^\/preferences$/,
+    show: lazy(async () => (await import('./screens/preferences/screen.tsx')).PreferencesScreen),
+  },
+];
+
+function NotFound() {
+  const { notFound } = texts.value;
+  return (
+    <div class="placeholder">
+      <strong>{notFound.title}</strong>
+      <p>{notFound.text}</p>
+      <a class="button" href="/map">
+        {notFound.back}
+      </a>
+    </div>
+  );
+}
+
+function RailLink({ to, label, icon: Icon }: { to: string; label: string; icon: ComponentType<{ size?: number }> }) {
+  const { path } = address.value;
+  const isCurrent = path === to || path.startsWith(`${to}/`);
+  return (
+    <a class="rail-link" href={to} aria-current={isCurrent ? 'page' : undefined}>
+      <Icon />
+      {label}
+    </a>
+  );
+}
+
+function Rail() {
+  const { navigation } = texts.value;
+  return (
+    <nav class="rail" aria-label={navigation.label}>
+      <div class="rail-brand">
+        <Logo size={32} />
+      </div>
+      <RailLink to="/map" label={navigation.map} icon={MapIcon} />
+      <div class="rail-end">
+        <RailLink to="/preferences" label={navigation.preferences} icon={PreferencesIcon} />
+      </div>
+    </nav>
+  );
+}
+
+function Shell() {
+  const Screen = screens.find(({ path }) => path.test(address.value.path))?.show ?? NotFound;
+  return (
+    <div class="shell">
+      <a class="skip button" href="#content">
+        {texts.value.skipToContent}
+      </a>
+      <Rail />
+      <main class="content" id="content" tabIndex={-1}>
+        <Screen />
+      </main>
+    </div>
+  );
+}
+
+function Unreachable() {
+  const { unreachable } = texts.value;
+  return (
+    <main class="placeholder">
+      <strong role="alert">{unreachable.title}</strong>
+      <p>{unreachable.text}</p>
+      <button type="button" class="button" onClick={() => void readSession()}>
+        {unreachable.retry}
+      </button>
+    </main>
+  );
+}
+
+/** The console: the screen of the address for who is signed in, else the sign-in. */
+export function App() {
+  const { path, query } = address.value;
+  const now = session.value;
+  const { state } = now;
+  useEffect(() => {
+    if (state === 'signed out' && path !== '/sign-in') {
+      const next = path === '/' ? '' : `?next=${encodeURIComponent(`${path}${query.size > 0 ? `?${query}` : ''}`)}`;
+      navigate(`/sign-in${next}`, { replace: true });
+    }
+    if (state === 'signed in' && path === '/') navigate('/map', { replace: true });
+  }, [state, path]);
+  if (now.state === 'unknown') return <Loading />;
+  if (now.state === 'unreachable') return <Unreachable />;
+  if (path === '/sign-in' || now.state !== 'signed in') return <SignInScreen />;
+  return (
+    <>
+      <Shell />
+      {now.isOver && <SignInAgain person={now.person} />}
+    </>
+  );
+}

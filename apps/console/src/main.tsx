@@ -1,0 +1,21 @@
+import './parts/tokens.css';
+import './parts/base.css';
+import { effect } from '@preact/signals';
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { applyTheme } from './parts/preferences.ts';
+import { followLinks } from './parts/router.ts';
+import { readSession } from './session.ts';
+import { language } from './texts/texts.ts';
+
+// After an upgrade of the platform the files of an older page are gone.
+addEventListener('vite:preloadError', () => location.reload());
+
+applyTheme();
+effect(() => {
+  document.documentElement.lang = language.value;
+});
+followLinks();
+void readSession();
+const root = document.getElementById('app');
+if (root) render(<App />, root);

@@ -1,0 +1,29 @@
+import { texts } from '../texts/texts.ts';
+import { WarningIcon } from './icons.tsx';
+
+/** In place of content that is on its way. */
+export function Loading() {
+  return (
+    <div class="placeholder" role="status">
+      <span class="spinner" />
+      <span>{texts.value.loading}</span>
+    </div>
+  );
+}
+
+/** In place of content that could not be loaded. */
+export function LoadFailure({ message, retry }: { message?: string; retry?: () => void }) {
+  const { failed } = texts.value;
+  return (
+    <div class="placeholder" role="alert">
+      <WarningIcon size={28} />
+      <strong>{failed.title}</strong>
+      {message && <p>{message}</p>}
+      {retry && (
+        <button type="button" class="button" onClick={retry}>
+          {failed.retry}
+        </button>
+      )}
+    </div>
+  );
+}

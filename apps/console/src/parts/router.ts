@@ -1,0 +1,35 @@
+import { signal } from '@preact/signals';
+
+interface Address {
+  readonly path: string;
+  readonly query: URLSearchParams;
+}
+
+const read = (): Address => ({ path: location.pathname, query: new URLSearchParams(location.search) });
+
+/** The address of the page. */
+export const address = signal<Address>(read());
+
+addEventListener('popstate', () => {
+  address.value = read();
+});
+
+/** Opens an address of the console. `replace` leaves no entry in the history. */
+export function navigate(to: string, { replace = false } = {}): void {
+  history[replace ? 'replaceState' : 'pushState'](null, '', to);
+  const isOtherPath = address.value.path !== location.pathname;
+  address.value = read();
+  if (isOtherPath) scrollTo(0, 0);
+}
+
+/** Opens links to addresses of the console without a load of the page; `data-load` marks those of other pages. */
+export function followLinks(): void {
+  document.addEventListener('click', (event) => {
+    if (event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    const link = event.target instanceof Element ? event.target.closest('a') : null;
+    if (!link || link.origin !== location.origin || link.target || link.dataset['load'] !== undefined) return;
+    event.preventDefault();
+    navigate(link.pathname + link.search);
+  });
+}

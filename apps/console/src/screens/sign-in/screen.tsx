@@ -1,0 +1,144 @@
+import './sign-in.css';
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
+import { readFields } from '../../parts/forms.ts';
+import { Logo } from '../../parts/icons.tsx';
+import { navigate } from '../../parts/router.ts';
+import { addressAfterSignIn, type Person, type SignInFault, session, signIn } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+
+function faultText(fault: SignInFault): string {
+  const { signIn: text } = texts.value;
+  if (fault.kind === 'wait') return text.tooMany(fault.seconds);
+  return fault.kind === 'wrong' ? text.wrong : text.failed;
+}
+
+interface TextFieldOptions {
+  readonly label: string;
+  readonly name: string;
+  readonly autocomplete: string;
+  readonly before: string | undefined;
+}
+
+function TextField({ label, name, autocomplete, before = '' }: TextFieldOptions) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input
+        class="input"
+        type="text"
+        name={name}
+        required
+        spellcheck={false}
+        autocapitalize="none"
+        autocomplete={autocomplete}
+        defaultValue={before}
+      />
+    </label>
+  );
+}
+
+/** The form for a name and a password. @param person who was signed in before, whose names are filled in */
+function SignInForm({ person, onSignedIn }: { person?: Person; onSignedIn: () => void }) {
+  const { signIn: text } = texts.value;
+  const kind = useSignal<Person['kind']>(person?.kind ?? 'operator');
+  const fault = useSignal<SignInFault | undefined>(undefined);
+  const isSending = useSignal(false);
+  const form = useRef<HTMLFormElement>(null);
+  const operator = person?.kind === 'operator' ? person : undefined;
+  const user = person?.kind === 'user' ? person : undefined;
+
+  const submit = async (event: SubmitEvent) => {
+    event.preventDefault();
+    if (!form.current || isSending.value) return;
+    const { name = '', appId = '', username = '', password = '' } = readFields(form.current);
+    isSending.value = true;
+    fault.value = await signIn(kind.value === 'operator' ? { name, password } : { appId, username, password });
+    isSending.value = false;
+    if (fault.value === undefined) onSignedIn();
+    else form.current.querySelector<HTMLInputElement>('[name=password]')?.select();
+  };
+
+  return (
+    <form class="sign-in-form" ref={form} onSubmit={(event) => void submit(event)}>
+      <fieldset class="choice">
+        <legend class="visually-hidden">{text.as}</legend>
+        {(['operator', 'user'] as const).map((one) => (
+          <label key={one}>
+            <input
+              class="visually-hidden"
+              type="radio"
+              name="kind"
+              checked={kind.value === one}
+              onChange={() => {
+                kind.value = one;
+              }}
+            />
+            {text[one]}
+          </label>
+        ))}
+      </fieldset>
+      {kind.value === 'operator' ? (
+        <TextField label={text.name} name="name" autocomplete="username" before={operator?.name} />
+      ) : (
+        <>
+          <TextField label={text.application} name="appId" autocomplete="organization" before={user?.appId} />
+          <TextField label={text.username} name="username" autocomplete="username" before={user?.username} />
+        </>
+      )}
+      <label class="field">
+        <span>{text.password}</span>
+        <input class="input" type="password" name="password" required autocomplete="current-password" />
+      </label>
+      <div role="alert">{fault.value && <p class="notice wrong">{faultText(fault.value)}</p>}</div>
+      <button type="submit" class="button primary" disabled={isSending.value}>
+        {isSending.value && <span class="spinner" />}
+        {text.submit}
+      </button>
+    </form>
+  );
+}
+
+/** The page that everybody sees first. */
+export function SignInScreen() {
+  const isSignedIn = session.value.state === 'signed in';
+  const leave = () => {
+    const next = addressAfterSignIn();
+    // Pages such as /queues are not of the console: the browser loads them.
+    if (/^\/(?:queues|docs)\b/.test(next)) location.assign(next);
+    else navigate(next, { replace: true });
+  };
+  useEffect(() => {
+    if (isSignedIn) leave();
+  }, [isSignedIn]);
+  return (
+    <div class="sign-in-page">
+      <main class="card">
+        <div class="sign-in-brand">
+          <Logo /> {texts.value.product}
+        </div>
+        <h1>{texts.value.signIn.title}</h1>
+        <SignInForm onSignedIn={() => undefined} />
+      </main>
+    </div>
+  );
+}
+
+/** Asks for the password over the page of a session that has ended; the page keeps what was typed. */
+export function SignInAgain({ person }: { person: Person }) {
+  const { signIn: text } = texts.value;
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    <dialog
+      class="sign-in-again"
+      ref={dialog}
+      aria-labelledby="sign-in-again"
+      onCancel={(event) => event.preventDefault()}
+    >
+      <h2 id="sign-in-again">{text.expiredTitle}</h2>
+      <p class="muted">{text.expiredText}</p>
+      <SignInForm person={person} onSignedIn={() => dialog.current?.close()} />
+    </dialog>
+  );
+}

@@ -1,0 +1,3 @@
+import buildConsole from '../apps/console/build.ts';
+
+await buildConsole();

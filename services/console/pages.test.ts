@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { consoleService } from './service.ts';
+
+const page = readFileSync(new URL('../../apps/console/dist/index.html', import.meta.url), 'utf8');
+const script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1] ?? '';
+let platform: TestPlatform;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([consoleService]);
+});
+afterAll(() => platform?.stop());
+
+const get = (path: string, headers: Record<string, string> = {}) => fetch(platform.httpUrl + path, { headers });
+
+describe('the console', () => {
+  it('answers its page at the address of every screen, without a session and never from a cache', async () => {
+    for (const path of ['/', '/sign-in', '/map', '/vehicles', '/vehicles/1234567890', '/preferences']) {
+      const response = await get(path);
+      expect([path, response.status, await response.text()]).toEqual([path, 200, page]);
+      expect(response.headers.get('cache-control')).toBe('no-cache');
+    }
+  });
+
+  it('allows scripts, workers and data of this origin only, and nothing inline', async () => {
+    const policy = (await get('/map')).headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'self'");
+    expect(policy).not.toMatch(/script-src|unsafe-eval|https?:/);
+    expect(page).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=/);
+  });
+
+  it('answers files compressed, to be kept for a year', async () => {
+    const plain = await get(script, { 'accept-encoding': 'identity' });
+    const size = (await plain.arrayBuffer()).byteLength;
+    expect(plain.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    for (const encoding of ['br', 'gzip']) {
+      const response = await get(script, { 'accept-encoding': encoding });
+      expect(response.headers.get('content-encoding')).toBe(encoding);
+      expect(response.headers.get('content-type')).toMatch(/javascript/);
+      expect(Number(response.headers.get('content-length'))).toBeLessThan(size / 2);
+    }
+  });
+
+  it('answers NOT_FOUND for a file of another version and for an address that no screen has', async () => {
+    for (const path of [
+      '/assets/index-00000000.js',
+      '/assets/../index.html',
+      '/assets/%2e%2e/package.json',
+      '/nowhere',
+    ]) {
+      const response = await get(path);
+      expect([path, response.status]).toEqual([path, 404]);
+      expect(await response.json()).toMatchObject({ error: 'NOT_FOUND' });
+    }
+  });
+});

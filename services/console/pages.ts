@@ -1,0 +1,29 @@
+import { fileURLToPath } from 'node:url';
+import staticFiles from '@fastify/static';
+import type { RoutePlugin } from '@odograph/http/authentication';
+import { servePages } from '@odograph/http/page-policy';
+
+/** What apps/console/build.ts makes. */
+const built = fileURLToPath(new URL('../../apps/console/dist/', import.meta.url));
+
+/** The addresses of the console's screens. All of them answer the same page, which shows the screen of its address. */
+const screens = ['/', '/sign-in', '/map', '/vehicles', '/vehicles/*', '/pipeline', '/preferences'];
+
+/** The web console (apps/console): its page and the files that it loads. They hold no data, so they need no session. */
+export const consolePages: RoutePlugin = async (http) => {
+  servePages(http);
+  await http.register(staticFiles, {
+    root: `${built}assets`,
+    prefix: '/assets/',
+    preCompressed: true,
+    index: false,
+    // The names of the files hold hashes of their content.
+    maxAge: '365d',
+    immutable: true,
+  });
+  for (const screen of screens) {
+    http.get(screen, { schema: { hide: true } }, async (_request, reply) =>
+      reply.header('cache-control', 'no-cache').sendFile('index.html', built, { cacheControl: false }),
+    );
+  }
+};

@@ -1,0 +1,72 @@
+import { existsSync } from 'node:fs';
+import axe from 'axe-core';
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+
+const programs = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
+const program = programs.find((path) => existsSync(path));
+const patienceMs = 20_000;
+
+/** Whether this machine has the browser that the tests of the console need. */
+export const hasBrowser = program !== undefined;
+
+/** Starts Chromium without a screen, with WebGL by software; the caller closes it. */
+export function startBrowser(): Promise<Browser> {
+  const args = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--disable-quic'];
+  return chromium.launch({ executablePath: program ?? '', args });
+}
+
+/** A page of the console, with all that went wrong in it. */
+export interface WatchedPage {
+  readonly page: Page;
+  /** Errors of scripts, answers that the page did not expect, and violations of the content security policy. */
+  readonly errors: readonly string[];
+  /** Addresses outside of the platform that the page asked for. */
+  readonly foreignRequests: readonly string[];
+}
+
+/** Opens a page in a context of its own, whose cookies no other page has. */
+export async function watchPage(
+  browser: Browser,
+  origin: string,
+  options: BrowserContextOptions = {},
+): Promise<WatchedPage> {
+  const context = await browser.newContext({
+    baseURL: origin,
+    locale: 'en-GB',
+    timezoneId: 'Europe/Paris',
+    ...options,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(patienceMs);
+  const errors: string[] = [];
+  const foreignRequests: string[] = [];
+  page.on('pageerror', (error) => errors.push(String(error)));
+  page.on('console', (message) => {
+    // Chromium reports every answer from 400 on, such as the 401 that says that a person has to sign in.
+    const isAnswer = message.text().startsWith('Failed to load resource');
+    if (message.type() === 'error' && !isAnswer) errors.push(message.text());
+  });
+  context.on('request', (request) => {
+    const url = new URL(request.url());
+    if (url.protocol.startsWith('http') && url.origin !== origin) foreignRequests.push(request.url());
+  });
+  return { page, errors, foreignRequests };
+}
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly impact: string;
+    readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[];
+  }[];
+}
+
+/** Lists what axe finds serious on a page as it is now. */
+export async function findBarriers(page: Page): Promise<string[]> {
+  // Evaluated by the debugger, which the content security policy does not bind.
+  await page.evaluate(axe.source);
+  const { violations } = (await page.evaluate('axe.run()')) as AxeResult;
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`));
+}
