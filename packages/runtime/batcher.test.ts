@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Batcher, BatchSlots } from './batcher.ts';
+import { Batcher, BatchSlots, CallBatcher } from './batcher.ts';
 
 /** Creates a handler whose batches the test ends. */
 function createHandler() {
@@ -42,13 +42,11 @@ describe('a batcher', () => {
             inFlight -= 1;
           },
         });
-        const added: Promise<void>[] = [];
         for (const [id, { bytes, pause }] of arriving.entries()) {
-          added.push(batcher.add({ id, bytes }));
+          batcher.add({ id, bytes });
           if (pause) await turn();
         }
         await batcher.drain();
-        await Promise.all(added);
         expect(handled).toEqual(arriving.map((_, id) => id));
         expect(batcher.pending).toEqual([]);
       }),
@@ -58,25 +56,25 @@ describe('a batcher', () => {
   it('handles the items of one turn of the event loop as one batch', async () => {
     const { batches, handle, items } = createHandler();
     const batcher = new Batcher({ handle, maximumItems: 10 });
-    const added = [1, 2, 3].map((item) => batcher.add(item));
+    for (const item of [1, 2, 3]) batcher.add(item);
     await turn();
     expect(items()).toEqual([[1, 2, 3]]);
     batches[0]?.end();
-    await Promise.all(added);
+    await batcher.drain();
   });
 
   it('starts a batch an interval after the previous one, or at once when it is full', async () => {
     const { batches, handle, items } = createHandler();
     const batcher = new Batcher({ handle, maximumItems: 2, maximumInFlight: 9, intervalMs: 60_000 });
-    void batcher.add(1);
+    batcher.add(1);
     await turn();
-    void batcher.add(2);
+    batcher.add(2);
     await delay(5);
     expect(items()).toEqual([[1]]);
     expect(batcher.pending).toEqual([1, 2]);
-    void batcher.add(3);
+    batcher.add(3);
     expect(items()).toEqual([[1], [2, 3]]);
-    void batcher.add(4);
+    batcher.add(4);
     const drained = batcher.drain();
     expect(items()).toEqual([[1], [2, 3], [4]]);
     for (const { end } of batches) end();
@@ -84,30 +82,12 @@ describe('a batcher', () => {
 
     const soon = createHandler();
     const quick = new Batcher({ handle: soon.handle, maximumItems: 2, maximumInFlight: 2, intervalMs: 20 });
-    void quick.add(1);
+    quick.add(1);
     await turn();
     const addedAtMs = performance.now();
-    void quick.add(2);
+    quick.add(2);
     while (soon.batches.length < 2) await delay(1);
     expect(performance.now() - addedAtMs).toBeGreaterThan(15);
-  });
-
-  it('fails only the items of a failed batch, and gives each item the result of its batch', async () => {
-    const batcher = new Batcher<number, number>({
-      maximumItems: 2,
-      handle: async (items) => {
-        if (items.includes(3)) throw new Error('no');
-        return items.reduce((sum, item) => sum + item, 0);
-      },
-    });
-    const outcomes = await Promise.allSettled([1, 2, 3, 4, 5].map((item) => batcher.add(item)));
-    expect(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : 'failed'))).toEqual([
-      3,
-      3,
-      'failed',
-      'failed',
-      5,
-    ]);
   });
 
   it('drains at once when it is idle', async () => {
@@ -122,9 +102,9 @@ it('batchers that share slots stay within the common limit, and the first one ta
   const late = createHandler();
   const first = new Batcher({ handle: live.handle, maximumItems: 1, slots });
   const second = new Batcher({ handle: late.handle, maximumItems: 1, slots });
-  void second.add(1);
-  void second.add(2);
-  void first.add(3);
+  second.add(1);
+  second.add(2);
+  first.add(3);
   await turn();
   expect([live.items(), late.items()]).toEqual([[], [[1]]]);
   late.batches[0]?.end();
@@ -133,4 +113,22 @@ it('batchers that share slots stay within the common limit, and the first one ta
   live.batches[0]?.end();
   await turn();
   expect([live.items(), late.items()]).toEqual([[[3]], [[1], [2]]]);
+});
+
+it('calls that are batched fail only with their batch, and each gets the result of its own', async () => {
+  const batcher = new CallBatcher<number, number>({
+    maximumItems: 2,
+    handle: async (items) => {
+      if (items.includes(3)) throw new Error('no');
+      return items.reduce((sum, item) => sum + item, 0);
+    },
+  });
+  const outcomes = await Promise.allSettled([1, 2, 3, 4, 5].map((item) => batcher.call(item)));
+  expect(outcomes.map((outcome) => (outcome.status === 'fulfilled' ? outcome.value : 'failed'))).toEqual([
+    3,
+    3,
+    'failed',
+    'failed',
+    5,
+  ]);
 });

@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 
-export interface BatcherOptions<Item, Result> {
-  /** Handles one batch; its result or failure is that of each item. */
+export interface BatcherOptions<Item, Result = void> {
+  /** Handles one batch. */
   handle(items: readonly Item[]): Promise<Result>;
   readonly maximumItems: number;
   /** Maximum bytes of a batch, except for a single larger item; unlimited by default. */
@@ -15,48 +15,37 @@ export interface BatcherOptions<Item, Result> {
   readonly slots?: BatchSlots;
 }
 
-interface Waiting<Item, Result> {
-  readonly item: Item;
-  readonly bytes: number;
-  resolve(result: Result): void;
-  reject(error: unknown): void;
-}
-
 /**
  * Handles items in batches (group commit). After a pause, the first batch contains the items of one turn of the event loop;
  * each later one starts when it is full or `intervalMs` after the previous one, with at most `maximumInFlight` in flight.
- * Under load, many items share the cost of a batch.
+ * Under load, many items share the cost of a batch. `handle` deals with its own failures and never rejects.
  */
-export class Batcher<Item, Result = void> {
-  readonly #options: BatcherOptions<Item, Result>;
+export class Batcher<Item> {
+  readonly #options: BatcherOptions<Item>;
   readonly #slots: BatchSlots;
-  readonly #inFlight = new Set<readonly Waiting<Item, Result>[]>();
-  #waiting: Waiting<Item, Result>[] = [];
+  readonly #inFlight = new Set<readonly Item[]>();
+  #waiting: Item[] = [];
   #waitingBytes = 0;
   #lastStartMs = Number.NEGATIVE_INFINITY;
   #isScheduled = false;
   #isDraining = false;
   #onIdle: (() => void)[] = [];
 
-  constructor(options: BatcherOptions<Item, Result>) {
+  constructor(options: BatcherOptions<Item>) {
     this.#options = options;
     this.#slots = options.slots ?? new BatchSlots(Number.POSITIVE_INFINITY);
     this.#slots.register(() => this.#schedule());
   }
 
-  /** Lists the waiting items, oldest first. */
+  /** Lists the items that are not handled, oldest first. */
   get pending(): Item[] {
-    return [...this.#inFlight, this.#waiting].flat().map(({ item }) => item);
+    return [...this.#inFlight, this.#waiting].flat();
   }
 
-  /** Resolves with the result of the item's batch; rejects when handling the batch failed. */
-  add(item: Item): Promise<Result> {
-    return new Promise((resolve, reject) => {
-      const bytes = this.#options.bytesOf?.(item) ?? 0;
-      this.#waiting.push({ item, bytes, resolve, reject });
-      this.#waitingBytes += bytes;
-      this.#schedule();
-    });
+  add(item: Item): void {
+    this.#waiting.push(item);
+    this.#waitingBytes += this.#bytesOf(item);
+    this.#schedule();
   }
 
   /** Handles waiting items without further delay; resolves when none waits or is in flight. */
@@ -65,6 +54,10 @@ export class Batcher<Item, Result = void> {
     this.#startDue();
     if (this.#waiting.length === 0 && this.#inFlight.size === 0) return;
     await new Promise<void>((resolve) => this.#onIdle.push(resolve));
+  }
+
+  #bytesOf(item: Item): number {
+    return this.#options.bytesOf?.(item) ?? 0;
   }
 
   get #isFull(): boolean {
@@ -91,14 +84,15 @@ export class Batcher<Item, Result = void> {
     this.#schedule();
   }
 
-  #take(): Waiting<Item, Result>[] {
+  #take(): Item[] {
     const { maximumItems, maximumBytes = Number.POSITIVE_INFINITY } = this.#options;
     let bytes = 0;
     let count = 0;
     for (const next of this.#waiting) {
-      if (count === maximumItems || (count > 0 && bytes + next.bytes > maximumBytes)) break;
+      const nextBytes = this.#bytesOf(next);
+      if (count === maximumItems || (count > 0 && bytes + nextBytes > maximumBytes)) break;
       count += 1;
-      bytes += next.bytes;
+      bytes += nextBytes;
     }
     this.#waitingBytes -= bytes;
     if (count < this.#waiting.length) return this.#waiting.splice(0, count);
@@ -107,15 +101,12 @@ export class Batcher<Item, Result = void> {
     return all;
   }
 
-  async #run(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+  async #run(batch: readonly Item[]): Promise<void> {
     this.#lastStartMs = performance.now();
     this.#inFlight.add(batch);
     this.#slots.take();
     try {
-      const result = await this.#options.handle(batch.map(({ item }) => item));
-      for (const { resolve } of batch) resolve(result);
-    } catch (error) {
-      for (const { reject } of batch) reject(error);
+      await this.#options.handle(batch);
     } finally {
       this.#inFlight.delete(batch);
       this.#slots.release();
@@ -123,6 +114,44 @@ export class Batcher<Item, Result = void> {
         for (const resolve of this.#onIdle.splice(0)) resolve();
       }
     }
+  }
+}
+
+interface Call<Item, Result> {
+  readonly item: Item;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+}
+
+/** Makes one call of many (Batcher): each item gets the result of its batch, or its failure. */
+export class CallBatcher<Item, Result = void> {
+  readonly #calls: Batcher<Call<Item, Result>>;
+
+  constructor({ handle, bytesOf, ...limits }: BatcherOptions<Item, Result>) {
+    this.#calls = new Batcher({
+      ...limits,
+      ...(bytesOf && { bytesOf: ({ item }: Call<Item, Result>) => bytesOf(item) }),
+      async handle(calls) {
+        try {
+          const result = await handle(calls.map(({ item }) => item));
+          for (const { resolve } of calls) resolve(result);
+        } catch (error) {
+          for (const { reject } of calls) reject(error);
+        }
+      },
+    });
+  }
+
+  /** Lists the items without a result, oldest first. */
+  get pending(): Item[] {
+    return this.#calls.pending.map(({ item }) => item);
+  }
+
+  /** Resolves with the result of the item's batch; rejects when handling the batch failed. */
+  call(item: Item): Promise<Result> {
+    return new Promise((resolve, reject) => {
+      this.#calls.add({ item, resolve, reject });
+    });
   }
 }
 

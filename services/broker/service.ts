@@ -115,13 +115,15 @@ function createParts(host: ServiceHost<Http>, engines: BrokerEngines) {
   const { config, logger } = host;
   const { db, redis, backlog, metrics, failures, addUploads, addAcknowledgement } = engines;
   const sessions: Sessions = new WeakMap();
+  const registry = new SessionRegistry({
+    ...{ redis, failures, prefix: config.QUEUE_PREFIX, brokerId: randomUUID() },
+    connectedDevices: metrics.connectedDevices,
+  });
+  const held = new HeldPublications(config.UPLOAD_HELD_BYTES, registry, host.metrics);
   return {
     sessions,
     credentials: new CredentialStore(db),
-    registry: new SessionRegistry({
-      ...{ redis, failures, prefix: config.QUEUE_PREFIX, brokerId: randomUUID() },
-      connectedDevices: metrics.connectedDevices,
-    }),
+    registry,
     limits: createConnectionLimits(host, metrics),
     attempts: new ConnectAttempts({
       failuresPerDevice: config.MQTT_FAILURES_PER_DEVICE,
@@ -131,9 +133,9 @@ function createParts(host: ServiceHost<Http>, engines: BrokerEngines) {
       uploadsPerSecond: config.MQTT_DEVICE_UPLOADS_PER_SECOND,
       bytesPerSecond: config.MQTT_DEVICE_BYTES_PER_SECOND,
     }),
-    held: new HeldPublications(config.UPLOAD_HELD_BYTES, host.metrics),
-    uploads: new UploadIntake({ add: addUploads, backlog, config, metrics, logger }),
-    acknowledgements: new AcknowledgementIntake({ add: addAcknowledgement, backlog, metrics, logger }),
+    held,
+    uploads: new UploadIntake({ add: addUploads, backlog, held, config, metrics, logger }),
+    acknowledgements: new AcknowledgementIntake({ add: addAcknowledgement, backlog, held, metrics, logger }),
   };
 }
 
@@ -187,8 +189,8 @@ function listenFor({ aedes, sessions, config, limits, metrics, logger }: ListenP
         return session;
       };
       limitPackets(socket, {
-        waitMs: () => deviceSession()?.throttle.waitMs() ?? 0,
-        onBytes: (bytes) => deviceSession()?.throttle.takeBytes(bytes),
+        waitMs: () => deviceSession()?.throttle.waitMs(performance.now()) ?? 0,
+        onBytes: (bytes) => deviceSession()?.throttle.takeBytes(bytes, performance.now()),
         onPause() {
           metrics.throttled.inc();
           logger.warn({ deviceId: session?.deviceId }, 'device throttled');

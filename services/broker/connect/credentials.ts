@@ -1,5 +1,5 @@
 import type { Database } from '@odograph/database/database';
-import { Batcher } from '@odograph/runtime/batcher';
+import { CallBatcher } from '@odograph/runtime/batcher';
 import { within } from '@odograph/runtime/clock';
 import { equalSecrets } from '@odograph/runtime/secrets';
 import { sql } from 'kysely';
@@ -85,11 +85,11 @@ interface Lookup {
 /** Looks up the stored credentials of devices, many with one statement, so that a reconnecting fleet stays cheap. */
 export class CredentialStore {
   readonly #db: Database;
-  readonly #lookups: Batcher<Lookup, Map<string, StoredCredentials>>;
+  readonly #lookups: CallBatcher<Lookup, Map<string, StoredCredentials>>;
 
   constructor(db: Database) {
     this.#db = db;
-    this.#lookups = new Batcher({
+    this.#lookups = new CallBatcher({
       handle: (lookups) => this.#select(lookups),
       maximumItems: lookupsPerStatement,
       intervalMs: statementIntervalMs,
@@ -103,7 +103,7 @@ export class CredentialStore {
   async find(deviceId: string): Promise<StoredCredentials | undefined> {
     for (;;) {
       const lookup = { deviceId, isStale: false };
-      const found = await this.#lookups.add(lookup);
+      const found = await this.#lookups.call(lookup);
       if (!lookup.isStale) return found.get(deviceId);
     }
   }

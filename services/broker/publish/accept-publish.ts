@@ -14,6 +14,7 @@ const refusals = {
   stopping: 'the broker is stopping',
   held_bytes: 'too many publications wait for Redis',
 } as const satisfies Partial<Record<RefusalReason, string>>;
+type Refusal = keyof typeof refusals;
 
 export interface AcceptPublishOptions {
   readonly sessions: Sessions;
@@ -25,11 +26,6 @@ export interface AcceptPublishOptions {
   isStopping(): boolean;
 }
 
-interface PublishPath extends AcceptPublishOptions {
-  /** Counts the refusal and closes the connection. */
-  refuse(reason: keyof typeof refusals, answer: Answer): void;
-}
-
 /**
  * Handles each PUBLISH before its answer; aedes awaits this hook, and nothing else, before a PUBACK. A refused PUBLISH
  * closes its connection: MQTT 3.1.1 has no other refusal, and a PUBACK would say that it was kept [MQTT-3.3.5-2]. Wills
@@ -37,35 +33,41 @@ interface PublishPath extends AcceptPublishOptions {
  */
 export function createAcceptPublish(options: AcceptPublishOptions): AuthorizePublish {
   const { sessions, metrics } = options;
-  const refuse = (reason: keyof typeof refusals, answer: Answer): void => {
+  const refuse = (reason: Refusal, answer: Answer): void => {
     metrics.refused.inc({ reason });
     answer(new Error(refusals[reason]));
   };
-  const path: PublishPath = { ...options, refuse };
   return (client, packet, answer) => {
     const session = client === null ? undefined : sessions.get(client);
-    if (session?.kind === 'device') acceptFromDevice(path, session, packet, answer).catch(answer);
-    else if (session?.kind === 'command' && mayCommandServicePublish(packet)) answer(null);
+    if (session?.kind === 'device') {
+      const refusal = acceptFromDevice(options, session, packet, answer);
+      if (refusal !== undefined) refuse(refusal, answer);
+    } else if (session?.kind === 'command' && mayCommandServicePublish(packet)) answer(null);
     else refuse('publish', answer);
   };
 }
 
-/** The path of an upload or an acknowledgement, from its PUBLISH to its PUBACK. */
-async function acceptFromDevice(
-  { held, uploads, acknowledgements, isStopping, refuse }: PublishPath,
+/**
+ * The path of an upload or an acknowledgement, from its PUBLISH to the intake that queues it and then releases its PUBACK.
+ * @returns why it was refused; undefined when it was accepted
+ */
+function acceptFromDevice(
+  { held, uploads, acknowledgements, isStopping }: AcceptPublishOptions,
   session: DeviceSession,
   packet: PublishPacket,
   answer: Answer,
-): Promise<void> {
+): Refusal | undefined {
   const channel = authorizeDevicePublish(session, packet);
-  if (channel === undefined) return refuse('publish', answer);
-  session.throttle.takeUpload();
-  if (isStopping()) return refuse('stopping', answer);
-  const publication = held.hold(session, packet, answer);
-  if (publication === undefined) return refuse('held_bytes', answer);
-  // Batched with others into the queue; without a PUBACK, a device sends again what a stopping broker could not store.
-  const isStored = await (channel === 'telemetry' ? uploads : acknowledgements).add(publication);
-  if (isStored) held.release(publication);
+  if (channel === undefined) return 'publish';
+  const nowMs = performance.now();
+  session.throttle.takeUpload(nowMs);
+  if (isStopping()) return 'stopping';
+  const publication = held.hold(session, packet, nowMs, answer);
+  if (publication === undefined) return 'held_bytes';
+  // Without a PUBACK, a device sends again what a stopping broker could not store.
+  if (channel === 'telemetry') uploads.add(publication);
+  else acknowledgements.add(publication);
+  return undefined;
 }
 
 type AuthorizeForward = NonNullable<AedesOptions['authorizeForward']>;

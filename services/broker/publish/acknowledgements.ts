@@ -4,13 +4,14 @@ import type { DurableAdd } from '@odograph/queue/queues';
 import type { Logger } from '@odograph/runtime/logger';
 import type { BrokerMetrics } from '../metrics.ts';
 import { addUntilStored, type Backlog } from './backlog.ts';
-import type { HeldPublication } from './held-publications.ts';
+import type { HeldPublication, HeldPublications } from './held-publications.ts';
 
 export const maximumAcknowledgementBytes = 4096;
 
 export interface AcknowledgementIntakeOptions {
   readonly add: DurableAdd<'acknowledgements'>;
   readonly backlog: Backlog;
+  readonly held: HeldPublications;
   readonly metrics: BrokerMetrics;
   readonly logger: Logger;
 }
@@ -21,35 +22,44 @@ export interface AcknowledgementIntakeOptions {
  */
 export class AcknowledgementIntake {
   readonly #options: AcknowledgementIntakeOptions;
-  readonly #pending = new Set<Promise<boolean>>();
+  readonly #pending = new Set<Promise<void>>();
   readonly #end = new AbortController();
 
   constructor(options: AcknowledgementIntakeOptions) {
     this.#options = options;
   }
 
-  /** Resolves when the queue has the acknowledgement; with false when the broker stopped first. */
-  async add({ payload, deviceId, receivedAtMs }: HeldPublication): Promise<boolean> {
-    const { add, backlog, metrics, logger } = this.#options;
+  /** Queues an acknowledgement and then releases its PUBACK; never, when the broker stops before that. */
+  add(acknowledgement: HeldPublication): void {
+    const { held, metrics, logger } = this.#options;
+    const { payload, publisher } = acknowledgement;
     if (payload.length > maximumAcknowledgementBytes || !isUtf8(payload)) {
       metrics.refused.inc({ reason: 'acknowledgement' });
-      logger.warn({ deviceId, bytes: payload.length }, 'invalid acknowledgement dropped');
-      return true;
+      logger.warn({ deviceId: publisher.deviceId, bytes: payload.length }, 'invalid acknowledgement dropped');
+      held.release(acknowledgement);
+      return;
     }
-    const job = { deviceId, receivedAtMs, text: payload.toString() };
-    const stored = addUntilStored({
-      isFull: () => backlog.isMemoryFull,
-      add: (jobId) => add(job, { jobId }),
-      onFailure: (error) => logger.warn({ err: error, deviceId }, 'acknowledgement not stored in Redis; retrying'),
-      signal: this.#end.signal,
-    });
+    const stored = this.#store(acknowledgement).finally(() => this.#pending.delete(stored));
     this.#pending.add(stored);
-    return stored.finally(() => this.#pending.delete(stored));
   }
 
   /** Resolves when everything is stored, or after `timeoutMs`. */
   async drain(timeoutMs: number): Promise<void> {
     await Promise.race([Promise.all(this.#pending), delay(timeoutMs, undefined, { ref: false })]);
     this.#end.abort();
+  }
+
+  async #store(acknowledgement: HeldPublication): Promise<void> {
+    const { add, backlog, held, logger } = this.#options;
+    const { publisher, payload, receivedAtMs } = acknowledgement;
+    const { deviceId } = publisher;
+    const job = { deviceId, receivedAtMs, text: payload.toString() };
+    const isStored = await addUntilStored({
+      isFull: () => backlog.isMemoryFull,
+      add: (jobId) => add(job, { jobId }),
+      onFailure: (error) => logger.warn({ err: error, deviceId }, 'acknowledgement not stored in Redis; retrying'),
+      signal: this.#end.signal,
+    });
+    if (isStored) held.release(acknowledgement);
   }
 }

@@ -103,23 +103,23 @@ describe('the broker', () => {
 describe('the share of a device in the live lane', () => {
   const rates = { uploadsPerSecond: 50, bytesPerSecond: 512 * 1024 };
   let nowMs = 0;
-  const createThrottle = () => new DeviceThrottle(rates, () => nowMs);
+  const createThrottle = () => new DeviceThrottle(rates, nowMs);
 
   it('covers a burst of 64 KiB, and then 16 KiB/s for any length of time', () => {
     const throttle = createThrottle();
-    expect(throttle.isWithinLiveShare(64 * 1024)).toBe(true);
+    expect(throttle.isWithinLiveShare(64 * 1024, nowMs)).toBe(true);
     for (let second = 0; second < 100; second += 1) {
       nowMs += 1000;
-      expect(throttle.isWithinLiveShare(16 * 1024)).toBe(true);
+      expect(throttle.isWithinLiveShare(16 * 1024, nowMs)).toBe(true);
     }
-    expect(throttle.isWithinLiveShare(1)).toBe(false);
+    expect(throttle.isWithinLiveShare(1, nowMs)).toBe(false);
   });
 
   it('is free again seconds after the device slows down, whatever it uploaded before', () => {
     const throttle = createThrottle();
-    for (let upload = 0; upload < 1000; upload += 1) throttle.isWithinLiveShare(250 * 1024);
-    expect(throttle.isWithinLiveShare(20 * 1024)).toBe(false);
+    for (let upload = 0; upload < 1000; upload += 1) throttle.isWithinLiveShare(250 * 1024, nowMs);
+    expect(throttle.isWithinLiveShare(20 * 1024, nowMs)).toBe(false);
     nowMs += 2000;
-    expect(throttle.isWithinLiveShare(20 * 1024)).toBe(true);
+    expect(throttle.isWithinLiveShare(20 * 1024, nowMs)).toBe(true);
   });
 });

@@ -58,17 +58,13 @@ class TokenBucket {
   }
 }
 
-/** Counts the uploads and bytes of one device, over all its connections. */
+/** Counts the uploads and bytes of one device, over all its connections. Monotonic times in ms. */
 export class DeviceThrottle {
-  readonly #now: () => number;
   readonly #uploads: TokenBucket;
   readonly #bytes: TokenBucket;
   readonly #liveBytes: TokenBucket;
 
-  /** @param now monotonic time in ms */
-  constructor({ uploadsPerSecond, bytesPerSecond }: DeviceRates, now = (): number => performance.now()) {
-    const nowMs = now();
-    this.#now = now;
+  constructor({ uploadsPerSecond, bytesPerSecond }: DeviceRates, nowMs: number) {
     this.#uploads = new TokenBucket(uploadsPerSecond, burstSeconds, nowMs);
     this.#bytes = new TokenBucket(bytesPerSecond, burstSeconds, nowMs);
     this.#liveBytes = new TokenBucket(bytesPerSecond * liveShare, liveBurstSeconds, nowMs);
@@ -80,12 +76,12 @@ export class DeviceThrottle {
     this.#liveBytes.perSecond = bytesPerSecond * liveShare;
   }
 
-  takeUpload(): void {
-    this.#uploads.take(1, this.#now());
+  takeUpload(nowMs: number): void {
+    this.#uploads.take(1, nowMs);
   }
 
-  takeBytes(bytes: number): void {
-    this.#bytes.take(bytes, this.#now());
+  takeBytes(bytes: number, nowMs: number): void {
+    this.#bytes.take(bytes, nowMs);
   }
 
   /**
@@ -93,18 +89,16 @@ export class DeviceThrottle {
    * slows down.
    * @returns false when it exceeds the share: the upload takes the late lane and delays only its own device
    */
-  isWithinLiveShare(bytes: number): boolean {
-    return this.#liveBytes.takeWithoutDebt(bytes, this.#now());
+  isWithinLiveShare(bytes: number, nowMs: number): boolean {
+    return this.#liveBytes.takeWithoutDebt(bytes, nowMs);
   }
 
   /** Milliseconds for which nothing more may be read from the device; 0 when it is within its rates. */
-  waitMs(): number {
-    const nowMs = this.#now();
+  waitMs(nowMs: number): number {
     return Math.max(this.#uploads.debtMs(nowMs), this.#bytes.debtMs(nowMs));
   }
 
-  fullInMs(): number {
-    const nowMs = this.#now();
+  fullInMs(nowMs: number): number {
     return Math.max(this.#uploads.fullInMs(nowMs), this.#bytes.fullInMs(nowMs));
   }
 }
@@ -132,7 +126,7 @@ export class DeviceThrottles {
     const ownRates = { ...this.#rates, ...rates };
     let entry = this.#throttles.get(deviceId);
     if (entry === undefined) {
-      entry = { throttle: new DeviceThrottle(ownRates), connections: 0 };
+      entry = { throttle: new DeviceThrottle(ownRates, performance.now()), connections: 0 };
       this.#throttles.set(deviceId, entry);
     } else entry.throttle.changeRates(ownRates);
     entry.connections += 1;
@@ -145,7 +139,7 @@ export class DeviceThrottles {
 
   #forgetWhenFull(deviceId: string, entry: Entry): void {
     if (entry.connections > 0) return;
-    const waitMs = entry.throttle.fullInMs();
+    const waitMs = entry.throttle.fullInMs(performance.now());
     if (waitMs > 0) setTimeout(() => this.#forgetWhenFull(deviceId, entry), waitMs).unref();
     else if (this.#throttles.get(deviceId) === entry) this.#throttles.delete(deviceId);
   }

@@ -2,19 +2,22 @@ import { Gauge, type Registry } from '@odograph/runtime/metrics';
 import type { Client, PublishPacket } from 'aedes';
 import type { DeviceThrottle } from './device-throttle.ts';
 
-/** A PUBLISH whose PUBACK waits until the queue has its payload. */
-export interface HeldPublication {
+/** The session of a device, as far as its publications need it. */
+export interface Publisher {
   readonly client: Client;
   readonly deviceId: string;
   readonly throttle: DeviceThrottle;
+  readonly order: ReleaseOrder;
+}
+
+/** A PUBLISH whose PUBACK waits until the queue has its payload. */
+export interface HeldPublication {
+  readonly publisher: Publisher;
   readonly payload: Buffer;
   /** Wall-clock time; may jump. */
   readonly receivedAtMs: number;
   /** Monotonic clock. */
   readonly heldSinceMs: number;
-  /** Bytes it counts for in the limit of held bytes. */
-  readonly cost: number;
-  readonly order: ReleaseOrder;
   /** Lets aedes send the PUBACK. */
   readonly release: () => void;
   isStored: boolean;
@@ -42,7 +45,16 @@ export class ReleaseOrder {
     for (let first = this.#first; first?.isStored; first = this.#first) {
       this.#first = first.next;
       // aedes would report an answer to a closed connection as one more failure of it.
-      if (!first.client.closed) first.release();
+      if (!first.publisher.client.closed) first.release();
+    }
+  }
+
+  /** Lets a connection read one chunk more for each publication that is held since `dueMs` or longer. */
+  resumeReading({ client }: Publisher, dueMs: number): void {
+    for (let held = this.#first; held && held.heldSinceMs <= dueMs && !client.closed; held = held.next) {
+      if (held.hasResumedReading) continue;
+      held.hasResumedReading = true;
+      client.resume();
     }
   }
 }
@@ -55,14 +67,12 @@ const resumeIntervalMs = 500;
 /** Holds publications of all connections within a limit of bytes until they are stored. */
 export class HeldPublications {
   readonly #maximumBytes: number;
-  /** The oldest first. */
-  readonly #held = new Set<HeldPublication>();
   readonly #timer: NodeJS.Timeout;
   #bytes = 0;
 
-  constructor(maximumBytes: number, registry: Registry) {
+  constructor(maximumBytes: number, live: { readonly sessions: Iterable<Publisher> }, registry: Registry) {
     this.#maximumBytes = maximumBytes;
-    this.#timer = setInterval(() => this.#resumeReading(), resumeIntervalMs);
+    this.#timer = setInterval(() => resumeReading(live.sessions), resumeIntervalMs);
     const bytes = (): number => this.#bytes;
     new Gauge({
       name: 'odograph_broker_held_bytes',
@@ -76,59 +86,50 @@ export class HeldPublications {
 
   /**
    * Holds a PUBLISH of a device.
+   * @param nowMs monotonic clock
    * @param release lets aedes send its PUBACK
    * @returns undefined when it would exceed the limit of bytes
    */
-  hold(
-    session: Pick<HeldPublication, 'client' | 'deviceId' | 'order' | 'throttle'>,
-    packet: PublishPacket,
-    release: () => void,
-  ): HeldPublication | undefined {
-    const cost = packet.payload.length + overheadBytes;
-    if (this.#bytes + cost > this.#maximumBytes) return undefined;
+  hold(publisher: Publisher, packet: PublishPacket, nowMs: number, release: () => void): HeldPublication | undefined {
+    const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
+    if (this.#bytes + costOf(payload) > this.#maximumBytes) return undefined;
     const publication: HeldPublication = {
-      client: session.client,
-      deviceId: session.deviceId,
-      throttle: session.throttle,
-      payload: typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload,
+      publisher,
+      payload,
       receivedAtMs: Date.now(),
-      heldSinceMs: performance.now(),
-      cost,
-      order: session.order,
+      heldSinceMs: nowMs,
       release,
       isStored: false,
       hasResumedReading: false,
       next: undefined,
     };
-    this.#bytes += cost;
-    this.#held.add(publication);
-    session.order.enter(publication);
+    this.#bytes += costOf(payload);
+    publisher.order.enter(publication);
     return publication;
   }
 
   /** Releases the PUBACK of a stored publication in the order of its connection. */
   release(publication: HeldPublication): void {
-    this.#bytes -= publication.cost;
-    this.#held.delete(publication);
-    publication.order.release(publication);
+    this.#bytes -= costOf(publication.payload);
+    publication.publisher.order.release(publication);
   }
 
   stop(): void {
     clearInterval(this.#timer);
   }
+}
 
-  /**
-   * Keeps connections with held publications alive: aedes reads no further until every packet of a chunk is handled, so a
-   * PINGREQ after a held PUBLISH would stay unanswered and both ends would give up the connection. Each publication that
-   * has waited for a second lets its connection read one chunk more; the limit of bytes bounds what that may bring.
-   */
-  #resumeReading(): void {
-    const dueMs = performance.now() - resumeAfterMs;
-    for (const publication of this.#held) {
-      if (publication.heldSinceMs > dueMs) return;
-      if (publication.hasResumedReading || publication.client.closed) continue;
-      publication.hasResumedReading = true;
-      publication.client.resume();
-    }
-  }
+/** Bytes that a held publication counts for. */
+function costOf(payload: Buffer): number {
+  return payload.length + overheadBytes;
+}
+
+/**
+ * Keeps connections with held publications alive: aedes reads no further until every packet of a chunk is handled, so a
+ * PINGREQ after a held PUBLISH would stay unanswered and both ends would give up the connection. Each publication that
+ * has waited for a second lets its connection read one chunk more; the limit of bytes bounds what that may bring.
+ */
+function resumeReading(sessions: Iterable<Publisher>): void {
+  const dueMs = performance.now() - resumeAfterMs;
+  for (const session of sessions) session.order.resumeReading(session, dueMs);
 }

@@ -7,11 +7,12 @@ import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import type { BrokerMetrics } from '../metrics.ts';
 import { addUntilStored, type Backlog } from './backlog.ts';
-import type { HeldPublication } from './held-publications.ts';
+import type { HeldPublication, HeldPublications } from './held-publications.ts';
 
 export interface UploadIntakeOptions {
   readonly add: DurableAdd<'uploads'>;
   readonly backlog: Backlog;
+  readonly held: HeldPublications;
   readonly config: Pick<ResolvedConfig, 'UPLOAD_BATCH_MS' | 'UPLOAD_BATCH_SIZE'>;
   readonly metrics: BrokerMetrics;
   readonly logger: Logger;
@@ -20,8 +21,8 @@ export interface UploadIntakeOptions {
 /** Queues the uploads of all connections in batches, one job each; live and late uploads in separate batches. */
 export class UploadIntake {
   readonly #options: UploadIntakeOptions;
-  readonly #live: Batcher<HeldPublication, boolean>;
-  readonly #late: Batcher<HeldPublication, boolean>;
+  readonly #live: Batcher<HeldPublication>;
+  readonly #late: Batcher<HeldPublication>;
   readonly #end = new AbortController();
 
   constructor(options: UploadIntakeOptions) {
@@ -30,12 +31,13 @@ export class UploadIntake {
     this.#late = this.#createBatcher(lateLane);
   }
 
-  /** Resolves when the queue has the upload; with false when the broker stopped first. */
-  add(upload: HeldPublication): Promise<boolean> {
-    const { throttle, payload, receivedAtMs } = upload;
+  /** Queues an upload and then releases its PUBACK; never, when the broker stops before that. */
+  add(upload: HeldPublication): void {
+    const { publisher, payload, receivedAtMs, heldSinceMs } = upload;
     // Late uploads count too: a device has one share, whatever it uploads.
-    const isLive = throttle.isWithinLiveShare(payload.length) && laneOf(payload, receivedAtMs) === liveLane;
-    return (isLive ? this.#live : this.#late).add(upload);
+    const isLive =
+      publisher.throttle.isWithinLiveShare(payload.length, heldSinceMs) && laneOf(payload, receivedAtMs) === liveLane;
+    (isLive ? this.#live : this.#late).add(upload);
   }
 
   /** Resolves when everything is stored, or after `timeoutMs`. */
@@ -45,7 +47,7 @@ export class UploadIntake {
     this.#end.abort();
   }
 
-  #createBatcher(lane: UploadLane): Batcher<HeldPublication, boolean> {
+  #createBatcher(lane: UploadLane): Batcher<HeldPublication> {
     const { UPLOAD_BATCH_MS, UPLOAD_BATCH_SIZE } = this.#options.config;
     return new Batcher({
       handle: (uploads) => this.#store(lane, uploads),
@@ -57,8 +59,8 @@ export class UploadIntake {
     });
   }
 
-  async #store(lane: UploadLane, uploads: readonly HeldPublication[]): Promise<boolean> {
-    const { add, backlog, metrics, logger } = this.#options;
+  async #store(lane: UploadLane, uploads: readonly HeldPublication[]): Promise<void> {
+    const { add, backlog, held, metrics, logger } = this.#options;
     const isStored = await addUntilStored({
       isFull: () => lane.isFull(backlog),
       add: (jobId) => add(describeBatch(uploads), { jobId, ...lane.jobOptions }),
@@ -68,12 +70,14 @@ export class UploadIntake {
       },
       signal: this.#end.signal,
     });
-    if (!isStored) return false;
+    if (!isStored) return;
     metrics.acceptedUploads.inc(uploads.length);
     metrics.batchUploads.observe(uploads.length);
     const now = performance.now();
-    for (const { heldSinceMs } of uploads) metrics.pubackSeconds.observe((now - heldSinceMs) / 1000);
-    return true;
+    for (const upload of uploads) {
+      metrics.pubackSeconds.observe((now - upload.heldSinceMs) / 1000);
+      held.release(upload);
+    }
   }
 }
 
@@ -81,7 +85,7 @@ export class UploadIntake {
 function describeBatch(uploads: readonly HeldPublication[]): UploadBatch {
   const devices = new Set<string>();
   let bytes = 0;
-  const described = uploads.map(({ deviceId, payload, receivedAtMs }): QueuedUpload => {
+  const described = uploads.map(({ publisher: { deviceId }, payload, receivedAtMs }): QueuedUpload => {
     devices.add(deviceId);
     bytes += payload.length;
     return isUtf8(payload)

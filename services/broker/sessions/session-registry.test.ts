@@ -93,7 +93,7 @@ it('writes no session of a connection that closed before the write, and all othe
       deviceId,
       credentials: [],
       replaces: undefined,
-      throttle: new DeviceThrottle({ uploadsPerSecond: 1, bytesPerSecond: 1 }),
+      throttle: new DeviceThrottle({ uploadsPerSecond: 1, bytesPerSecond: 1 }, 0),
       sessionId: registry.nextSessionId(),
     });
     return { added: registry.add(session), close: () => client.conn.emit('close') };

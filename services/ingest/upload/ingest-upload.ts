@@ -2,7 +2,7 @@ import { lateUploadPriority, type UploadBatch } from '@odograph/contracts/queues
 import type { Database } from '@odograph/database/database';
 import { describeDatabaseError, RefusedWork } from '@odograph/database/postgres-failure';
 import type { TypedJob, TypedQueue } from '@odograph/queue/queues';
-import { Batcher, BatchSlots } from '@odograph/runtime/batcher';
+import { BatchSlots, CallBatcher } from '@odograph/runtime/batcher';
 import { createLatestNow } from '@odograph/runtime/clock';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
@@ -67,17 +67,17 @@ type Store = (jobs: readonly UploadBatch[]) => Promise<void>;
 function createBatchers(
   transactions: number,
   handle: Store,
-): { live: Batcher<UploadBatch>; late: Batcher<UploadBatch> } {
+): { live: CallBatcher<UploadBatch>; late: CallBatcher<UploadBatch> } {
   const slots = new BatchSlots(transactions);
   const common = { handle, slots, bytesOf: ({ bytes }: UploadBatch) => bytes, maximumItems: jobsPerTransaction };
   return {
-    live: new Batcher({
+    live: new CallBatcher({
       ...common,
       maximumBytes: maximumBatchBytes,
       intervalMs,
       maximumInFlight: transactions,
     }),
-    late: new Batcher({
+    late: new CallBatcher({
       ...common,
       maximumBytes: maximumLateBatchBytes,
       maximumInFlight: Math.max(1, transactions - 1),
@@ -116,10 +116,10 @@ export function createUploadProcessors(processing: UploadProcessing): UploadProc
     metrics.droppedQuarantine.inc(stored.droppedUploads);
     logger.warn({ uploads: stored.droppedUploads }, 'uploads beyond the quarantine quota of their device dropped');
   });
-  const store = async (batcher: Batcher<UploadBatch>, data: UploadBatch): Promise<void> => {
+  const store = async (batcher: CallBatcher<UploadBatch>, data: UploadBatch): Promise<void> => {
     const { uploads } = data;
     try {
-      await batcher.add(data);
+      await batcher.call(data);
     } catch (error) {
       refused.failed(data, error);
       const description = describeDatabaseError(error);
