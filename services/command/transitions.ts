@@ -30,14 +30,16 @@ const entryOf = ({ actor, address, outcome }: CommandOrigin): AuditExpressions =
  * Changes commands and appends the change to the audit, in one statement.
  * @param change an insert into or update of the table command, without a returning clause
  * @param returned columns of the changed rows, whose alias is `command`
+ * @param preparation common table expressions that the change uses, each followed by a comma
  */
 function audited(
   change: RawBuilder<unknown>,
   origin: CommandOrigin,
   returned: RawBuilder<unknown>,
+  preparation: RawBuilder<unknown> = sql``,
 ): RawBuilder<CommandRow> {
   // Sorted, so that all rows change before the first audit chain is locked, and chains are locked in one order.
-  return sql<CommandRow>`with changed as (${change} returning *),
+  return sql<CommandRow>`with ${preparation} changed as (${change} returning *),
     ordered as materialized (select * from changed order by application_id, position)
     select ${returned}, ${auditCall(entryOf(origin))} as audited from ordered as command`;
 }
@@ -144,7 +146,7 @@ export async function endOverdueCommands(db: Database, vehicleId?: number): Prom
 
 /**
  * sent | unknown -> acknowledged | refused; a late acknowledgement corrects unknown. An acknowledged command also writes
- * the state that it achieved, with the time of the receipt, in the same transaction.
+ * the state that it achieved, with the time of the receipt, in the same statement.
  * @returns undefined for one that is repeated, of another device, or of no command: nothing changes
  */
 export async function acknowledgeCommand(
@@ -154,21 +156,20 @@ export async function acknowledgeCommand(
   receivedAtMs: number,
 ): Promise<Command | undefined> {
   const { id, ok, status, reason } = acknowledgement;
-  return db.transaction().execute(async (trx) => {
-    // Before the audit, in the order in which ingest locks a latest state and an audit chain.
-    if (ok) await writeAchievedState(trx, deviceId, id, status, receivedAtMs);
-    const acknowledged = await returnCommands(
-      trx,
-      audited(
-        sql`update command set state = ${ok ? 'acknowledged' : 'refused'}, cause = ${ok ? null : 'REFUSED'},
-          status = ${status ?? null}, reason = ${reason ?? null}, ended_at = clock_timestamp()
-        where id = ${id} and device_id = ${deviceId} and state in ('sent', 'unknown')`,
-        { actor: `device:${deviceId}`, address: '' },
-        sql`${commandColumns}, ${nextId}`,
-      ),
-    );
-    return acknowledged[0];
-  });
+  const acknowledged = await returnCommands(
+    db,
+    audited(
+      // Counting the achieved states locks the latest state before the audit chain, in the order of ingest.
+      sql`update command set state = ${ok ? 'acknowledged' : 'refused'}, cause = ${ok ? null : 'REFUSED'},
+        status = ${status ?? null}, reason = ${reason ?? null}, ended_at = clock_timestamp()
+      where id = ${id} and device_id = ${deviceId} and state in ('sent', 'unknown')
+        and (select count(*) from achieved) is not null`,
+      { actor: `device:${deviceId}`, address: '' },
+      sql`${commandColumns}, ${nextId}`,
+      sql`achieved as (${writeAchievedState(deviceId, acknowledgement, receivedAtMs)}),`,
+    ),
+  );
+  return acknowledged[0];
 }
 
 /** The field of the field group `fleet` that an acknowledged action sets. The device may report the opposite status. */
@@ -181,22 +182,21 @@ const acknowledgedField = (status: string | undefined) => sql`case command.actio
     jsonb_build_object('immobilizer', case ${status ?? ''}::text when 'LOCKED' then 'LOCKED' else 'UNLOCKED' end) end`;
 
 /**
- * Writes the `lock` or `immobilizer` that a command achieves to the latest state of its vehicle; newer telemetry wins. Call
- * it before the command ends: it changes nothing for an acknowledged one.
+ * SQL that writes the `lock` or `immobilizer` that an acknowledged command achieves to the latest state of its vehicle;
+ * newer telemetry wins. A refused or ended command changes nothing.
  */
-async function writeAchievedState(
-  db: Database,
+function writeAchievedState(
   deviceId: string,
-  id: string,
-  status: string | undefined,
+  { id, ok, status }: AcknowledgementMessage,
   receivedAtMs: number,
-): Promise<void> {
-  const receivedAt = sql`least(clock_timestamp(), to_timestamp(${receivedAtMs} / 1000.0))`;
-  await sql`update vehicle_latest set
+): RawBuilder<unknown> {
+  const receivedAt = sql`least(clock_timestamp(), to_timestamp(${receivedAtMs}::float8 / 1000))`;
+  return sql`update vehicle_latest set
       fleet = case when vehicle_latest.fleet_time > ${receivedAt} then achieved.field || vehicle_latest.fleet
         else coalesce(vehicle_latest.fleet, '{}') || achieved.field end,
       fleet_time = greatest(vehicle_latest.fleet_time, ${receivedAt})
     from command cross join lateral (select ${acknowledgedField(status)} as field) as achieved
-    where command.id = ${id} and command.device_id = ${deviceId} and command.state in ('sent', 'unknown')
-      and vehicle_latest.vehicle_id = command.vehicle_id and achieved.field is not null`.execute(db);
+    where ${ok} and command.id = ${id} and command.device_id = ${deviceId} and command.state in ('sent', 'unknown')
+      and vehicle_latest.vehicle_id = command.vehicle_id and achieved.field is not null
+    returning 1`;
 }

@@ -55,7 +55,8 @@ export class ChunkBudget {
 
   /** Charges the new chunks of a batch to its devices. Readings over the budget become faults. */
   async charge(uploads: readonly UploadInProgress[], nowMs: number): Promise<readonly UploadInProgress[]> {
-    const chunks = await this.#chunksFor(uploads, nowMs);
+    if (this.#exist(uploads, nowMs)) return uploads;
+    const chunks = await this.#chunksAt(nowMs);
     return uploads.map((inProgress) =>
       rejectReadings(inProgress, ({ index, timeMicroseconds }) => {
         const chunk = Math.floor(timeMicroseconds / chunks.intervalMicroseconds);
@@ -72,19 +73,20 @@ export class ChunkBudget {
     );
   }
 
-  /** Returns the known chunks. Reads them when one that the batch needs is unknown, and hourly, because chunks are dropped. */
-  async #chunksFor(uploads: readonly UploadInProgress[], nowMs: number): Promise<Chunks> {
+  /** Whether all chunks that a batch needs are known to exist; for an hour, because chunks are dropped. */
+  #exist(uploads: readonly UploadInProgress[], nowMs: number): boolean {
     const known = this.#chunks;
-    if (known) {
-      const ageMs = Math.abs(nowMs - known.readAtMs);
-      const { numbers, intervalMicroseconds } = known;
-      const isKnown = ({ readings }: UploadInProgress): boolean =>
-        readings.every(({ timeMicroseconds }) => numbers.has(Math.floor(timeMicroseconds / intervalMicroseconds)));
-      if (ageMs < refreshMs || (ageMs < hourMs && uploads.every(isKnown))) return known;
-    }
-    const read = await readChunks(this.#db, nowMs);
-    this.#chunks = read;
-    return read;
+    if (known === undefined || Math.abs(nowMs - known.readAtMs) >= hourMs) return false;
+    const { numbers, intervalMicroseconds } = known;
+    return uploads.every(({ readings }) =>
+      readings.every(({ timeMicroseconds }) => numbers.has(Math.floor(timeMicroseconds / intervalMicroseconds))),
+    );
+  }
+
+  async #chunksAt(nowMs: number): Promise<Chunks> {
+    if (this.#chunks && Math.abs(nowMs - this.#chunks.readAtMs) < refreshMs) return this.#chunks;
+    this.#chunks = await readChunks(this.#db, nowMs);
+    return this.#chunks;
   }
 
   #fault(index: number): QuarantineFault {
