@@ -7,11 +7,13 @@ import { backupCommands } from './commands/backup.ts';
 import { deviceCommands } from './commands/devices.ts';
 import { doctorCommands } from './commands/doctor.ts';
 import { operationCommands } from './commands/operations.ts';
+import { operatorCommands } from './commands/operators.ts';
 import { registrationCommands } from './commands/registration.ts';
 import { vehicleCommands } from './commands/vehicles.ts';
 
 const commands: readonly Command[] = [
   ...accountCommands,
+  ...operatorCommands,
   ...vehicleCommands,
   ...deviceCommands,
   ...operationCommands,

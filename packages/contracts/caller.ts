@@ -28,6 +28,18 @@ export interface Operator {
   readonly applicationIds?: readonly number[];
 }
 
+/** An operator's request, as the rules and the audit see it. */
+export interface OperatorRequest {
+  readonly operator: Operator;
+  /** Network address. */
+  readonly ip: string;
+}
+
+/** Whether an operator sees what belongs to an application; null for what belongs to none. */
+export function seesApplication({ applicationIds }: Operator, applicationId: number | null): boolean {
+  return applicationIds === undefined || (applicationId !== null && applicationIds.includes(applicationId));
+}
+
 /** The person whose browser is signed in: an operator, or a user of an application. */
 export type SignedIn = { readonly operator: Operator } | { readonly caller: Caller & { readonly userId: string } };
 

@@ -1,5 +1,11 @@
-import { type Caller, type OperatorRole, type SignedIn, sessionIdleHours } from '@odograph/contracts/caller';
-import { Failure } from '@odograph/contracts/failures';
+import {
+  type Caller,
+  type Operator,
+  type OperatorRole,
+  type SignedIn,
+  sessionIdleHours,
+} from '@odograph/contracts/caller';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 
@@ -76,6 +82,30 @@ export async function findApplicationId(db: Database, appId: string, among?: rea
     .executeTakeFirst();
   if (!row || among?.includes(row.id) === false) throw new Failure('UNKNOWN_APPLICATION');
   return row.id;
+}
+
+/**
+ * Finds the application that an operator may leave out: null then, for what belongs to no application. An operator who is
+ * limited to applications must name one of them.
+ * @throws Failure UNKNOWN_APPLICATION, INVALID_PARAMETER
+ */
+export async function findScope(db: Database, operator: Operator, appId: string | undefined): Promise<number | null> {
+  if (appId !== undefined) return findApplicationId(db, appId, operator.applicationIds);
+  if (operator.applicationIds === undefined) return null;
+  throw invalidParameter('appId', 'is missing: the operator is limited to applications');
+}
+
+/**
+ * Finds the applications whose rows a list shows to an operator: the named one, else all that the operator sees.
+ * @returns undefined for all, also rows of no application
+ * @throws Failure UNKNOWN_APPLICATION
+ */
+export async function findListed(
+  db: Database,
+  operator: Operator,
+  appId: string | undefined,
+): Promise<readonly number[] | undefined> {
+  return appId === undefined ? operator.applicationIds : [await findApplicationId(db, appId, operator.applicationIds)];
 }
 
 /** The accounts that requests authenticate as, in a database. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Caller } from '@odograph/contracts/caller';
+import type { Caller, OperatorRequest } from '@odograph/contracts/caller';
 import { isExpression, type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 
@@ -162,7 +162,8 @@ export function originOf({ caller, ip }: { caller: Caller; ip: string }): AuditO
   return { chain: caller.applicationId, actor: actorOf(caller), address: ip };
 }
 
-/** Derives the origin of an entry from an operator request. @param chain id of the application acted on, if any */
-export function operatorOrigin({ ip }: { ip: string }, chain = operatorChain): AuditOrigin {
-  return { chain, actor: 'operator', address: ip };
+/** Derives the origin of an entry from an operator's request. @param applicationId the application acted on, if any */
+export function operatorOrigin({ ip, operator }: OperatorRequest, applicationId?: number | null): AuditOrigin {
+  const actor = operator.name === undefined ? 'operator' : `operator:${operator.name}`;
+  return { chain: applicationId ?? operatorChain, actor, address: ip };
 }

@@ -1,4 +1,4 @@
-import type { Caller, Viewer } from '@odograph/contracts/caller';
+import { type Caller, type Operator, seesApplication, type Viewer } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
@@ -109,6 +109,33 @@ export async function findVehicle(
   if (!row) throw new Failure('UNKNOWN_VEHICLE');
   requirePermission(row.permitted);
   return { id: row.id, archived: row.archived_at !== null };
+}
+
+/**
+ * Finds the application that owns a device, as far as an operator sees it; null without an owner.
+ * @throws Failure UNKNOWN_DEVICE
+ */
+export async function findDeviceOwner(db: Database, operator: Operator, deviceId: string): Promise<number | null> {
+  const row = await db
+    .selectFrom('device')
+    .select('application_id')
+    .where('id', '=', deviceId)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+  if (!row || !seesApplication(operator, row.application_id)) throw new Failure('UNKNOWN_DEVICE');
+  return row.application_id;
+}
+
+/** Finds the application of a vehicle that an operator sees. @throws Failure UNKNOWN_VEHICLE */
+export async function findVehicleOwner(db: Database, operator: Operator, vehicleId: string): Promise<number> {
+  const row = await db
+    .selectFrom('vehicle')
+    .select('application_id')
+    .where('id', '=', parseVehicleId(vehicleId) ?? 0)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+  if (!row || !seesApplication(operator, row.application_id)) throw new Failure('UNKNOWN_VEHICLE');
+  return row.application_id;
 }
 
 /** Throws unless the act is permitted. @throws Failure UNAUTHORIZED */

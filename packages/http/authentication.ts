@@ -4,8 +4,9 @@ import { adminTokensOf } from '@odograph/runtime/admin-token';
 import { networkOf } from '@odograph/runtime/network-address';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import { WindowCounter } from '@odograph/runtime/window-counter';
-import type { FastifyReply, FastifyRequest, FastifySchema } from 'fastify';
+import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
 import type { Http } from './http.ts';
+import { type Right, requireRight, rightFor } from './operator-rights.ts';
 import { isRead, readSessionToken, requireOwnOrigin } from './session-cookie.ts';
 
 declare module 'fastify' {
@@ -61,7 +62,7 @@ export async function tokenRoutes(http: Http, accounts: Accounts, plugins: reado
 /** Registers routes that need an operator's session or the admin token. */
 export async function operatorRoutes(http: Http, guard: Guard, plugins: readonly RoutePlugin[]): Promise<void> {
   const schema = { tags: ['operators'], security: [{ adminToken: [] }, { session: [] }] };
-  await registerScope(http, requireOperator(guard), schema, plugins);
+  await registerScope(http, requireOperator(guard), schema, plugins, addRight);
 }
 
 /**
@@ -93,11 +94,13 @@ async function registerScope(
   authenticate: Hook,
   common: FastifySchema,
   plugins: readonly RoutePlugin[],
+  onRoute: (route: RouteOptions) => void = () => undefined,
 ): Promise<void> {
   await http.register(async (scope: Http) => {
     scope.addHook('onRequest', authenticate);
     scope.addHook('onRoute', (route) => {
       route.schema = { ...common, ...route.schema };
+      onRoute(route);
     });
     for (const plugin of plugins) await scope.register(async (inner: Http) => plugin(inner));
   });
@@ -111,9 +114,13 @@ async function findSignedIn(accounts: Accounts, request: FastifyRequest): Promis
   return accounts.findSignedIn(hashSecret(token));
 }
 
-/** @throws Failure UNAUTHORIZED for a change by an operator who only reads */
-function requireRight(request: FastifyRequest, { role }: Operator): void {
-  if (role === 'viewer' && !isRead(request)) throw new Failure('UNAUTHORIZED', 'the role viewer only reads');
+/** The right that a route for callers and viewers needs; it confines an operator to an application by itself. */
+const rightOf = (request: FastifyRequest): Right => [isRead(request) ? 'viewer' : 'operator', 'application'];
+
+/** Gives a route for operators the right that it needs. */
+function addRight(route: RouteOptions): void {
+  const [right] = [route.method].flat().map((method) => rightFor(method, route.url));
+  route.config = { ...route.config, ...(right !== undefined && { right }) };
 }
 
 const accessTokenOf = ({ headers }: FastifyRequest): string => String(headers['x-service-token'] ?? '');
@@ -127,7 +134,7 @@ async function authenticateCaller(accounts: Accounts, request: FastifyRequest): 
   const signedIn = await findSignedIn(accounts, request);
   if (signedIn === undefined) throw new Failure('MISSING_TOKEN');
   if ('caller' in signedIn) return signedIn.caller;
-  requireRight(request, signedIn.operator);
+  requireRight(signedIn.operator, rightOf(request));
   const { name, applicationIds } = signedIn.operator;
   const appId = namedApplication(request);
   if (appId === '') throw invalidParameter('X-Application', 'is missing: an operator names the application');
@@ -149,7 +156,7 @@ function authenticateViewer({ accounts, adminToken }: Guard) {
     const signedIn = await findSignedIn(accounts, request);
     if (signedIn === undefined) throw new Failure('MISSING_TOKEN');
     if ('caller' in signedIn) return viewerOf(signedIn.caller);
-    requireRight(request, signedIn.operator);
+    requireRight(signedIn.operator, rightOf(request));
     const { applicationIds } = signedIn.operator;
     return applicationIds === undefined ? {} : { applicationIds };
   };
@@ -176,8 +183,9 @@ function requireOperator({ accounts, adminToken }: Guard): Hook {
     const signedIn = await findSignedIn(accounts, request);
     if (signedIn === undefined) throw missingAdminToken(reply);
     if (!('operator' in signedIn)) throw new Failure('UNAUTHORIZED', 'this is for operators');
-    const { role, applicationIds } = signedIn.operator;
-    if (role !== 'administrator' || applicationIds !== undefined) throw new Failure('UNAUTHORIZED');
+    const { right } = request.routeOptions.config;
+    if (right === undefined) throw new Error(`the route ${request.routeOptions.url} has no right`);
+    requireRight(signedIn.operator, right);
     request.operator = signedIn.operator;
   };
 }

@@ -86,7 +86,7 @@ export async function startHttp(settings: Record<string, string> = {}) {
     (scope) => void scope.get('/v1/x/view', async ({ viewer }) => viewer),
   ]);
   await operatorRoutes(http, { accounts, adminToken }, [
-    (scope) => void scope.get('/v1/x/admin/ping', async () => ({})),
+    (scope) => void scope.get('/v1/x/admin/applications', async () => ({})),
   ]);
   const url = await http.listen({ host: '127.0.0.1', port: 0 });
   const client = createApiClient(url, { 'x-service-token': 'right' });

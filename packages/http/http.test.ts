@@ -151,8 +151,8 @@ describe('tokens', () => {
     expect(await createApiClient(url).get('/v1/page')).toMatchObject({ status: 401, body: { error: 'MISSING_TOKEN' } });
     const wrong = createApiClient(url, { 'x-service-token': 'wrong' });
     expect(await wrong.get('/v1/page')).toMatchObject({ status: 401, body: { error: 'INVALID_TOKEN' } });
-    expect((await client.get('/v1/x/admin/ping')).status).toBe(401);
-    expect((await createApiClient(url, asAdmin).get('/v1/x/admin/ping')).status).toBe(200);
+    expect((await client.get('/v1/x/admin/applications')).status).toBe(401);
+    expect((await createApiClient(url, asAdmin).get('/v1/x/admin/applications')).status).toBe(200);
     expect((await createApiClient(url, asAdmin).get('/v1/page')).status).toBe(401);
   });
 
@@ -172,7 +172,7 @@ describe('tokens', () => {
     const { url } = await startHttp();
     const { paths } = (await createApiClient(url).get('/docs/json')).body;
     expect(paths['/v1/page'].get.security).toEqual([{ serviceToken: [] }, { session: [] }]);
-    expect(paths['/v1/x/admin/ping'].get).toMatchObject({
+    expect(paths['/v1/x/admin/applications'].get).toMatchObject({
       tags: ['operators'],
       security: [{ adminToken: [] }, { session: [] }],
     });

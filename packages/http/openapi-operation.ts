@@ -172,7 +172,7 @@ function commonFailures({ method, path, schema, isLimited }: DescribedRoute): Fa
     ...(schemes.has('serviceToken') || schemes.has('session') ? (['TOKEN_EXPIRED'] as const) : []),
     ...(schemes.has('session') && (schemes.has('adminToken') || method !== 'GET') ? (['UNAUTHORIZED'] as const) : []),
     ...(namesApplication(schema) ? (['UNKNOWN_APPLICATION'] as const) : []),
-    ...(path.includes('{') ? (['NOT_FOUND'] as const) : []),
+    ...(path.includes('{') || (schemes.has('session') && schemes.has('adminToken')) ? (['NOT_FOUND'] as const) : []),
     ...(isLimited ? (['TOO_MANY_REQUESTS'] as const) : []),
     ...(method === 'GET' ? [] : (['UNSUPPORTED_MEDIA_TYPE'] as const)),
     'INTERNAL_ERROR',

@@ -13,6 +13,7 @@ import { operatorAuditRoutes } from './admin/audit/routes.ts';
 import { operatorDeviceModelRoutes } from './admin/device-models/routes.ts';
 import { operatorDeviceRoutes } from './admin/devices/routes.ts';
 import { SessionRechecks } from './admin/devices/session-rechecks.ts';
+import { operatorOperatorRoutes } from './admin/operators/routes.ts';
 import { operatorPersonRoutes } from './admin/persons/routes.ts';
 import { operatorRequestRoutes } from './admin/requests/routes.ts';
 import { operatorUserRoutes } from './admin/users/routes.ts';
@@ -76,6 +77,7 @@ export const fleetService: Service<Http> = {
     await operatorRoutes(http, { accounts, adminToken }, [
       operatorApplicationRoutes(db),
       operatorUserRoutes(db),
+      operatorOperatorRoutes(db),
       operatorVehicleRoutes(db),
       operatorDeviceRoutes({ db, recheckSession: (deviceId) => rechecks.request(deviceId) }),
       operatorDeviceModelRoutes(db),

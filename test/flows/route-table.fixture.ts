@@ -6,8 +6,10 @@ export interface Route {
   /** With parameters in braces. */
   readonly path: string;
   readonly parameters: readonly Parameter[];
-  /** The declared token. */
+  /** The first of the declared tokens. */
   readonly token: string | undefined;
+  /** The declared tokens, of which one is needed. */
+  readonly tokens: readonly string[];
 }
 
 export interface Parameter {
@@ -58,6 +60,7 @@ export async function readRoutes(httpUrl: string): Promise<Route[]> {
       path,
       parameters: parametersOf(operation),
       token: Object.keys(operation.security?.[0] ?? {})[0],
+      tokens: (operation.security ?? []).flatMap((one) => Object.keys(one)),
     })),
   );
 }

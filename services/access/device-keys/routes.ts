@@ -1,4 +1,5 @@
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
+import { findDeviceOwner } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { answers, DeviceId, moment } from '@odograph/http/schemas';
@@ -42,11 +43,12 @@ function addRotation(http: Http, options: AccessOptions): void {
         response: answers(NewKey, 'UNKNOWN_DEVICE'),
       },
     },
-    async ({ params: { id }, ip }) => {
+    async ({ params: { id }, ip, operator }) => {
       const { key, keyVersion } = await changeAccess(options, async (trx) => {
+        await findDeviceOwner(trx, operator, id);
         const rotated = await rotateDeviceKey(trx, options.sealer, id);
         await appendAudit(trx, {
-          ...operatorOrigin({ ip }),
+          ...operatorOrigin({ ip, operator }),
           action: rotated.keyVersion === 1 ? 'device-key.create' : 'device-key.rotate',
           subject: `device:${id}`,
           details: { keyVersion: rotated.keyVersion },
@@ -69,7 +71,10 @@ function addKeyState(http: Http, { db }: AccessOptions): void {
         response: answers(State, 'UNKNOWN_DEVICE'),
       },
     },
-    async ({ params }) => findKeyState(db, params.id),
+    async ({ params: { id }, operator }) => {
+      await findDeviceOwner(db, operator, id);
+      return findKeyState(db, id);
+    },
   );
 }
 
@@ -83,12 +88,19 @@ function addEndOfTokens(http: Http, options: AccessOptions): void {
         response: answers(Type.Object({ epoch: Type.Integer() }), 'UNKNOWN_DEVICE'),
       },
     },
-    async ({ params: { id }, ip }) =>
+    async ({ params: { id }, ip, operator }) =>
       changeAccess(options, async (trx) => {
+        await findDeviceOwner(trx, operator, id);
         const epoch = await endTokens(trx, id);
         const subject = `device:${id}`;
         const action = 'device-tokens.end';
-        await appendAudit(trx, { ...operatorOrigin({ ip }), action, subject, details: { epoch }, outcome: 'done' });
+        await appendAudit(trx, {
+          ...operatorOrigin({ ip, operator }),
+          action,
+          subject,
+          details: { epoch },
+          outcome: 'done',
+        });
         return { epoch };
       }),
   );
@@ -108,10 +120,10 @@ function addReseal(http: Http, { db, sealer }: AccessOptions): void {
         ),
       },
     },
-    async ({ ip }) => {
+    async ({ ip, operator }) => {
       const counted = await resealDeviceKeys(db, sealer);
       await appendAudit(db, {
-        ...operatorOrigin({ ip }),
+        ...operatorOrigin({ ip, operator }),
         action: 'device-key.reseal',
         subject: 'device-keys',
         details: { ...counted },

@@ -1,8 +1,9 @@
+import type { Operator } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import type { Resealed } from '@odograph/database/sealed-values';
 import { quarantineContext, type Sealer } from '@odograph/runtime/sealing';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 
 /** A quarantined upload without its payload. */
 export interface QuarantinedUpload {
@@ -48,6 +49,20 @@ function describe(row: Row): QuarantinedUpload {
   };
 }
 
+/**
+ * SQL on the table `quarantine` that is true for the uploads that an operator sees: those of devices that its applications
+ * own, except while the device was in a vehicle of another application.
+ */
+function visibleTo({ applicationIds }: Operator): RawBuilder<boolean> {
+  if (applicationIds === undefined) return sql<boolean>`true`;
+  const ids = sql`${[...applicationIds]}::integer[]`;
+  return sql<boolean>`(exists (select from device where device.id = quarantine.device_id
+      and device.deleted_at is null and device.application_id = any (${ids}))
+    and not exists (select from device_link join vehicle on vehicle.id = device_link.vehicle_id
+      where device_link.device_id = quarantine.device_id and device_link.period @> quarantine.received_at
+        and vehicle.application_id <> all (${ids})))`;
+}
+
 function selectUploads(db: Database) {
   return db
     .selectFrom('quarantine')
@@ -58,9 +73,15 @@ function selectUploads(db: Database) {
 /** Lists quarantined uploads by id, at most `limit` after the id `after`. */
 export async function listQuarantine(
   db: Database,
+  operator: Operator,
   { after, limit }: { after: number; limit: number },
 ): Promise<QuarantinedUpload[]> {
-  const rows = await selectUploads(db).where('id', '>', after).orderBy('id').limit(limit).execute();
+  const rows = await selectUploads(db)
+    .where('id', '>', after)
+    .where(visibleTo(operator))
+    .orderBy('id')
+    .limit(limit)
+    .execute();
   return rows.map(describe);
 }
 
@@ -68,8 +89,8 @@ export async function listQuarantine(
  * Finds a quarantined upload.
  * @throws Failure NOT_FOUND
  */
-export async function findQuarantined(db: Database, id: number): Promise<QuarantinedUpload> {
-  const row = await selectUploads(db).where('id', '=', id).executeTakeFirst();
+export async function findQuarantined(db: Database, operator: Operator, id: number): Promise<QuarantinedUpload> {
+  const row = await selectUploads(db).where('id', '=', id).where(visibleTo(operator)).executeTakeFirst();
   if (!row) throw new Failure('NOT_FOUND', 'no quarantined upload has this id');
   return describe(row);
 }
@@ -84,13 +105,14 @@ function selectPayloads(db: Database, limit: number) {
 }
 
 /** Reads the sealed payloads of these ids. */
-export async function findPayloads(db: Database, ids: readonly number[]): Promise<SealedUpload[]> {
-  return selectPayloads(db, ids.length).where('id', 'in', ids).execute();
+export async function findPayloads(db: Database, operator: Operator, ids: readonly number[]): Promise<SealedUpload[]> {
+  return selectPayloads(db, ids.length).where('id', 'in', ids).where(visibleTo(operator)).execute();
 }
 
 /** Reads the sealed payloads of unresolved uploads, ids after `after` up to `last`. */
 export async function findUnresolvedPayloads(
   db: Database,
+  operator: Operator,
   { after, last, limit }: { after: number; last: number; limit: number },
 ): Promise<SealedUpload[]> {
   return (
@@ -100,6 +122,7 @@ export async function findUnresolvedPayloads(
       .where('payload_bytes', '>', 0)
       .where('id', '>', after)
       .where('id', '<=', last)
+      .where(visibleTo(operator))
       .execute()
   );
 }
@@ -113,9 +136,14 @@ export async function findLastId(db: Database): Promise<number> {
   return row?.last ?? 0;
 }
 
-/** Returns those of the ids that do not exist. */
-export async function findMissing(db: Database, ids: readonly number[]): Promise<number[]> {
-  const rows = await db.selectFrom('quarantine').select('id').where('id', 'in', ids).execute();
+/** Returns those of the ids that do not exist, or that the operator does not see. */
+export async function findMissing(db: Database, operator: Operator, ids: readonly number[]): Promise<number[]> {
+  const rows = await db
+    .selectFrom('quarantine')
+    .select('id')
+    .where('id', 'in', ids)
+    .where(visibleTo(operator))
+    .execute();
   const present = new Set(rows.map(({ id }) => id));
   return ids.filter((id) => !present.has(id));
 }

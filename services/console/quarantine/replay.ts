@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { Operator } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
@@ -47,29 +48,33 @@ async function enqueue({ queue, sealer, maximumBacklogJobs }: ReplayTarget, uplo
  * @returns the number of uploads
  * @throws Failure NOT_FOUND when one does not exist (then none is replayed), OVERLOADED
  */
-export async function replayUploads(db: Database, target: ReplayTarget, ids: readonly number[]): Promise<number> {
+export async function replayUploads(
+  db: Database,
+  target: ReplayTarget,
+  { operator, ids }: { operator: Operator; ids: readonly number[] },
+): Promise<number> {
   const distinct = [...new Set(ids)];
-  const missing = await findMissing(db, distinct);
+  const missing = await findMissing(db, operator, distinct);
   if (missing.length > 0) {
     throw new Failure('NOT_FOUND', `no quarantined upload has id ${missing.join(', ')}`, { field: 'ids' });
   }
   for (let start = 0; start < distinct.length; start += uploadsPerJob) {
-    await enqueue(target, await findPayloads(db, distinct.slice(start, start + uploadsPerJob)));
+    await enqueue(target, await findPayloads(db, operator, distinct.slice(start, start + uploadsPerJob)));
   }
   return distinct.length;
 }
 
 /**
- * Replays every upload that is unresolved at the start, except those sealed with a key that was dropped from
+ * Replays every upload that the operator sees and that is unresolved at the start, except those sealed with a key that was dropped from
  * ENCRYPTION_KEYS.
  * @returns the number of uploads
  * @throws Failure OVERLOADED
  */
-export async function replayUnresolved(db: Database, target: ReplayTarget): Promise<number> {
+export async function replayUnresolved(db: Database, target: ReplayTarget, operator: Operator): Promise<number> {
   const last = await findLastId(db);
   let replayed = 0;
   for (let after = 0; ; ) {
-    const payloads = await findUnresolvedPayloads(db, { after, last, limit: uploadsPerJob });
+    const payloads = await findUnresolvedPayloads(db, operator, { after, last, limit: uploadsPerJob });
     // Uploads sealed with a dropped key must not block the others.
     const opened = payloads.filter(({ sealed }) => target.sealer.canOpen(sealed));
     await enqueue(target, opened);

@@ -59,7 +59,9 @@ function addReadRoutes(http: Http, db: Database): void {
         response: answers(Type.Object({ quarantine: Type.Array(Quarantined) })),
       },
     },
-    async ({ query }) => ({ quarantine: (await listQuarantine(db, query)) as Type.Static<typeof Quarantined>[] }),
+    async ({ query, operator }) => ({
+      quarantine: (await listQuarantine(db, operator, query)) as Type.Static<typeof Quarantined>[],
+    }),
   );
 
   http.get(
@@ -71,9 +73,9 @@ function addReadRoutes(http: Http, db: Database): void {
         response: answers(Quarantined, 'NOT_FOUND'),
       },
     },
-    async ({ params: { id } }) => {
+    async ({ params: { id }, operator }) => {
       if (!new RegExp(idPattern).test(id)) throw new Failure('NOT_FOUND', 'no quarantined upload has this id');
-      return (await findQuarantined(db, Number(id))) as Type.Static<typeof Quarantined>;
+      return (await findQuarantined(db, operator, Number(id))) as Type.Static<typeof Quarantined>;
     },
   );
 }
@@ -93,12 +95,12 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
         ),
       },
     },
-    async ({ body: { id }, ip }) => {
-      const [upload] = await findPayloads(db, [Number(id)]);
+    async ({ body: { id }, ip, operator }) => {
+      const [upload] = await findPayloads(db, operator, [Number(id)]);
       if (!upload) throw new Failure('NOT_FOUND', 'no quarantined upload has this id');
       const payload = sealer.open(upload.sealed, quarantineContext(upload.deviceId));
       await appendAudit(db, {
-        ...operatorOrigin({ ip }),
+        ...operatorOrigin({ ip, operator }),
         action: 'quarantine.open',
         subject: `quarantine:${id}`,
         details: { deviceId: upload.deviceId },
@@ -123,10 +125,10 @@ function addResealRoute(http: Http, db: Database, { sealer }: ReplayTarget): voi
         ),
       },
     },
-    async ({ ip }) => {
+    async ({ ip, operator }) => {
       const counted = await resealQuarantine(db, sealer);
       await appendAudit(db, {
-        ...operatorOrigin({ ip }),
+        ...operatorOrigin({ ip, operator }),
         action: 'quarantine.reseal',
         subject: 'quarantine',
         details: { ...counted },
@@ -162,12 +164,14 @@ function addReplayRoute(http: Http, db: Database, target: ReplayTarget): void {
         response: answers(Type.Object({ replayed: Type.Integer() }), 'NOT_FOUND'),
       },
     },
-    async ({ body: { ids, all }, ip }) => {
+    async ({ body: { ids, all }, ip, operator }) => {
       if ((ids === undefined) === (all === undefined)) throw invalidParameter('ids', 'or all is required, not both');
       const replayed =
-        ids === undefined ? await replayUnresolved(db, target) : await replayUploads(db, target, ids.map(Number));
+        ids === undefined
+          ? await replayUnresolved(db, target, operator)
+          : await replayUploads(db, target, { operator, ids: ids.map(Number) });
       await appendAudit(db, {
-        ...operatorOrigin({ ip }),
+        ...operatorOrigin({ ip, operator }),
         action: 'quarantine.replay',
         subject: 'quarantine',
         details: { replayed },
@@ -191,9 +195,9 @@ function addDismissRoute(http: Http, db: Kysely<Tables>): void {
         response: answers(Type.Object({ dismissed: Type.Integer() }), 'NOT_FOUND'),
       },
     },
-    async ({ body, ip }) => {
+    async ({ body, ip, operator }) => {
       const ids = body.ids.map(Number);
-      const missing = await findMissing(db, ids);
+      const missing = await findMissing(db, operator, ids);
       if (missing.length > 0) {
         throw new Failure('NOT_FOUND', `no quarantined upload has id ${missing.join(', ')}`, { field: 'ids' });
       }
@@ -201,7 +205,7 @@ function addDismissRoute(http: Http, db: Kysely<Tables>): void {
         const dismissedIds = await dismissUploads(trx, ids, body.reason);
         for (const id of dismissedIds) {
           await appendAudit(trx, {
-            ...operatorOrigin({ ip }),
+            ...operatorOrigin({ ip, operator }),
             action: 'quarantine.dismiss',
             subject: `quarantine:${id}`,
             details: { reason: body.reason },

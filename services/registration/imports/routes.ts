@@ -1,4 +1,5 @@
-import { findApplicationId } from '@odograph/database/accounts';
+import type { Operator } from '@odograph/contracts/caller';
+import { findScope } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
@@ -70,8 +71,12 @@ export function importRoutes(db: Kysely<Tables>): RoutePlugin {
   };
 }
 
-async function identify(db: Kysely<Tables>, fileSha256: string, appId: string | undefined): Promise<ImportIdentity> {
-  return { fileSha256, applicationId: appId === undefined ? null : await findApplicationId(db, appId) };
+async function identify(
+  db: Kysely<Tables>,
+  operator: Operator,
+  { fileSha256, appId }: { fileSha256: string; appId?: string | undefined },
+): Promise<ImportIdentity> {
+  return { fileSha256, applicationId: await findScope(db, operator, appId) };
 }
 
 function addImportRoute(http: Http, db: Kysely<Tables>): void {
@@ -94,12 +99,12 @@ function addImportRoute(http: Http, db: Kysely<Tables>): void {
         response: answers(Type.Object({ position: Type.Integer() }), 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ body: { fileSha256, appId, position, rows, last }, ip }) => {
-      const identity = await identify(db, fileSha256, appId);
+    async ({ body: { fileSha256, appId, position, rows, last }, ip, operator }) => {
+      const identity = await identify(db, operator, { fileSha256, appId });
       const done = await importPart(db, identity, { position, rows, isLast: last });
       if (last) {
         await appendAudit(db, {
-          ...operatorOrigin({ ip }, identity.applicationId ?? undefined),
+          ...operatorOrigin({ ip, operator }, identity.applicationId),
           action: 'registration.import',
           subject: `file:${fileSha256}`,
           details: { rows: done },
@@ -122,7 +127,10 @@ function addProgressRoute(http: Http, db: Kysely<Tables>): void {
         response: answers(State, 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ params, query }) => findImport(db, await identify(db, params.file_sha256, query.appId), query.faults),
+    async ({ params, query, operator }) => {
+      const identity = await identify(db, operator, { fileSha256: params.file_sha256, ...query });
+      return findImport(db, identity, query.faults);
+    },
   );
 }
 
@@ -137,11 +145,11 @@ function addResetRoute(http: Http, db: Kysely<Tables>): void {
         response: answers(EmptyAnswer, 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ params, query, ip }) => {
-      const identity = await identify(db, params.file_sha256, query.appId);
+    async ({ params, query, ip, operator }) => {
+      const identity = await identify(db, operator, { fileSha256: params.file_sha256, ...query });
       await resetImport(db, identity);
       await appendAudit(db, {
-        ...operatorOrigin({ ip }, identity.applicationId ?? undefined),
+        ...operatorOrigin({ ip, operator }, identity.applicationId),
         action: 'registration.forget',
         subject: `file:${params.file_sha256}`,
         outcome: 'done',

@@ -1,5 +1,5 @@
 import { Failure } from '@odograph/contracts/failures';
-import { findApplicationId } from '@odograph/database/accounts';
+import { findScope } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { RoutePlugin } from '@odograph/http/authentication';
@@ -64,8 +64,9 @@ function addExplainedLookup(http: Http, db: Database, sources: Sources, now: () 
         response: answers(Explained, 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ params, query: { appId } }) => {
-      const scope = appId === undefined ? {} : { applicationId: await findApplicationId(db, appId) };
+    async ({ params, query: { appId }, operator }) => {
+      const applicationId = await findScope(db, operator, appId);
+      const scope = applicationId === null ? {} : { applicationId };
       const identity = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
       const found = await lookUp([...sources.registers, sources.vin], identity, scope);
       const vin = identityOfFields(found.fields).vin ?? identity.vin;
@@ -91,14 +92,15 @@ function addRemoval(http: Http, db: Database): void {
         response: answers(Type.Object({ removed: Type.Integer() }), 'UNKNOWN_APPLICATION', 'UNKNOWN_VEHICLE'),
       },
     },
-    async ({ params, query: { appId }, ip }) => {
+    async ({ params, query: { appId }, ip, operator }) => {
       const identity = parsePlateOrVin('plate_or_vin', params.plate_or_vin);
-      const applicationId = appId === undefined ? null : await findApplicationId(db, appId);
-      const cachedAnswers = await deleteCachedAnswers(db, identity);
+      const applicationId = await findScope(db, operator, appId);
+      // Cached answers belong to no application.
+      const cachedAnswers = operator.applicationIds === undefined ? await deleteCachedAnswers(db, identity) : 0;
       const removed = await removeRecords(db, identity, applicationId);
       if (removed + cachedAnswers === 0) throw new Failure('UNKNOWN_VEHICLE');
       await appendAudit(db, {
-        ...operatorOrigin({ ip }, applicationId ?? undefined),
+        ...operatorOrigin({ ip, operator }, applicationId),
         action: 'registration.remove',
         // No plate or VIN: the audit is append-only and would keep personal data that was removed on purpose.
         subject: 'registration',

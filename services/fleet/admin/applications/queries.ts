@@ -1,3 +1,4 @@
+import { type Operator, seesApplication } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
@@ -22,12 +23,13 @@ export async function createApplication(db: Database, name: string): Promise<{ a
   return { appId, appKey };
 }
 
-/** Lists the applications in the order of their creation. */
-export async function listApplications(db: Database): Promise<Application[]> {
+/** Lists applications in the order of their creation: those with these ids, or all. */
+export async function listApplications(db: Database, ids: readonly number[] | undefined): Promise<Application[]> {
   const rows = await db
     .selectFrom('application')
     .select(['app_id', 'name', 'created_at'])
     .where('deleted_at', 'is', null)
+    .$if(ids !== undefined, (query) => query.where(sql<boolean>`id = any (${ids ?? []}::integer[])`))
     .orderBy('id')
     .execute();
   return rows.map((row) => ({ appId: row.app_id, name: row.name, createdAt: row.created_at.toISOString() }));
@@ -111,10 +113,10 @@ export async function rotateKey(db: Database, applicationId: number, overlapHour
   return appKey;
 }
 
-/** Finds the database id of an application, also of a deleted one. @throws Failure UNKNOWN_APPLICATION */
-export async function findAnyApplicationId(db: Database, appId: string): Promise<number> {
+/** Finds the database id of an application that an operator sees, also of a deleted one. @throws Failure UNKNOWN_APPLICATION */
+export async function findAnyApplicationId(db: Database, operator: Operator, appId: string): Promise<number> {
   const row = await db.selectFrom('application').select('id').where('app_id', '=', appId).executeTakeFirst();
-  if (!row) throw new Failure('UNKNOWN_APPLICATION');
+  if (!row || !seesApplication(operator, row.id)) throw new Failure('UNKNOWN_APPLICATION');
   return row.id;
 }
 

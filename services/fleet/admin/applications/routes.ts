@@ -1,3 +1,4 @@
+import type { OperatorRequest } from '@odograph/contracts/caller';
 import { invalidParameter } from '@odograph/contracts/failures';
 import { findApplicationId } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
@@ -78,11 +79,12 @@ export function operatorApplicationRoutes(db: Kysely<Tables>): RoutePlugin {
           response: answers(ApplicationKey),
         },
       },
-      async ({ body, ip }) =>
+      async ({ body, ip, operator }) =>
         db.transaction().execute(async (trx) => {
           const created = await createApplication(trx, body.name);
           const subject = `application:${created.appId}`;
-          await appendAudit(trx, { ...operatorOrigin({ ip }), action: 'application.create', subject, outcome: 'done' });
+          const origin = operatorOrigin({ ip, operator });
+          await appendAudit(trx, { ...origin, action: 'application.create', subject, outcome: 'done' });
           return created;
         }),
     );
@@ -95,7 +97,7 @@ export function operatorApplicationRoutes(db: Kysely<Tables>): RoutePlugin {
           response: answers(Type.Object({ applications: Type.Array(Application) })),
         },
       },
-      async () => ({ applications: await listApplications(db) }),
+      async ({ operator }) => ({ applications: await listApplications(db, operator.applicationIds) }),
     );
 
     addSettingsRoute(http, db);
@@ -116,14 +118,15 @@ function addSettingsRoute(http: Http, db: Kysely<Tables>): void {
         response: answers(Settings, 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ params: { appId }, body: change, ip }) => {
+    async ({ params: { appId }, body: change, ip, operator }) => {
       if (change.timeZone !== undefined && !isTimeZone(change.timeZone)) {
         throw invalidParameter('timeZone', 'must be a name of the IANA time zone database');
       }
       return db.transaction().execute(async (trx) => {
+        const applicationId = await findApplicationId(trx, appId, operator.applicationIds);
         const settings = await changeSettings(trx, appId, change);
         await appendAudit(trx, {
-          ...operatorOrigin({ ip }, await findApplicationId(trx, appId)),
+          ...operatorOrigin({ ip, operator }, applicationId),
           action: 'application.settings',
           subject: `application:${appId}`,
           details: change,
@@ -153,11 +156,11 @@ function addCredentialRoutes(http: Http, db: Kysely<Tables>): void {
         response: answers(ApplicationKey, 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ params: { appId }, body: { overlapHours }, ip }) =>
+    async ({ params: { appId }, body: { overlapHours }, ip, operator }) =>
       db.transaction().execute(async (trx) => {
-        const applicationId = await findApplicationId(trx, appId);
+        const applicationId = await findApplicationId(trx, appId, operator.applicationIds);
         const appKey = await rotateKey(trx, applicationId, overlapHours);
-        await record(trx, { ip, applicationId, appId, action: 'application.key', details: { overlapHours } });
+        await record(trx, { ip, operator, applicationId, appId, action: 'application.key', details: { overlapHours } });
         return { appId, appKey };
       }),
   );
@@ -171,11 +174,18 @@ function addCredentialRoutes(http: Http, db: Kysely<Tables>): void {
         response: answers(Type.Object({ ended: Type.Integer() }), 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ params: { appId }, ip }) =>
+    async ({ params: { appId }, ip, operator }) =>
       db.transaction().execute(async (trx) => {
-        const applicationId = await findApplicationId(trx, appId);
+        const applicationId = await findApplicationId(trx, appId, operator.applicationIds);
         const ended = await endSessions(trx, { applicationId });
-        await record(trx, { ip, applicationId, appId, action: 'application.sessions.end', details: { ended } });
+        await record(trx, {
+          ip,
+          operator,
+          applicationId,
+          appId,
+          action: 'application.sessions.end',
+          details: { ended },
+        });
         return { ended };
       }),
   );
@@ -205,11 +215,11 @@ function addDeletion(http: Http, db: Kysely<Tables>): void {
         response: answers(EmptyAnswer, 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ params: { appId }, ip }) => {
-      const applicationId = await findAnyApplicationId(db, appId);
+    async ({ params: { appId }, ip, operator }) => {
+      const applicationId = await findAnyApplicationId(db, operator, appId);
       await db.transaction().execute(async (trx) => {
         await deleteAccounts(trx, applicationId);
-        await record(trx, { ip, applicationId, appId, action: 'application.delete' });
+        await record(trx, { ip, operator, applicationId, appId, action: 'application.delete' });
       });
       await deleteVehicles(db, applicationId);
       await disownDevices(db, applicationId);
@@ -218,8 +228,7 @@ function addDeletion(http: Http, db: Kysely<Tables>): void {
   );
 }
 
-interface RecordedChange {
-  readonly ip: string;
+interface RecordedChange extends OperatorRequest {
   readonly applicationId: number;
   readonly appId: string;
   readonly action: string;
@@ -229,8 +238,8 @@ interface RecordedChange {
 /** Records a change of an application in its audit. */
 async function record(
   trx: Database,
-  { ip, applicationId, appId, action, details = {} }: RecordedChange,
+  { applicationId, appId, action, details = {}, ...request }: RecordedChange,
 ): Promise<void> {
   const subject = `application:${appId}`;
-  await appendAudit(trx, { ...operatorOrigin({ ip }, applicationId), action, subject, details, outcome: 'done' });
+  await appendAudit(trx, { ...operatorOrigin(request, applicationId), action, subject, details, outcome: 'done' });
 }

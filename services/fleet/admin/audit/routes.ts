@@ -1,4 +1,4 @@
-import { findApplicationId } from '@odograph/database/accounts';
+import { findScope } from '@odograph/database/accounts';
 import { operatorChain } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
@@ -14,7 +14,7 @@ const AuditRow = Type.Object(
     position: Type.Integer(),
     at: moment('when it happened'),
     actor: Type.String({
-      description: 'application, user:ID, operator, device, device:ID or platform',
+      description: 'application, user:ID, operator:NAME, operator (the admin token), device, device:ID or platform',
       examples: ['operator'],
     }),
     address: Type.String({ examples: ['192.0.2.1'] }),
@@ -59,8 +59,8 @@ export function operatorAuditRoutes(db: Kysely<Tables>): RoutePlugin {
           response: answers(Type.Object({ audit: Type.Array(AuditRow) }), 'UNKNOWN_APPLICATION'),
         },
       },
-      async ({ query: { appId, after, limit } }) => {
-        const chain = appId === undefined ? operatorChain : await findApplicationId(db, appId);
+      async ({ query: { appId, after, limit }, operator }) => {
+        const chain = (await findScope(db, operator, appId)) ?? operatorChain;
         return { audit: await listAudit(db, chain, { after, limit }) };
       },
     );

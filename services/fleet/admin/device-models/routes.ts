@@ -41,14 +41,14 @@ export function operatorDeviceModelRoutes(db: Kysely<Tables>): RoutePlugin {
           response: answers(DeviceModel),
         },
       },
-      async ({ params, body, ip }) => {
+      async ({ params, body, ip, operator }) => {
         const { actions, proprietaryCan, bluetooth, digitalOutputs, scenarii } = body;
         const model = { ...params, actions, proprietaryCan, bluetooth, digitalOutputs, scenarii };
         const stored = { ...model, encryptedCommands: body.encryptedCommands };
         await db.transaction().execute(async (trx) => {
           await storeModel(trx, stored);
           await appendAudit(trx, {
-            ...operatorOrigin({ ip }),
+            ...operatorOrigin({ ip, operator }),
             action: 'device-model.set',
             subject: `device-model:${params.name}`,
             outcome: 'done',

@@ -1,12 +1,14 @@
+import type { OperatorRequest } from '@odograph/contracts/caller';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { findDeviceOwner, findVehicleOwner } from '@odograph/database/vehicle-access';
 import type { Http } from '@odograph/http/http';
 import { answers, DeviceId, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { changeLinks, linkDevice, moveDevice, recordLinkChange, unlinkDevice } from '../../devices/queries.ts';
-import { applicationOfVehicle, assignOwner, deleteDevice, findOwner, releaseDevice } from './queries.ts';
+import { assignOwner, deleteDevice, releaseDevice } from './queries.ts';
 
 const DevicePath = Type.Object({ id: DeviceId });
 const ReleasedDevice = Type.Object(
@@ -19,15 +21,16 @@ const linkRefusals = ['UNKNOWN_DEVICE', 'UNKNOWN_VEHICLE', 'VEHICLE_NOT_AVAILABL
 export function addLinkRoutes(http: Http, db: Kysely<Tables>): void {
   const body = Type.Object({ vehicleId: VehicleId });
   const linkTo = async (
-    { params, body, ip }: { params: { id: string }; body: { vehicleId: string }; ip: string },
+    { params, body, ip, operator }: OperatorRequest & { params: { id: string }; body: { vehicleId: string } },
     change: typeof linkDevice,
   ): Promise<Record<string, never>> => {
     const target = { deviceId: params.id, vehicleId: body.vehicleId };
     await changeLinks(db, async (trx) => {
-      const applicationId = await applicationOfVehicle(trx, body.vehicleId);
+      const applicationId = await findVehicleOwner(trx, operator, body.vehicleId);
+      await findDeviceOwner(trx, operator, params.id);
       await assignOwner(trx, params.id, applicationId);
       const made = await change(trx, { applicationId }, target);
-      await recordLinkChange(trx, operatorOrigin({ ip }, applicationId), params.id, made);
+      await recordLinkChange(trx, operatorOrigin({ ip, operator }, applicationId), params.id, made);
     });
     return {};
   };
@@ -59,12 +62,12 @@ export function addLinkRoutes(http: Http, db: Kysely<Tables>): void {
 }
 
 /** Ends the link of a device, if it has one. @returns its owner; null without an owner */
-async function endLinkOf(trx: Database, deviceId: string, ip: string): Promise<number | null> {
-  const applicationId = await findOwner(trx, deviceId);
+async function endLinkOf(trx: Database, deviceId: string, request: OperatorRequest): Promise<number | null> {
+  const applicationId = await findDeviceOwner(trx, request.operator, deviceId);
   // A device without an owner has no link.
   if (applicationId === null) return null;
   const change = await unlinkDevice(trx, { applicationId }, deviceId);
-  await recordLinkChange(trx, operatorOrigin({ ip }, applicationId), deviceId, change);
+  await recordLinkChange(trx, operatorOrigin(request, applicationId), deviceId, change);
   return applicationId;
 }
 
@@ -74,14 +77,14 @@ export function addUnlinkRoutes(
   { db, recheckSession }: { db: Kysely<Tables>; recheckSession: (deviceId: string) => Promise<void> },
 ): void {
   const endLinkAnd = <T>(
-    { params: { id }, ip }: { params: { id: string }; ip: string },
+    { params: { id }, ip, operator }: OperatorRequest & { params: { id: string } },
     action: 'device.release' | 'device.delete',
     change: (trx: Database, deviceId: string) => Promise<T>,
   ): Promise<T> =>
     changeLinks(db, async (trx) => {
-      const owner = await endLinkOf(trx, id, ip);
+      const owner = await endLinkOf(trx, id, { ip, operator });
       const changed = await change(trx, id);
-      const origin = operatorOrigin({ ip }, owner ?? undefined);
+      const origin = operatorOrigin({ ip, operator }, owner);
       await appendAudit(trx, { ...origin, action, subject: `device:${id}`, outcome: 'done' });
       return changed;
     });
@@ -95,8 +98,8 @@ export function addUnlinkRoutes(
         response: answers(EmptyAnswer, 'UNKNOWN_DEVICE'),
       },
     },
-    async ({ params, ip }) => {
-      await changeLinks(db, (trx) => endLinkOf(trx, params.id, ip));
+    async ({ params, ip, operator }) => {
+      await changeLinks(db, (trx) => endLinkOf(trx, params.id, { ip, operator }));
       return {};
     },
   );

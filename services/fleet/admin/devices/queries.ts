@@ -1,6 +1,5 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
-import { parseVehicleId } from '@odograph/database/vehicle-access';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { sql } from 'kysely';
 import { createClaimCode, hashClaimCode } from '../../devices/rules.ts';
@@ -103,18 +102,6 @@ export async function revokeCertificates(db: Database, deviceId: string): Promis
   if (numUpdatedRows === 0n) throw new Failure('UNKNOWN_DEVICE');
 }
 
-/** The application that owns a device; null without an owner. @throws Failure UNKNOWN_DEVICE */
-export async function findOwner(db: Database, deviceId: string): Promise<number | null> {
-  const row = await db
-    .selectFrom('device')
-    .select('application_id')
-    .where('id', '=', deviceId)
-    .where('deleted_at', 'is', null)
-    .executeTakeFirst();
-  if (!row) throw new Failure('UNKNOWN_DEVICE');
-  return row.application_id;
-}
-
 /** Gives a device without an owner to an application. */
 export async function assignOwner(db: Database, deviceId: string, applicationId: number): Promise<void> {
   await db
@@ -154,26 +141,10 @@ export async function deleteDevice(db: Database, deviceId: string): Promise<void
     .execute();
 }
 
-/** The application of a vehicle. @throws Failure UNKNOWN_VEHICLE */
-export async function applicationOfVehicle(db: Database, vehicleId: string): Promise<number> {
-  const id = parseVehicleId(vehicleId);
-  const row =
-    id === undefined
-      ? undefined
-      : await db
-          .selectFrom('vehicle')
-          .select('application_id')
-          .where('id', '=', id)
-          .where('deleted_at', 'is', null)
-          .executeTakeFirst();
-  if (!row) throw new Failure('UNKNOWN_VEHICLE');
-  return row.application_id;
-}
-
-/** Lists devices by id, at most `limit` after the id `after`; without an application, those of all. */
+/** Lists devices by id, at most `limit` after the id `after`: those of some applications, or all. */
 export async function listDevices(
   db: Database,
-  { applicationId, after, limit }: { applicationId: number | undefined; after: string; limit: number },
+  { among, after, limit }: { among: readonly number[] | undefined; after: string; limit: number },
 ): Promise<ListedDevice[]> {
   let query = db
     .selectFrom('device')
@@ -186,7 +157,7 @@ export async function listDevices(
     .where('device.deleted_at', 'is', null)
     .orderBy('device.id')
     .limit(limit);
-  if (applicationId !== undefined) query = query.where('device.application_id', '=', applicationId);
+  if (among !== undefined) query = query.where(sql<boolean>`device.application_id = any (${[...among]}::integer[])`);
   const rows = await query.execute();
   return rows.map((row) => ({
     deviceId: row.id,

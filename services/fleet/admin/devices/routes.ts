@@ -1,10 +1,12 @@
+import type { OperatorRequest } from '@odograph/contracts/caller';
 import { invalidParameter } from '@odograph/contracts/failures';
 import { serviceAccountPrefix } from '@odograph/contracts/service-accounts';
 import { deviceIdPattern } from '@odograph/contracts/topics';
-import { findApplicationId } from '@odograph/database/accounts';
+import { findApplicationId, findListed, findScope } from '@odograph/database/accounts';
 import { type AuditOrigin, appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { findDeviceOwner, findVehicleOwner } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { AppId, pageLimit } from '@odograph/http/operator-routes';
@@ -15,10 +17,8 @@ import Type from 'typebox';
 import { changeLinks, linkDevice, recordLinkChange } from '../../devices/queries.ts';
 import { addLinkRoutes, addUnlinkRoutes } from './link-routes.ts';
 import {
-  applicationOfVehicle,
   createDevice,
   type DeviceSecrets,
-  findOwner,
   listDevices,
   type NewDevice,
   replaceSecret,
@@ -111,23 +111,25 @@ function addCreation(http: Http, db: Kysely<Tables>): void {
         ),
       },
     },
-    async ({ body: { id, appId, vehicleId, ...rest }, ip }) => {
+    async (request) => {
+      const { operator } = request;
+      const { id, appId, vehicleId, ...rest } = request.body;
       if (id.startsWith(serviceAccountPrefix)) {
         throw invalidParameter('id', `must not begin with ${serviceAccountPrefix}`);
       }
-      const applicationId = appId === undefined ? null : await findApplicationId(db, appId);
-      const device = { ...rest, id, applicationId };
       if (vehicleId === undefined) {
-        const origin = operatorOrigin({ ip }, applicationId ?? undefined);
+        const device = { ...rest, id, applicationId: await findScope(db, operator, appId) };
+        const origin = operatorOrigin(request, device.applicationId);
         return db.transaction().execute((trx) => enterDevice(trx, origin, device));
       }
-      const caller = { applicationId: await applicationOfVehicle(db, vehicleId) };
-      if (applicationId !== null && applicationId !== caller.applicationId) {
+      const named = appId === undefined ? undefined : await findApplicationId(db, appId, operator.applicationIds);
+      const caller = { applicationId: await findVehicleOwner(db, operator, vehicleId) };
+      if (named !== undefined && named !== caller.applicationId) {
         throw invalidParameter('vehicleId', 'is a vehicle of another application');
       }
       return changeLinks(db, async (trx) => {
-        const origin = operatorOrigin({ ip }, caller.applicationId);
-        const entered = await enterDevice(trx, origin, { ...device, applicationId: caller.applicationId });
+        const origin = operatorOrigin(request, caller.applicationId);
+        const entered = await enterDevice(trx, origin, { ...rest, id, ...caller });
         await recordLinkChange(trx, origin, id, await linkDevice(trx, caller, { deviceId: id, vehicleId }));
         return entered;
       });
@@ -146,22 +148,23 @@ function addList(http: Http, db: Kysely<Tables>): void {
         response: answers(Type.Object({ devices: Type.Array(ListedDevice) }), 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ query: { appId, after, limit } }) => {
-      const applicationId = appId === undefined ? undefined : await findApplicationId(db, appId);
-      return { devices: await listDevices(db, { applicationId, after, limit }) };
+    async ({ query: { appId, after, limit }, operator }) => {
+      const among = await findListed(db, operator, appId);
+      return { devices: await listDevices(db, { among, after, limit }) };
     },
   );
 }
 
 function addCredentialRoutes(http: Http, db: Kysely<Tables>, recheckSession: DeviceOptions['recheckSession']): void {
   const changeCredentials = async <T>(
-    { id, ip, action }: { id: string; ip: string; action: string },
+    { ip, operator, params: { id } }: OperatorRequest & { params: { id: string } },
+    action: string,
     change: (trx: Database) => Promise<T>,
   ): Promise<T> => {
     const changed = await db.transaction().execute(async (trx) => {
+      const origin = operatorOrigin({ ip, operator }, await findDeviceOwner(trx, operator, id));
       const result = await change(trx);
-      const chain = (await findOwner(trx, id)) ?? undefined;
-      await appendAudit(trx, { ...operatorOrigin({ ip }, chain), action, subject: `device:${id}`, outcome: 'done' });
+      await appendAudit(trx, { ...origin, action, subject: `device:${id}`, outcome: 'done' });
       return result;
     });
     await recheckSession(id);
@@ -178,9 +181,10 @@ function addCredentialRoutes(http: Http, db: Kysely<Tables>, recheckSession: Dev
         response: answers(DeviceSecret, 'UNKNOWN_DEVICE'),
       },
     },
-    async ({ params: { id }, body: { overlapSeconds }, ip }) => {
-      const replace = (trx: Database) => replaceSecret(trx, id, overlapSeconds);
-      return { deviceId: id, secret: await changeCredentials({ id, ip, action: 'device.secret' }, replace) };
+    async (request) => {
+      const { id } = request.params;
+      const replace = (trx: Database) => replaceSecret(trx, id, request.body.overlapSeconds);
+      return { deviceId: id, secret: await changeCredentials(request, 'device.secret', replace) };
     },
   );
   http.delete(
@@ -192,8 +196,9 @@ function addCredentialRoutes(http: Http, db: Kysely<Tables>, recheckSession: Dev
         response: answers(EmptyAnswer, 'UNKNOWN_DEVICE'),
       },
     },
-    async ({ params: { id }, ip }) => {
-      await changeCredentials({ id, ip, action: 'device.certificates.revoke' }, (trx) => revokeCertificates(trx, id));
+    async (request) => {
+      const revoke = (trx: Database) => revokeCertificates(trx, request.params.id);
+      await changeCredentials(request, 'device.certificates.revoke', revoke);
       return {};
     },
   );

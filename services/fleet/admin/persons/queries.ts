@@ -12,14 +12,14 @@ export interface Person {
   readonly accountId: string | null;
 }
 
-async function findAccounts(db: Database, id: string, applicationId: number | undefined): Promise<Person[]> {
+async function findAccounts(db: Database, id: string, among: readonly number[] | undefined): Promise<Person[]> {
   const accounts = await db
     .selectFrom('user_account')
     .select(['id', 'application_id', 'username'])
     .where((where) =>
       where.or([where(sql`lower(username)`, '=', id.toLowerCase()), ...(isUuid(id) ? [where('id', '=', id)] : [])]),
     )
-    .$if(applicationId !== undefined, (query) => query.where('application_id', '=', applicationId ?? 0))
+    .$if(among !== undefined, (query) => query.where(sql<boolean>`application_id = any (${among ?? []}::integer[])`))
     .execute();
   return accounts.map((account) => ({
     applicationId: account.application_id,
@@ -28,23 +28,23 @@ async function findAccounts(db: Database, id: string, applicationId: number | un
   }));
 }
 
-async function findDrivers(db: Database, id: string, applicationId: number | undefined): Promise<Person[]> {
+async function findDrivers(db: Database, id: string, among: readonly number[] | undefined): Promise<Person[]> {
   const { rows } = await sql<{ application_id: number }>`
     select application_id from booking where user_id = ${id}
     union select application_id from bluetooth_authorization join vehicle on vehicle.id = vehicle_id where driver_id = ${id}
     order by 1`.execute(db);
   return rows
     .map(({ application_id }) => ({ applicationId: application_id, ids: [id], accountId: null }))
-    .filter((person) => applicationId === undefined || person.applicationId === applicationId);
+    .filter((person) => among === undefined || among.includes(person.applicationId));
 }
 
 /**
- * Finds a person by account id, user name or driver id.
+ * Finds a person by account id, user name or driver id, in some applications or in all.
  * @throws Failure UNKNOWN_USER, or INVALID_PARAMETER naming `appId` if several applications have such a person
  */
-export async function findPerson(db: Database, id: string, applicationId: number | undefined): Promise<Person> {
-  const accounts = await findAccounts(db, id, applicationId);
-  const persons = accounts.length > 0 ? accounts : await findDrivers(db, id, applicationId);
+export async function findPerson(db: Database, id: string, among: readonly number[] | undefined): Promise<Person> {
+  const accounts = await findAccounts(db, id, among);
+  const persons = accounts.length > 0 ? accounts : await findDrivers(db, id, among);
   const [person, another] = persons;
   if (!person) throw new Failure('UNKNOWN_USER');
   if (another) throw invalidParameter('appId', 'is required: several applications have a person with this id');
@@ -102,7 +102,7 @@ const exports = {
     order by started_at`,
   audit: ({ applicationId, ids }: Person) => sql`select at, actor, address, action, subject, details, outcome from audit
     where chain = ${applicationId} and (
-      split_part(actor, ':', 2) = any (${[...ids]}::text[])
+      actor = any (select 'user:' || one from unnest(${[...ids]}::text[]) as one)
       or subject = any (select kind || one from unnest(${[...ids]}::text[]) as one, unnest(array['user:', 'driver:']) as kind)
       or details ->> 'driver' = any (${[...ids]}::text[]) or details ->> 'userId' = any (${[...ids]}::text[]))
     order by position`,

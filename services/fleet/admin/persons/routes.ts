@@ -1,4 +1,4 @@
-import { findApplicationId } from '@odograph/database/accounts';
+import { findListed } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
@@ -41,8 +41,6 @@ const Erased = Type.Object(
 /** Operator routes that export and erase the data of a driver or user. */
 export function operatorPersonRoutes(db: Kysely<Tables>): RoutePlugin {
   return (http) => {
-    const scopeOf = (appId: string | undefined) => (appId === undefined ? undefined : findApplicationId(db, appId));
-
     http.get(
       '/v1/x/admin/persons/:id',
       {
@@ -53,12 +51,12 @@ export function operatorPersonRoutes(db: Kysely<Tables>): RoutePlugin {
           response: answers(Exported, 'UNKNOWN_APPLICATION', 'UNKNOWN_USER'),
         },
       },
-      async ({ params, query, ip }) => {
-        const person = await findPerson(db, params.id, await scopeOf(query.appId));
+      async ({ params, query, ip, operator }) => {
+        const person = await findPerson(db, params.id, await findListed(db, operator, query.appId));
         const subject = `${person.accountId === null ? 'driver' : 'user'}:${person.ids[0]}`;
         // Not in the snapshot of the export, which others that write to the same audit would make fail.
         await appendAudit(db, {
-          ...operatorOrigin({ ip }, person.applicationId),
+          ...operatorOrigin({ ip, operator }, person.applicationId),
           ...{ action: 'person.export', subject, outcome: 'done' },
         });
         return db
@@ -78,13 +76,13 @@ export function operatorPersonRoutes(db: Kysely<Tables>): RoutePlugin {
           response: answers(Erased, 'UNKNOWN_APPLICATION', 'UNKNOWN_USER', 'NOT_ALL_AUTHORIZATIONS_REVOKED'),
         },
       },
-      async ({ params, body, ip }) => {
-        const scope = await scopeOf(body.appId);
+      async ({ params, body, ip, operator }) => {
+        const scope = await findListed(db, operator, body.appId);
         return db.transaction().execute(async (trx) => {
           const person = await findPerson(trx, params.id, scope);
           await requireNothingOpen(trx, person);
           const erased = await erasePerson(trx, person);
-          const origin = operatorOrigin({ ip }, person.applicationId);
+          const origin = operatorOrigin({ ip, operator }, person.applicationId);
           const subject = `person:${erased.pseudonym}`;
           await appendAudit(trx, {
             ...origin,

@@ -1,3 +1,4 @@
+import { type Operator, seesApplication } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
@@ -21,12 +22,13 @@ export interface VehicleRequest {
 export async function listRequests(
   db: Database,
   {
-    applicationId,
+    among,
     state,
     after,
     limit,
   }: {
-    applicationId: number | undefined;
+    /** The applications; all without it. */
+    among: readonly number[] | undefined;
     state: VehicleRequest['state'] | undefined;
     after: string | undefined;
     limit: number;
@@ -41,7 +43,7 @@ export async function listRequests(
     .orderBy('request.created_at')
     .orderBy('request.id')
     .limit(limit);
-  if (applicationId !== undefined) query = query.where('request.application_id', '=', applicationId);
+  if (among !== undefined) query = query.where(sql<boolean>`request.application_id = any (${[...among]}::integer[])`);
   if (state !== undefined) query = query.where('request.state', '=', state);
   if (after !== undefined) {
     query = query.where(
@@ -66,10 +68,10 @@ export interface PendingRequest {
 }
 
 /**
- * Locks a request for a decision in this transaction.
+ * Locks a request that an operator sees for a decision in this transaction.
  * @throws Failure NOT_FOUND, ALREADY_DECIDED
  */
-export async function lockPending(db: Database, id: string): Promise<PendingRequest> {
+export async function lockPending(db: Database, operator: Operator, id: string): Promise<PendingRequest> {
   const row = isUuid(id)
     ? await db
         .selectFrom('vehicle_request')
@@ -78,7 +80,7 @@ export async function lockPending(db: Database, id: string): Promise<PendingRequ
         .forUpdate()
         .executeTakeFirst()
     : undefined;
-  if (!row) throw new Failure('NOT_FOUND', 'no request has this id');
+  if (!row || !seesApplication(operator, row.applicationId)) throw new Failure('NOT_FOUND', 'no request has this id');
   const { state, ...request } = row;
   if (state !== 'pending') throw new Failure('ALREADY_DECIDED', `the request is already ${state}`);
   return request;

@@ -1,5 +1,5 @@
 import { uuidPattern } from '@odograph/contracts/uuid';
-import { findApplicationId } from '@odograph/database/accounts';
+import { findListed } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
@@ -55,9 +55,9 @@ function addRequestList(http: Http, db: Kysely<Tables>): void {
         response: answers(Type.Object({ requests: Type.Array(ListedRequest) }), 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ query: { appId, state, after, limit } }) => {
-      const applicationId = appId === undefined ? undefined : await findApplicationId(db, appId);
-      return { requests: await listRequests(db, { applicationId, state, after, limit }) };
+    async ({ query: { appId, state, after, limit }, operator }) => {
+      const among = await findListed(db, operator, appId);
+      return { requests: await listRequests(db, { among, state, after, limit }) };
     },
   );
 }
@@ -76,15 +76,15 @@ function addApproval(http: Http, db: Kysely<Tables>): void {
         response: answers(Type.Object({ id: VehicleId }), 'NOT_FOUND', 'ALREADY_DECIDED', 'ALREADY_EXISTS'),
       },
     },
-    async ({ params, body: { plate, vin, brand, model, energy, seats, gearbox, kind, accessories }, ip }) =>
+    async ({ params, body: { plate, vin, brand, model, energy, seats, gearbox, kind, accessories }, ip, operator }) =>
       db.transaction().execute(async (trx) => {
-        const request = await lockPending(trx, params.id);
+        const request = await lockPending(trx, operator, params.id);
         const description = { vin, brand, model, energy, seats, gearbox, kind, accessories };
         const { applicationId } = request;
         const id = await createVehicle(trx, applicationId, { ...description, plate: plate ?? request.plate });
         await markApproved(trx, request, Number(id));
         await appendAudit(trx, {
-          ...operatorOrigin({ ip }, applicationId),
+          ...operatorOrigin({ ip, operator }, applicationId),
           action: 'request.approve',
           subject: `request:${request.id}`,
           details: { vehicleId: id, userId: request.userId },
@@ -115,12 +115,12 @@ function addDecline(http: Http, db: Kysely<Tables>): void {
         response: answers(EmptyAnswer, 'NOT_FOUND', 'ALREADY_DECIDED'),
       },
     },
-    async ({ params, body, ip }) => {
+    async ({ params, body, ip, operator }) => {
       await db.transaction().execute(async (trx) => {
-        const request = await lockPending(trx, params.id);
+        const request = await lockPending(trx, operator, params.id);
         await markDeclined(trx, request, body.reason);
         await appendAudit(trx, {
-          ...operatorOrigin({ ip }, request.applicationId),
+          ...operatorOrigin({ ip, operator }, request.applicationId),
           action: 'request.decline',
           subject: `request:${request.id}`,
           outcome: 'done',

@@ -1,3 +1,4 @@
+import { type Operator, seesApplication } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
@@ -66,8 +67,8 @@ export async function listUsers(db: Database, applicationId: number): Promise<Li
   }));
 }
 
-/** Finds the application of a user. @throws Failure UNKNOWN_USER */
-async function applicationOf(db: Database, userId: string): Promise<number> {
+/** Finds the application of a user that an operator sees. @throws Failure UNKNOWN_USER */
+async function applicationOf(db: Database, operator: Operator, userId: string): Promise<number> {
   const row = isUuid(userId)
     ? await db
         .selectFrom('user_account')
@@ -76,7 +77,7 @@ async function applicationOf(db: Database, userId: string): Promise<number> {
         .where('deleted_at', 'is', null)
         .executeTakeFirst()
     : undefined;
-  if (!row) throw new Failure('UNKNOWN_USER');
+  if (!row || !seesApplication(operator, row.application_id)) throw new Failure('UNKNOWN_USER');
   return row.application_id;
 }
 
@@ -87,9 +88,10 @@ async function applicationOf(db: Database, userId: string): Promise<number> {
  */
 export async function grantVehicle(
   db: Database,
+  operator: Operator,
   { userId, vehicleId, role }: { userId: string; vehicleId: string; role: GrantRole },
 ): Promise<number> {
-  const applicationId = await applicationOf(db, userId);
+  const applicationId = await applicationOf(db, operator, userId);
   const vehicle = await findVehicle(db, { applicationId }, vehicleId);
   await db
     .insertInto('vehicle_grant')
@@ -104,8 +106,12 @@ export async function grantVehicle(
  * @returns the application of user and vehicle
  * @throws Failure UNKNOWN_USER, UNKNOWN_VEHICLE; NOT_FOUND without a grant
  */
-export async function revokeVehicle(db: Database, userId: string, vehicleId: string): Promise<number> {
-  const applicationId = await applicationOf(db, userId);
+export async function revokeVehicle(
+  db: Database,
+  operator: Operator,
+  { userId, vehicleId }: { userId: string; vehicleId: string },
+): Promise<number> {
+  const applicationId = await applicationOf(db, operator, userId);
   const vehicle = await findVehicle(db, { applicationId }, vehicleId);
   const { numDeletedRows } = await db
     .deleteFrom('vehicle_grant')
@@ -121,8 +127,8 @@ export async function revokeVehicle(db: Database, userId: string, vehicleId: str
  * @returns its application
  * @throws Failure UNKNOWN_USER
  */
-export async function deleteUser(db: Database, userId: string): Promise<number> {
-  const applicationId = await applicationOf(db, userId);
+export async function deleteUser(db: Database, operator: Operator, userId: string): Promise<number> {
+  const applicationId = await applicationOf(db, operator, userId);
   await db.updateTable('user_account').set({ deleted_at: sql<Date>`now()` }).where('id', '=', userId).execute();
   await endSessions(db, { applicationId, userId });
   await db.deleteFrom('vehicle_grant').where('user_id', '=', userId).execute();
@@ -136,9 +142,10 @@ export async function deleteUser(db: Database, userId: string): Promise<number> 
  */
 export async function resetPassword(
   db: Database,
+  operator: Operator,
   { userId, passwordHash, mustChangePassword }: { userId: string; passwordHash: string; mustChangePassword: boolean },
 ): Promise<number> {
-  const applicationId = await applicationOf(db, userId);
+  const applicationId = await applicationOf(db, operator, userId);
   await db
     .updateTable('user_account')
     .set({ password_hash: passwordHash, must_change_password: mustChangePassword })
@@ -149,8 +156,8 @@ export async function resetPassword(
 }
 
 /** Ends all sessions of a user. @returns its application. @throws Failure UNKNOWN_USER */
-export async function endUserSessions(db: Database, userId: string): Promise<number> {
-  const applicationId = await applicationOf(db, userId);
+export async function endUserSessions(db: Database, operator: Operator, userId: string): Promise<number> {
+  const applicationId = await applicationOf(db, operator, userId);
   await endSessions(db, { applicationId, userId });
   return applicationId;
 }

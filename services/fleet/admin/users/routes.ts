@@ -1,3 +1,4 @@
+import type { Operator, OperatorRequest } from '@odograph/contracts/caller';
 import { findApplicationId } from '@odograph/database/accounts';
 import { type AuditOrigin, appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
@@ -70,13 +71,13 @@ function addUserRoutes(http: Http, db: Kysely<Tables>): void {
         ),
       },
     },
-    async ({ body: { appId, username, password, mustChangePassword }, ip }) => {
+    async ({ body: { appId, username, password, mustChangePassword }, ip, operator }) => {
       requirePasswordLength(password);
-      const applicationId = await findApplicationId(db, appId);
+      const applicationId = await findApplicationId(db, appId, operator.applicationIds);
       const user = { applicationId, username, passwordHash: await hashPassword(password), mustChangePassword };
       return db.transaction().execute(async (trx) => {
         const userId = await createUser(trx, user);
-        const origin = operatorOrigin({ ip }, applicationId);
+        const origin = operatorOrigin({ ip, operator }, applicationId);
         await appendAudit(trx, { ...origin, action: 'user.create', subject: `user:${userId}`, outcome: 'done' });
         return { userId };
       });
@@ -92,7 +93,9 @@ function addUserRoutes(http: Http, db: Kysely<Tables>): void {
         response: answers(Type.Object({ users: Type.Array(User) }), 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ query }) => ({ users: await listUsers(db, await findApplicationId(db, query.appId)) }),
+    async ({ query, operator }) => ({
+      users: await listUsers(db, await findApplicationId(db, query.appId, operator.applicationIds)),
+    }),
   );
 }
 
@@ -118,10 +121,10 @@ function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
         response: answers(EmptyAnswer, 'UNKNOWN_USER', 'UNKNOWN_VEHICLE'),
       },
     },
-    async ({ params: { userId }, body: { vehicleId, role }, ip }) => {
+    async ({ params: { userId }, body: { vehicleId, role }, ip, operator }) => {
       await db.transaction().execute(async (trx) => {
-        const chain = await grantVehicle(trx, { userId, vehicleId, role });
-        await recordGrant(trx, operatorOrigin({ ip }, chain), 'grant.give', { userId, vehicleId, role });
+        const chain = await grantVehicle(trx, operator, { userId, vehicleId, role });
+        await recordGrant(trx, operatorOrigin({ ip, operator }, chain), 'grant.give', { userId, vehicleId, role });
       });
       return {};
     },
@@ -136,10 +139,10 @@ function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
         response: answers(EmptyAnswer, 'UNKNOWN_USER', 'UNKNOWN_VEHICLE', 'NOT_FOUND'),
       },
     },
-    async ({ params: { userId, vehicleId }, ip }) => {
+    async ({ params: { userId, vehicleId }, ip, operator }) => {
       await db.transaction().execute(async (trx) => {
-        const chain = await revokeVehicle(trx, userId, vehicleId);
-        await recordGrant(trx, operatorOrigin({ ip }, chain), 'grant.take', { userId, vehicleId });
+        const chain = await revokeVehicle(trx, operator, { userId, vehicleId });
+        await recordGrant(trx, operatorOrigin({ ip, operator }, chain), 'grant.take', { userId, vehicleId });
       });
       return {};
     },
@@ -149,12 +152,12 @@ function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
 /** Makes a change of a user that returns its application, and records it in the audit. */
 async function changeUser(
   db: Kysely<Tables>,
-  { params: { userId }, ip }: { params: { userId: string }; ip: string },
+  { params: { userId }, ip, operator }: OperatorRequest & { params: { userId: string } },
   action: string,
-  change: (trx: Database, userId: string) => Promise<number>,
+  change: (trx: Database, operator: Operator, userId: string) => Promise<number>,
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    const origin = operatorOrigin({ ip }, await change(trx, userId));
+    const origin = operatorOrigin({ ip, operator }, await change(trx, operator, userId));
     await appendAudit(trx, { ...origin, action, subject: `user:${userId}`, outcome: 'done' });
   });
 }
@@ -189,8 +192,8 @@ function addRevocationRoutes(http: Http, db: Kysely<Tables>): void {
       const { password, mustChangePassword } = request.body;
       requirePasswordLength(password);
       const passwordHash = await hashPassword(password);
-      await changeUser(db, request, 'user.reset', (trx, userId) =>
-        resetPassword(trx, { userId, passwordHash, mustChangePassword }),
+      await changeUser(db, request, 'user.reset', (trx, operator, userId) =>
+        resetPassword(trx, operator, { userId, passwordHash, mustChangePassword }),
       );
       return {};
     },

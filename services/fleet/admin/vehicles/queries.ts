@@ -1,4 +1,3 @@
-import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { failOnConstraint } from '@odograph/database/postgres-failure';
 import { parseVehicleId } from '@odograph/database/vehicle-access';
@@ -44,15 +43,9 @@ export async function createVehicle(
   return String(id);
 }
 
-/**
- * Sets the fuel tank capacity of a vehicle. @returns its application
- * @throws Failure UNKNOWN_VEHICLE
- */
-export async function setTankLitres(db: Database, id: string, tankLitres: number): Promise<number> {
-  const { rows } = await sql<{ application_id: number }>`update vehicle set tank_litres = ${tankLitres}
-    where id = ${parseVehicleId(id) ?? 0} and deleted_at is null returning application_id`.execute(db);
-  if (!rows[0]) throw new Failure('UNKNOWN_VEHICLE');
-  return rows[0].application_id;
+/** Sets the fuel tank capacity of a vehicle. */
+export async function setTankLitres(db: Database, id: string, tankLitres: number): Promise<void> {
+  await sql`update vehicle set tank_litres = ${tankLitres} where id = ${parseVehicleId(id) ?? 0}`.execute(db);
 }
 
 /** Lists the vehicles of an application by id, at most `limit` after the id `after`. */

@@ -1,6 +1,7 @@
 import { findApplicationId } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
+import { findVehicleOwner } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { AppId, pageLimit } from '@odograph/http/operator-routes';
@@ -42,12 +43,16 @@ export function operatorVehicleRoutes(db: Kysely<Tables>): RoutePlugin {
           response: answers(Type.Object({ id: VehicleId }), 'UNKNOWN_APPLICATION', 'ALREADY_EXISTS'),
         },
       },
-      async ({ body: { appId, plate, vin, brand, model, energy, seats, gearbox, kind, accessories }, ip }) => {
-        const applicationId = await findApplicationId(db, appId);
+      async ({
+        body: { appId, plate, vin, brand, model, energy, seats, gearbox, kind, accessories },
+        ip,
+        operator,
+      }) => {
+        const applicationId = await findApplicationId(db, appId, operator.applicationIds);
         const description = { plate, vin, brand, model, energy, seats, gearbox, kind, accessories };
         return db.transaction().execute(async (trx) => {
           const id = await createVehicle(trx, applicationId, description);
-          const origin = operatorOrigin({ ip }, applicationId);
+          const origin = operatorOrigin({ ip, operator }, applicationId);
           await appendAudit(trx, { ...origin, action: 'vehicle.create', subject: `vehicle:${id}`, outcome: 'done' });
           return { id };
         });
@@ -67,8 +72,8 @@ export function operatorVehicleRoutes(db: Kysely<Tables>): RoutePlugin {
           response: answers(Type.Object({ vehicles: Type.Array(ListedVehicle) }), 'UNKNOWN_APPLICATION'),
         },
       },
-      async ({ query }) => {
-        const applicationId = await findApplicationId(db, query.appId);
+      async ({ query, operator }) => {
+        const applicationId = await findApplicationId(db, query.appId, operator.applicationIds);
         return { vehicles: await listVehicles(db, applicationId, query) };
       },
     );
@@ -88,9 +93,10 @@ function addTankCapacityRoute(http: Http, db: Kysely<Tables>): void {
         response: answers(Type.Object({ id: VehicleId, tankLitres: TankLitres }), 'UNKNOWN_VEHICLE'),
       },
     },
-    async ({ params: { id }, body: { tankLitres }, ip }) =>
+    async ({ params: { id }, body: { tankLitres }, ip, operator }) =>
       db.transaction().execute(async (trx) => {
-        const origin = operatorOrigin({ ip }, await setTankLitres(trx, id, tankLitres));
+        const origin = operatorOrigin({ ip, operator }, await findVehicleOwner(trx, operator, id));
+        await setTankLitres(trx, id, tankLitres);
         const details = { tankLitres };
         await appendAudit(trx, {
           ...origin,

@@ -1,0 +1,100 @@
+import { type Operator, type OperatorRole, operatorRoles } from '@odograph/contracts/caller';
+import { Failure } from '@odograph/contracts/failures';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The right that an operator needs; only in operator routes. */
+    right?: Right;
+  }
+}
+
+/** The least role, and whether operators who are limited to applications have the right too. */
+export type Right = readonly [role: OperatorRole, scope: 'application' | 'platform'];
+
+const read: Right = ['viewer', 'application'];
+const operate: Right = ['operator', 'application'];
+const administer: Right = ['administrator', 'application'];
+const administerPlatform: Right = ['administrator', 'platform'];
+
+/**
+ * The right that each route below /v1/x/admin needs. Routes of the scope `application` confine a limited operator to what
+ * belongs to its applications; those of the scope `platform` do not exist for such an operator.
+ */
+const rights: Readonly<Record<string, Right>> = {
+  'GET applications': read,
+  'POST applications': administerPlatform,
+  'PUT applications/:appId': administer,
+  'DELETE applications/:appId': administer,
+  'POST applications/:appId/key': administer,
+  'DELETE applications/:appId/sessions': administer,
+  'GET users': read,
+  'POST users': administer,
+  'DELETE users/:userId': administer,
+  'POST users/:userId/password': administer,
+  'DELETE users/:userId/sessions': administer,
+  'POST users/:userId/vehicles': administer,
+  'DELETE users/:userId/vehicles/:vehicleId': administer,
+  'GET operators': administerPlatform,
+  'POST operators': administerPlatform,
+  'PUT operators/:name': administerPlatform,
+  'DELETE operators/:name': administerPlatform,
+  'POST operators/:name/password': administerPlatform,
+  'DELETE operators/:name/sessions': administerPlatform,
+  'GET persons/:id': administer,
+  'POST persons/:id/erase': administer,
+  'GET vehicles': read,
+  'POST vehicles': operate,
+  'PUT vehicles/:id': operate,
+  'GET devices': read,
+  'POST devices': operate,
+  'DELETE devices/:id': operate,
+  'POST devices/:id/link': operate,
+  'PUT devices/:id/link': operate,
+  'DELETE devices/:id/link': operate,
+  'POST devices/:id/release': operate,
+  'POST devices/:id/secret': operate,
+  'DELETE devices/:id/certificates': operate,
+  'GET devices/:id/key': read,
+  'POST devices/:id/key': administer,
+  'DELETE devices/:id/tokens': administer,
+  'POST device-keys/reseal': administerPlatform,
+  'GET device-models': read,
+  'GET device-models/:name': read,
+  'PUT device-models/:name': administerPlatform,
+  'GET requests': read,
+  'POST requests/:id/approve': operate,
+  'POST requests/:id/decline': operate,
+  'GET quarantine': read,
+  'GET quarantine/:id': read,
+  'POST quarantine/:id/open': operate,
+  'POST quarantine/replay': operate,
+  'POST quarantine/dismiss': operate,
+  'POST quarantine/reseal': administerPlatform,
+  'GET registrations/:plate_or_vin': read,
+  'DELETE registrations/:plate_or_vin': operate,
+  'POST registrations': operate,
+  'GET registration-imports/:file_sha256': read,
+  'DELETE registration-imports/:file_sha256': operate,
+  'GET registration-fields': read,
+  'GET audit': read,
+  'GET audit/verify': administerPlatform,
+};
+
+const prefix = '/v1/x/admin/';
+
+/** Finds the right that a route needs; pages need none but to be an operator without limits. @throws Error for an unlisted one */
+export function rightFor(method: string, url: string): Right {
+  const asListed = method === 'HEAD' ? 'GET' : method;
+  if (!url.startsWith(prefix)) return [asListed === 'GET' ? 'viewer' : 'operator', 'platform'];
+  const right = rights[`${asListed} ${url.slice(prefix.length)}`];
+  if (right === undefined) throw new Error(`${asListed} ${url} is missing in the table of rights`);
+  return right;
+}
+
+/** @throws Failure UNAUTHORIZED for a lesser role; NOT_FOUND for a limited operator where none is admitted */
+export function requireRight({ role, applicationIds }: Operator, [least, scope]: Right): void {
+  if (operatorRoles.indexOf(role) < operatorRoles.indexOf(least)) {
+    throw new Failure('UNAUTHORIZED', `this needs the role ${least}`);
+  }
+  if (scope === 'platform' && applicationIds !== undefined) throw new Failure('NOT_FOUND', 'no such path');
+}
