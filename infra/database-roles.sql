@@ -69,6 +69,7 @@ grant select (id, application_id, secret_sha256, previous_secret_sha256, previou
   on device to odograph_broker;
 grant select (id, device_uploads_per_second, device_bytes_per_second) on application to odograph_broker;
 grant execute on function confirm_device_secret(text, bytea) to odograph_broker;
+grant insert on pipeline_sample to odograph_broker;
 
 -- every service with an interface for users: authentication and access to vehicles
 grant select on session, access_token, vehicle_grant to odograph_query, odograph_access, odograph_registration, odograph_command;
@@ -87,6 +88,7 @@ grant select, insert, update, delete on reading, reading_count, vehicle_latest, 
   trip_touched, trip_work, trip_turn, device_sequence, closed_gap to odograph_ingest;
 grant select on device_model, vehicle_grant, vehicle_purge to odograph_ingest;
 grant update on vehicle_purge to odograph_ingest;
+grant select, insert, delete on pipeline_sample to odograph_ingest;
 grant select, update, delete on vehicle to odograph_ingest;
 grant update (left_deleted_vehicle_at) on device to odograph_ingest;
 grant update (changes_forgotten_until) on application to odograph_ingest;
@@ -132,6 +134,7 @@ grant select on vehicle to odograph_registration;
 -- console: pages for operators, and the quarantine
 grant select on session to odograph_console;
 grant select, update on quarantine to odograph_console;
+grant select on pipeline_sample to odograph_console;
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, audit, audit_chain, vehicle_purge,
   device_sequence, closed_gap, command to odograph_console;
 

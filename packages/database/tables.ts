@@ -255,6 +255,26 @@ interface SignInTable {
   expires_at: Date;
 }
 
+interface PipelineSampleTable {
+  at: Date;
+  source: string;
+  seconds: number;
+  accepted_uploads: Written<number | null>;
+  refused_packets: Written<number | null>;
+  puback_p50_ms: Written<number | null>;
+  puback_p99_ms: Written<number | null>;
+  connected_devices: Written<number | null>;
+  held_bytes: Written<number | null>;
+  stored_readings: Written<number | null>;
+  quarantined_uploads: Written<number | null>;
+  lag_p50_ms: Written<number | null>;
+  lag_p99_ms: Written<number | null>;
+  waiting_jobs: Written<number | null>;
+  oldest_job_seconds: Written<number | null>;
+  database_bytes: Written<number | null>;
+  redis_bytes: Written<number | null>;
+}
+
 /** The tables of migrations/ for kysely; tables that only plain SQL uses, such as `reading`, are missing. */
 export interface Tables {
   application: ApplicationTable;
@@ -280,4 +300,5 @@ export interface Tables {
   operator: OperatorTable;
   operator_application: OperatorApplicationTable;
   sign_in: SignInTable;
+  pipeline_sample: PipelineSampleTable;
 }

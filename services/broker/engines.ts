@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import type { QueueName } from '@odograph/contracts/queues';
 import { openDatabase } from '@odograph/database/database';
@@ -35,7 +36,7 @@ export async function openEngines({ config, logger, metrics: registry, onStop }:
   await awaitRedis(redis);
   const backlog = await watchBacklog({ uploads, lateUploads, redis, config, metrics, failures });
   onStop('broker backlog', () => backlog.stop());
-  return { db, redis, subscriber, addUploads, addAcknowledgement, backlog, metrics, failures };
+  return { brokerId: randomUUID(), db, redis, subscriber, addUploads, addAcknowledgement, backlog, metrics, failures };
 }
 
 /** Opens a queue with the function whose success is what a PUBACK promises. */

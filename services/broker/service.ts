@@ -1,7 +1,7 @@
-import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { commandAccount } from '@odograph/contracts/service-accounts';
+import { readGrowth, readPercentiles, readTotal, recordSamples } from '@odograph/database/pipeline-samples';
 import type { Http } from '@odograph/http/http';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
 import type { ResolvedConfig } from '@odograph/runtime/config';
@@ -32,6 +32,7 @@ export const brokerService: Service<Http> = {
   name: 'broker',
   async start(host) {
     const engines = await openEngines(host);
+    host.onStop('broker samples', recordBrokerSamples(host, engines));
     const broker = await startBroker(
       host,
       engines,
@@ -48,6 +49,27 @@ export const brokerService: Service<Http> = {
     };
   },
 };
+
+/** Records what this broker accepted and how fast, for the history of the pipeline. */
+function recordBrokerSamples({ metrics, logger }: ServiceHost<Http>, { db, brokerId }: BrokerEngines): () => void {
+  const accepted = readGrowth(metrics, 'odograph_broker_accepted_uploads_total');
+  const refused = readGrowth(metrics, 'odograph_broker_refused_total');
+  const puback = readPercentiles(metrics, 'odograph_broker_puback_seconds');
+  const measure = async () => {
+    const { p50, p99 } = await puback();
+    return {
+      accepted_uploads: await accepted(),
+      refused_packets: await refused(),
+      puback_p50_ms: p50,
+      puback_p99_ms: p99,
+      connected_devices: await readTotal(metrics, 'odograph_broker_connected_devices'),
+      held_bytes: await readTotal(metrics, 'odograph_broker_held_bytes'),
+      waiting_jobs: await readTotal(metrics, 'odograph_broker_backlog_jobs'),
+      redis_bytes: await readTotal(metrics, 'odograph_broker_backlog_bytes'),
+    };
+  };
+  return recordSamples(db, `broker ${brokerId}`, measure, logger);
+}
 
 const aedesOptions = {
   /** From the connection to its CONNECT. */
@@ -113,10 +135,10 @@ export async function startBroker(
 /** Creates what handles connections, sessions and publications. */
 function createParts(host: ServiceHost<Http>, engines: BrokerEngines) {
   const { config, logger } = host;
-  const { db, redis, backlog, metrics, failures, addUploads, addAcknowledgement } = engines;
+  const { brokerId, db, redis, backlog, metrics, failures, addUploads, addAcknowledgement } = engines;
   const sessions: Sessions = new WeakMap();
   const registry = new SessionRegistry({
-    ...{ redis, failures, prefix: config.QUEUE_PREFIX, brokerId: randomUUID() },
+    ...{ redis, failures, prefix: config.QUEUE_PREFIX, brokerId },
     connectedDevices: metrics.connectedDevices,
   });
   const held = new HeldPublications(config.UPLOAD_HELD_BYTES, registry, host.metrics);

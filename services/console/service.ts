@@ -7,6 +7,7 @@ import { openQueue } from '@odograph/queue/queues';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { consolePages } from './pages.ts';
+import { pipelineRoutes } from './pipeline/routes.ts';
 import { quarantineRoutes } from './quarantine/routes.ts';
 import { queuePage } from './queues/routes.ts';
 
@@ -41,6 +42,7 @@ export const consoleService: Service<Http> = {
     await operatorRoutes(http, { accounts: accountsIn(db), adminToken }, [
       quarantineRoutes(db, replayTarget),
       queuePage(queues),
+      pipelineRoutes(db),
     ]);
 
     return {

@@ -1,9 +1,12 @@
-import { openDatabase, pingDatabase } from '@odograph/database/database';
+import { randomUUID } from 'node:crypto';
+import { type Database, openDatabase, pingDatabase } from '@odograph/database/database';
+import { readGrowth, readPercentiles, recordSamples } from '@odograph/database/pipeline-samples';
 import type { Http } from '@odograph/http/http';
 import { countUnfinishedJobs, openQueue, openWorker } from '@odograph/queue/queues';
 import { connectRedis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
+import { sql } from 'kysely';
 import { createGapMetrics } from './gaps/metrics.ts';
 import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createIngestMetrics } from './metrics.ts';
@@ -79,6 +82,34 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
   return { delayed, isRunning: () => workers.every((worker) => worker.isRunning()) };
 }
 
+async function databaseBytes(db: Database): Promise<number | null> {
+  const { rows } = await sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`.execute(db);
+  return rows[0]?.bytes ?? null;
+}
+
+/** Records what this process stored and how late, for the history of the pipeline. */
+function recordIngestSamples(
+  { metrics, logger }: ServiceHost<Http>,
+  db: Database,
+  delayed: DelayedUploads,
+): () => void {
+  const stored = readGrowth(metrics, 'odograph_ingest_readings_total');
+  const quarantined = readGrowth(metrics, 'odograph_ingest_quarantined_uploads_total');
+  const lag = readPercentiles(metrics, 'odograph_ingest_lag_seconds');
+  const measure = async () => {
+    const { p50, p99 } = await lag();
+    return {
+      stored_readings: await stored(),
+      quarantined_uploads: await quarantined(),
+      lag_p50_ms: p50,
+      lag_p99_ms: p99,
+      oldest_job_seconds: (await delayed.oldestAgeMs()) / 1000,
+      database_bytes: await databaseBytes(db),
+    };
+  };
+  return recordSamples(db, `ingest ${randomUUID()}`, measure, logger);
+}
+
 /** Stores uploads from the queue, segments trips and maintains the database. */
 export const ingestService: Service<Http> = {
   name: 'ingest',
@@ -91,6 +122,7 @@ export const ingestService: Service<Http> = {
     await scheduleMaintenance(db, host);
     await scheduleTrips(db, host);
     const { delayed, isRunning } = await startUploadWorkers(host);
+    host.onStop('ingest samples', recordIngestSamples(host, db, delayed));
     return {
       async health() {
         await pingDatabase(db);

@@ -56,10 +56,14 @@ async function deleteOldChanges(db: Database): Promise<void> {
 /** Retention of closed gaps. */
 const closedGapDays = 30;
 
-/** Deletes old changes and closed gaps, and tokens and sessions a day after they expire. */
+/** Retention of the samples of the pipeline. */
+const sampleDays = 30;
+
+/** Deletes old changes, closed gaps and samples of the pipeline, and tokens and sessions a day after they expire. */
 export async function deleteExpired(db: Database): Promise<void> {
   await deleteOldChanges(db);
   await sql`delete from closed_gap where closed_at < now() - make_interval(days => ${closedGapDays})`.execute(db);
+  await sql`delete from pipeline_sample where at < now() - make_interval(days => ${sampleDays})`.execute(db);
   await sql`delete from access_token where expires_at < now() - interval '1 day'`.execute(db);
   await sql`delete from refresh_token where expires_at < now() - interval '1 day'`.execute(db);
   await sql`delete from sign_in where ${signInHasExpired}`.execute(db);
