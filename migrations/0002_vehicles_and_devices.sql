@@ -26,10 +26,16 @@ create table vehicle (
   states_lowered jsonb not null default '{}',
   created_at timestamptz not null default now(),
   archived_at timestamptz,
-  deleted_at timestamptz
+  deleted_at timestamptz,
+  -- what people search: the plate also without its separators
+  search_text text not null generated always as (lower(plate || ' ' || regexp_replace(plate, '[^A-Za-z0-9]', '', 'g')
+    || ' ' || vin || ' ' || brand || ' ' || model)) stored
 );
 create unique index vehicle_plate on vehicle (application_id, (regexp_replace(upper(plate), '[^A-Z0-9]', '', 'g')))
   where deleted_at is null;
+
+-- Order of the table of vehicles.
+create index vehicle_order on vehicle ((lower(plate) collate "C"), id) where deleted_at is null;
 
 create table vehicle_grant (
   user_id uuid not null references user_account,

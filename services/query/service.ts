@@ -2,7 +2,7 @@ import { Failure } from '@odograph/contracts/failures';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { isOverload } from '@odograph/database/postgres-failure';
-import { tokenRoutes } from '@odograph/http/authentication';
+import { tokenRoutes, viewerRoutes } from '@odograph/http/authentication';
 import { answerFailure } from '@odograph/http/failure-answer';
 import type { Http } from '@odograph/http/http';
 import type { Logger } from '@odograph/runtime/logger';
@@ -15,6 +15,7 @@ import { fleetStatusRoutes } from './fleet-status/routes.ts';
 import { gapRoutes } from './gaps/routes.ts';
 import { historyRoutes } from './history/routes.ts';
 import { latestRoutes } from './latest/routes.ts';
+import { vehicleTableRoutes } from './overview/routes.ts';
 import { ReadBudget } from './read-budget.ts';
 import { trackRoutes } from './tracks/routes.ts';
 import { tripRoutes } from './trips/routes.ts';
@@ -85,6 +86,7 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
           trackRoutes(db),
           changeRoutes(answers),
         ]);
+        await viewerRoutes(http, { accounts: accountsIn(db), adminToken: host.adminToken }, [vehicleTableRoutes(db)]);
       });
 
       return {

@@ -1,0 +1,239 @@
+import type { Viewer } from '@odograph/contracts/caller';
+import type { Database } from '@odograph/database/database';
+import { visibleTo } from '@odograph/database/vehicle-access';
+import { outOfService } from '@odograph/database/vehicle-conditions';
+import { type RawBuilder, sql } from 'kysely';
+import { privacyIsOn } from '../reading-json.ts';
+import type { SortColumn, TableVehicle } from './schemas.ts';
+
+/** The value of the sort column of a vehicle, null if unknown, and its id: where a page ends. */
+export interface TableKey {
+  readonly value: string | null;
+  readonly id: number;
+}
+
+/** Which vehicles the table shows, and in what order. */
+export interface TableRequest {
+  readonly viewer: Viewer;
+  /** Part of a plate, VIN, device id, make and model or identifier, in lower case. */
+  readonly search?: string | undefined;
+  readonly states: readonly TableVehicle['state'][];
+  readonly flag?: TableVehicle['flags'][number] | undefined;
+  readonly appId?: string | undefined;
+  readonly brand?: string | undefined;
+  readonly model?: string | undefined;
+  readonly energy?: string | undefined;
+  readonly sort: { readonly column: SortColumn; readonly isDescending: boolean };
+}
+
+const isPrivate = sql.raw<boolean>(privacyIsOn);
+const number = (group: string, key: string) =>
+  sql<number>`(vehicle_latest.${sql.ref(group)}->>${sql.lit(key)})::float8`;
+
+/** True if the newer of the two reported speeds is that of the location. */
+const isLocationSpeed = sql`(vehicle_latest.location ? 'speed' and (not coalesce(vehicle_latest.fleet ? 'speed', false)
+  or vehicle_latest.location_time >= vehicle_latest.fleet_time))`;
+const speed = sql`case when ${isLocationSpeed} then ${number('location', 'speed')} else ${number('fleet', 'speed')} end`;
+const speedTime = sql`case when ${isLocationSpeed} then vehicle_latest.location_time else vehicle_latest.fleet_time end`;
+
+/** The same rule as that of the live stream: ignition on, or more than 5 km/h not reported before the ignition. */
+const isMoving = sql`(coalesce((vehicle_latest.status->>'ignition')::boolean, vehicle_latest.fleet->>'engine' = 'ON', false)
+  or coalesce(${speed} > 5 and ${speedTime} >= coalesce(vehicle_latest.status_time, '-infinity'), false))`;
+const state = sql<TableVehicle['state']>`case when vehicle.archived_at is not null then 'archived'
+  when ${isPrivate} then 'private'
+  when vehicle_latest.received_at is null or now() >= vehicle_latest.received_at
+    + case when ${isMoving} then interval '10 minutes' else interval '25 hours' end then 'silent'
+  when ${isMoving} then 'moving' else 'parked' end`;
+
+const unlessPrivate = (value: RawBuilder<unknown>) => sql`case when not ${isPrivate} then ${value} end`;
+const isMileageOfFleet = sql`(vehicle_latest.fleet ? 'mileage'
+  and (not coalesce(vehicle_latest.status ? 'mileage', false) or vehicle_latest.fleet_time >= vehicle_latest.status_time))`;
+const parkedSince = sql`case when vehicle_latest.parked_location is not null and not ${isMoving} and not ${isPrivate}
+  then vehicle_latest.parked_at end`;
+const values = {
+  speed: unlessPrivate(speed),
+  mileage: sql`case when ${isMileageOfFleet} then ${number('fleet', 'mileage')} else ${number('status', 'mileage')} end`,
+  soc: sql`coalesce(${number('electric', 'soc')}, ${number('fleet', 'ChargeLevel')})`,
+  range: sql`coalesce(${number('status', 'autonomy')}, ${number('fleet', 'RemainingRange')})`,
+};
+
+/** How values of a sort column are compared: texts regardless of case, by their characters; an empty one is unknown. */
+type SortType = 'text' | 'float8' | 'timestamptz';
+interface SortKey {
+  readonly type: SortType;
+  /** Null if unknown. */
+  readonly key: RawBuilder<unknown>;
+}
+const words = (column: string): SortKey => ({
+  type: 'text',
+  key: sql`nullif(lower(${sql.ref(column)}), '') collate "C"`,
+});
+const moment = (key: RawBuilder<unknown>): SortKey => ({ type: 'timestamptz', key });
+const quantity = (key: RawBuilder<unknown>): SortKey => ({ type: 'float8', key });
+
+const sortKeys: Readonly<Record<SortColumn, SortKey>> = {
+  id: quantity(sql`vehicle.id::float8`),
+  // as in the index vehicle_order
+  plate: { type: 'text', key: sql`lower(vehicle.plate) collate "C"` },
+  vin: words('vehicle.vin'),
+  brand: words('vehicle.brand'),
+  model: words('vehicle.model'),
+  energy: words('vehicle.energy'),
+  appId: words('application.app_id'),
+  deviceId: words('linked.device_id'),
+  state: { type: 'text', key: sql`(${state}) collate "C"` },
+  lastContact: moment(sql`vehicle_latest.received_at`),
+  time: moment(sql`vehicle_latest.time`),
+  parkedSince: moment(parkedSince),
+  speed: quantity(values.speed),
+  mileage: quantity(values.mileage),
+  soc: quantity(values.soc),
+  range: quantity(values.range),
+};
+
+/** The type of the values of a sort column in PostgreSQL. */
+export const sortTypeOf = (column: SortColumn): SortType => sortKeys[column].type;
+
+/** PostgreSQL leaves out the outer joins that a statement does not use, except for the links. */
+function tablesOf({ sort }: Pick<TableRequest, 'sort'>): RawBuilder<unknown> {
+  return sql`vehicle left join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id
+    left join application on application.id = vehicle.application_id
+    ${
+      sort.column === 'deviceId'
+        ? sql`left join (select vehicle_id, device_id from device_link where period @> now()) as linked
+      on linked.vehicle_id = vehicle.id`
+        : sql``
+    }`;
+}
+
+function contains(search: string): RawBuilder<boolean> {
+  const isId = /^\d+$/.test(search) ? sql`or strpos(vehicle.id::text, ${search}) = 1` : sql``;
+  return sql<boolean>`(strpos(vehicle.search_text, ${search}) > 0 ${isId} or vehicle.id in (
+    select vehicle_id from device_link where strpos(lower(device_id), ${search}) > 0 and period @> now()))`;
+}
+
+/** Conditions that need the latest state only if a state other than archived is asked for on its own. */
+function isInStates(states: TableRequest['states']): RawBuilder<boolean> {
+  const asked = new Set(states);
+  const living = ['moving', 'parked', 'silent', 'private'] as const;
+  if (living.every((one) => asked.has(one))) {
+    return asked.has('archived') ? sql<boolean>`true` : sql<boolean>`vehicle.archived_at is null`;
+  }
+  if (!living.some((one) => asked.has(one))) return sql<boolean>`vehicle.archived_at is not null`;
+  return sql<boolean>`${state} = any(${[...states]}::text[])`;
+}
+
+function isRequested(request: TableRequest): RawBuilder<boolean> {
+  const { viewer, search, states, flag, appId } = request;
+  const equal = (['brand', 'model', 'energy'] as const).flatMap((column) => {
+    const value = request[column];
+    return value === undefined ? [] : [sql<boolean>`lower(${sql.ref(`vehicle.${column}`)}) = lower(${value})`];
+  });
+  const conditions = [
+    visibleTo(viewer),
+    isInStates(states),
+    ...equal,
+    ...(flag === undefined ? [] : [sql<boolean>`${sql.ref(`vehicle.${flag}`)}`]),
+    ...(appId === undefined ? [] : [sql<boolean>`application.app_id = ${appId}`]),
+    ...(search === undefined ? [] : [contains(search)]),
+  ];
+  return sql<boolean>`${sql.join(conditions, sql` and `)}`;
+}
+
+/** Values of a page's end as the parameter `after` has them: times in microseconds. */
+const comparable: Readonly<Record<SortType, (value: string) => RawBuilder<unknown>>> = {
+  text: (value) => sql`${value}::text`,
+  float8: (value) => sql`${value}::float8`,
+  timestamptz: (value) => sql`timestamptz 'epoch' + ${value}::bigint * interval '1 microsecond'`,
+};
+const written = (type: SortType) =>
+  type === 'timestamptz' ? sql`(extract(epoch from page.key) * 1000000)::bigint::text` : sql`page.key::text`;
+
+/** True for the rows of `found` that follow a key in the order of the table: unknown values last, equal ones by id. */
+function isAfter({ sort: { column, isDescending } }: TableRequest, { value, id }: TableKey): RawBuilder<boolean> {
+  const follows = isDescending ? sql`<` : sql`>`;
+  if (value === null) return sql<boolean>`(found.key is null and found.id ${follows} ${id})`;
+  const known = comparable[sortKeys[column].type](value);
+  const rest = sql<boolean>`(found.key, found.id) ${follows} (${known}, ${id}::integer)`;
+  return column === 'plate' ? rest : sql<boolean>`(${rest} or found.key is null)`;
+}
+
+/** Selects the ids of vehicles in order, with the values of the sort column. */
+function selectIds(request: TableRequest, after: TableKey | undefined, limit: number | undefined) {
+  const { column, isDescending } = request.sort;
+  const direction = isDescending ? sql`desc` : sql`asc`;
+  // A plate is never unknown, so its index has both orders. Other values are computed once for each vehicle, not again for
+  // each comparison: "offset 0" keeps PostgreSQL from moving them into the condition.
+  const [nulls, once] = column === 'plate' ? [sql``, sql``] : [sql`nulls last`, sql`offset 0`];
+  return sql`select found.id, found.key
+    from (select vehicle.id, ${sortKeys[column].key} as key from ${tablesOf(request)}
+      where ${isRequested(request)} ${once}) as found
+    where ${after ? isAfter(request, after) : sql`true`}
+    order by found.key ${direction} ${nulls}, found.id ${direction}
+    limit ${limit === undefined ? sql`all` : sql`${limit}::integer`}`;
+}
+
+const utc = (time: RawBuilder<unknown>) =>
+  sql<string>`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+/** The fields of TableVehicle; those that are null are left out. */
+const vehicleJson = sql<TableVehicle>`json_strip_nulls(json_build_object(
+  'id', vehicle.id::text, 'appId', application.app_id, 'plate', vehicle.plate, 'vin', vehicle.vin,
+  'brand', vehicle.brand, 'model', vehicle.model, 'energy', vehicle.energy,
+  'deviceId', coalesce((select device_id from device_link where device_link.vehicle_id = vehicle.id
+    and device_link.period @> now()), ''),
+  'state', ${state}, 'flags', array_remove(${outOfService}, 'archived'),
+  'lastContact', ${utc(sql`vehicle_latest.received_at`)}, 'time', ${utc(sql`vehicle_latest.time`)},
+  'location', ${unlessPrivate(sql`case when vehicle_latest.location is not null then json_build_object(
+    'latitude', vehicle_latest.location->'latitude', 'longitude', vehicle_latest.location->'longitude',
+    'time', ${utc(sql`vehicle_latest.location_time`)}) end`)},
+  'speed', ${values.speed}, 'mileage', ${values.mileage}, 'soc', ${values.soc}, 'range', ${values.range},
+  'ignition', vehicle_latest.status->'ignition', 'parkedSince', ${utc(parkedSince)}))`;
+
+/** Reads a page of the table. @returns the vehicles, each with its key */
+export async function readTable(
+  db: Database,
+  request: TableRequest,
+  after: TableKey | undefined,
+  limit: number,
+): Promise<{ vehicle: TableVehicle; key: TableKey }[]> {
+  const { rows } = await sql<{ vehicle: TableVehicle; value: string | null }>`
+    with page as materialized (select row_number() over () as place, ids.* from (${selectIds(request, after, limit)}) as ids)
+    select ${vehicleJson} as vehicle, ${written(sortKeys[request.sort.column].type)} as value
+    from page join vehicle on vehicle.id = page.id
+    join application on application.id = vehicle.application_id
+    left join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id
+    order by page.place`.execute(db);
+  return rows.map(({ vehicle, value }) => ({ vehicle, key: { value, id: Number(vehicle.id) } }));
+}
+
+/** Counts the vehicles of the whole table. */
+export async function countTable(db: Database, request: TableRequest): Promise<number> {
+  const { rows } = await sql<{
+    total: number;
+  }>`select count(*) as total from ${tablesOf({ sort: { column: 'id', isDescending: false } })}
+    where ${isRequested(request)}`.execute(db);
+  return rows[0]?.total ?? 0;
+}
+
+const vehiclesPerRead = 1000;
+
+/**
+ * Reads the whole table, in the order at the time of the call; no connection is held between parts. Vehicles that are no
+ * longer visible when their part is read are left out.
+ */
+export async function* readWholeTable(db: Database, request: TableRequest): AsyncGenerator<TableVehicle[]> {
+  const { rows } = await sql<{ ids: number[] }>`
+    select coalesce(array_agg(id), '{}') as ids from (${selectIds(request, undefined, undefined)}) as ids`.execute(db);
+  const ids = rows[0]?.ids ?? [];
+  for (let start = 0; start < ids.length; start += vehiclesPerRead) {
+    const part = ids.slice(start, start + vehiclesPerRead);
+    const read = await sql<{ vehicle: TableVehicle }>`
+      select ${vehicleJson} as vehicle
+      from unnest(${part}::integer[]) with ordinality as part (id, place) join vehicle on vehicle.id = part.id
+      join application on application.id = vehicle.application_id
+      left join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id
+      where ${visibleTo(request.viewer)} order by part.place`.execute(db);
+    yield read.rows.map(({ vehicle }) => vehicle);
+  }
+}
