@@ -6,6 +6,7 @@ import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import { WindowCounter } from '@odograph/runtime/window-counter';
 import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
 import type { Http } from './http.ts';
+import { documentInterface } from './openapi.ts';
 import { type Right, requireRight, rightFor } from './operator-rights.ts';
 import { isRead, readSessionToken, requireOwnOrigin } from './session-cookie.ts';
 
@@ -27,7 +28,7 @@ declare module 'fastify' {
   }
 }
 
-type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<void>;
+type Hook = (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
 
 /** Adds the routes of one resource. */
 export type RoutePlugin = (http: Http) => void | Promise<void>;
@@ -70,13 +71,18 @@ export async function operatorRoutes(http: Http, guard: Guard, plugins: readonly
  * queries are scoped by `request.viewer`.
  */
 export async function viewerRoutes(http: Http, guard: Guard, plugins: readonly RoutePlugin[]): Promise<void> {
-  const findViewer = authenticateViewer(guard);
-  const authenticate: Hook = async (request, reply) => {
-    request.findViewer = () => findViewer(request, reply);
-    request.viewer = await request.findViewer();
-  };
   const schema = { security: [{ serviceToken: [] }, { session: [] }, { adminToken: [] }] };
-  await registerScope(http, authenticate, schema, plugins);
+  await registerScope(http, requireViewer(guard), schema, plugins);
+}
+
+/** Registers pages for operators without limits. A browser that is not signed in is sent to the sign-in. */
+export async function operatorPages(http: Http, guard: Guard, plugins: readonly RoutePlugin[]): Promise<void> {
+  await registerScope(http, orSignIn(requireOperator(guard)), { hide: true }, plugins, addRight);
+}
+
+/** Serves the reference of the interface to everyone with a token or session. A browser that has none is sent to the sign-in. */
+export async function referencePage(http: Http, guard: Guard): Promise<void> {
+  await documentInterface(http, orSignIn(requireViewer(guard)));
 }
 
 /** Registers routes that need a browser session. */
@@ -170,6 +176,33 @@ function authenticateViewer({ accounts, adminToken }: Guard) {
 
 function viewerOf({ applicationId, userId }: Caller): Viewer {
   return { applicationIds: [applicationId], ...(userId !== undefined && { userId }) };
+}
+
+function requireViewer(guard: Guard): Hook {
+  const findViewer = authenticateViewer(guard);
+  return async (request, reply) => {
+    request.findViewer = () => findViewer(request, reply);
+    request.viewer = await request.findViewer();
+  };
+}
+
+/**
+ * Sends a browser to the sign-in instead of refusing the page that it opens; that page sends it back to `next`. Everything
+ * else that is not authenticated gets its failure.
+ */
+function orSignIn(authenticate: Hook): Hook {
+  return async (request, reply) => {
+    try {
+      await authenticate(request, reply);
+    } catch (error) {
+      const { authorization, accept = '' } = request.headers;
+      const opensPage = isRead(request) && authorization === undefined && accept.includes('text/html');
+      if (!opensPage || !(error instanceof Failure) || error.status !== 401) throw error;
+      // The request line may hold a whole URL, with a host that is not ours.
+      const { pathname, search } = new URL(request.url, 'http://localhost');
+      return reply.redirect(`/sign-in?next=${encodeURIComponent(pathname + search)}`, 303);
+    }
+  };
 }
 
 /** An onRequest hook that lets operators pass: with their session, or with the admin token. */

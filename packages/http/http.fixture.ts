@@ -8,7 +8,14 @@ import { hashSecret } from '@odograph/runtime/secrets';
 import { createApiClient } from '@odograph/testkit/api-client';
 import Type from 'typebox';
 import { afterEach } from 'vitest';
-import { type Accounts, operatorRoutes, type RoutePlugin, tokenRoutes, viewerRoutes } from './authentication.ts';
+import {
+  type Accounts,
+  operatorRoutes,
+  type RoutePlugin,
+  referencePage,
+  tokenRoutes,
+  viewerRoutes,
+} from './authentication.ts';
 import { createHttp } from './create-http.ts';
 import { addOperationRoutes } from './operations.ts';
 import { sendPage } from './paging.ts';
@@ -81,6 +88,7 @@ export async function startHttp(settings: Record<string, string> = {}) {
       throw new Failure('UNKNOWN_APPLICATION');
     },
   };
+  await referencePage(http, { accounts, adminToken });
   await tokenRoutes(http, accounts, [echoRoutes]);
   await viewerRoutes(http, { accounts, adminToken }, [
     (scope) => void scope.get('/v1/x/view', async ({ viewer }) => viewer),

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import swagger from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
-import type { RouteOptions } from 'fastify';
+import swaggerUi, { type FastifySwaggerUiOptions } from '@fastify/swagger-ui';
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Http } from './http.ts';
 import { describedRoutes, describeOperation } from './openapi-operation.ts';
 import type { NamedSchemas } from './openapi-schema.ts';
@@ -83,7 +83,7 @@ function writeDocument(routes: readonly RouteOptions[]) {
   };
 }
 
-/** Serves OpenAPI 3.1 at /docs/json and a page for people at /docs, both made from the schemas of the routes. */
+/** Writes OpenAPI 3.1 from the schemas of the routes that are added from now on; see documentInterface. */
 export async function describeInterface(http: Http): Promise<void> {
   const routes: RouteOptions[] = [];
   http.addHook('onRoute', (route) => void routes.push(route));
@@ -93,25 +93,44 @@ export async function describeInterface(http: Http): Promise<void> {
     transform: ({ url }) => ({ url, schema: { hide: true } }),
     transformObject: () => writeDocument(routes),
   });
-  await http.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: pagePolicy,
-    // A validator of another site would receive the document.
-    uiConfig: {
-      validatorUrl: null,
-      docExpansion: 'none',
-      deepLinking: true,
-      filter: true,
-      defaultModelsExpandDepth: 0,
-    },
-    theme: {
-      title: 'Odograph: interface',
-      css: [
-        {
-          filename: 'reference-page.css',
-          content: readFileSync(new URL('./reference-page.css', import.meta.url), 'utf8'),
-        },
-      ],
-    },
+}
+
+const referenceOptions: FastifySwaggerUiOptions = {
+  routePrefix: '/docs',
+  staticCSP: pagePolicy,
+  // A validator of another site would receive the document.
+  uiConfig: {
+    validatorUrl: null,
+    docExpansion: 'none',
+    deepLinking: true,
+    filter: true,
+    defaultModelsExpandDepth: 0,
+  },
+  theme: {
+    title: 'Odograph: interface',
+    css: [
+      {
+        filename: 'reference-page.css',
+        content: readFileSync(new URL('./reference-page.css', import.meta.url), 'utf8'),
+      },
+    ],
+  },
+};
+
+/**
+ * Serves the document at /docs/json, to anyone, since generators come without credentials and it holds no data; and a page
+ * for people at /docs.
+ * @param authenticate for the page
+ */
+export async function documentInterface(
+  http: Http,
+  authenticate: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+): Promise<void> {
+  const isDocument = ({ routeOptions }: FastifyRequest) => /^\/docs\/(json|yaml)$/.test(routeOptions.url ?? '');
+  await http.register(async (scope: Http) => {
+    scope.addHook('onRequest', async (request, reply) =>
+      isDocument(request) ? undefined : authenticate(request, reply),
+    );
+    await scope.register(swaggerUi, referenceOptions);
   });
 }

@@ -14,6 +14,7 @@ export type Right = readonly [role: OperatorRole, scope: 'application' | 'platfo
 const read: Right = ['viewer', 'application'];
 const operate: Right = ['operator', 'application'];
 const administer: Right = ['administrator', 'application'];
+const readPlatform: Right = ['viewer', 'platform'];
 const administerPlatform: Right = ['administrator', 'platform'];
 
 /**
@@ -76,6 +77,7 @@ const rights: Readonly<Record<string, Right>> = {
   'GET registration-imports/:file_sha256': read,
   'DELETE registration-imports/:file_sha256': operate,
   'GET registration-fields': read,
+  'GET pipeline': readPlatform,
   'GET audit': read,
   'GET audit/verify': administerPlatform,
 };

@@ -1,6 +1,8 @@
 import { type EventEmitter, once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { openQueue } from '@odograph/queue/queues';
-import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
+import { type ApiClient, clientWithToken, createApiClient, createBrowser } from '@odograph/testkit/api-client';
+import { createApplication, createOperator } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { Worker } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -38,6 +40,24 @@ async function plantFailedJob(name: 'uploads' | 'acknowledgements' | 'maintenanc
   return job.id ?? '';
 }
 
+describe('the reference of the interface', () => {
+  it('is a page for everyone who is signed in, and a document for anyone', async () => {
+    const application = await createApplication(platform.db);
+    const { cookie } = await createOperator(platform.db, { role: 'viewer', applicationIds: [application.id] });
+    for (const client of [
+      createBrowser(platform.httpUrl, cookie),
+      clientWithToken(platform.httpUrl, application.token),
+      admin,
+    ]) {
+      const { status, body } = await client.get('/docs');
+      expect([status, String(body).includes('Odograph: interface')]).toEqual([200, true]);
+    }
+    const stranger = createApiClient(platform.httpUrl);
+    expect((await stranger.get('/docs')).status).toBe(401);
+    expect((await stranger.get('/docs/json')).body.openapi).toBe('3.1.0');
+  });
+});
+
 describe('the queue page', () => {
   it('answers 401 on every path without the admin token, with a challenge', async () => {
     const stranger = createApiClient(platform.httpUrl);
@@ -48,6 +68,40 @@ describe('the queue page', () => {
       expect(JSON.stringify(body)).not.toContain('<html');
     }
     expect((await stranger.put('/queues/api/queues/maintenance/pause')).status).toBe(401);
+  });
+
+  it('sends a browser that is not signed in to the sign-in, and from there back', async () => {
+    const open = (path: string, headers: Record<string, string> = {}) =>
+      fetch(new URL(path, platform.httpUrl), { redirect: 'manual', headers: { accept: 'text/html,*/*', ...headers } });
+    for (const path of ['/queues', '/queues/?activeQueue=uploads&status=failed', '/docs', '/docs/']) {
+      const { status, headers } = await open(path);
+      const next = encodeURIComponent(path);
+      expect([path, status, headers.get('location')]).toEqual([path, 303, `/sign-in?next=${next}`]);
+    }
+    const ended = await open('/queues', { cookie: 'odograph_session=ended' });
+    expect([ended.status, ended.headers.get('location')]).toEqual([303, '/sign-in?next=%2Fqueues']);
+    expect((await open('/queues', { authorization: 'Bearer wrong' })).status).toBe(401);
+    expect((await open('/v1/x/admin/quarantine')).status).toBe(401);
+    const { hostname, port } = new URL(platform.httpUrl);
+    const request = get({ hostname, port, path: 'http://elsewhere.example/queues', headers: { accept: 'text/html' } });
+    const [answer] = (await once(request, 'response')) as [IncomingMessage];
+    answer.resume();
+    expect(answer.headers.location).toBe('/sign-in?next=%2Fqueues');
+  });
+
+  it('is for operators without limits, and changes nothing for a viewer or from a page of another site', async () => {
+    const application = await createApplication(platform.db);
+    const statusOf = async (options: Parameters<typeof createOperator>[1]) => {
+      const browser = createBrowser(platform.httpUrl, (await createOperator(platform.db, options)).cookie);
+      const retry = await browser.put('/queues/api/queues/maintenance/none/retry');
+      return [(await browser.get('/queues/api/queues')).status, retry.status];
+    };
+    expect(await statusOf({ role: 'viewer' })).toEqual([200, 403]);
+    expect(await statusOf({ role: 'operator' })).toEqual([200, 404]);
+    expect(await statusOf({ role: 'administrator', applicationIds: [application.id] })).toEqual([404, 404]);
+    const { cookie } = await createOperator(platform.db);
+    const foreign = createApiClient(platform.httpUrl, { cookie, origin: 'https://elsewhere.example' });
+    expect((await foreign.put('/queues/api/queues/maintenance/none/retry')).status).toBe(403);
   });
 
   it('is available to operators', async () => {

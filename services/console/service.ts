@@ -1,7 +1,7 @@
 import type { QueueName, queueNames } from '@odograph/contracts/queues';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { operatorRoutes } from '@odograph/http/authentication';
+import { operatorPages, operatorRoutes, referencePage } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { openQueue } from '@odograph/queue/queues';
 import { openSealer } from '@odograph/runtime/sealing';
@@ -39,11 +39,10 @@ export const consoleService: Service<Http> = {
       maximumBacklogJobs: config.UPLOAD_BACKLOG_JOBS,
     };
     await http.register(async (scope: Http) => consolePages(scope));
-    await operatorRoutes(http, { accounts: accountsIn(db), adminToken }, [
-      quarantineRoutes(db, replayTarget),
-      queuePage(queues),
-      pipelineRoutes(db),
-    ]);
+    const guard = { accounts: accountsIn(db), adminToken };
+    await referencePage(http, guard);
+    await operatorPages(http, guard, [queuePage(queues)]);
+    await operatorRoutes(http, guard, [quarantineRoutes(db, replayTarget), pipelineRoutes(db)]);
 
     return {
       async health() {

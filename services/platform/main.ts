@@ -1,5 +1,4 @@
 import { constants, setPriority } from 'node:os';
-import { join } from 'node:path';
 import type { Http } from '@odograph/http/http';
 import { type Config, InvalidSettings, readConfig } from '@odograph/runtime/config';
 import { createLogger, type Logger } from '@odograph/runtime/logger';
@@ -28,9 +27,7 @@ function lowerPriority(services: readonly Service<Http>[], logger: Logger): void
 function describeAddresses(config: Config, { httpUrl, mqttUrl }: Pick<Platform, 'httpUrl' | 'mqttUrl'>) {
   return {
     page: `${httpUrl}/`,
-    user: 'admin',
-    // Not named password, since the logger redacts that.
-    passwordIn: config.ADMIN_TOKEN === undefined ? join(config.DATA_DIR, 'admin-token') : 'ADMIN_TOKEN',
+    signIn: 'npx odograph operator create --name NAME --role administrator',
     reference: `${httpUrl}/docs`,
     mqtt: mqttUrl,
     mqtts:

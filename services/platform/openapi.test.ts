@@ -173,4 +173,16 @@ describe('the OpenAPI document', () => {
       ]),
     );
   });
+
+  it('describes both lookups of registration data with the record', () => {
+    for (const path of ['/v1/siv/fr/{plate_or_vin}', '/v1/vehicle/{id}/siv']) {
+      const operation = find(`GET ${path}`);
+      expect(operation?.tags).toEqual(['registration data']);
+      const { schema } = operation?.responses['200']?.content?.['application/json'] ?? {};
+      expect(schema?.['$ref']).toMatch(/RegistrationRecord$/);
+    }
+    const { properties } = document.components.schemas['RegistrationRecord'] ?? {};
+    const parts = ['certificate', 'additional_information', 'fluids', 'electric', 'tires'];
+    expect(Object.keys(properties ?? {})).toEqual(parts);
+  });
 });

@@ -45,7 +45,7 @@ function roleFor(name: string): 'viewer' | 'operator' | 'administrator' {
 }
 
 /** Routes about the platform as a whole. */
-const ofPlatform = /^(POST applications|\w+ operators.*|PUT device-models.*|.*reseal|GET audit\/verify)$/;
+const ofPlatform = /^(POST applications|\w+ operators.*|PUT device-models.*|.*reseal|GET audit\/verify|GET pipeline)$/;
 
 describe('the role of an operator', () => {
   const roles = ['viewer', 'operator', 'administrator'] as const;

@@ -46,17 +46,3 @@ describe('GET and DELETE /v1/x/admin/registrations/{plate_or_vin}', () => {
     expect((await client.post('/v1/x/admin/registrations', {})).status).toBe(401);
   });
 });
-
-describe('the OpenAPI document', () => {
-  it('describes both lookup routes with record and failures', async () => {
-    const { body } = await client.get('/docs/json');
-    for (const path of ['/v1/siv/fr/{plate_or_vin}', '/v1/vehicle/{id}/siv']) {
-      const { get } = body.paths[path];
-      expect(get.tags).toEqual(['registration data']);
-      expect(get.responses['404'].description ?? get.responses['404'].content).toBeTruthy();
-      expect(get.responses['200'].content['application/json'].schema.$ref).toMatch(/RegistrationRecord$/);
-      const { properties } = body.components.schemas.RegistrationRecord;
-      expect(Object.keys(properties)).toEqual(['certificate', 'additional_information', 'fluids', 'electric', 'tires']);
-    }
-  });
-});
