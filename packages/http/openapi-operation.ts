@@ -15,6 +15,8 @@ import { failureSchema } from './schemas.ts';
 declare module 'fastify' {
   interface FastifySchema {
     hide?: boolean;
+    /** Instead of the derived one, for two paths that differ by `x` only. */
+    operationId?: string;
     tags?: readonly string[];
     summary?: string;
     description?: string;
@@ -247,6 +249,7 @@ function answersOf(route: DescribedRoute, named: NamedSchemas): OpenApiObject {
 export function describeOperation(route: DescribedRoute, named: NamedSchemas): OpenApiObject {
   const { method, path, schema } = route;
   const { tags, summary, description, security, exactlyOne } = schema;
+  const id = schema.operationId ?? operationId(method, path);
   const body = method === 'GET' ? undefined : bodyOf(route);
   const parameters = [
     ...pathParameters(route),
@@ -260,7 +263,7 @@ export function describeOperation(route: DescribedRoute, named: NamedSchemas): O
     ...(parameter.required && { example: exampleOf(parameterSchema) }),
   }));
   return {
-    operationId: operationId(method, path),
+    operationId: id,
     ...{ tags, summary, ...(description !== undefined && { description }), ...(security && { security }) },
     ...(exactlyOne && { 'x-exactly-one': exactlyOne }),
     ...(parameters.length > 0 && { parameters }),

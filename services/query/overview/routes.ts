@@ -33,6 +33,7 @@ export function vehicleTableRoutes(db: Database): RoutePlugin {
       path,
       {
         schema: {
+          operationId: 'getVehicleTable',
           tags: ['latest'],
           summary: 'Table of vehicles with their latest state, to search, filter and sort; as JSON in pages or as CSV',
           description:
