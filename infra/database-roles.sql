@@ -132,7 +132,7 @@ grant select, insert, update, delete on registration_record, registration_import
 grant select on vehicle to odograph_registration;
 
 -- console: pages for operators, and the quarantine
-grant select on session to odograph_console;
+grant select on session, access_token to odograph_console;
 grant select, update on quarantine to odograph_console;
 grant select on pipeline_sample to odograph_console;
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, audit, audit_chain, vehicle_purge,

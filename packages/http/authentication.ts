@@ -121,7 +121,8 @@ async function findSignedIn(accounts: Accounts, request: FastifyRequest): Promis
 }
 
 /** The right that a route for callers and viewers needs; it confines an operator to an application by itself. */
-const rightOf = (request: FastifyRequest): Right => [isRead(request) ? 'viewer' : 'operator', 'application'];
+const rightOf = (request: FastifyRequest): Right =>
+  request.routeOptions.config.right ?? [isRead(request) ? 'viewer' : 'operator', 'application'];
 
 /** Gives a route for operators the right that it needs. */
 function addRight(route: RouteOptions): void {

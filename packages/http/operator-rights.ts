@@ -3,7 +3,7 @@ import { Failure } from '@odograph/contracts/failures';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The right that an operator needs; only in operator routes. */
+    /** The right that an operator needs; outside of operator routes, only where it is not that of the method. */
     right?: Right;
   }
 }

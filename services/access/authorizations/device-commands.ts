@@ -18,7 +18,7 @@ import type { AccessOptions } from '../access-options.ts';
 import { type DeviceKey, findVehicleKey } from '../device-keys/queries.ts';
 import { commandSecrets } from './issue.ts';
 import { findAuthorization, type NewAuthorization } from './queries.ts';
-import { AuthorizationPath, route } from './schemas.ts';
+import { AuthorizationPath, rightToUse, route } from './schemas.ts';
 
 /** Action of the device protocol for each command string; a device model lists the actions it supports. */
 const actions: Readonly<Record<BluetoothCommand, string>> = {
@@ -173,12 +173,12 @@ export function deviceCommandRoutes({ db, sealer }: AccessOptions): RoutePlugin 
   const paramsSchema = {
     ...route,
     summary: 'Name and pin for the Bluetooth connection',
-    response: answers(ConnectionParams, 'UNKNOWN_AUTHORIZATION', 'INVALID_DEVICE'),
+    response: answers(ConnectionParams, 'UNKNOWN_AUTHORIZATION', 'INVALID_DEVICE', 'UNAUTHORIZED'),
   };
   const commandsSchema = {
     ...route,
     summary: 'Command strings that a phone may send to the device over Bluetooth',
-    response: answers(DeviceCommands, 'UNKNOWN_AUTHORIZATION', 'INVALID_DEVICE'),
+    response: answers(DeviceCommands, 'UNKNOWN_AUTHORIZATION', 'INVALID_DEVICE', 'UNAUTHORIZED'),
   };
   const paramsOf = async (caller: Caller, id: string) => {
     const { vehicleId } = await findAuthorization(db, caller, id);
@@ -191,22 +191,22 @@ export function deviceCommandRoutes({ db, sealer }: AccessOptions): RoutePlugin 
   return (http) => {
     http.get(
       '/v1/bluetooth-token/params',
-      { schema: { ...paramsSchema, querystring: AuthorizationPath } },
+      { config: { right: rightToUse }, schema: { ...paramsSchema, querystring: AuthorizationPath } },
       async ({ caller, query }) => paramsOf(caller, query.authorizationId),
     );
     http.get(
       '/v1/bluetooth-token/:authorizationId/params',
-      { schema: { ...paramsSchema, params: AuthorizationPath } },
+      { config: { right: rightToUse }, schema: { ...paramsSchema, params: AuthorizationPath } },
       async ({ caller, params }) => paramsOf(caller, params.authorizationId),
     );
     http.get(
       '/v1/bluetooth-token/commands',
-      { schema: { ...commandsSchema, querystring: AuthorizationPath } },
+      { config: { right: rightToUse }, schema: { ...commandsSchema, querystring: AuthorizationPath } },
       async ({ caller, query }) => commandsOf(caller, query.authorizationId),
     );
     http.get(
       '/v1/bluetooth-token/:authorizationId/commands',
-      { schema: { ...commandsSchema, params: AuthorizationPath } },
+      { config: { right: rightToUse }, schema: { ...commandsSchema, params: AuthorizationPath } },
       async ({ caller, params }) => commandsOf(caller, params.authorizationId),
     );
   };

@@ -17,7 +17,16 @@ import {
   type NewAuthorization,
 } from './queries.ts';
 import { parseDate, requireInterval, requireLevel, requireSuspended, requireSuspension } from './rules.ts';
-import { AuthorizationId, AuthorizationPath, credentials, DriverId, dates, fields, route } from './schemas.ts';
+import {
+  AuthorizationId,
+  AuthorizationPath,
+  credentials,
+  DriverId,
+  dates,
+  fields,
+  rightToUse,
+  route,
+} from './schemas.ts';
 
 function describe({ vehicleId, driverId, from, until }: NewAuthorization) {
   return { vehicleId: String(vehicleId), userId: driverId, from: from.toISOString(), until: until.toISOString() };
@@ -145,6 +154,7 @@ function addReading(http: Http, { db, sealer }: AccessOptions): void {
   http.get(
     '/v1/bluetooth-token/:authorizationId',
     {
+      config: { right: rightToUse },
       schema: {
         ...route,
         summary: 'An authorization, with the token for the device that is linked to the vehicle now',
@@ -152,6 +162,7 @@ function addReading(http: Http, { db, sealer }: AccessOptions): void {
         response: answers(
           Type.Object({ ...fields, ...credentials }, { title: 'Authorization' }),
           'UNKNOWN_AUTHORIZATION',
+          'UNAUTHORIZED',
         ),
       },
     },

@@ -1,7 +1,10 @@
+import type { Right } from '@odograph/http/operator-rights';
 import { moment, text, timestamp, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 
 export const route = { tags: ['bluetooth authorizations'] };
+/** What opens a vehicle is not for operators who only read. */
+export const rightToUse: Right = ['operator', 'application'];
 
 export const dates = {
   from: Type.Optional(timestamp('start')),
