@@ -24,7 +24,7 @@ declare module 'fastify' {
     security?: readonly { [scheme: string]: readonly string[] }[];
     /** Headers of a successful answer, by name. */
     answerHeaders?: Readonly<Record<string, JsonSchema>>;
-    /** Media types of a successful answer; JSON by default. */
+    /** Media types of a successful answer; JSON by default. The schema of `text/event-stream` is that of its events. */
     produces?: readonly string[];
     /** Names of parameters of which exactly one must be given. */
     exactlyOne?: readonly string[];
@@ -220,8 +220,12 @@ function successAnswer({ schema }: DescribedRoute, success: JsonSchema, named: N
     { description, schema: header },
   ]);
   const isEmpty = success.type === 'null';
-  const json = { schema: nameSchemas(success, named), example: exampleOf(success) };
-  const content = produces.map((type) => [type, type.includes('json') ? json : { schema: { type: 'string' } }]);
+  const contentOf = (type: string) => {
+    if (type === 'text/event-stream') return { schema: nameSchemas(success, named) };
+    if (!type.includes('json')) return { schema: { type: 'string' } };
+    return { schema: nameSchemas(success, named), example: exampleOf(success) };
+  };
+  const content = produces.map((type) => [type, contentOf(type)]);
   return {
     description: success.description ?? 'success',
     ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),

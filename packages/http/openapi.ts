@@ -16,6 +16,7 @@ const tags: Readonly<Record<string, string>> = {
   authentication: 'Access tokens and passwords',
   sessions: 'Sessions of browsers, for pages',
   latest: 'The latest known state of vehicles, in the dynamic shape',
+  live: 'Changes of the fleet as they happen',
   'fleet status': 'The latest status and position of a vehicle, in the fleet shape',
   history: 'Stored readings by device time, and readings that are missing',
   customcan: 'CAN data of vehicles with a proprietary CAN protocol',

@@ -32,7 +32,10 @@ async function failedAttempts(state: string, attempts: number): Promise<number> 
   await sql`create trigger ${sql.ref(trigger)} before update on command for each row
     when (new.id = ${sql.lit(id)}) execute function public.${sql.ref(trigger)}()`.execute(db);
   const logger = createLogger('silent');
-  const events = openCommandEvents(config.REDIS_URL, config.QUEUE_PREFIX, logger);
+  const events = openCommandEvents(
+    { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX, logger },
+    { announce: async () => undefined },
+  );
   const context = { db, events, logger, sealer: await openSealer(config, 'device keys'), refused: new RefusedWork() };
   const job = { deviceId: vehicle.deviceId, receivedAtMs: Date.now(), text: JSON.stringify({ id, ok: true }) };
   let failed = 0;

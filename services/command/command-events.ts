@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { Logger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
 import { hasEnded, type Outcome } from './rules.ts';
@@ -93,8 +94,14 @@ function parseEnd(text: string, ownOrigin: string): CommandEnd | undefined {
   }
 }
 
-/** Opens one Redis connection to publish and one to subscribe; the caller closes them. */
-export function openCommandEvents(redisUrl: string, prefix: string, logger: Logger): CommandEvents {
+/**
+ * Opens one Redis connection to publish and one to subscribe; the caller closes them.
+ * @param changes announces the commands to the live stream as well
+ */
+export function openCommandEvents(
+  { redisUrl, prefix, logger }: { redisUrl: string; prefix: string; logger: Logger },
+  changes: Pick<ChangeAnnouncer, 'announce'>,
+): CommandEvents {
   const channel = `${prefix}:commands`;
   const origin = randomUUID();
   const publisher = connectRedis(redisUrl, logger);
@@ -116,6 +123,7 @@ export function openCommandEvents(redisUrl: string, prefix: string, logger: Logg
 
   return {
     announce(ends) {
+      void changes.announce({ commandIds: ends.map(({ id }) => id) });
       for (const end of ends) {
         notify(end);
         const { id, vehicleId, state, cause, status, reason, nextId } = end;

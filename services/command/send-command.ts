@@ -3,6 +3,7 @@ import type { DeviceAction } from '@odograph/contracts/commands';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import type { VehicleAct } from '@odograph/database/vehicle-access';
+import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { type Deadline, deadlineIn, within } from '@odograph/runtime/clock';
 import type { Logger } from '@odograph/runtime/logger';
 import type { CommandEvents, Watch } from './command-events.ts';
@@ -15,6 +16,7 @@ import { endCommand, endOverdueCommands, insertCommand, markSent } from './trans
 export interface CommandContext {
   readonly db: Database;
   readonly events: CommandEvents;
+  readonly changes: Pick<ChangeAnnouncer, 'announce'>;
   readonly publisher: CommandPublisher;
   readonly logger: Logger;
   readonly ackTimeoutMs: number;
@@ -59,6 +61,7 @@ export async function sendCommand(context: CommandContext, request: CommandReque
     const remainingMs = deadline.remainingMs();
     const command = await insertCommand(context.db, { ...request, id, vehicleId, deviceId, remainingMs });
     if (!command) return await awaitEarlier(context, request, vehicleId, await findEarlier(context, request));
+    void context.changes.announce({ commandIds: [id] });
     return { commandId: id, outcome: await carryOut(context, request, command, watch, deadline), repeated: false };
   } finally {
     watch.stop();
@@ -116,7 +119,10 @@ async function awaitTurn(
     if (await isNext(context.db, command.id)) {
       await requireUnchanged(context, request, command.deviceId);
       const sent = await markSent(context.db, command.id);
-      if (sent) return sent;
+      if (sent) {
+        void context.changes.announce({ commandIds: [sent.id] });
+        return sent;
+      }
     }
     isNotified = await watch.changed(Math.min(Math.max(deadline.remainingMs() - reservedMs, 0), pollIntervalMs));
   }

@@ -4,6 +4,7 @@ import { RefusedWork } from '@odograph/database/postgres-failure';
 import { tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { openWorker } from '@odograph/queue/queues';
+import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { isPresent } from '@odograph/runtime/presence';
 import { connectRedis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
@@ -26,7 +27,8 @@ const concurrentAcknowledgements = 8;
 const firstConnectionMs = 2000;
 
 /** Opens the connections of the command path; the host closes them. */
-function openContext({ config, logger, adminToken, onStop }: ServiceHost<Http>): CommandContext {
+function openContext(host: ServiceHost<Http>): CommandContext {
+  const { config, logger, adminToken, onStop } = host;
   const db = openDatabase({
     url: config.DATABASE_URL,
     name: 'command',
@@ -37,13 +39,15 @@ function openContext({ config, logger, adminToken, onStop }: ServiceHost<Http>):
   onStop('command database', () => db.destroy());
   const presence = connectRedis(config.REDIS_URL, logger);
   onStop('presence', () => presence.disconnect());
-  const events = openCommandEvents(config.REDIS_URL, config.QUEUE_PREFIX, logger);
+  const changes = new ChangeAnnouncer(presence, host);
+  const events = openCommandEvents({ redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX, logger }, changes);
   onStop('command events', () => events.close());
   const publisher = createCommandPublisher(config.MQTT_URL, adminToken, logger);
   onStop('MQTT session', () => publisher.close());
   return {
     db,
     events,
+    changes,
     publisher,
     logger,
     ackTimeoutMs: config.ACK_TIMEOUT_MS,

@@ -4,6 +4,7 @@ import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { operatorRoutes, sessionRoutes, tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
+import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { LoginLimit } from './accounts/login-limit.ts';
@@ -49,6 +50,7 @@ export const fleetService: Service<Http> = {
     const { config, http, adminToken } = host;
     const db = openFleetDatabase(host);
     const redis = await openRedis(host);
+    const changes = new ChangeAnnouncer(redis, host);
     const loginLimit = new LoginLimit(redis, config.QUEUE_PREFIX, config.LOGIN_ATTEMPTS_PER_MINUTE);
     const lifetimes = {
       accessSeconds: config.ACCESS_TOKEN_SECONDS,
@@ -68,20 +70,20 @@ export const fleetService: Service<Http> = {
     await sessionRoutes(http, accounts, [personRoutes(sessions)]);
     await tokenRoutes(http, accounts, [
       passwordRoutes({ db, loginLimit }),
-      vehicleRoutes(db),
-      stateRoutes(db),
-      privacyRoutes(db),
-      deviceRoutes(db),
+      vehicleRoutes(db, changes),
+      stateRoutes(db, changes),
+      privacyRoutes(db, changes),
+      deviceRoutes(db, changes),
       parkingRoutes(db),
     ]);
     await operatorRoutes(http, { accounts, adminToken }, [
-      operatorApplicationRoutes(db),
+      operatorApplicationRoutes(db, changes),
       operatorUserRoutes(db),
       operatorOperatorRoutes(db),
-      operatorVehicleRoutes(db),
-      operatorDeviceRoutes({ db, recheckSession: (deviceId) => rechecks.request(deviceId) }),
+      operatorVehicleRoutes(db, changes),
+      operatorDeviceRoutes({ db, changes, recheckSession: (deviceId) => rechecks.request(deviceId) }),
       operatorDeviceModelRoutes(db),
-      operatorRequestRoutes(db),
+      operatorRequestRoutes(db, changes),
       operatorPersonRoutes(db),
       operatorAuditRoutes(db),
     ]);

@@ -3,6 +3,7 @@ import { type Database, openDatabase, pingDatabase } from '@odograph/database/da
 import { readGrowth, readPercentiles, recordSamples } from '@odograph/database/pipeline-samples';
 import type { Http } from '@odograph/http/http';
 import { countUnfinishedJobs, openQueue, openWorker } from '@odograph/queue/queues';
+import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { connectRedis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
@@ -55,6 +56,7 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
     delayed,
     logger,
     lateQueue,
+    changes: new ChangeAnnouncer(announcements, host),
     rejects: new RejectAnnouncer((channel, text) => announcements.publish(channel, text), config.QUEUE_PREFIX),
     config,
   });

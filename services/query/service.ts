@@ -2,12 +2,14 @@ import { Failure } from '@odograph/contracts/failures';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { isOverload } from '@odograph/database/postgres-failure';
+import type { Tables } from '@odograph/database/tables';
 import { tokenRoutes, viewerRoutes } from '@odograph/http/authentication';
 import { answerFailure } from '@odograph/http/failure-answer';
 import type { Http } from '@odograph/http/http';
 import type { Logger } from '@odograph/runtime/logger';
 import { Gauge } from '@odograph/runtime/metrics';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
+import type { Kysely } from 'kysely';
 import { Answers } from './answers.ts';
 import { changeRoutes } from './changes/routes.ts';
 import { customCanRoutes } from './customcan/routes.ts';
@@ -15,6 +17,8 @@ import { fleetStatusRoutes } from './fleet-status/routes.ts';
 import { gapRoutes } from './gaps/routes.ts';
 import { historyRoutes } from './history/routes.ts';
 import { latestRoutes } from './latest/routes.ts';
+import { LiveStreams } from './live/live-streams.ts';
+import { liveRoutes } from './live/routes.ts';
 import { vehicleTableRoutes } from './overview/routes.ts';
 import { ReadBudget } from './read-budget.ts';
 import { trackRoutes } from './tracks/routes.ts';
@@ -47,6 +51,13 @@ function createBudget({ config, metrics }: ServiceHost<Http>): ReadBudget {
   return budget;
 }
 
+function openLiveStreams({ config, logger, metrics, onStop }: ServiceHost<Http>, db: Kysely<Tables>): LiveStreams {
+  const { REDIS_URL: redisUrl, QUEUE_PREFIX: prefix } = config;
+  const streams = new LiveStreams({ db, redisUrl, prefix, logger, metrics });
+  onStop('live streams', () => streams.stop());
+  return streams;
+}
+
 /** Answers OVERLOADED when the database could not answer in time. */
 function answerOverload(http: Http, logger: Logger): void {
   http.setErrorHandler<Error>((error, request, reply) => {
@@ -73,6 +84,8 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
       const minimumBytesPerSecond = host.config.HTTP_MIN_READ_BYTES_PER_SECOND;
       const answers = new Answers({ db, budget, minimumBytesPerSecond, rateWindowMs });
 
+      const live = openLiveStreams(host, db);
+
       await host.http.register(async (http: Http) => {
         answerOverload(http, host.logger);
         http.addHook('preValidation', dropEmptyParameters);
@@ -86,13 +99,14 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
           trackRoutes(db),
           changeRoutes(answers),
         ]);
-        await viewerRoutes(http, { accounts: accountsIn(db), adminToken: host.adminToken }, [vehicleTableRoutes(db)]);
+        const guard = { accounts: accountsIn(db), adminToken: host.adminToken };
+        await viewerRoutes(http, guard, [vehicleTableRoutes(db), liveRoutes(live)]);
       });
 
       return {
         async health() {
           await pingDatabase(db);
-          return { ok: true, state: 'running' };
+          return { ok: live.fault === undefined, state: live.fault ?? 'running' };
         },
       };
     },

@@ -180,5 +180,19 @@ export async function callRoute(
     headers: { 'content-type': 'application/json', ...headers },
     ...(method === 'GET' ? {} : { body: JSON.stringify(body) }),
   });
-  return { status: response.status, body: await response.text() };
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
+  return { status: response.status, body: isStream ? await readSnapshot(response) : await response.text() };
+}
+
+/** Reads a live stream until its snapshot is complete, and closes it. */
+async function readSnapshot({ body }: Response): Promise<string> {
+  const reader = body?.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  while (reader && !text.includes('"complete":true')) {
+    const { value, done } = await reader.read();
+    if (done) break;
+    text += value;
+  }
+  await reader?.cancel();
+  return text;
 }

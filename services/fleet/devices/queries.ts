@@ -188,18 +188,23 @@ async function open(db: Database, caller: Caller, device: Device, vehicleId: num
     .execute();
 }
 
+/** Lists the vehicles of a link change. */
+export function vehiclesOf({ from, to }: LinkChange): number[] {
+  return [from, to].filter((id) => id !== undefined);
+}
+
 function actionOf({ from, to }: LinkChange): string {
   if (to === undefined) return 'device.unlink';
   return from === undefined ? 'device.link' : 'device.move';
 }
 
-/** Records a link change in the audit; run it in the transaction of the change. */
+/** Records a link change in the audit; run it in the transaction of the change. @returns the change */
 export async function recordLinkChange(
   db: Database,
   origin: AuditOrigin,
   deviceId: string,
   change: LinkChange,
-): Promise<void> {
+): Promise<LinkChange> {
   const { from, to } = change;
   await appendAudit(db, {
     ...origin,
@@ -208,4 +213,5 @@ export async function recordLinkChange(
     details: { from: from === undefined ? null : String(from), to: to === undefined ? null : String(to) },
     outcome: from === to ? 'unchanged' : 'done',
   });
+  return change;
 }

@@ -5,9 +5,18 @@ import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, DeviceId, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
+import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { changeLinks, type LinkChange, linkDevice, moveDevice, recordLinkChange, unlinkDevice } from './queries.ts';
+import {
+  changeLinks,
+  type LinkChange,
+  linkDevice,
+  moveDevice,
+  recordLinkChange,
+  unlinkDevice,
+  vehiclesOf,
+} from './queries.ts';
 
 const Link = Type.Object({
   vehicleId: VehicleId,
@@ -30,14 +39,17 @@ const refusals = [
 ] as const;
 const route = { tags: ['vehicles and devices'] };
 
+type Change = (trx: Database) => Promise<LinkChange>;
+
 /** POST, PUT and DELETE /v1/device (interface specification, "Vehicles and devices"). */
-export function deviceRoutes(db: Kysely<Tables>): RoutePlugin {
+export function deviceRoutes(db: Kysely<Tables>, changes: ChangeAnnouncer): RoutePlugin {
   return (http) => {
-    const changeLink = (
-      request: { caller: Caller; ip: string },
-      deviceId: string,
-      change: (trx: Database) => Promise<LinkChange>,
-    ) => changeLinks(db, async (trx) => recordLinkChange(trx, originOf(request), deviceId, await change(trx)));
+    const changeLink = async (request: { caller: Caller; ip: string }, deviceId: string, change: Change) => {
+      const made = await changeLinks(db, async (trx) =>
+        recordLinkChange(trx, originOf(request), deviceId, await change(trx)),
+      );
+      await changes.announce({ vehicleIds: vehiclesOf(made) });
+    };
 
     http.post(
       '/v1/device',

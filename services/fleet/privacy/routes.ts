@@ -4,6 +4,7 @@ import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { answers, VehicleId } from '@odograph/http/schemas';
+import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { changePrivacy, closeInterval, openInterval, removePositions } from './queries.ts';
@@ -28,7 +29,7 @@ async function record(
 }
 
 /** POST /v1/vehicle/privacy/on and /off (interface specification, "Vehicle data (fleet flavor)"). */
-export function privacyRoutes(db: Kysely<Tables>): RoutePlugin {
+export function privacyRoutes(db: Kysely<Tables>, changes: ChangeAnnouncer): RoutePlugin {
   return (http) => {
     http.post(
       '/v1/vehicle/privacy/on',
@@ -39,6 +40,7 @@ export function privacyRoutes(db: Kysely<Tables>): RoutePlugin {
           if (from !== undefined) await removePositions(trx, vehicleId, from);
           await record(trx, request, 'privacy.on', from !== undefined);
         });
+        await changes.announce({ vehicleIds: [Number(request.body.vehicleId)] });
         return { Privacy: true };
       },
     );
@@ -50,6 +52,7 @@ export function privacyRoutes(db: Kysely<Tables>): RoutePlugin {
         await changePrivacy(db, request.caller, request.body.vehicleId, async (trx, vehicleId) => {
           await record(trx, request, 'privacy.off', await closeInterval(trx, vehicleId));
         });
+        await changes.announce({ vehicleIds: [Number(request.body.vehicleId)] });
         return { Privacy: false };
       },
     );

@@ -3,11 +3,12 @@ import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { answers, Flag, isTrue, VehicleId } from '@odograph/http/schemas';
+import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { type StateFlag, setState, stateFlags } from './queries.ts';
 
-function addStateRoute(http: Http, db: Kysely<Tables>, flag: StateFlag): void {
+function addStateRoute(http: Http, db: Kysely<Tables>, changes: ChangeAnnouncer, flag: StateFlag): void {
   http.post(
     `/v1/vehicle/:id/${flag}`,
     {
@@ -35,14 +36,15 @@ function addStateRoute(http: Http, db: Kysely<Tables>, flag: StateFlag): void {
           outcome: changed ? 'done' : 'unchanged',
         });
       });
+      await changes.announce({ vehicleIds: [Number(params.id)] });
       return { [flag]: state };
     },
   );
 }
 
 /** POST /v1/vehicle/{id}/towing and the other five states (interface specification, "Vehicle data (fleet flavor)"). */
-export function stateRoutes(db: Kysely<Tables>): RoutePlugin {
+export function stateRoutes(db: Kysely<Tables>, changes: ChangeAnnouncer): RoutePlugin {
   return (http) => {
-    for (const flag of stateFlags) addStateRoute(http, db, flag);
+    for (const flag of stateFlags) addStateRoute(http, db, changes, flag);
   };
 }

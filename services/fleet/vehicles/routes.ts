@@ -6,6 +6,7 @@ import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer, Flag, isTrue, text, VehicleId, word } from '@odograph/http/schemas';
+import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { accessories, Plate } from '../admin/vehicles/schemas.ts';
@@ -102,7 +103,7 @@ function addSearchRoutes(http: Http, db: Database): void {
   );
 }
 
-function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
+function addChangeRoutes(http: Http, db: Kysely<Tables>, changes: ChangeAnnouncer): void {
   http.put(
     '/v1/vehicle',
     {
@@ -129,6 +130,7 @@ function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
           outcome: changed ? 'done' : 'unchanged',
         });
       });
+      await changes.announce({ vehicleIds: [Number(body.id)] });
       return { id: body.id, archived: String(archived) };
     },
   );
@@ -150,16 +152,17 @@ function addChangeRoutes(http: Http, db: Kysely<Tables>): void {
         const subject = `vehicle:${body.id}`;
         await appendAudit(trx, { ...originOf(request), action: 'vehicle.delete', subject, outcome: 'done' });
       });
+      await changes.announce({ vehicleIds: [Number(body.id)] });
       return {};
     },
   );
 }
 
 /** POST, GET, PUT and DELETE /v1/vehicle (interface specification, "Vehicles and devices"). */
-export function vehicleRoutes(db: Kysely<Tables>): RoutePlugin {
+export function vehicleRoutes(db: Kysely<Tables>, changes: ChangeAnnouncer): RoutePlugin {
   return (http) => {
     addRequestRoute(http, db);
     addSearchRoutes(http, db);
-    addChangeRoutes(http, db);
+    addChangeRoutes(http, db, changes);
   };
 }

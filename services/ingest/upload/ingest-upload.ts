@@ -3,6 +3,7 @@ import type { Database } from '@odograph/database/database';
 import { describeDatabaseError, RefusedWork } from '@odograph/database/postgres-failure';
 import type { TypedJob, TypedQueue } from '@odograph/queue/queues';
 import { BatchSlots, CallBatcher } from '@odograph/runtime/batcher';
+import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { createLatestNow } from '@odograph/runtime/clock';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
@@ -32,6 +33,7 @@ export interface UploadProcessing {
   logger: Logger;
   lateQueue: TypedQueue<'late-uploads'>;
   rejects: RejectAnnouncer;
+  changes: Pick<ChangeAnnouncer, 'announce'>;
   config: Pick<
     ResolvedConfig,
     | 'INGEST_TRANSACTIONS'
@@ -61,13 +63,17 @@ const intervalMs = 40;
  */
 export const lateJobsPerTransaction = 4;
 
-type Store = (jobs: readonly UploadBatch[]) => Promise<void>;
+/** What follows the transaction of a batch. Its jobs wait for it; the next transaction does not. */
+interface Stored {
+  readonly announced: Promise<void>;
+}
+type UploadBatcher = CallBatcher<UploadBatch, Stored>;
 
 /** Batches live and late uploads apart. Live ones take a free transaction first, and one is never taken by late ones. */
 function createBatchers(
   transactions: number,
-  handle: Store,
-): { live: CallBatcher<UploadBatch>; late: CallBatcher<UploadBatch> } {
+  handle: (jobs: readonly UploadBatch[]) => Promise<Stored>,
+): { live: UploadBatcher; late: UploadBatcher } {
   const slots = new BatchSlots(transactions);
   const common = { handle, slots, bytesOf: ({ bytes }: UploadBatch) => bytes, maximumItems: jobsPerTransaction };
   return {
@@ -95,7 +101,7 @@ export interface UploadProcessors {
  * its readings at fault are in quarantine; processing a job twice is harmless, because a reading's key is in its data.
  */
 export function createUploadProcessors(processing: UploadProcessing): UploadProcessors {
-  const { db, sealer, metrics, delayed, logger, lateQueue, rejects, config } = processing;
+  const { db, sealer, metrics, delayed, logger, lateQueue, rejects, changes, config } = processing;
   const transactions = config.INGEST_TRANSACTIONS;
   const latestNow = createLatestNow();
   const refused = new RefusedWork();
@@ -109,17 +115,20 @@ export function createUploadProcessors(processing: UploadProcessing): UploadProc
     const stored = await batches.store(charged, (error) => refused.isPermanent(jobs, error));
     metrics.readings.inc(stored.readings);
     metrics.quarantined.inc(stored.quarantined.length);
+    const announced = changes.announce(stored);
     rejects
       .announce(stored.quarantined, nowMs)
       .catch((err: unknown) => logger.warn({ err }, 'rejects not announced to devices'));
-    if (stored.droppedUploads === 0) return;
-    metrics.droppedQuarantine.inc(stored.droppedUploads);
-    logger.warn({ uploads: stored.droppedUploads }, 'uploads beyond the quarantine quota of their device dropped');
+    if (stored.droppedUploads > 0) {
+      metrics.droppedQuarantine.inc(stored.droppedUploads);
+      logger.warn({ uploads: stored.droppedUploads }, 'uploads beyond the quarantine quota of their device dropped');
+    }
+    return { announced };
   });
-  const store = async (batcher: CallBatcher<UploadBatch>, data: UploadBatch): Promise<void> => {
+  const store = async (batcher: UploadBatcher, data: UploadBatch): Promise<void> => {
     const { uploads } = data;
     try {
-      await batcher.call(data);
+      await (await batcher.call(data)).announced;
     } catch (error) {
       refused.failed(data, error);
       const description = describeDatabaseError(error);

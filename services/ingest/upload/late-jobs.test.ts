@@ -32,6 +32,7 @@ async function processLateJobs(redisIsDurable: boolean) {
     metrics: createIngestMetrics(new Registry(), async () => 0),
     delayed: new DelayedUploads(queue),
     rejects: new RejectAnnouncer(async () => undefined, config.QUEUE_PREFIX),
+    changes: { announce: async () => undefined },
     config: { ...config, INGEST_TRANSACTIONS: 1, REDIS_IS_DURABLE: redisIsDurable },
   });
   const jobs = await Promise.all(

@@ -17,6 +17,8 @@ import { insertOrMergeReadings, mergeAllReadings, type WriteReadings } from './w
 /** The outcome of a stored batch. */
 export interface StoredBatch {
   readings: number;
+  /** The vehicles of the readings. */
+  vehicleIds: readonly number[];
   quarantined: readonly UploadInProgress[];
   /** Uploads beyond the quarantine quota of their device. */
   droppedUploads: number;
@@ -63,6 +65,7 @@ export class BatchStore {
       const [first, second] = [await this.store(left, isPermanent), await this.store(right, isPermanent)];
       const stored = {
         readings: first.readings + second.readings,
+        vehicleIds: [...first.vehicleIds, ...second.vehicleIds],
         quarantined: [...first.quarantined, ...second.quarantined],
         droppedUploads: first.droppedUploads + second.droppedUploads,
       };
@@ -102,7 +105,8 @@ export class BatchStore {
       await quarantineUploads(transaction, this.#sealer, kept);
       await countDropped(transaction, this.#sealer, dropped, nowMs);
       await resolveQuarantined(transaction, uploads);
-      return { readings: linked.length, quarantined: kept, droppedUploads: dropped.length };
+      const vehicleIds = previous.map(({ vehicleId }) => vehicleId);
+      return { readings: linked.length, vehicleIds, quarantined: kept, droppedUploads: dropped.length };
     });
     this.#quota.count(stored.quarantined, nowMs);
     return stored;

@@ -9,6 +9,7 @@ import type { Http } from '@odograph/http/http';
 import { AppId } from '@odograph/http/operator-routes';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer, moment, text, word } from '@odograph/http/schemas';
+import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { endSessions } from '../../accounts/queries.ts';
@@ -68,7 +69,7 @@ function isTimeZone(name: string): boolean {
 }
 
 /** The operator's routes for applications. */
-export function operatorApplicationRoutes(db: Kysely<Tables>): RoutePlugin {
+export function operatorApplicationRoutes(db: Kysely<Tables>, changes: ChangeAnnouncer): RoutePlugin {
   return (http) => {
     http.post(
       '/v1/x/admin/applications',
@@ -102,7 +103,7 @@ export function operatorApplicationRoutes(db: Kysely<Tables>): RoutePlugin {
 
     addSettingsRoute(http, db);
     addCredentialRoutes(http, db);
-    addDeletion(http, db);
+    addDeletion(http, db, changes);
   };
 }
 
@@ -192,18 +193,19 @@ function addCredentialRoutes(http: Http, db: Kysely<Tables>): void {
 }
 
 /** Deletes the vehicles of an application in transactions of their own, each of which excludes ingest. */
-async function deleteVehicles(db: Kysely<Tables>, applicationId: number): Promise<void> {
-  for (let deleted = 1; deleted > 0; ) {
+async function deleteVehicles(db: Kysely<Tables>, changes: ChangeAnnouncer, applicationId: number): Promise<void> {
+  for (let deleted = ['']; deleted.length > 0; ) {
     deleted = await changeLinks(db, async (trx) => {
       // In the transaction that excludes others: the same request may be on its way twice.
       const ids = await findVehicleIds(trx, applicationId, vehiclesPerTransaction);
       for (const id of ids) await deleteVehicle(trx, { applicationId }, id);
-      return ids.length;
+      return ids;
     });
+    await changes.announce({ vehicleIds: deleted.map(Number) });
   }
 }
 
-function addDeletion(http: Http, db: Kysely<Tables>): void {
+function addDeletion(http: Http, db: Kysely<Tables>, changes: ChangeAnnouncer): void {
   http.delete(
     '/v1/x/admin/applications/:appId',
     {
@@ -221,7 +223,7 @@ function addDeletion(http: Http, db: Kysely<Tables>): void {
         await deleteAccounts(trx, applicationId);
         await record(trx, { ip, operator, applicationId, appId, action: 'application.delete' });
       });
-      await deleteVehicles(db, applicationId);
+      await deleteVehicles(db, changes, applicationId);
       await disownDevices(db, applicationId);
       return {};
     },

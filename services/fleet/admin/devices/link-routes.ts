@@ -5,9 +5,17 @@ import type { Tables } from '@odograph/database/tables';
 import { findDeviceOwner, findVehicleOwner } from '@odograph/database/vehicle-access';
 import type { Http } from '@odograph/http/http';
 import { answers, DeviceId, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
+import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { changeLinks, linkDevice, moveDevice, recordLinkChange, unlinkDevice } from '../../devices/queries.ts';
+import {
+  changeLinks,
+  linkDevice,
+  moveDevice,
+  recordLinkChange,
+  unlinkDevice,
+  vehiclesOf,
+} from '../../devices/queries.ts';
 import { assignOwner, deleteDevice, releaseDevice } from './queries.ts';
 
 const DevicePath = Type.Object({ id: DeviceId });
@@ -18,20 +26,21 @@ const ReleasedDevice = Type.Object(
 const linkRefusals = ['UNKNOWN_DEVICE', 'UNKNOWN_VEHICLE', 'VEHICLE_NOT_AVAILABLE', 'VEHICLE_ALREADY_LINKED'] as const;
 
 /** The rules are those of /v1/device, for the application of the vehicle. */
-export function addLinkRoutes(http: Http, db: Kysely<Tables>): void {
+export function addLinkRoutes(http: Http, db: Kysely<Tables>, changes: ChangeAnnouncer): void {
   const body = Type.Object({ vehicleId: VehicleId });
   const linkTo = async (
     { params, body, ip, operator }: OperatorRequest & { params: { id: string }; body: { vehicleId: string } },
     change: typeof linkDevice,
   ): Promise<Record<string, never>> => {
     const target = { deviceId: params.id, vehicleId: body.vehicleId };
-    await changeLinks(db, async (trx) => {
+    const made = await changeLinks(db, async (trx) => {
       const applicationId = await findVehicleOwner(trx, operator, body.vehicleId);
       await findDeviceOwner(trx, operator, params.id);
       await assignOwner(trx, params.id, applicationId);
-      const made = await change(trx, { applicationId }, target);
-      await recordLinkChange(trx, operatorOrigin({ ip, operator }, applicationId), params.id, made);
+      const link = await change(trx, { applicationId }, target);
+      return recordLinkChange(trx, operatorOrigin({ ip, operator }, applicationId), params.id, link);
     });
+    await changes.announce({ vehicleIds: vehiclesOf(made) });
     return {};
   };
 
@@ -61,33 +70,45 @@ export function addLinkRoutes(http: Http, db: Kysely<Tables>): void {
   );
 }
 
-/** Ends the link of a device, if it has one. @returns its owner; null without an owner */
-async function endLinkOf(trx: Database, deviceId: string, request: OperatorRequest): Promise<number | null> {
+/** Ends the link of a device, if it has one. @returns its vehicle, and the owner of the device; null without an owner */
+async function endLinkOf(
+  trx: Database,
+  deviceId: string,
+  request: OperatorRequest,
+): Promise<{ applicationId: number | null; vehicleIds: number[] }> {
   const applicationId = await findDeviceOwner(trx, request.operator, deviceId);
   // A device without an owner has no link.
-  if (applicationId === null) return null;
+  if (applicationId === null) return { applicationId, vehicleIds: [] };
   const change = await unlinkDevice(trx, { applicationId }, deviceId);
   await recordLinkChange(trx, operatorOrigin(request, applicationId), deviceId, change);
-  return applicationId;
+  return { applicationId, vehicleIds: vehiclesOf(change) };
+}
+
+/** What the operator's routes for devices use. */
+export interface DeviceOptions {
+  readonly db: Kysely<Tables>;
+  readonly changes: ChangeAnnouncer;
+  /** Has the brokers check the MQTT session of a device again; it ends if its credentials are no longer valid. */
+  readonly recheckSession: (deviceId: string) => Promise<void>;
 }
 
 /** Routes that end the link of a device: unlinking, releasing and deleting it. */
-export function addUnlinkRoutes(
-  http: Http,
-  { db, recheckSession }: { db: Kysely<Tables>; recheckSession: (deviceId: string) => Promise<void> },
-): void {
-  const endLinkAnd = <T>(
+export function addUnlinkRoutes(http: Http, { db, changes, recheckSession }: DeviceOptions): void {
+  const endLinkAnd = async <T>(
     { params: { id }, ip, operator }: OperatorRequest & { params: { id: string } },
     action: 'device.release' | 'device.delete',
     change: (trx: Database, deviceId: string) => Promise<T>,
-  ): Promise<T> =>
-    changeLinks(db, async (trx) => {
-      const owner = await endLinkOf(trx, id, { ip, operator });
+  ): Promise<T> => {
+    const made = await changeLinks(db, async (trx) => {
+      const ended = await endLinkOf(trx, id, { ip, operator });
       const changed = await change(trx, id);
-      const origin = operatorOrigin({ ip, operator }, owner);
+      const origin = operatorOrigin({ ip, operator }, ended.applicationId);
       await appendAudit(trx, { ...origin, action, subject: `device:${id}`, outcome: 'done' });
-      return changed;
+      return { changed, vehicleIds: ended.vehicleIds };
     });
+    await changes.announce(made);
+    return made.changed;
+  };
 
   http.delete(
     '/v1/x/admin/devices/:id/link',
@@ -99,7 +120,7 @@ export function addUnlinkRoutes(
       },
     },
     async ({ params, ip, operator }) => {
-      await changeLinks(db, (trx) => endLinkOf(trx, params.id, { ip, operator }));
+      await changes.announce(await changeLinks(db, (trx) => endLinkOf(trx, params.id, { ip, operator })));
       return {};
     },
   );

@@ -15,7 +15,7 @@ import { answers, DeviceId, EmptyAnswer, moment, text, VehicleId } from '@odogra
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { changeLinks, linkDevice, recordLinkChange } from '../../devices/queries.ts';
-import { addLinkRoutes, addUnlinkRoutes } from './link-routes.ts';
+import { addLinkRoutes, addUnlinkRoutes, type DeviceOptions } from './link-routes.ts';
 import {
   createDevice,
   type DeviceSecrets,
@@ -24,12 +24,6 @@ import {
   replaceSecret,
   revokeCertificates,
 } from './queries.ts';
-
-interface DeviceOptions {
-  readonly db: Kysely<Tables>;
-  /** Has the brokers check the MQTT session of a device again; it ends if its credentials are no longer valid. */
-  readonly recheckSession: (deviceId: string) => Promise<void>;
-}
 
 const maximumOverlapSeconds = 30 * 86_400;
 const optionalText = (example: string) => Type.Unsafe<string>({ ...text(0, 64, { examples: [example] }), default: '' });
@@ -75,12 +69,13 @@ const Rotation = Type.Object({
 });
 
 /** The operator's routes for devices, their links and their credentials. */
-export function operatorDeviceRoutes({ db, recheckSession }: DeviceOptions): RoutePlugin {
+export function operatorDeviceRoutes(options: DeviceOptions): RoutePlugin {
   return (http) => {
-    addCreation(http, db);
+    const { db, changes, recheckSession } = options;
+    addCreation(http, options);
     addList(http, db);
-    addLinkRoutes(http, db);
-    addUnlinkRoutes(http, { db, recheckSession });
+    addLinkRoutes(http, db, changes);
+    addUnlinkRoutes(http, options);
     addCredentialRoutes(http, db, recheckSession);
   };
 }
@@ -93,7 +88,7 @@ async function enterDevice(trx: Database, origin: AuditOrigin, device: NewDevice
   return secrets;
 }
 
-function addCreation(http: Http, db: Kysely<Tables>): void {
+function addCreation(http: Http, { db, changes }: DeviceOptions): void {
   http.post(
     '/v1/x/admin/devices',
     {
@@ -127,12 +122,14 @@ function addCreation(http: Http, db: Kysely<Tables>): void {
       if (named !== undefined && named !== caller.applicationId) {
         throw invalidParameter('vehicleId', 'is a vehicle of another application');
       }
-      return changeLinks(db, async (trx) => {
+      const secrets = await changeLinks(db, async (trx) => {
         const origin = operatorOrigin(request, caller.applicationId);
         const entered = await enterDevice(trx, origin, { ...rest, id, ...caller });
         await recordLinkChange(trx, origin, id, await linkDevice(trx, caller, { deviceId: id, vehicleId }));
         return entered;
       });
+      await changes.announce({ vehicleIds: [Number(vehicleId)] });
+      return secrets;
     },
   );
 }

@@ -7,6 +7,7 @@ import type { Http } from '@odograph/http/http';
 import { AppId, pageLimit } from '@odograph/http/operator-routes';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer, moment, text, VehicleId, word } from '@odograph/http/schemas';
+import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { createVehicle } from '../vehicles/queries.ts';
@@ -62,7 +63,7 @@ function addRequestList(http: Http, db: Kysely<Tables>): void {
   );
 }
 
-function addApproval(http: Http, db: Kysely<Tables>): void {
+function addApproval(http: Http, db: Kysely<Tables>, changes: ChangeAnnouncer): void {
   http.post(
     '/v1/x/admin/requests/:id/approve',
     {
@@ -76,8 +77,8 @@ function addApproval(http: Http, db: Kysely<Tables>): void {
         response: answers(Type.Object({ id: VehicleId }), 'NOT_FOUND', 'ALREADY_DECIDED', 'ALREADY_EXISTS'),
       },
     },
-    async ({ params, body: { plate, vin, brand, model, energy, seats, gearbox, kind, accessories }, ip, operator }) =>
-      db.transaction().execute(async (trx) => {
+    async ({ params, body: { plate, vin, brand, model, energy, seats, gearbox, kind, accessories }, ip, operator }) => {
+      const approved = await db.transaction().execute(async (trx) => {
         const request = await lockPending(trx, operator, params.id);
         const description = { vin, brand, model, energy, seats, gearbox, kind, accessories };
         const { applicationId } = request;
@@ -91,15 +92,18 @@ function addApproval(http: Http, db: Kysely<Tables>): void {
           outcome: 'done',
         });
         return { id };
-      }),
+      });
+      await changes.announce({ vehicleIds: [Number(approved.id)] });
+      return approved;
+    },
   );
 }
 
 /** The operator's routes for requests made with POST /v1/vehicle. */
-export function operatorRequestRoutes(db: Kysely<Tables>): RoutePlugin {
+export function operatorRequestRoutes(db: Kysely<Tables>, changes: ChangeAnnouncer): RoutePlugin {
   return (http) => {
     addRequestList(http, db);
-    addApproval(http, db);
+    addApproval(http, db, changes);
     addDecline(http, db);
   };
 }

@@ -6,6 +6,7 @@ import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { AppId, pageLimit } from '@odograph/http/operator-routes';
 import { answers, DeviceId, VehicleId, word } from '@odograph/http/schemas';
+import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { createVehicle, listVehicles, setTankLitres } from './queries.ts';
@@ -32,7 +33,7 @@ const ListedVehicle = Type.Object(
 );
 
 /** The operator's routes for vehicles. */
-export function operatorVehicleRoutes(db: Kysely<Tables>): RoutePlugin {
+export function operatorVehicleRoutes(db: Kysely<Tables>, changes: ChangeAnnouncer): RoutePlugin {
   return (http) => {
     http.post(
       '/v1/x/admin/vehicles',
@@ -50,12 +51,14 @@ export function operatorVehicleRoutes(db: Kysely<Tables>): RoutePlugin {
       }) => {
         const applicationId = await findApplicationId(db, appId, operator.applicationIds);
         const description = { plate, vin, brand, model, energy, seats, gearbox, kind, accessories };
-        return db.transaction().execute(async (trx) => {
+        const created = await db.transaction().execute(async (trx) => {
           const id = await createVehicle(trx, applicationId, description);
           const origin = operatorOrigin({ ip, operator }, applicationId);
           await appendAudit(trx, { ...origin, action: 'vehicle.create', subject: `vehicle:${id}`, outcome: 'done' });
           return { id };
         });
+        await changes.announce({ vehicleIds: [Number(created.id)] });
+        return created;
       },
     );
 

@@ -1,0 +1,117 @@
+import { Readable } from 'node:stream';
+import type { FleetView, Scope } from './fleet-view.ts';
+import type { VehicleChange } from './live-fleet.ts';
+import type { RecentCommand } from './recent-commands.ts';
+
+/** Bytes that wait for the client in this process; further ones wait in the socket. */
+const bufferBytes = 64 * 1024;
+/** A client that is further behind than this is disconnected: it resumes without a loss. */
+const mostCommands = 1000;
+/** EventSource reconnects after this time. */
+const reconnectMs = 2000;
+
+export interface EventStreamOptions {
+  /** Undefined for a stream without vehicles. */
+  readonly view: FleetView | undefined;
+  /** Sends commands of the vehicles that this permits; undefined for a stream without commands. */
+  readonly showsCommand: ((command: RecentCommand) => boolean) | undefined;
+  /** Names the position up to which everything has been sent. */
+  nextEventId(): string;
+}
+
+/**
+ * The server-sent events of one client (WHATWG HTML, "Server-sent events"). An event is written when the client has read the
+ * ones before, so a slow client gets fewer changes and takes no more memory.
+ */
+export class EventStream extends Readable {
+  readonly #options: EventStreamOptions;
+  readonly #commands = new Map<string, RecentCommand>();
+  #isWanted = false;
+  #isHeard = false;
+  #heartbeatsMissed = 0;
+
+  constructor(options: EventStreamOptions) {
+    super({ highWaterMark: bufferBytes });
+    this.#options = options;
+    // The client is gone; nobody waits for the error.
+    this.on('error', () => undefined);
+    this.push(`retry: ${reconnectMs}\n\n`);
+  }
+
+  /** Takes in changes of the fleet, and sends them when the client reads. */
+  apply(changes: readonly VehicleChange[], commands: readonly RecentCommand[]): void {
+    this.#options.view?.apply(changes);
+    this.#addCommands(commands);
+    this.#sendPending();
+  }
+
+  /** Begins again when the client may see other vehicles. */
+  changeScope(scope: Scope): void {
+    this.#options.view?.changeScope(scope);
+    this.#sendPending();
+  }
+
+  /** Sends a comment and the position if nothing was sent since the last call. @returns calls since the client last read */
+  heartbeat(): number {
+    if (!this.#isWanted) {
+      this.#heartbeatsMissed += 1;
+      return this.#heartbeatsMissed;
+    }
+    this.#heartbeatsMissed = 0;
+    if (!this.#isHeard) this.#write(`: heartbeat\n${this.#idLine()}\n`);
+    this.#isHeard = false;
+    return 0;
+  }
+
+  /** Ends the answer; the client reconnects. */
+  end(): void {
+    if (!this.destroyed) this.push(null);
+    this.#isWanted = false;
+  }
+
+  override _read(): void {
+    this.#isWanted = true;
+    this.#sendPending();
+  }
+
+  #addCommands(commands: readonly RecentCommand[]): void {
+    const { showsCommand } = this.#options;
+    if (!showsCommand) return;
+    for (const command of commands) if (showsCommand(command)) this.#commands.set(command.id, command);
+    if (this.#commands.size > mostCommands) this.destroy(new Error('client reads too slowly'));
+  }
+
+  #sendPending(): void {
+    while (this.#isWanted && !this.destroyed) {
+      const text = this.#nextCommand() ?? this.#nextOfView();
+      if (text === undefined) return;
+      this.#write(text);
+    }
+  }
+
+  #write(text: string): void {
+    this.#isHeard = true;
+    this.#isWanted = this.push(text);
+  }
+
+  #nextCommand(): string | undefined {
+    const [next] = this.#commands.values();
+    if (!next) return undefined;
+    this.#commands.delete(next.id);
+    return `event: command\n${this.#idLine()}data: ${next.json}\n\n`;
+  }
+
+  #nextOfView(): string | undefined {
+    const next = this.#options.view?.take();
+    if (!next) return undefined;
+    // Without an id, a client that loses the connection amid a snapshot begins again.
+    const id = next.event === 'reset' ? 'id\n' : this.#idLine();
+    return `event: ${next.event}\n${id}data: ${next.data}\n\n`;
+  }
+
+  /** The position, when the client has received everything up to it; a client that resumes there misses nothing. */
+  #idLine(): string {
+    const isUpToDate = this.#commands.size === 0 && this.#options.view?.isUpToDate !== false;
+    return isUpToDate ? `id: ${this.#options.nextEventId()}\n` : '';
+  }
+}

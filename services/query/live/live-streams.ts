@@ -1,0 +1,232 @@
+import { createHash } from 'node:crypto';
+import type { Viewer } from '@odograph/contracts/caller';
+import { Failure, tooManyRequests } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import type { Logger } from '@odograph/runtime/logger';
+import { Counter, Gauge, type Registry } from '@odograph/runtime/metrics';
+import { EventStream } from './event-stream.ts';
+import { FleetView, isVisible, type Scope, type ViewRequest } from './fleet-view.ts';
+import { LiveUpdates } from './live-updates.ts';
+import { findGrantedIds } from './queries.ts';
+import type { RecentCommand } from './recent-commands.ts';
+
+const mostStreams = 1000;
+const mostStreamsPerPerson = 20;
+const heartbeatMs = 15_000;
+/** A client that has read nothing for so many heartbeats is disconnected. */
+const mostHeartbeatsMissed = 4;
+/** The fleet stays in memory for so long after the last stream. */
+const keptMs = 60_000;
+/** Changes shortly before the position are sent again, since the clocks of processes differ. */
+const overlapMs = 10_000;
+const failingMs = 30_000;
+
+/** What a client asked for. */
+export interface StreamRequest {
+  /** Identifies the person or program whose streams are counted together. */
+  readonly person: string;
+  readonly view: ViewRequest | undefined;
+  readonly withCommands: boolean;
+  /** The header Last-Event-ID. */
+  readonly lastEventId: string | undefined;
+  /** Finds what the client may see. @throws Failure when its session has ended */
+  findViewer(): Promise<Viewer>;
+}
+
+export interface LiveStreamsOptions {
+  readonly db: Database;
+  readonly redisUrl: string;
+  readonly prefix: string;
+  readonly logger: Logger;
+  readonly metrics: Registry;
+}
+
+/** A position in the changes, and what it is a position of. */
+interface EventId {
+  readonly positionMs: number;
+  readonly fingerprint: string;
+}
+
+function parseEventId(text: string | undefined): EventId | undefined {
+  const [, positionMs, fingerprint = ''] = /^(\d{1,15})-([0-9a-f]{16}[vc]?)$/.exec(text ?? '') ?? [];
+  return positionMs === undefined ? undefined : { positionMs: Number(positionMs), fingerprint };
+}
+
+/** Identifies what a stream shows, so that a position is not used for another one. */
+function fingerprintOf({ applicationIds, vehicleIds }: Scope, { view, withCommands }: StreamRequest): string {
+  const scope = [applicationIds ? [...applicationIds] : null, vehicleIds ? [...vehicleIds] : null];
+  const shown = view ? [view.area, view.zoom, [...view.followed]] : null;
+  const text = JSON.stringify([scope, shown, withCommands]);
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+/** All streams of this process, and the fleet that they show. */
+export class LiveStreams {
+  readonly #options: LiveStreamsOptions;
+  readonly #failures: Counter;
+  readonly #streams = new Set<EventStream>();
+  readonly #byPerson = new Map<string, number>();
+  #updates: LiveUpdates | undefined;
+  #release: NodeJS.Timeout | undefined;
+
+  constructor(options: LiveStreamsOptions) {
+    this.#options = options;
+    const streams = this.#streams;
+    new Gauge({
+      name: 'odograph_live_streams',
+      help: 'Open live streams',
+      registers: [options.metrics],
+      collect() {
+        this.set(streams.size);
+      },
+    });
+    this.#failures = new Counter({
+      name: 'odograph_live_update_failures_total',
+      help: 'Failures to read changes for live streams',
+      registers: [options.metrics],
+    });
+  }
+
+  /** Describes a failure to update open streams; undefined while they are up to date. */
+  get fault(): string | undefined {
+    const ageMs = this.#streams.size > 0 ? (this.#updates?.ageMs ?? 0) : 0;
+    return ageMs > failingMs ? `live streams not updated for ${Math.floor(ageMs / 1000)} s` : undefined;
+  }
+
+  /** Opens a stream. @throws Failure TOO_MANY_REQUESTS, OVERLOADED beyond the limits */
+  async open(request: StreamRequest, viewer: Viewer): Promise<EventStream> {
+    const leave = this.#enter(request.person);
+    try {
+      const [updates, scope] = [await this.#load(), await this.#findScope(viewer)];
+      const stream = this.#createStream(updates, scope, request);
+      stream.once('close', leave);
+      return stream;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  /** Ends all streams, so that the process can stop. */
+  endAll(): void {
+    for (const stream of this.#streams) stream.end();
+  }
+
+  async stop(): Promise<void> {
+    clearTimeout(this.#release);
+    for (const stream of this.#streams) stream.destroy();
+    await this.#updates?.stop();
+  }
+
+  /** Counts a stream of a person. @returns a function that ends its count */
+  #enter(person: string): () => void {
+    const open = this.#byPerson.get(person) ?? 0;
+    if (open >= mostStreamsPerPerson) throw tooManyRequests(heartbeatMs);
+    const all = [...this.#byPerson.values()].reduce((sum, count) => sum + count, 0);
+    if (all >= mostStreams) throw new Failure('OVERLOADED', 'too many streams', { retryAfterSeconds: 15 });
+    this.#byPerson.set(person, open + 1);
+    return () => {
+      const left = (this.#byPerson.get(person) ?? 1) - 1;
+      if (left === 0) this.#byPerson.delete(person);
+      else this.#byPerson.set(person, left);
+      this.#releaseLater();
+    };
+  }
+
+  /** Loads the fleet for the first stream. @throws when the database is unavailable */
+  async #load(): Promise<LiveUpdates> {
+    clearTimeout(this.#release);
+    this.#updates ??= new LiveUpdates({
+      ...this.#options,
+      failures: this.#failures,
+      onUpdate: (changes, commands) => {
+        for (const stream of this.#streams) stream.apply(changes, commands);
+      },
+    });
+    const updates = this.#updates;
+    try {
+      await updates.loaded;
+      return updates;
+    } catch (error) {
+      if (this.#updates === updates) this.#updates = undefined;
+      await updates.stop();
+      throw error;
+    }
+  }
+
+  #releaseLater(): void {
+    if (this.#byPerson.size > 0) return;
+    clearTimeout(this.#release);
+    this.#release = setTimeout(() => {
+      const updates = this.#updates;
+      this.#updates = undefined;
+      void updates?.stop();
+    }, keptMs).unref();
+  }
+
+  async #findScope(viewer: Viewer): Promise<Scope> {
+    const { applicationIds, userId } = viewer;
+    const vehicleIds = userId === undefined ? undefined : new Set(await findGrantedIds(this.#options.db, viewer));
+    return { applicationIds: applicationIds && new Set([...applicationIds].sort((a, b) => a - b)), vehicleIds };
+  }
+
+  #createStream(updates: LiveUpdates, scope: Scope, request: StreamRequest): EventStream {
+    let current = { scope, fingerprint: fingerprintOf(scope, request) };
+    const given = parseEventId(request.lastEventId);
+    const reason = request.lastEventId === undefined ? 'START' : 'EXPIRED';
+    const view = request.view && new FleetView(updates.fleet, scope, request.view, reason);
+    const nameOf = () => current.fingerprint + (view ? view.mode.charAt(0) : '');
+    const showsCommand = ({ vehicleId }: RecentCommand): boolean => {
+      const vehicle = updates.fleet.find(vehicleId);
+      return vehicle !== undefined && isVisible(current.scope, vehicle);
+    };
+    const missed: RecentCommand[] = [];
+    if (given?.fingerprint === nameOf()) {
+      const changed = updates.fleet.changedSince(given.positionMs, overlapMs);
+      if (changed) view?.resume(changed);
+      missed.push(...(updates.commands.changedSince(given.positionMs - overlapMs) ?? []));
+    }
+    const stream = new EventStream({
+      view,
+      showsCommand: request.withCommands ? showsCommand : undefined,
+      nextEventId: () => `${updates.positionMs}-${nameOf()}`,
+    });
+    stream.apply([], missed);
+    this.#streams.add(stream);
+    const stopChecks = this.#checkRegularly(stream, request, async (found) => {
+      const next = await this.#findScope(found);
+      const fingerprint = fingerprintOf(next, request);
+      if (fingerprint === current.fingerprint) return;
+      current = { scope: next, fingerprint };
+      stream.changeScope(next);
+    });
+    stream.once('close', () => {
+      stopChecks();
+      this.#streams.delete(stream);
+    });
+    return stream;
+  }
+
+  /** Sends heartbeats, and checks the session and what it may see. @returns a function that stops both */
+  #checkRegularly(
+    stream: EventStream,
+    { findViewer }: StreamRequest,
+    check: (viewer: Viewer) => Promise<void>,
+  ): () => void {
+    let failedChecks = 0;
+    const timer = setInterval(() => {
+      if (stream.heartbeat() >= mostHeartbeatsMissed) stream.destroy(new Error('client does not read'));
+      findViewer()
+        .then(check)
+        .then(() => {
+          failedChecks = 0;
+        })
+        .catch((error: unknown) => {
+          failedChecks += 1;
+          // Without the database a session is trusted for a minute.
+          if (error instanceof Failure || failedChecks >= mostHeartbeatsMissed) stream.end();
+        });
+    }, heartbeatMs);
+    return () => clearInterval(timer);
+  }
+}

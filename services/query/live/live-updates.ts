@@ -1,0 +1,199 @@
+import { once } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '@odograph/database/database';
+import type { Logger } from '@odograph/runtime/logger';
+import type { Counter } from '@odograph/runtime/metrics';
+import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import { ChangeReader, type RecentChanges } from './change-reader.ts';
+import { LiveFleet, type VehicleChange } from './live-fleet.ts';
+import { findAllVehicles, findCommands, findVehicles, isReplica } from './queries.ts';
+import { type RecentCommand, RecentCommands } from './recent-commands.ts';
+
+/** Streams send changes four times a second. */
+const intervalMs = 250;
+/** The whole fleet is read this often, so that a lost announcement is made good. */
+const reloadMs = 60_000;
+/** Instead of `reloadMs` while changes cannot be read. */
+const blindReloadMs = 5000;
+const ageMs = 5000;
+const retryMs = 1000;
+/** A replica may be behind an announcement, so its vehicles are read once more. */
+const replicaLagMs = 2000;
+const firstConnectionMs = 2000;
+
+export interface LiveUpdatesOptions {
+  readonly db: Database;
+  readonly redisUrl: string;
+  readonly prefix: string;
+  readonly logger: Logger;
+  readonly failures: Counter;
+  /** Called after the fleet has changed. */
+  onUpdate(changes: readonly VehicleChange[], commands: readonly RecentCommand[]): void;
+}
+
+/**
+ * Keeps a LiveFleet up to date: reads the announced changes, and four times a second the state of what changed, in one
+ * query for all streams. While Redis or the database is unavailable the fleet stays as it was; it is read whole afterwards.
+ */
+export class LiveUpdates {
+  readonly fleet = new LiveFleet();
+  readonly commands = new RecentCommands();
+  /** Resolves when the fleet is loaded. */
+  readonly loaded: Promise<void>;
+  readonly #options: LiveUpdatesOptions;
+  readonly #redis: Redis;
+  readonly #reader: ChangeReader;
+  readonly #running: Promise<void>;
+  readonly #stopped = new AbortController();
+  /** Changed, and still to be read. */
+  readonly #vehicleIds = new Set<number>();
+  readonly #commandIds = new Set<string>();
+  /** Read from a replica, and to be read once more. */
+  readonly #repeated = { vehicleIds: new Set<number>(), commandIds: new Set<string>() };
+  #isReplica = false;
+  /** Announcements may have been lost. */
+  #isBehind = false;
+  #positionMs = 0;
+  #updatedAt = performance.now();
+  #reloadedAt = 0;
+  #agedAt = 0;
+
+  constructor(options: LiveUpdatesOptions) {
+    this.#options = options;
+    this.#redis = connectRedis(options.redisUrl, options.logger);
+    this.#reader = new ChangeReader(this.#redis, options.prefix);
+    this.loaded = this.#load();
+    this.#running = this.loaded.then(
+      () => this.#run(),
+      () => undefined,
+    );
+  }
+
+  /** The fleet holds all changes announced until then, UNIX milliseconds. */
+  get positionMs(): number {
+    return this.#positionMs;
+  }
+
+  /** Milliseconds since changes were last read. */
+  get ageMs(): number {
+    return performance.now() - this.#updatedAt;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    this.#redis.disconnect();
+    await this.#running;
+  }
+
+  async #load(): Promise<void> {
+    const { db } = this.#options;
+    const recent = await this.#readRecent();
+    this.#isReplica = await isReplica(db);
+    this.fleet.load(await findAllVehicles(db), Date.now(), {
+      changedAtMs: recent.vehiclesAtMs,
+      knownFromMs: recent.fromMs,
+    });
+    this.commands.add(
+      await findCommands(db, [...recent.commandsAtMs.keys()]),
+      (id) => recent.commandsAtMs.get(id) ?? 0,
+    );
+    this.#positionMs = this.#reader.positionMs;
+    this.#reloadedAt = this.#updatedAt = performance.now();
+  }
+
+  /** Reads the changes that browsers may have missed; without Redis, none of them can resume. */
+  async #readRecent(): Promise<RecentChanges> {
+    const signal = AbortSignal.timeout(firstConnectionMs);
+    if (this.#redis.status !== 'ready') await once(this.#redis, 'ready', { signal }).catch(() => undefined);
+    try {
+      return await this.#reader.readRecent();
+    } catch (error) {
+      this.#fail(error);
+      return { vehiclesAtMs: new Map(), commandsAtMs: new Map(), fromMs: Date.now() };
+    }
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      const startedAt = performance.now();
+      try {
+        await this.#step();
+        this.#updatedAt = performance.now();
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#fail(error);
+        await this.#reloadBlindly();
+        await delay(retryMs, undefined, { signal }).catch(() => undefined);
+      }
+      const restMs = startedAt + intervalMs - performance.now();
+      if (restMs > 0) await delay(restMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #step(): Promise<void> {
+    if (this.#isBehind) await this.#reader.recover();
+    if (this.#isBehind || performance.now() - this.#reloadedAt > reloadMs) await this.#reload();
+    this.#isBehind = false;
+    const { vehicleIds, commandIds } = await this.#reader.read();
+    for (const id of vehicleIds) this.#vehicleIds.add(id);
+    for (const id of commandIds) this.#commandIds.add(id);
+    await this.#update();
+    if (performance.now() - this.#agedAt < ageMs) return;
+    this.#agedAt = performance.now();
+    this.#options.onUpdate(this.fleet.age(this.#nowMs()), []);
+  }
+
+  async #update(): Promise<void> {
+    const { db, onUpdate } = this.#options;
+    const { vehicleIds, commandIds } = this.#repeated;
+    const readVehicles = new Set([...this.#vehicleIds, ...vehicleIds]);
+    const readCommands = [...this.#commandIds, ...commandIds];
+    vehicleIds.clear();
+    commandIds.clear();
+    const rows = readVehicles.size === 0 ? [] : await findVehicles(db, [...readVehicles]);
+    const commands = await findCommands(db, readCommands);
+    if (this.#isReplica) this.#repeat([...this.#vehicleIds], [...this.#commandIds]);
+    this.#vehicleIds.clear();
+    this.#commandIds.clear();
+    this.#positionMs = this.#reader.positionMs;
+    const nowMs = this.#nowMs();
+    const changes = this.fleet.update(readVehicles, rows, nowMs);
+    onUpdate(
+      changes,
+      this.commands.add(commands, () => nowMs),
+    );
+  }
+
+  /** Has changes read once more, after the time by which a replica may be behind. */
+  #repeat(vehicleIds: readonly number[], commandIds: readonly string[]): void {
+    setTimeout(() => {
+      for (const id of vehicleIds) this.#repeated.vehicleIds.add(id);
+      for (const id of commandIds) this.#repeated.commandIds.add(id);
+    }, replicaLagMs).unref();
+  }
+
+  async #reload(): Promise<void> {
+    const rows = await findAllVehicles(this.#options.db);
+    this.#reloadedAt = performance.now();
+    this.#options.onUpdate(this.fleet.reload(rows, this.#nowMs()), []);
+  }
+
+  /** Reads the fleet while announcements cannot be read: a vehicle that became private must not stay visible. */
+  async #reloadBlindly(): Promise<void> {
+    if (performance.now() - this.#reloadedAt < blindReloadMs) return;
+    await this.#reload().catch((error: unknown) => this.#fail(error));
+  }
+
+  /** Not before the last announcement, whose time is that of Redis. */
+  #nowMs(): number {
+    return Math.max(Date.now(), this.#reader.positionMs);
+  }
+
+  #fail(error: unknown): void {
+    const { logger, failures } = this.#options;
+    failures.inc();
+    if (!this.#isBehind) logger.warn({ err: error }, 'changes for live streams not read, retrying');
+    this.#isBehind = true;
+  }
+}

@@ -1,0 +1,99 @@
+import { commandStates, deviceActions } from '@odograph/contracts/commands';
+import { moment, word } from '@odograph/http/schemas';
+import Type, { type Static } from 'typebox';
+
+/** The states of a vehicle in the live stream. */
+export const liveStates = ['moving', 'parked', 'silent', 'private'] as const;
+export type LiveState = (typeof liveStates)[number];
+export const stateFlags = ['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable'] as const;
+
+const text = (description: string, example: string) => Type.String({ description, examples: [example] });
+const number = (description: string, example: number) => Type.Number({ description, examples: [example] });
+const VehicleId = text('vehicle identifier', '1000000001');
+
+export const LiveVehicle = Type.Object(
+  {
+    id: VehicleId,
+    appId: text('the application that the vehicle belongs to', 'app-0001'),
+    plate: text('license plate', 'AB-123-CD'),
+    vin: text('vehicle identification number', 'VF1AG000000000001'),
+    brand: text('make', 'Renault'),
+    model: text('commercial name', 'Zoe'),
+    deviceId: text('the linked device, empty without one', 'unit-0001'),
+    state: word(liveStates),
+    flags: Type.Array(word(stateFlags), { description: 'raised state flags' }),
+    location: Type.Optional(
+      Type.Object(
+        {
+          latitude: number('decimal degrees', 48.8566),
+          longitude: number('decimal degrees', 2.3522),
+          angle: Type.Optional(number('heading in degrees, 0 is north', 90)),
+          time: moment('device time of the position'),
+        },
+        { title: 'LiveLocation' },
+      ),
+    ),
+    speed: Type.Optional(number('km/h', 52)),
+    soc: Type.Optional(number('charge level, %', 80)),
+    parkedSince: Type.Optional(moment('device time at which the ignition was switched off')),
+    lastContact: Type.Optional(moment('when the platform last received a reading; left out if it never did')),
+  },
+  { title: 'LiveVehicle' },
+);
+export type LiveVehicle = Static<typeof LiveVehicle>;
+
+const count = (description: string) => Type.Integer({ minimum: 0, description, examples: [3] });
+export const LiveCell = Type.Object(
+  {
+    id: text('names the cell until the next reset', '133652'),
+    latitude: number('of the centre, decimal degrees', 48.92),
+    longitude: number('of the centre, decimal degrees', 2.46),
+    count: count('vehicles in it; 0: the cell is empty, remove it'),
+    moving: count('moving vehicles'),
+    parked: count('parked vehicles'),
+    silent: count('silent vehicles'),
+  },
+  { title: 'LiveCell' },
+);
+export type LiveCell = Static<typeof LiveCell>;
+
+export const LiveCommand = Type.Object(
+  {
+    vehicleId: VehicleId,
+    id: text('command identifier', '0197a1de-5f0e-7000-8000-000000000003'),
+    action: word(deviceActions),
+    state: word(commandStates),
+    createdAt: moment('when it was requested'),
+    expiresAt: moment('from when on the device must not execute it'),
+    sentAt: Type.Optional(moment('when it was sent')),
+    endedAt: Type.Optional(moment('when its outcome was known')),
+    reason: Type.Optional(text('the cause when it was not acknowledged', 'DEVICE_OFFLINE')),
+    message: Type.Optional(text('the message of a device that refused', 'the ignition is on')),
+    status: Type.Optional(text('the status that the device reported', 'CLOSED')),
+  },
+  { title: 'LiveCommand' },
+);
+export type LiveCommand = Static<typeof LiveCommand>;
+
+export const resetReasons = ['START', 'EXPIRED', 'ACCESS', 'MODE'] as const;
+export type ResetReason = (typeof resetReasons)[number];
+export const viewModes = ['vehicles', 'cells'] as const;
+export type ViewMode = (typeof viewModes)[number];
+
+const event = <Name extends string, Data extends Type.TSchema>(name: Name, data: Data) =>
+  Type.Object({ event: word([name]), data }, { title: `Live${name[0]?.toUpperCase()}${name.slice(1)}Event` });
+
+/** The events of the stream: `event` and `data` of each, as JSON. */
+export const LiveEvent = Type.Union([
+  event('reset', Type.Object({ reason: word(resetReasons), mode: word(viewModes) }, { title: 'LiveReset' })),
+  event(
+    'snapshot',
+    Type.Object({ vehicles: Type.Array(LiveVehicle), complete: Type.Boolean() }, { title: 'LiveSnapshot' }),
+  ),
+  event(
+    'changes',
+    Type.Object({ vehicles: Type.Array(LiveVehicle), left: Type.Array(VehicleId) }, { title: 'LiveChanges' }),
+  ),
+  event('cells', Type.Object({ cells: Type.Array(LiveCell) }, { title: 'LiveCells' })),
+  event('command', LiveCommand),
+]);
