@@ -1,44 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { BrowserState } from './event-client.fixture.ts';
+import { createFleet, row, showAll } from './fleet.fixture.ts';
 import { FleetView, type Scope, type ViewRequest } from './fleet-view.ts';
-import { LiveFleet } from './live-fleet.ts';
+import type { LiveFleet } from './live-fleet.ts';
 import type { LiveRow } from './rules.ts';
-
-const everything: Scope = { applicationIds: undefined, vehicleIds: undefined };
-
-function row(id: number, values: Partial<LiveRow> = {}): LiveRow {
-  return {
-    ...{
-      id,
-      applicationId: 1,
-      appId: 'app',
-      plate: `P-${id}`,
-      vin: '',
-      brand: '',
-      model: '',
-      deviceId: null,
-      flags: [],
-    },
-    ...{ isPrivate: false, latitude: 48, longitude: 2, angle: 0, locationSpeed: 0, locatedAtMs: 1000, ignition: true },
-    ...{
-      engine: null,
-      statusAtMs: 1000,
-      fleetSpeed: null,
-      fleetAtMs: null,
-      soc: null,
-      parkedAtMs: null,
-      contactAtMs: 1000,
-    },
-    ...values,
-  };
-}
-
-function createFleet(rows: readonly LiveRow[]): LiveFleet {
-  const fleet = new LiveFleet();
-  fleet.load(rows, 1000, { changedAtMs: new Map(), knownFromMs: 0 });
-  return fleet;
-}
 
 /** Delivers what a browser has still to receive, at most `most` events. */
 function deliver(view: FleetView, browser: BrowserState, most = Number.POSITIVE_INFINITY): number {
@@ -93,14 +59,14 @@ class Watched {
   readonly fleet: LiveFleet;
   readonly browser = new BrowserState();
   readonly #request: ViewRequest;
-  #scope = everything;
+  #scope = showAll;
   #view: FleetView;
   #nowMs = 2000;
 
   constructor(first: readonly Values[], request: ViewRequest) {
     this.fleet = createFleet(rowsOf(first));
     this.#request = request;
-    this.#view = new FleetView(this.fleet, everything, request, 'START', limit);
+    this.#view = new FleetView(this.fleet, showAll, request, 'START', limit);
   }
 
   read(most: number): void {
@@ -134,7 +100,7 @@ class Watched {
     this.#view.changeScope(this.#scope);
   }
 
-  /** Loses the connection when everything was received, misses changes, and resumes. */
+  /** Loses the connection when showAll was received, misses changes, and resumes. */
   reconnect(missed: readonly Values[]): void {
     deliver(this.#view, this.browser);
     const [{ mode }, positionMs] = [this.#view, this.#nowMs];
@@ -144,7 +110,7 @@ class Watched {
     if (changed) this.#view.resume(changed);
   }
 
-  /** Delivers everything. @returns whether the view has nothing left to send */
+  /** Delivers showAll. @returns whether the view has nothing left to send */
   readAll(): boolean {
     deliver(this.#view, this.browser);
     return this.#view.isUpToDate;

@@ -36,13 +36,12 @@ const movingSilenceMs = 10 * minuteMs;
 const parkedSilenceMs = 25 * 60 * minuteMs;
 
 /** The newer of the two reported speeds, with its device time. */
-function lastSpeed(row: LiveRow): { kmh: number; atMs: number } | undefined {
-  const { locationSpeed, locatedAtMs, fleetSpeed, fleetAtMs } = row;
-  const speeds = [
-    { kmh: locationSpeed, atMs: locatedAtMs },
-    { kmh: fleetSpeed, atMs: fleetAtMs },
-  ].flatMap(({ kmh, atMs }) => (kmh === null || atMs === null ? [] : [{ kmh, atMs }]));
-  return speeds.sort((one, other) => other.atMs - one.atMs)[0];
+function lastSpeed({ locationSpeed, locatedAtMs, fleetSpeed, fleetAtMs }: LiveRow) {
+  const located =
+    locationSpeed === null || locatedAtMs === null ? undefined : { kmh: locationSpeed, atMs: locatedAtMs };
+  const reported = fleetSpeed === null || fleetAtMs === null ? undefined : { kmh: fleetSpeed, atMs: fleetAtMs };
+  if (!located || !reported) return located ?? reported;
+  return reported.atMs > located.atMs ? reported : located;
 }
 
 /** Whether the last reading reports the ignition on, or a speed above 5 km/h that is not older than the ignition. */

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { changesKey, readChanges } from '@odograph/contracts/changes';
+import { eventually } from '@odograph/testkit/eventually';
+import { freePort } from '@odograph/testkit/free-port';
+import { spawnRedis } from '@odograph/testkit/redis-server';
+import { expect, inject, it } from 'vitest';
+import { ChangeAnnouncer } from './change-announcer.ts';
+import { createLogger } from './logger.ts';
+import { Registry } from './metrics.ts';
+import { connectRedis, type Redis } from './redis.ts';
+
+const logger = createLogger('silent');
+
+function createAnnouncer(redis: Redis) {
+  const prefix = `test-${randomUUID()}`;
+  const metrics = new Registry();
+  const host = { config: { QUEUE_PREFIX: prefix }, logger, metrics, onStop: () => undefined };
+  const read = async () => {
+    const entries = await redis.xrange(changesKey(prefix), '-', '+');
+    return entries.map(([, fields]) => readChanges(fields));
+  };
+  return { announcer: new ChangeAnnouncer(redis, host), metrics, read };
+}
+
+it('announces what Redis refused once it accepts it, and counts the failure', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'odograph-test-'));
+  const port = await freePort();
+  const redis = connectRedis(`redis://127.0.0.1:${port}`, logger);
+  const { announcer, metrics, read } = createAnnouncer(redis);
+  await announcer.announce({ vehicleIds: [1, 2] });
+  await announcer.announce({ vehicleIds: [2, 3], commandIds: ['a'] });
+  expect(await metrics.metrics()).toContain('odograph_change_announcement_failures_total 2');
+  const server = await spawnRedis(directory, port);
+  await eventually(async () => expect(await read()).toHaveLength(2), 20_000);
+  expect(await read()).toEqual([
+    { vehicleIds: [1, 2, 3], commandIds: [] },
+    { vehicleIds: [], commandIds: ['a'] },
+  ]);
+  redis.disconnect();
+  await server.end('SIGKILL');
+  await rm(directory, { recursive: true, force: true });
+});
+
+it('splits long lists, and adds nothing for empty ones', async () => {
+  const redis = connectRedis(inject('redisUrl'), logger);
+  const { announcer, read } = createAnnouncer(redis);
+  await eventually(async () => expect(redis.status).toBe('ready'));
+  await announcer.announce({});
+  await announcer.announce({ vehicleIds: Array.from({ length: 2500 }, (_, n) => n) });
+  expect((await read()).map(({ vehicleIds }) => vehicleIds.length)).toEqual([1000, 1000, 500]);
+  redis.disconnect();
+});
