@@ -120,7 +120,7 @@ async function findSignedIn(accounts: Accounts, request: FastifyRequest): Promis
   return accounts.findSignedIn(hashSecret(token));
 }
 
-/** The right that a route for callers and viewers needs. The application that an operator names confines it. */
+/** The right that a route for callers and viewers needs; it confines an operator to an application by itself. */
 const rightOf = (request: FastifyRequest): Right =>
   request.routeOptions.config.right ?? [isRead(request) ? 'viewer' : 'operator', 'application'];
 

@@ -14,10 +14,6 @@ export interface JsonSchema {
   readonly examples?: readonly unknown[];
   readonly format?: string;
   readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly maxItems?: number;
   readonly writeOnly?: boolean;
   readonly dependentRequired?: Readonly<Record<string, readonly string[]>>;
   readonly documentedAs?: JsonSchema;

@@ -118,9 +118,9 @@ export async function startBroker(
   await aedes.listen();
   await registry.start();
   const prefix = config.QUEUE_PREFIX;
-  const revocations = { subscriber, prefix, registry, credentials, failures, logger };
-  host.onStop('broker revocations', disconnectRevokedDevices(revocations));
-  host.onStop('broker rejects', forwardRejects({ subscriber, prefix, registry, aedes, logger }));
+  const stopRevocations = disconnectRevokedDevices({ subscriber, prefix, registry, credentials, failures, logger });
+  host.onStop('broker revocations', stopRevocations);
+  forwardRejects({ subscriber, prefix, registry, aedes, logger });
 
   const listeners = await listenFor({ aedes, sessions, config, limits, metrics, logger });
   host.onStop('broker', async () => {

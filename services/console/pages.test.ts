@@ -16,7 +16,7 @@ const get = (path: string, headers: Record<string, string> = {}) => fetch(platfo
 
 describe('the console', () => {
   it('answers its page at the address of every screen, without a session and never from a cache', async () => {
-    for (const path of ['/', '/sign-in', '/map', '/vehicles', '/vehicles/1234567890', '/preferences']) {
+    for (const path of ['/', '/sign-in', '/map', '/vehicles', '/vehicles/1234567890', '/profile']) {
       const response = await get(path);
       expect([path, response.status, await response.text()]).toEqual([path, 200, page]);
       expect(response.headers.get('cache-control')).toBe('no-cache');

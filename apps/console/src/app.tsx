@@ -2,7 +2,8 @@ import './shell.css';
 import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { Logo, MapIcon, PreferencesIcon } from './parts/icons.tsx';
+import { sessionEnded } from './api/client.ts';
+import { Logo, MapIcon, ProfileIcon, VehiclesIcon } from './parts/icons.tsx';
 import { LoadFailure, Loading } from './parts/placeholders.tsx';
 import { address, navigate } from './parts/router.ts';
 import { SignInAgain, SignInScreen } from './screens/sign-in/screen.tsx';
@@ -39,10 +40,12 @@ function lazy(load: () => Promise<ComponentType>): ComponentType {
 
 const screens: readonly { readonly path: RegExp; readonly show: ComponentType }[] = [
   { path: /^\/map$/, show: lazy(async () => (await import('./screens/map/screen.tsx')).MapScreen) },
+  { path: /^\/vehicles$/, show: lazy(async () => (await import('./screens/vehicles/screen.tsx')).VehiclesScreen) },
   {
-    path: /^\/preferences$/,
-    show: lazy(async () => (await import('./screens/preferences/screen.tsx')).PreferencesScreen),
+    path: /^\/vehicles\/\d+(?:\/\w+)?$/,
+    show: lazy(async () => (await import('./screens/vehicle/screen.tsx')).VehicleScreen),
   },
+  { path: /^\/profile$/, show: lazy(async () => (await import('./screens/profile/screen.tsx')).ProfileScreen) },
 ];
 
 function NotFound() {
@@ -77,8 +80,9 @@ function Rail() {
         <Logo size={32} />
       </div>
       <RailLink to="/map" label={navigation.map} icon={MapIcon} />
+      <RailLink to="/vehicles" label={navigation.vehicles} icon={VehiclesIcon} />
       <div class="rail-end">
-        <RailLink to="/preferences" label={navigation.preferences} icon={PreferencesIcon} />
+        <RailLink to="/profile" label={navigation.profile} icon={ProfileIcon} />
       </div>
     </nav>
   );
@@ -130,7 +134,7 @@ export function App() {
   return (
     <>
       <Shell />
-      {now.isOver && <SignInAgain person={now.person} />}
+      {sessionEnded.value && <SignInAgain person={now.person} />}
     </>
   );
 }

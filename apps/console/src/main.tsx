@@ -5,7 +5,7 @@ import { render } from 'preact';
 import { App } from './app.tsx';
 import { applyTheme } from './parts/preferences.ts';
 import { followLinks } from './parts/router.ts';
-import { readSession } from './session.ts';
+import { keepSession, readSession } from './session.ts';
 import { language } from './texts/texts.ts';
 
 // After an upgrade of the platform the files of an older page are gone.
@@ -17,5 +17,6 @@ effect(() => {
 });
 followLinks();
 void readSession();
+keepSession();
 const root = document.getElementById('app');
 if (root) render(<App />, root);

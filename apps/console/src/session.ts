@@ -1,40 +1,63 @@
 import { signal } from '@preact/signals';
+import { answerOf, api, CallFailure, type Schema, sessionEnded } from './api/client.ts';
 import { address, navigate } from './parts/router.ts';
 
-/** Who is signed in, as GET /v1/x/session answers it. */
-export type Person =
-  | {
-      readonly kind: 'operator';
-      readonly name: string;
-      readonly role: 'viewer' | 'operator' | 'administrator';
-      readonly applications: readonly { readonly appId: string; readonly name: string }[];
-      readonly mustChangePassword: boolean;
-    }
-  | { readonly kind: 'user'; readonly username: string; readonly appId: string; readonly mustChangePassword: boolean };
+/** Who is signed in. */
+export type Person = Schema<'SignedInPerson'>;
 
 type Session =
-  | { readonly state: 'unknown' }
-  | { readonly state: 'unreachable' }
-  | { readonly state: 'signed out' }
-  /** `isOver`: the platform refused the session since; the page stays, and asks for the password. */
-  | { readonly state: 'signed in'; readonly person: Person; readonly isOver: boolean };
+  | { readonly state: 'unknown' | 'unreachable' | 'signed out' }
+  | { readonly state: 'signed in'; readonly person: Person };
 
 export const session = signal<Session>({ state: 'unknown' });
 
-const path = '/v1/x/session';
 const retryMs = 5000;
+/** A session ends after 12 hours without this call, also while a page is open. */
+const keepAliveMs = 600_000;
+
+function open(person: Person): void {
+  sessionEnded.value = false;
+  session.value = { state: 'signed in', person };
+}
 
 /** Finds out who is signed in; tries again while the platform does not answer. */
 export async function readSession(): Promise<void> {
-  const response = await fetch(path).catch(() => undefined);
-  if (response?.ok) {
-    session.value = { state: 'signed in', person: await response.json(), isOver: false };
-  } else if (response && response.status < 500) {
-    session.value = { state: 'signed out' };
-  } else {
+  try {
+    open(await answerOf(api.GET('/v1/x/session')));
+  } catch (error) {
+    const isRefused =
+      error instanceof CallFailure && ['MISSING_TOKEN', 'INVALID_TOKEN', 'TOKEN_EXPIRED'].includes(error.code);
+    if (isRefused) {
+      session.value = { state: 'signed out' };
+      return;
+    }
     session.value = { state: 'unreachable' };
     setTimeout(() => void readSession(), retryMs);
   }
+}
+
+/** The header with which an operator acts for the application of a vehicle; a user has only one. */
+export const actingFor = (appId: string): { 'X-Application'?: string } =>
+  session.value.state === 'signed in' && session.value.person.kind === 'operator' ? { 'X-Application': appId } : {};
+
+/** Whether the person may change something: an operator with the role viewer only reads. */
+export function mayChange(): boolean {
+  if (session.value.state !== 'signed in') return false;
+  const { person } = session.value;
+  return person.kind === 'user' || person.role !== 'viewer';
+}
+
+/** Keeps the session alive, and notices when it has ended. */
+export async function checkSession(): Promise<void> {
+  if (session.value.state !== 'signed in') return;
+  const { response } = await api.GET('/v1/x/session');
+  if (response.status === 401) sessionEnded.value = true;
+}
+
+/** Keeps the session alive for as long as the page is open. */
+export function keepSession(): void {
+  // Without an answer the next call tries again.
+  setInterval(() => void checkSession().catch(() => undefined), keepAliveMs);
 }
 
 export type Credentials =
@@ -46,44 +69,29 @@ export type SignInFault =
   | { readonly kind: 'wrong' | 'unreachable' }
   | { readonly kind: 'wait'; readonly seconds: number };
 
-const json = { 'content-type': 'application/json' };
-
 /** Signs in. @returns why it failed, undefined when it did not */
 export async function signIn(credentials: Credentials): Promise<SignInFault | undefined> {
-  const body = JSON.stringify(credentials);
-  const response = await fetch(path, { method: 'POST', headers: json, body }).catch(() => undefined);
-  if (response?.ok) {
-    session.value = { state: 'signed in', person: await response.json(), isOver: false };
+  const result = await api.POST('/v1/x/session', { body: credentials }).catch(() => undefined);
+  if (result?.data) {
+    open(result.data);
     return undefined;
   }
-  if (response?.status === 429) return { kind: 'wait', seconds: Number(response.headers.get('retry-after') ?? 60) };
-  return { kind: response === undefined || response.status >= 500 ? 'unreachable' : 'wrong' };
+  const status = result?.response.status ?? 0;
+  if (status === 429) return { kind: 'wait', seconds: Number(result?.response.headers.get('retry-after') ?? 60) };
+  return { kind: status >= 400 && status < 500 ? 'wrong' : 'unreachable' };
 }
 
-/** Signs out, here or in every browser, and shows the sign-in. */
+/** Signs out, here or in every browser, and shows the sign-in. @throws CallFailure */
 export async function signOut({ everywhere = false } = {}): Promise<void> {
-  await fetch(everywhere ? `${path}s` : path, { method: 'DELETE', headers: json, body: '{}' });
+  await answerOf(everywhere ? api.DELETE('/v1/x/sessions') : api.DELETE('/v1/x/session'));
   session.value = { state: 'signed out' };
   navigate('/sign-in');
 }
 
-/** Changes the password of who is signed in; other sessions of the account end. */
-export async function changePassword(
-  currentPassword: string,
-  newPassword: string,
-): Promise<'changed' | 'wrongPassword' | 'shortPassword' | 'failed'> {
-  const body = JSON.stringify({ currentPassword, newPassword });
-  const response = await fetch(`${path}/password`, { method: 'POST', headers: json, body }).catch(() => undefined);
-  if (response?.ok) {
-    await readSession();
-    return 'changed';
-  }
-  const code = await response?.json().then(
-    (answer: { error?: string }) => answer.error,
-    () => undefined,
-  );
-  if (code === 'INVALID_OLD_PASSWORD') return 'wrongPassword';
-  return code === 'INVALID_PASSWORD_LENGTH' ? 'shortPassword' : 'failed';
+/** Changes the password of who is signed in; other sessions of the account end. @throws CallFailure */
+export async function changePassword(currentPassword: string, newPassword: string): Promise<void> {
+  await answerOf(api.POST('/v1/x/session/password', { body: { currentPassword, newPassword } }));
+  await readSession();
 }
 
 /** The address to open after the sign-in: one of this console, `next` of the address or the map. */

@@ -10,43 +10,8 @@ import type { DeviceSession, SessionRegistry } from './session-registry.ts';
 
 const retryMs = 1000;
 
-interface Subscription {
-  /** A dedicated connection: Redis permits no other commands on one that subscribes. */
-  readonly subscriber: Redis;
-  readonly channel: string;
-  /** Called with each subscription. When it fails, the subscription is tried again. */
-  onSubscribed(): void | Promise<void>;
-  onFailure(error: unknown): void;
-  onMessage(text: string): void;
-}
-
-/** Subscribes to a channel whenever the connection is ready, and again after a failure. @returns ends it */
-function keepSubscribed({ subscriber, channel, onSubscribed, onFailure, onMessage }: Subscription): () => void {
-  let retry: NodeJS.Timeout | undefined;
-  const subscribe = async (): Promise<void> => {
-    clearTimeout(retry);
-    try {
-      await subscriber.subscribe(channel);
-      await onSubscribed();
-    } catch (error) {
-      onFailure(error);
-      // While Redis is unavailable, its 'ready' event triggers the next attempt.
-      if (subscriber.status === 'ready') retry = setTimeout(() => void subscribe(), retryMs);
-    }
-  };
-  const onReady = (): void => void subscribe();
-  subscriber.on('ready', onReady);
-  subscriber.on('message', (from, text: string) => {
-    if (from === channel) onMessage(text);
-  });
-  if (subscriber.status === 'ready') onReady();
-  return () => {
-    clearTimeout(retry);
-    subscriber.off('ready', onReady);
-  };
-}
-
 export interface RevocationOptions {
+  /** A dedicated connection: Redis permits no other commands on one that subscribes. */
   readonly subscriber: Redis;
   readonly prefix: string;
   readonly registry: SessionRegistry;
@@ -62,7 +27,9 @@ export interface RevocationOptions {
  */
 export function disconnectRevokedDevices(options: RevocationOptions): () => void {
   const { subscriber, prefix, registry, credentials, failures, logger } = options;
+  const channel = deviceRevokedChannel(prefix);
   let hasMissed = false;
+  let retry: NodeJS.Timeout | undefined;
 
   const disconnect = (session: DeviceSession): void => {
     logger.info({ deviceId: session.deviceId }, 'session closed: credentials revoked');
@@ -73,39 +40,48 @@ export function disconnectRevokedDevices(options: RevocationOptions): () => void
     const isRevoked = session.credentials.some((credential) => validUntil(credential, stored, Date.now()) === 0);
     if (isRevoked) disconnect(session);
   };
-  const recheckAll = async (): Promise<void> => {
+  const subscribe = async (): Promise<void> => {
+    await subscriber.subscribe(channel);
+    if (!hasMissed) return;
+    hasMissed = false;
     credentials.invalidateAll();
     const results = await Promise.allSettled([...registry.sessions].map(recheck));
     const failure = results.find((result) => result.status === 'rejected');
     if (failure) throw failure.reason;
   };
+  const subscribeOrRetry = async (): Promise<void> => {
+    clearTimeout(retry);
+    try {
+      await subscribe();
+      failures.succeeded('revocations');
+    } catch (error) {
+      hasMissed = true;
+      failures.failed('revocations', error);
+      // While Redis is unavailable, its 'ready' event triggers the next attempt.
+      if (subscriber.status === 'ready') retry = setTimeout(() => void subscribeOrRetry(), retryMs);
+    }
+  };
 
   subscriber.on('close', () => {
     hasMissed = true;
   });
-  return keepSubscribed({
-    subscriber,
-    channel: deviceRevokedChannel(prefix),
-    async onSubscribed() {
-      const mustRecheck = hasMissed;
-      hasMissed = false;
-      if (mustRecheck) await recheckAll();
-      failures.succeeded('revocations');
-    },
-    onFailure(error) {
-      hasMissed = true;
-      failures.failed('revocations', error);
-    },
-    onMessage(deviceId) {
-      credentials.invalidate(deviceId);
-      const session = registry.find(deviceId);
-      // While the database cannot answer, the session is closed: the device reconnects.
-      if (session) void recheck(session).catch(() => disconnect(session));
-    },
+  subscriber.on('ready', () => void subscribeOrRetry());
+  subscriber.on('message', (from, deviceId: string) => {
+    if (from !== channel) return;
+    credentials.invalidate(deviceId);
+    const session = registry.find(deviceId);
+    // While the database cannot answer, the session is closed: the device reconnects.
+    if (session) void recheck(session).catch(() => disconnect(session));
   });
+  if (subscriber.status === 'ready') void subscribeOrRetry();
+  return () => {
+    clearTimeout(retry);
+    subscriber.removeAllListeners('ready');
+  };
 }
 
 export interface RejectOptions {
+  /** A dedicated connection: Redis permits no other commands on one that subscribes. */
   readonly subscriber: Redis;
   readonly prefix: string;
   readonly registry: SessionRegistry;
@@ -116,22 +92,21 @@ export interface RejectOptions {
 /**
  * Publishes announced rejects of uploads to the devices that are connected here and subscribe to them: QoS 0, never
  * retained. Announcements made while this broker was not subscribed are lost ("Rejected uploads" in docs/device-protocol.md).
- * @returns ends it
  */
-export function forwardRejects({ subscriber, prefix, registry, aedes, logger }: RejectOptions): () => void {
+export function forwardRejects({ subscriber, prefix, registry, aedes, logger }: RejectOptions): void {
+  const channel = uploadRejectsChannel(prefix);
+  const subscribe = (): void => {
+    subscriber.subscribe(channel).catch((err: unknown) => logger.warn({ err }, 'rejects of uploads unavailable'));
+  };
   const publish = ({ deviceId, message }: UploadReject): void => {
     if (!registry.find(deviceId)) return;
     const payload = JSON.stringify(message);
     const flags = { qos: 0, retain: false, dup: false } as const;
     aedes.publish({ cmd: 'publish', topic: deviceTopic(deviceId, 'rejects'), payload, ...flags }, null);
   };
-  return keepSubscribed({
-    subscriber,
-    channel: uploadRejectsChannel(prefix),
-    onSubscribed: () => undefined,
-    onFailure: (err) => logger.warn({ err }, 'rejects of uploads unavailable'),
-    onMessage(text) {
-      for (const reject of JSON.parse(text) as UploadReject[]) publish(reject);
-    },
+  subscriber.on('ready', subscribe);
+  subscriber.on('message', (from, text) => {
+    if (from === channel) for (const reject of JSON.parse(text) as UploadReject[]) publish(reject);
   });
+  if (subscriber.status === 'ready') subscribe();
 }

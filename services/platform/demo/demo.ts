@@ -24,17 +24,13 @@ function simulateOutages(devices: readonly SimulatedDevice[]): NodeJS.Timeout {
   }, outageIntervalMs);
 }
 
-function instructions(httpUrl: string, { appId, appKey, operator, vehicles }: DemoFleet): string {
+function instructions(httpUrl: string, { appId, appKey, vehicles }: DemoFleet): string {
   const json = "-H 'content-type: application/json'";
   const token = '-H "x-service-token: $TOKEN"';
   const vehicle = `${httpUrl}/v1/vehicle/${vehicles[0]?.id}`;
   return `
-console  ${httpUrl}/
-name     ${operator.name}
-password ${operator.password}
-
-appId    ${appId}
-appKey   ${appKey}
+appId  ${appId}
+appKey ${appKey}
 
 TOKEN=$(curl -s ${httpUrl}/v1/login ${json} -d '{"appId":"${appId}","appKey":"${appKey}"}' | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
 curl -s "${vehicle}/trips?from=$(($(date +%s)-604800))" ${token}

@@ -15,8 +15,6 @@ interface DeviceKey {
 export interface DemoFleet {
   appId: string;
   appKey: string;
-  /** Signs in to the console. */
-  operator: { name: string; password: string };
   vehicles: { id: string; plate: string; device: DeviceCredentials; deviceKey: DeviceKey }[];
   /** Until when its history reaches, UNIX seconds. */
   historyUntilSeconds: number;
@@ -24,23 +22,10 @@ export interface DemoFleet {
   hasHistory: boolean;
 }
 
-/** The name `demo`, or the first of `demo2`, `demo3` … that no operator has. */
-async function freeName(operator: DemoClient): Promise<string> {
-  const { operators } = await operator.get<{ operators: { name: string }[] }>('/v1/x/admin/operators');
-  const names = new Set(operators.map(({ name }) => name.toLowerCase()));
-  let name = 'demo';
-  for (let number = 2; names.has(name); number += 1) name = `demo${number}`;
-  return name;
-}
-
 /** Creates an application with vehicles, devices and device keys through the operator routes. */
 export async function createDemoFleet(operator: DemoClient, vehicleCount: number): Promise<DemoFleet> {
   const post = <Answer>(path: string, body: object) => operator.post<Answer>(`/v1/x/admin/${path}`, body);
   const { appId, appKey } = await post<{ appId: string; appKey: string }>('applications', { name: 'Demo' });
-  const account = await post<DemoFleet['operator']>('operators', {
-    name: await freeName(operator),
-    role: 'administrator',
-  });
   const vehicles: DemoFleet['vehicles'] = [];
   const certificates: object[] = [];
   const run = Date.now().toString(36);
@@ -61,7 +46,7 @@ export async function createDemoFleet(operator: DemoClient, vehicleCount: number
   const fileSha256 = createHash('sha256').update(JSON.stringify(rows)).digest('hex');
   await post('registrations', { appId, fileSha256, position: 0, rows, last: true });
   const historyUntilSeconds = Math.floor(Date.now() / 1000);
-  return { appId, appKey, operator: account, vehicles, historyUntilSeconds, hasHistory: false };
+  return { appId, appKey, vehicles, historyUntilSeconds, hasHistory: false };
 }
 
 const fleetPath = (dataDirectory: string): string => join(dataDirectory, 'demo-fleet.json');

@@ -1,13 +1,13 @@
-import type { JsonSchema } from '@odograph/http/openapi-schema';
+import type { Schema } from './values.fixture.ts';
 
 /** One operation of the OpenAPI description. */
 export interface Operation {
   readonly method: string;
   readonly path: string;
-  readonly parameters: readonly { name: string; in: string; required?: boolean; schema: JsonSchema }[];
-  readonly body: JsonSchema | undefined;
+  readonly parameters: readonly { name: string; in: string; required?: boolean; schema: Schema }[];
+  readonly body: Schema | undefined;
   /** By status. */
-  readonly answers: ReadonlyMap<string, JsonSchema | undefined>;
+  readonly answers: ReadonlyMap<string, Schema | undefined>;
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -26,10 +26,10 @@ function inline(value: unknown, components: Json): unknown {
 }
 
 /** Finds the schema of a body or an answer; undefined without one, or for other types than JSON. */
-function contentSchema(part: unknown): JsonSchema | undefined {
+function contentSchema(part: unknown): Schema | undefined {
   const content = isObject(part) ? part['content'] : undefined;
   const json = isObject(content) ? content['application/json'] : undefined;
-  return isObject(json) ? (json['schema'] as JsonSchema) : undefined;
+  return isObject(json) ? (json['schema'] as Schema) : undefined;
 }
 
 /** Lists every operation of an OpenAPI document. */

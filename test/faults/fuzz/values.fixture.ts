@@ -1,5 +1,21 @@
-import type { JsonSchema } from '@odograph/http/openapi-schema';
 import fc, { type Arbitrary } from 'fast-check';
+
+/** The subset of JSON Schema that the interface's description uses. */
+export interface Schema {
+  readonly type?: string | readonly string[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly required?: readonly string[];
+  readonly items?: Schema;
+  readonly anyOf?: readonly Schema[];
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly maxItems?: number;
+  readonly format?: string;
+}
 
 /** Strings that commonly break programs: SQL, paths, prototypes, control characters, lone surrogates. */
 export const nastyStrings: readonly string[] = [
@@ -128,7 +144,7 @@ const moment = fc
     ),
   );
 
-function ofText({ minLength = 0, maxLength = 300 }: JsonSchema): Arbitrary<unknown> {
+function ofText({ minLength = 0, maxLength = 300 }: Schema): Arbitrary<unknown> {
   const edge = fc.constantFrom(minLength, maxLength, maxLength + 1, Math.max(0, minLength - 1));
   return fc.oneof(
     fc.string({ minLength, maxLength: Math.min(maxLength, minLength + 30) }),
@@ -138,7 +154,7 @@ function ofText({ minLength = 0, maxLength = 300 }: JsonSchema): Arbitrary<unkno
   );
 }
 
-function ofNumber({ minimum = -1000, maximum = 1e6 }: JsonSchema): Arbitrary<unknown> {
+function ofNumber({ minimum = -1000, maximum = 1e6 }: Schema): Arbitrary<unknown> {
   const edges = [minimum, maximum, minimum - 1, maximum + 1, (minimum + maximum) / 2];
   return fc.oneof(fc.constantFrom(...edges), fc.constantFrom(...edgeNumbers), fc.integer({ min: 0, max: 100 }), moment);
 }
@@ -146,7 +162,7 @@ function ofNumber({ minimum = -1000, maximum = 1e6 }: JsonSchema): Arbitrary<unk
 /** Parameters with one meaning in the whole interface, with values that exist. */
 export type KnownValues = Readonly<Record<string, readonly unknown[]>>;
 
-function ofObject(schema: JsonSchema, known: KnownValues): Arbitrary<unknown> {
+function ofObject(schema: Schema, known: KnownValues): Arbitrary<unknown> {
   const properties = Object.entries(schema.properties ?? {});
   const model = Object.fromEntries(properties.map(([name, property]) => [name, valuesFor(property, known, name)]));
   const whole = fc.record(model, { requiredKeys: schema.required?.filter((name) => name in model) ?? [] });
@@ -160,7 +176,7 @@ function ofObject(schema: JsonSchema, known: KnownValues): Arbitrary<unknown> {
   );
 }
 
-function ofType(schema: JsonSchema, known: KnownValues): Arbitrary<unknown> {
+function ofType(schema: Schema, known: KnownValues): Arbitrary<unknown> {
   const [type] = Array.isArray(schema.type) ? (schema.type as readonly string[]) : [schema.type];
   if (type === 'string') return ofText(schema);
   if (type === 'number' || type === 'integer') return ofNumber(schema);
@@ -173,7 +189,7 @@ function ofType(schema: JsonSchema, known: KnownValues): Arbitrary<unknown> {
 }
 
 /** Generates values for a schema: most are valid or nearly valid, some of another type. */
-export function valuesFor(schema: JsonSchema, known: KnownValues, name = ''): Arbitrary<unknown> {
+export function valuesFor(schema: Schema, known: KnownValues, name = ''): Arbitrary<unknown> {
   const fitting =
     schema.const !== undefined
       ? fc.constant(schema.const)

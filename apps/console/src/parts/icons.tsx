@@ -26,7 +26,7 @@ export const MapIcon = icon(
     <path d="M9 4v13.8M15 6.2V20" />
   </>,
 );
-export const PreferencesIcon = icon(
+export const ProfileIcon = icon(
   <>
     <circle cx="12" cy="8.5" r="3.7" />
     <path d="M4.8 20c.9-3.6 3.8-5.4 7.2-5.4s6.3 1.8 7.2 5.4" />
@@ -45,4 +45,38 @@ export const Logo = ({ size = 28 }: { size?: number }) => (
     <path d="M16 17l5-6" stroke="#fff" stroke-width="3" stroke-linecap="round" />
     <circle cx="16" cy="18" r="2.5" fill="#fff" />
   </svg>
+);
+export const SearchIcon = icon(
+  <>
+    <circle cx="11" cy="11" r="6.5" />
+    <path d="m16 16 4.5 4.5" />
+  </>,
+);
+export const CloseIcon = icon(<path d="M6 6l12 12M18 6 6 18" />);
+export const FollowIcon = icon(
+  <>
+    <circle cx="12" cy="12" r="6" />
+    <path d="M12 2.5V6M12 18v3.5M2.5 12H6M18 12h3.5" />
+  </>,
+);
+export const RouteIcon = icon(
+  <>
+    <circle cx="6" cy="18.5" r="2.2" />
+    <circle cx="18" cy="5.5" r="2.2" />
+    <path d="M8.2 18.5H15a3.3 3.3 0 0 0 0-6.6H9a3.3 3.3 0 0 1 0-6.4h6.8" />
+  </>,
+);
+export const TrailIcon = icon(
+  <>
+    <circle cx="12" cy="12" r="8.5" />
+    <path d="M12 7v5l3.5 2" />
+  </>,
+);
+export const FitIcon = icon(<path d="M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5" />);
+export const ListIcon = icon(<path d="M8 6h12M8 12h12M8 18h12M4 6h.01M4 12h.01M4 18h.01" />);
+export const VehiclesIcon = icon(
+  <>
+    <path d="M4 16.5v-4l1.8-5A2 2 0 0 1 7.7 6h8.6a2 2 0 0 1 1.9 1.5l1.8 5v4z" />
+    <path d="M4 12.5h16M6 16.5V19M18 16.5V19M7.5 14.5h.01M16.5 14.5h.01" />
+  </>,
 );

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import { texts } from '../texts/texts.ts';
 import { WarningIcon } from './icons.tsx';
 
@@ -24,6 +25,15 @@ export function LoadFailure({ message, retry }: { message?: string; retry?: () =
           {failed.retry}
         </button>
       )}
+    </div>
+  );
+}
+/** In place of content that there is none of. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="placeholder">
+      <strong>{title}</strong>
+      {children}
     </div>
   );
 }

@@ -9,6 +9,8 @@ export interface Preferences {
   readonly units: 'metric' | 'imperial';
   /** The time zone of every time shown: that of the browser, or UTC. */
   readonly zone: 'local' | 'utc';
+  /** The columns of the table of vehicles; undefined for the usual ones. */
+  readonly columns?: readonly string[];
 }
 
 const standard: Preferences = { theme: 'system', language: 'system', units: 'metric', zone: 'local' };

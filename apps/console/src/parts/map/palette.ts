@@ -28,9 +28,9 @@ const light: MapPalette = {
 };
 
 const dark: MapPalette = {
-  sea: '#0e1217',
-  land: '#1c222a',
-  border: '#39424f',
+  sea: '#0d1116',
+  land: '#1f262f',
+  border: '#3d4755',
   label: '#a9b3c2',
   halo: '#12161b',
   accent: '#91a7ff',

@@ -1,22 +1,220 @@
 import './map-screen.css';
-import { useEffect, useRef } from 'preact/hooks';
-import { createBaseMap } from '../../parts/map/base-map.ts';
-import { isDark } from '../../parts/preferences.ts';
+import { type Signal, useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import { Fleet } from '../../live/fleet.ts';
+import type { LiveVehicle } from '../../live/live-stream.ts';
+import { formatNumber, formatTime } from '../../parts/format.ts';
+import { FitIcon, ListIcon } from '../../parts/icons.tsx';
+import { address, navigate } from '../../parts/router.ts';
+import { type ShownState, shownState } from '../../parts/vehicle-state.tsx';
 import { texts } from '../../texts/texts.ts';
+import { FleetMap } from './fleet-map.tsx';
+import { matches, SearchField, SideList, StateFilters } from './side-list.tsx';
+import { useRoute } from './use-route.ts';
+import { VehicleCard } from './vehicle-card.tsx';
 
-/** Every vehicle, live. */
-export function MapScreen() {
-  const container = useRef<HTMLDivElement>(null);
-  const dark = isDark();
-  useEffect(() => {
-    if (!container.current) return undefined;
-    const map = createBaseMap(container.current, { isDark: dark });
-    return () => map.remove();
-  }, [dark]);
+const order: Readonly<Record<ShownState, number>> = {
+  alarm: 0,
+  moving: 1,
+  parked: 2,
+  silent: 3,
+  private: 4,
+  archived: 5,
+};
+
+function compare(one: LiveVehicle, other: LiveVehicle): number {
+  return order[shownState(one)] - order[shownState(other)] || one.plate.localeCompare(other.plate);
+}
+
+function countStates(fleet: Fleet): ReadonlyMap<ShownState, number> {
+  const counts = new Map<ShownState, number>();
+  const add = (state: ShownState, count: number) => {
+    if (count > 0) counts.set(state, (counts.get(state) ?? 0) + count);
+  };
+  if (fleet.mode.value === 'cells') {
+    for (const cell of fleet.cells.values())
+      for (const state of ['moving', 'parked', 'silent'] as const) add(state, cell[state]);
+  } else {
+    for (const vehicle of fleet.vehicles.values()) add(shownState(vehicle), 1);
+  }
+  return counts;
+}
+
+/** A fleet that lives as long as the screen. */
+function useFleet(): Fleet {
+  const fleet = useMemo(() => new Fleet(), []);
+  useEffect(() => () => fleet.stop(), [fleet]);
+  return fleet;
+}
+
+function ConnectionLine({ fleet }: { fleet: Fleet }) {
+  const { connection: text } = texts.value;
+  const connection = fleet.connection.value;
+  const isLost = connection.state === 'lost';
   return (
-    <div class="map-screen">
+    <p class={`connection ${connection.state}`} role="status" {...(isLost && { title: text.lostText })}>
+      {isLost ? text.lost(formatTime(connection.sinceMs)) : text[connection.state]}
+    </p>
+  );
+}
+
+/** What a person has chosen on the map. */
+interface MapState {
+  readonly fleet: Fleet;
+  readonly selected: string | undefined;
+  readonly search: Signal<string>;
+  readonly hidden: Signal<ReadonlySet<ShownState>>;
+  /** The vehicles that lie on one another where the map was clicked. */
+  readonly stack: Signal<readonly string[]>;
+  readonly isFollowing: Signal<boolean>;
+  readonly isListHidden: Signal<boolean>;
+  select(vehicleId: string | undefined): void;
+  pick(vehicleIds: readonly string[]): void;
+}
+
+function useMapState(): MapState {
+  const fleet = useFleet();
+  const search = useSignal('');
+  const hidden = useSignal<ReadonlySet<ShownState>>(new Set());
+  const stack = useSignal<readonly string[]>([]);
+  const isFollowing = useSignal(false);
+  const isListHidden = useSignal(false);
+  const selected = address.value.query.get('vehicle') ?? undefined;
+  const select = (vehicleId: string | undefined) => {
+    if (vehicleId !== selected) isFollowing.value = false;
+    navigate(vehicleId === undefined ? '/map' : `/map?vehicle=${vehicleId}`, { replace: true });
+  };
+  const pick = (vehicleIds: readonly string[]) => {
+    stack.value = vehicleIds.length > 1 ? vehicleIds : [];
+    if (vehicleIds.length <= 1) select(vehicleIds[0]);
+  };
+  return { fleet, selected, search, hidden, stack, isFollowing, isListHidden, select, pick };
+}
+
+/** The vehicles that the list shows, in its order. */
+function listVehicles({ fleet, search, hidden, stack }: MapState): readonly LiveVehicle[] {
+  const words = search.value.trim();
+  const isShown = (vehicle: LiveVehicle) => {
+    if (stack.value.length > 0) return stack.value.includes(vehicle.id);
+    return !hidden.value.has(shownState(vehicle)) && (words === '' || matches(vehicle, words));
+  };
+  return [...fleet.vehicles.values()].filter(isShown).sort(compare);
+}
+
+function ListHead({ state, shown, inCells }: { state: MapState; shown: number; inCells: number | undefined }) {
+  const { map: text } = texts.value;
+  const { stack, pick } = state;
+  const total = inCells ?? shown;
+  const count = total === 1 ? text.countOne : text.count(formatNumber(total));
+  const heading = inCells === undefined ? count : `${count} ${text.inView}`;
+  return (
+    <div class="map-list-head" role="status">
+      <span>{stack.value.length > 0 ? text.stacked(stack.value.length) : heading}</span>
+      {stack.value.length > 0 && (
+        <button type="button" class="button plain" onClick={() => pick([])}>
+          {text.showAll}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function SidePanel({ state }: { state: MapState }) {
+  const { map: text } = texts.value;
+  const { fleet, selected, search, hidden, isListHidden, select } = state;
+  fleet.watch();
+  const vehicles = listVehicles(state);
+  const counts = countStates(fleet);
+  const isCells = fleet.mode.value === 'cells';
+  return (
+    <aside class="map-side" aria-label={text.list}>
+      <SearchField search={search}>
+        <button
+          type="button"
+          class="button icon map-toggle"
+          aria-label={isListHidden.value ? text.showList : text.hideList}
+          aria-expanded={!isListHidden.value}
+          onClick={() => {
+            isListHidden.value = !isListHidden.value;
+          }}
+        >
+          <ListIcon size={18} />
+        </button>
+      </SearchField>
+      <StateFilters counts={counts} hidden={hidden} />
+      <ListHead
+        state={state}
+        shown={vehicles.length}
+        inCells={isCells ? [...counts.values()].reduce((sum, count) => sum + count, 0) : undefined}
+      />
+      <div class="map-list">
+        <SideList
+          vehicles={vehicles}
+          selected={selected}
+          isLoaded={fleet.mode.value !== undefined}
+          isCells={isCells}
+          isFiltered={search.value !== '' || hidden.value.size > 0}
+          onSelect={select}
+        />
+      </div>
+      <ConnectionLine fleet={fleet} />
+    </aside>
+  );
+}
+
+function MapFrame({ state }: { state: MapState }) {
+  const { map: text } = texts.value;
+  const { fleet, selected, isFollowing, hidden, select, pick } = state;
+  const fit = useSignal(0);
+  const route = useRoute(selected);
+  fleet.watch();
+  const vehicle = selected === undefined ? undefined : fleet.vehicles.get(selected);
+  return (
+    <div class={`map-frame${fleet.connection.value.state === 'lost' ? ' stale' : ''}`}>
+      <FleetMap
+        fleet={fleet}
+        selected={selected}
+        isFollowing={isFollowing}
+        hidden={hidden.value}
+        route={route.line}
+        fit={fit.value}
+        onPick={pick}
+      />
+      <button
+        type="button"
+        class="button icon map-fit"
+        aria-label={text.fit}
+        title={text.fit}
+        onClick={() => {
+          fit.value += 1;
+        }}
+      >
+        <FitIcon size={16} />
+      </button>
+      {vehicle && (
+        <VehicleCard
+          vehicle={vehicle}
+          isFollowed={isFollowing.value}
+          route={route.shown}
+          onFollow={() => {
+            isFollowing.value = !isFollowing.value;
+          }}
+          onRoute={(kind) => route.toggle(kind, vehicle)}
+          onClose={() => select(undefined)}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Every vehicle, live: on the map and as a list. */
+export function MapScreen() {
+  const state = useMapState();
+  return (
+    <div class={`map-screen${state.isListHidden.value ? ' without-list' : ''}`}>
       <h1 class="visually-hidden">{texts.value.navigation.map}</h1>
-      <div class="map" ref={container} />
+      <SidePanel state={state} />
+      <MapFrame state={state} />
     </div>
   );
 }

@@ -1,13 +1,14 @@
-import './preferences.css';
+import './profile.css';
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
+import { CallFailure } from '../../api/client.ts';
 import { readFields } from '../../parts/forms.ts';
 import { type Preferences, prefer, preferences } from '../../parts/preferences.ts';
 import { changePassword, type Person, session, signOut } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 
 function Account({ person }: { person: Person }) {
-  const { preferences: text } = texts.value;
+  const { profile: text } = texts.value;
   const isOperator = person.kind === 'operator';
   const applications = isOperator ? person.applications.map(({ name }) => name).join(', ') : person.appId;
   return (
@@ -31,7 +32,7 @@ function Account({ person }: { person: Person }) {
   );
 }
 
-function Choice<Name extends keyof Preferences>({
+function Choice<Name extends 'theme' | 'language' | 'units' | 'zone'>({
   name,
   label,
   options,
@@ -59,7 +60,7 @@ function Choice<Name extends keyof Preferences>({
 }
 
 function Display() {
-  const { preferences: text } = texts.value;
+  const { profile: text } = texts.value;
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   return (
     <section class="card">
@@ -74,23 +75,28 @@ function Display() {
   );
 }
 
-type Outcome = 'changed' | 'wrongPassword' | 'shortPassword' | 'failed';
+function passwordFault(error: unknown): string {
+  const { profile: text, signIn } = texts.value;
+  const code = error instanceof CallFailure ? error.code : '';
+  if (code === 'INVALID_OLD_PASSWORD') return text.wrongPassword;
+  return code === 'INVALID_PASSWORD_LENGTH' ? text.shortPassword : signIn.failed;
+}
 
 function Password({ mustChange }: { mustChange: boolean }) {
-  const { preferences: text, signIn } = texts.value;
+  const { profile: text } = texts.value;
   const form = useRef<HTMLFormElement>(null);
-  const outcome = useSignal<Outcome | undefined>(undefined);
-  const message = {
-    changed: text.passwordChanged,
-    wrongPassword: text.wrongPassword,
-    shortPassword: text.shortPassword,
-  };
+  const outcome = useSignal<{ readonly text: string; readonly isGood: boolean } | undefined>(undefined);
   const submit = async (event: SubmitEvent) => {
     event.preventDefault();
     if (!form.current) return;
     const { current = '', chosen = '' } = readFields(form.current);
-    outcome.value = await changePassword(current, chosen);
-    if (outcome.value === 'changed') form.current.reset();
+    try {
+      await changePassword(current, chosen);
+      form.current.reset();
+      outcome.value = { text: text.passwordChanged, isGood: true };
+    } catch (error) {
+      outcome.value = { text: passwordFault(error), isGood: false };
+    }
   };
   return (
     <section class="card">
@@ -107,11 +113,7 @@ function Password({ mustChange }: { mustChange: boolean }) {
           <small class="muted">{text.passwordRule}</small>
         </label>
         <div role="status">
-          {outcome.value && (
-            <p class={`notice ${outcome.value === 'changed' ? 'good' : 'wrong'}`}>
-              {outcome.value === 'failed' ? signIn.failed : message[outcome.value]}
-            </p>
-          )}
+          {outcome.value && <p class={`notice ${outcome.value.isGood ? 'good' : 'wrong'}`}>{outcome.value.text}</p>}
         </div>
         <div class="row">
           <button type="submit" class="button primary">
@@ -124,12 +126,12 @@ function Password({ mustChange }: { mustChange: boolean }) {
 }
 
 /** Who is signed in, how the console looks, and the password. */
-export function PreferencesScreen() {
+export function ProfileScreen() {
   const now = session.value;
   if (now.state !== 'signed in') return null;
   return (
-    <div class="page preferences">
-      <h1>{texts.value.preferences.title}</h1>
+    <div class="page profile">
+      <h1>{texts.value.profile.title}</h1>
       <Account person={now.person} />
       <Display />
       <Password mustChange={now.person.mustChangePassword} />

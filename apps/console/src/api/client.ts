@@ -1,0 +1,49 @@
+import { signal } from '@preact/signals';
+import createClient, { type Middleware } from 'openapi-fetch';
+import type { components, paths } from './interface.d.ts';
+
+/** A schema of the interface, by its name. */
+export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];
+
+/** Every call of the interface, typed by its OpenAPI document. The browser adds the cookie of the session. */
+export const api = createClient<paths>({ headers: { 'content-type': 'application/json' } });
+
+/** A call that was refused, or that got no answer. */
+export class CallFailure extends Error {
+  /** The code of the answer; UNREACHABLE without one. */
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.name = 'CallFailure';
+    this.code = code;
+  }
+}
+
+/** Whether the platform has refused the session since the sign-in. */
+export const sessionEnded = signal(false);
+
+const noticeEnd: Middleware = {
+  onResponse({ response, schemaPath }) {
+    if (response.status === 401 && schemaPath !== '/v1/x/session') sessionEnded.value = true;
+  },
+};
+api.use(noticeEnd);
+
+/** Waits for the answer of a call. @throws CallFailure */
+export async function answerOf<Data>(
+  call: Promise<{ data?: Data; error?: unknown; response: Response }>,
+): Promise<Data> {
+  const result = await call.catch((error: unknown) => {
+    throw new CallFailure('UNREACHABLE', error instanceof Error ? error.message : String(error));
+  });
+  if (result.response.ok) return result.data as Data;
+  const { error, message } = readFailure(result.error);
+  throw new CallFailure(error ?? String(result.response.status), message ?? result.response.statusText);
+}
+
+/** Reads the answer of a refused call (docs/interface.md, "Failures"); a proxy may have answered in another form. */
+function readFailure(body: unknown): { readonly error?: string; readonly message?: string } {
+  const { error, message } = Object(body) as { readonly error?: unknown; readonly message?: unknown };
+  return { ...(typeof error === 'string' && { error }), ...(typeof message === 'string' && { message }) };
+}

@@ -1,0 +1,1398 @@
+// Made from the OpenAPI document of the platform: npm run console:types. Do not edit.
+
+export interface paths {
+    "/v1/vehicle/{id}/customcan": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdCustomcan"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/{id}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/{id}/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdStatus"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/{id}/trips": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdTrips"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleActions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/honk": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postVehicleHonk"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/immobilize": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postVehicleImmobilize"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/lights/on": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postVehicleLightsOn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/lock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postVehicleLock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/start": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postVehicleStart"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/trunk/unlock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postVehicleTrunkUnlock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/unlock": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postVehicleUnlock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/windows/close": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postVehicleWindowsClose"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/windows/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postVehicleWindowsOpen"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/commands": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getCommands"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getSession"];
+        put?: never;
+        post: operations["postSession"];
+        delete: operations["deleteSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/session/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postSessionPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["deleteSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/vehicle/{id}/trips/{tripId}/track": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdTripsByTripIdTrack"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/vehicles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleTable"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+    schemas: {
+        Actions: {
+            actions: ("IMMOBILIZE" | "CENTRAL-LOCK" | "HONK" | "TURNING-LIGHTS" | "UNLOCK-TRUNK" | "CLOSE-WINDOWS" | "OPEN-WINDOWS")[];
+        };
+        CanDatum: {
+            key: string;
+            value: string;
+        };
+        Card: {
+            id: string;
+            statut: string;
+        };
+        CombinedStatus: {
+            authenticated?: boolean;
+            authorizations?: components["schemas"]["CurrentAuthorization"][];
+            /** @enum {string} */
+            bluetooth?: "CONNECTED" | "DISCONNECTED" | "";
+            cardholder?: components["schemas"]["Card"][];
+            ChargeLevel?: number;
+            /** @enum {string} */
+            chargingAdapterStatus?: "CONNECTED" | "DISCONNECTED" | "";
+            /** @enum {string} */
+            ChargingStatus?: "CHARGING" | "NOT_CHARGING" | "";
+            ChargingUntil?: string | "";
+            /** @enum {string} */
+            doors?: "OPEN" | "CLOSED" | "";
+            electric: components["schemas"]["Electric"];
+            /** @enum {string} */
+            engine?: "ON" | "OFF" | "";
+            fuel?: number;
+            fuelRange?: number;
+            /** @enum {string} */
+            handbrake?: "ON" | "OFF" | "";
+            /** @enum {string} */
+            immobilizer?: "LOCKED" | "UNLOCKED" | "";
+            lastMessage?: string | "";
+            /** @enum {string} */
+            lights?: "ON" | "OFF" | "";
+            location?: components["schemas"]["Location"];
+            /** @enum {string} */
+            lock?: "LOCKED" | "UNLOCKED" | "";
+            mileage?: number;
+            position?: components["schemas"]["Position"];
+            privacy?: boolean;
+            RemainingRange?: number;
+            scenarii?: components["schemas"]["Scenarii"];
+            sensors: components["schemas"]["Sensor"][];
+            speed?: number;
+            state: components["schemas"]["CombinedVehicleState"];
+            status: components["schemas"]["Status"];
+            timestamp: number;
+            vehicle: components["schemas"]["Vehicle"];
+            vehicleKey?: boolean;
+            /** @enum {string} */
+            windows?: "OPEN" | "CLOSED" | "";
+        };
+        CombinedVehicleState: {
+            accident: boolean;
+            Accident: boolean;
+            breakdown: boolean;
+            Breakdown: boolean;
+            maintenance: boolean;
+            Maintenance: boolean;
+            stolen: boolean;
+            Stolen: boolean;
+            towing: boolean;
+            Towing: boolean;
+            unavailable: boolean;
+            Unavailable: boolean;
+        };
+        Command: {
+            /** @enum {string} */
+            action: "IMMOBILIZE" | "START" | "LOCK" | "UNLOCK" | "HONK" | "TURNING-LIGHTS" | "UNLOCK-TRUNK" | "OPEN-WINDOWS" | "CLOSE-WINDOWS" | "STATUS";
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            endedAt?: string;
+            /** Format: date-time */
+            expiresAt: string;
+            id: string;
+            message?: string;
+            reason?: string;
+            /** Format: date-time */
+            sentAt?: string;
+            /** @enum {string} */
+            state: "pending" | "sent" | "acknowledged" | "refused" | "unknown" | "expired";
+            status?: string;
+        };
+        Commands: {
+            commands: components["schemas"]["Command"][];
+        };
+        CurrentAuthorization: {
+            authorizationId: string;
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            until: string;
+            userId: string;
+        };
+        CustomCanReading: {
+            can: components["schemas"]["CanDatum"][];
+            location?: components["schemas"]["Location"];
+            sensors: components["schemas"]["Sensor"][];
+            status: components["schemas"]["Status"];
+            timestamp: number;
+            vehicle: components["schemas"]["Vehicle"];
+        };
+        Done: Record<string, never>;
+        Electric: {
+            current: number;
+            energy: number;
+            lifetimeChargePower: number;
+            lifetimePowerUse: number;
+            maxCellTemperature: number;
+            maxCellVoltage: number;
+            maxEnergy: number;
+            minCellTemperature: number;
+            minCellVoltage: number;
+            soc: number;
+            soh: number;
+            temperature: number;
+            voltage: number;
+        };
+        FleetVehicleState: {
+            Accident: boolean;
+            Breakdown: boolean;
+            Maintenance: boolean;
+            Stolen: boolean;
+            Towing: boolean;
+            Unavailable: boolean;
+        };
+        FleetVehicleStatus: {
+            authenticated?: boolean;
+            authorizations: components["schemas"]["CurrentAuthorization"][];
+            /** @enum {string} */
+            bluetooth: "CONNECTED" | "DISCONNECTED" | "";
+            cardholder: components["schemas"]["Card"][];
+            ChargeLevel: number;
+            /** @enum {string} */
+            chargingAdapterStatus: "CONNECTED" | "DISCONNECTED" | "";
+            /** @enum {string} */
+            ChargingStatus: "CHARGING" | "NOT_CHARGING" | "";
+            ChargingUntil: string | "";
+            /** @enum {string} */
+            doors: "OPEN" | "CLOSED" | "";
+            /** @enum {string} */
+            engine: "ON" | "OFF" | "";
+            fuel: number;
+            fuelRange: number;
+            /** @enum {string} */
+            handbrake: "ON" | "OFF" | "";
+            /** @enum {string} */
+            immobilizer: "LOCKED" | "UNLOCKED" | "";
+            lastMessage: string | "";
+            /** @enum {string} */
+            lights: "ON" | "OFF" | "";
+            /** @enum {string} */
+            lock: "LOCKED" | "UNLOCKED" | "";
+            mileage: number;
+            position?: components["schemas"]["Position"];
+            privacy: boolean;
+            RemainingRange: number;
+            scenarii: components["schemas"]["Scenarii"];
+            speed: number;
+            state: components["schemas"]["FleetVehicleState"];
+            vehicleKey: boolean;
+            /** @enum {string} */
+            windows: "OPEN" | "CLOSED" | "";
+        };
+        History: {
+            status: components["schemas"]["HistoryReading"][];
+        };
+        HistoryReading: {
+            electric: components["schemas"]["Electric"];
+            location?: components["schemas"]["Location"];
+            sensors: components["schemas"]["Sensor"][];
+            status: components["schemas"]["Status"];
+            timestamp: number;
+            vehicle: components["schemas"]["Vehicle"];
+        };
+        LiveCell: {
+            count: number;
+            id: string;
+            latitude: number;
+            longitude: number;
+            moving: number;
+            parked: number;
+            silent: number;
+        };
+        LiveCells: {
+            cells: components["schemas"]["LiveCell"][];
+        };
+        LiveCellsEvent: {
+            data: components["schemas"]["LiveCells"];
+            /** @enum {string} */
+            event: "cells";
+        };
+        LiveChanges: {
+            left: string[];
+            vehicles: components["schemas"]["LiveVehicle"][];
+        };
+        LiveChangesEvent: {
+            data: components["schemas"]["LiveChanges"];
+            /** @enum {string} */
+            event: "changes";
+        };
+        LiveCommand: {
+            /** @enum {string} */
+            action: "IMMOBILIZE" | "START" | "LOCK" | "UNLOCK" | "HONK" | "TURNING-LIGHTS" | "UNLOCK-TRUNK" | "OPEN-WINDOWS" | "CLOSE-WINDOWS" | "STATUS";
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            endedAt?: string;
+            /** Format: date-time */
+            expiresAt: string;
+            id: string;
+            message?: string;
+            reason?: string;
+            /** Format: date-time */
+            sentAt?: string;
+            /** @enum {string} */
+            state: "pending" | "sent" | "acknowledged" | "refused" | "unknown" | "expired";
+            status?: string;
+            vehicleId: string;
+        };
+        LiveCommandEvent: {
+            data: components["schemas"]["LiveCommand"];
+            /** @enum {string} */
+            event: "command";
+        };
+        LiveLocation: {
+            angle?: number;
+            latitude: number;
+            longitude: number;
+            /** Format: date-time */
+            time: string;
+        };
+        LiveReset: {
+            /** @enum {string} */
+            mode: "vehicles" | "cells";
+            /** @enum {string} */
+            reason: "START" | "EXPIRED" | "ACCESS" | "MODE";
+        };
+        LiveResetEvent: {
+            data: components["schemas"]["LiveReset"];
+            /** @enum {string} */
+            event: "reset";
+        };
+        LiveSnapshot: {
+            complete: boolean;
+            vehicles: components["schemas"]["LiveVehicle"][];
+        };
+        LiveSnapshotEvent: {
+            data: components["schemas"]["LiveSnapshot"];
+            /** @enum {string} */
+            event: "snapshot";
+        };
+        LiveVehicle: {
+            appId: string;
+            brand: string;
+            deviceId: string;
+            flags: ("towing" | "accident" | "maintenance" | "breakdown" | "stolen" | "unavailable")[];
+            id: string;
+            /** Format: date-time */
+            lastContact?: string;
+            location?: components["schemas"]["LiveLocation"];
+            model: string;
+            /** Format: date-time */
+            parkedSince?: string;
+            plate: string;
+            soc?: number;
+            speed?: number;
+            /** @enum {string} */
+            state: "moving" | "parked" | "silent" | "private";
+            vin: string;
+        };
+        Location: {
+            altitude: number;
+            angle: number;
+            latitude: number;
+            longitude: number;
+        };
+        Position: {
+            latitude: number;
+            longitude: number;
+            /** Format: date-time */
+            timestamp: string;
+        };
+        Scenarii: {
+            crash_detection: components["schemas"]["Scenario"];
+            gnss_jamming: components["schemas"]["Scenario"];
+            gps_jamming: components["schemas"]["Scenario"];
+            towing_detection: components["schemas"]["Scenario"];
+        };
+        Scenario: {
+            action: string;
+            active: boolean;
+            available: boolean;
+            triggered: boolean;
+        };
+        Sensor: {
+            data: components["schemas"]["CanDatum"][];
+            name: string;
+        };
+        SignedInOperator: {
+            applications: {
+                appId: string;
+                name: string;
+            }[];
+            /** @enum {string} */
+            kind: "operator";
+            limited: boolean;
+            mustChangePassword: boolean;
+            name: string;
+            /** @enum {string} */
+            role: "viewer" | "operator" | "administrator";
+        };
+        SignedInPerson: components["schemas"]["SignedInOperator"] | components["schemas"]["SignedInUser"];
+        SignedInUser: {
+            appId: string;
+            applicationName: string;
+            /** @enum {string} */
+            kind: "user";
+            mustChangePassword: boolean;
+            userId: string;
+            username: string;
+        };
+        Status: {
+            autonomy: number;
+            ignition: boolean;
+            mileage: number;
+            movement: boolean;
+        };
+        TableLocation: {
+            latitude: number;
+            longitude: number;
+            /** Format: date-time */
+            time: string;
+        };
+        TableVehicle: {
+            appId: string;
+            brand: string;
+            deviceId: string;
+            energy: string;
+            flags: ("towing" | "accident" | "maintenance" | "breakdown" | "stolen" | "unavailable")[];
+            id: string;
+            ignition?: boolean;
+            /** Format: date-time */
+            lastContact?: string;
+            location?: components["schemas"]["TableLocation"];
+            mileage?: number;
+            model: string;
+            /** Format: date-time */
+            parkedSince?: string;
+            plate: string;
+            range?: number;
+            soc?: number;
+            speed?: number;
+            /** @enum {string} */
+            state: "moving" | "parked" | "silent" | "private" | "archived";
+            /** Format: date-time */
+            time?: string;
+            vin: string;
+        };
+        Track: {
+            geometry: {
+                /** @constant */
+                type: "LineString";
+            } | null;
+            properties: {
+                coordTimes: string[];
+                trip_id: string;
+            };
+            /** @constant */
+            type: "Feature";
+        };
+        Trip: {
+            average_speed: number;
+            cost: number;
+            distance: number;
+            duration: number;
+            electric_consumption: number;
+            electric_consumption_100km: number;
+            first_position?: components["schemas"]["TripPosition"];
+            fuel_consumption: number;
+            fuel_consumption_100km: number;
+            last_position?: components["schemas"]["TripPosition"];
+            /** Format: date-time */
+            timestamp: string;
+            trip_id: string;
+        };
+        TripPosition: {
+            latitude: number;
+            longitude: number;
+        };
+        Trips: {
+            trips: components["schemas"]["Trip"][];
+        };
+        Vehicle: {
+            brand: string;
+            id: string;
+            model: string;
+            plate: string;
+            vin: string;
+        };
+        VehicleState: {
+            accident: boolean;
+            breakdown: boolean;
+            maintenance: boolean;
+            stolen: boolean;
+            towing: boolean;
+            unavailable: boolean;
+        };
+        VehicleStatus: {
+            electric: components["schemas"]["Electric"];
+            location?: components["schemas"]["Location"];
+            sensors: components["schemas"]["Sensor"][];
+            state: components["schemas"]["VehicleState"];
+            status: components["schemas"]["Status"];
+            timestamp: number;
+            vehicle: components["schemas"]["Vehicle"];
+        };
+        VehicleTable: {
+            total?: number;
+            vehicles: components["schemas"]["TableVehicle"][];
+        };
+    };
+    responses: never;
+    parameters: never;
+    requestBodies: never;
+    headers: never;
+    pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+    getVehicleByIdCustomcan: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CustomCanReading"];
+                };
+            };
+        };
+    };
+    getVehicleByIdHistory: {
+        parameters: {
+            query: {
+                after?: string;
+                from: string | number;
+                limit?: number;
+                offset?: number;
+                until: string | number;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Has-More"?: "true" | "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["History"];
+                };
+            };
+        };
+    };
+    getVehicleByIdStatus: {
+        parameters: {
+            query?: {
+                view?: "dynamic" | "fleet";
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CombinedStatus"] | components["schemas"]["VehicleStatus"] | components["schemas"]["FleetVehicleStatus"];
+                };
+            };
+        };
+    };
+    getVehicleByIdTrips: {
+        parameters: {
+            query?: {
+                from?: string | number;
+                limit?: number;
+                offset?: number;
+                until?: string | number;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Has-More"?: "true" | "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trips"];
+                };
+            };
+        };
+    };
+    getVehicleActions: {
+        parameters: {
+            query: {
+                vehicleId: string;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Actions"];
+                };
+            };
+        };
+    };
+    postVehicleHonk: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    vehicleId: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+        };
+    };
+    postVehicleImmobilize: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    vehicleId: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        Status: "LOCKED" | "UNLOCKED";
+                    };
+                };
+            };
+        };
+    };
+    postVehicleLightsOn: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    vehicleId: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    postVehicleLock: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    vehicleId: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        Status: "CLOSED" | "OPEN";
+                    };
+                };
+            };
+        };
+    };
+    postVehicleStart: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    vehicleId: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        Status: "UNLOCKED" | "LOCKED";
+                    };
+                };
+            };
+        };
+    };
+    postVehicleTrunkUnlock: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    vehicleId: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    postVehicleUnlock: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    vehicleId: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        /** @enum {string} */
+                        Status: "OPEN" | "CLOSED";
+                    };
+                };
+            };
+        };
+    };
+    postVehicleWindowsClose: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    vehicleId: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    postVehicleWindowsOpen: {
+        parameters: {
+            query?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    vehicleId: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    getCommands: {
+        parameters: {
+            query: {
+                limit?: number;
+                vehicleId: string;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Commands"];
+                };
+            };
+        };
+    };
+    getEvents: {
+        parameters: {
+            query?: {
+                bbox?: string;
+                types?: string;
+                vehicles?: string;
+                zoom?: number;
+            };
+            header?: {
+                "Last-Event-Id"?: string;
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["LiveResetEvent"] | components["schemas"]["LiveSnapshotEvent"] | components["schemas"]["LiveChangesEvent"] | components["schemas"]["LiveCellsEvent"] | components["schemas"]["LiveCommandEvent"];
+                };
+            };
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedInPerson"];
+                };
+            };
+        };
+    };
+    postSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    appId?: string;
+                    name?: string | null;
+                    password: string;
+                    username?: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SignedInPerson"];
+                };
+            };
+        };
+    };
+    deleteSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    postSessionPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    currentPassword: string;
+                    newPassword: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    deleteSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    getVehicleByIdTripsByTripIdTrack: {
+        parameters: {
+            query?: {
+                format?: "geojson" | "gpx";
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+                tripId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/geo+json": components["schemas"]["Track"];
+                    "application/gpx+xml": string;
+                };
+            };
+        };
+    };
+    getVehicleTable: {
+        parameters: {
+            query?: {
+                after?: string;
+                appId?: string;
+                brand?: string;
+                columns?: string;
+                energy?: string;
+                flag?: "towing" | "accident" | "maintenance" | "breakdown" | "stolen" | "unavailable";
+                format?: "json" | "csv";
+                limit?: number;
+                model?: string;
+                q?: string;
+                sort?: "plate" | "vin" | "brand" | "model" | "energy" | "appId" | "deviceId" | "state" | "id" | "lastContact" | "time" | "speed" | "mileage" | "soc" | "range" | "parkedSince" | "-plate" | "-vin" | "-brand" | "-model" | "-energy" | "-appId" | "-deviceId" | "-state" | "-id" | "-lastContact" | "-time" | "-speed" | "-mileage" | "-soc" | "-range" | "-parkedSince";
+                state?: string;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Has-More"?: "true" | "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VehicleTable"];
+                    "text/csv": string;
+                };
+            };
+        };
+    };
+}

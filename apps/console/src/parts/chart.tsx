@@ -1,0 +1,103 @@
+import 'uplot/dist/uPlot.min.css';
+import './chart.css';
+import { useEffect, useRef } from 'preact/hooks';
+import UPlot from 'uplot';
+import { formatClock, formatClockSeconds } from './format.ts';
+import { isDark } from './preferences.ts';
+
+interface ChartOptions {
+  /** What the chart shows, for who does not see it. */
+  readonly label: string;
+  /** UNIX seconds, ascending. */
+  readonly times: readonly number[];
+  readonly values: readonly (number | null)[];
+  readonly format: (value: number) => string;
+  readonly height: number;
+  /** Where the cursor is, UNIX seconds. */
+  readonly time: number | undefined;
+  /** Called when a person points at a time. */
+  readonly onPoint: (time: number) => void;
+}
+
+const colourOf = (element: Element, name: string): string => getComputedStyle(element).getPropertyValue(name) || '#888';
+
+/** Resolves a colour of the page, which light-dark() keeps from a canvas. */
+function resolve(element: HTMLElement, name: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = `var(${name})`;
+  element.append(probe);
+  const { color } = getComputedStyle(probe);
+  probe.remove();
+  return color || colourOf(element, name);
+}
+
+/** Ticks closer than a minute show their seconds. */
+function formatTick([first = 0, second = 60]: readonly number[]): (tick: number) => string {
+  const write = second - first < 60 ? formatClockSeconds : formatClock;
+  return (tick) => write(tick * 1000);
+}
+
+function optionsOf(
+  element: HTMLElement,
+  { height, format, onPoint }: ChartOptions,
+  isPointed: () => boolean,
+): UPlot.Options {
+  const [line, muted, accent] = [resolve(element, '--line'), resolve(element, '--muted'), resolve(element, '--accent')];
+  const axis = { stroke: muted, grid: { stroke: line, width: 1 }, ticks: { show: false }, font: '11px system-ui' };
+  return {
+    width: element.clientWidth || 300,
+    height,
+    padding: [10, 12, 0, 0],
+    cursor: { y: false, points: { size: 7 } },
+    legend: { show: false },
+    series: [
+      {},
+      { stroke: accent, width: 1.6, fill: `color-mix(in srgb, ${accent} 12%, transparent)`, points: { show: false } },
+    ],
+    axes: [
+      { ...axis, values: (_plot, ticks) => ticks.map(formatTick(ticks)), space: 80, size: 26 },
+      { ...axis, values: (_plot, ticks) => ticks.map((tick) => format(tick)), size: 64 },
+    ],
+    hooks: {
+      setCursor: [
+        (plot) => {
+          const { idx } = plot.cursor;
+          const time = typeof idx === 'number' ? plot.data[0][idx] : undefined;
+          if (isPointed() && time !== undefined) onPoint(time);
+        },
+      ],
+    },
+  };
+}
+
+/** One series over time, with a cursor that the page moves and follows. */
+export function Chart(options: ChartOptions) {
+  const { label, times, values, time, height } = options;
+  const frame = useRef<HTMLDivElement>(null);
+  const plot = useRef<UPlot | undefined>(undefined);
+  const latest = useRef(options);
+  latest.current = options;
+  const dark = isDark();
+  useEffect(() => {
+    const element = frame.current;
+    if (!element) return undefined;
+    const given = { ...latest.current, onPoint: (at: number) => latest.current.onPoint(at) };
+    const isPointed = () => element.matches(':hover');
+    const drawn = new UPlot(optionsOf(element, given, isPointed), [[...times], [...values]], element);
+    plot.current = drawn;
+    const observer = new ResizeObserver(() => drawn.setSize({ width: element.clientWidth, height }));
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      drawn.destroy();
+      plot.current = undefined;
+    };
+  }, [times, values, dark, height]);
+  useEffect(() => {
+    const drawn = plot.current;
+    if (!drawn || time === undefined || frame.current?.matches(':hover')) return;
+    // A new chart has its scales after its first drawing.
+    queueMicrotask(() => drawn.setCursor({ left: drawn.valToPos(time, 'x'), top: 0 }, false));
+  }, [time, times, dark]);
+  return <div class="chart" ref={frame} role="img" aria-label={label} style={{ height: `${height}px` }} />;
+}

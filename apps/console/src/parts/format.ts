@@ -1,0 +1,92 @@
+import { computed, signal } from '@preact/signals';
+import { language } from '../texts/texts.ts';
+import { preferences } from './preferences.ts';
+
+/** The time now, UNIX milliseconds, exact to ten seconds; what shows an age follows it. */
+const now = signal(Date.now());
+setInterval(() => {
+  now.value = Date.now();
+}, 10_000);
+
+const zone = computed(() => (preferences.value.zone === 'utc' ? { timeZone: 'UTC' } : {}));
+const locale = computed(() => (language.value === 'fr' ? 'fr' : 'en-GB'));
+const format = (options: Intl.DateTimeFormatOptions) =>
+  computed(() => new Intl.DateTimeFormat(locale.value, { ...options, ...zone.value }));
+
+const time = format({ hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const shortTime = format({ hour: '2-digit', minute: '2-digit' });
+const day = format({ day: 'numeric', month: 'short' });
+const dayWithYear = format({ day: 'numeric', month: 'short', year: 'numeric' });
+const full = format({ dateStyle: 'medium', timeStyle: 'long' });
+const dayKey = format({ year: 'numeric', month: '2-digit', day: '2-digit' });
+const relative = computed(() => new Intl.RelativeTimeFormat(locale.value, { numeric: 'always', style: 'short' }));
+const justNow = computed(() => new Intl.RelativeTimeFormat(locale.value, { numeric: 'auto' }));
+
+type Moment = string | number;
+const dateOf = (moment: Moment): Date => new Date(moment);
+
+/** Writes a time with its day unless it is today: 14:05:09, 21 Nov 14:05. */
+export function formatTime(moment: Moment): string {
+  const date = dateOf(moment);
+  const today = dateOf(now.value);
+  if (dayKey.value.format(date) === dayKey.value.format(today)) return time.value.format(date);
+  const isThisYear = date.getFullYear() === today.getFullYear();
+  return `${(isThisYear ? day : dayWithYear).value.format(date)} ${shortTime.value.format(date)}`;
+}
+
+/** Writes hours and minutes only. */
+export const formatClock = (moment: Moment): string => shortTime.value.format(dateOf(moment));
+
+/** Writes hours, minutes and seconds. */
+export const formatClockSeconds = (moment: Moment): string => time.value.format(dateOf(moment));
+
+/** Writes a day. */
+export const formatDay = (moment: Moment): string => dayWithYear.value.format(dateOf(moment));
+
+/** Writes a time in full, with its zone. */
+export const formatFull = (moment: Moment): string => full.value.format(dateOf(moment));
+
+const units: readonly (readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number])[] = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+];
+
+/** Writes how long ago a time was: 3 min ago. */
+export function formatAgo(moment: Moment): string {
+  const seconds = Math.max(0, (now.value - dateOf(moment).getTime()) / 1000);
+  if (seconds < 10) return justNow.value.format(0, 'second');
+  const [unit, size] = units.find(([, least]) => seconds >= least) ?? ['second', 1];
+  return relative.value.format(-Math.floor(seconds / size), unit);
+}
+
+/** Writes a duration: 3 h 20 min. @param seconds */
+export function formatDuration(seconds: number): string {
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 1) return `${Math.round(seconds)} s`;
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ${String(minutes % 60).padStart(2, '0')}`;
+  return `${Math.floor(hours / 24)} d ${hours % 24} h`;
+}
+
+const kmPerMile = 1.609_344;
+const isImperial = (): boolean => preferences.value.units === 'imperial';
+
+/** Writes a number in the notation of the language. */
+export function formatNumber(value: number, digits = 0): string {
+  return value.toLocaleString(locale.value, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+}
+
+/** Writes a speed. @param kmh km/h */
+export const formatSpeed = (kmh: number): string =>
+  isImperial() ? `${formatNumber(kmh / kmPerMile)} mph` : `${formatNumber(kmh)} km/h`;
+
+/** Writes a distance. @param km kilometres */
+export function formatDistance(km: number): string {
+  const shown = isImperial() ? km / kmPerMile : km;
+  return `${formatNumber(shown, shown < 100 ? 1 : 0)} ${isImperial() ? 'mi' : 'km'}`;
+}
+
+/** Writes a percentage. */
+export const formatPercent = (percent: number): string => `${formatNumber(percent)} %`;

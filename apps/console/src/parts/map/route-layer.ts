@@ -1,0 +1,46 @@
+import type { Feature, LineString } from 'geojson';
+import type { GeoJSONSource, Map as MapLibreMap } from 'maplibre-gl';
+import type { MapPalette } from './palette.ts';
+
+/** A way that a vehicle took: positions as [longitude, latitude]. */
+export type Route = readonly (readonly [number, number])[];
+
+const lineOf = (route: Route): Feature<LineString> => ({
+  type: 'Feature',
+  properties: {},
+  geometry: { type: 'LineString', coordinates: route.map(([longitude, latitude]) => [longitude, latitude]) },
+});
+
+/** Adds the line of a route below the vehicles. */
+export function addRouteLayer(map: MapLibreMap, { accent, surface }: MapPalette): void {
+  map.addSource('route', { type: 'geojson', data: { type: 'FeatureCollection', features: [] } });
+  const layout = { 'line-cap': 'round', 'line-join': 'round' } as const;
+  map.addLayer({
+    id: 'route-border',
+    type: 'line',
+    source: 'route',
+    layout,
+    paint: { 'line-color': surface, 'line-width': 7 },
+  });
+  map.addLayer({
+    id: 'route',
+    type: 'line',
+    source: 'route',
+    layout,
+    paint: { 'line-color': accent, 'line-width': 3.5 },
+  });
+}
+
+/** Draws a route in place of the one before; an empty one draws nothing. */
+export function drawRoute(map: MapLibreMap, route: Route): void {
+  const features = route.length > 1 ? [lineOf(route)] : [];
+  void map.getSource<GeoJSONSource>('route')?.setData({ type: 'FeatureCollection', features });
+}
+
+/** The box around a route; undefined for an empty one. */
+export function boundsOf(route: Route): [west: number, south: number, east: number, north: number] | undefined {
+  if (route.length === 0) return undefined;
+  const longitudes = route.map(([longitude]) => longitude);
+  const latitudes = route.map(([, latitude]) => latitude);
+  return [Math.min(...longitudes), Math.min(...latitudes), Math.max(...longitudes), Math.max(...latitudes)];
+}

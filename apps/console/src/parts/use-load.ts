@@ -1,0 +1,50 @@
+import { useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { CallFailure } from '../api/client.ts';
+
+/** What is loaded, on its way or failed. The data of before stays while it is loaded again. */
+export interface Loaded<Data> {
+  readonly data: Data | undefined;
+  /** The message of the failure of the last attempt. */
+  readonly failure: string | undefined;
+  readonly isLoading: boolean;
+  reload(): void;
+}
+
+interface State<Data> {
+  readonly data?: Data;
+  readonly failure?: string;
+  readonly isLoading: boolean;
+}
+
+/** Loads when the component is first shown, and when an input changes; an answer that is out of date is dropped. */
+export function useLoad<Data>(load: () => Promise<Data>, inputs: readonly unknown[]): Loaded<Data> {
+  const state = useSignal<State<Data>>({ isLoading: true });
+  const attempt = useSignal(0);
+  useEffect(() => {
+    let isCurrent = true;
+    const { data } = state.value;
+    state.value = { ...(data !== undefined && { data }), isLoading: true };
+    load().then(
+      (loaded) => {
+        if (isCurrent) state.value = { data: loaded, isLoading: false };
+      },
+      (error: unknown) => {
+        const failure = error instanceof CallFailure ? error.message : String(error);
+        if (isCurrent) state.value = { ...state.value, failure, isLoading: false };
+      },
+    );
+    return () => {
+      isCurrent = false;
+    };
+  }, [...inputs, attempt.value]);
+  const { data, failure, isLoading } = state.value;
+  return {
+    data,
+    failure,
+    isLoading,
+    reload() {
+      attempt.value += 1;
+    },
+  };
+}

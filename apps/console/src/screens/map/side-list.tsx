@@ -1,0 +1,135 @@
+import type { Signal } from '@preact/signals';
+import type { LiveVehicle } from '../../live/live-stream.ts';
+import { formatAgo, formatNumber, formatPercent, formatSpeed } from '../../parts/format.ts';
+import { SearchIcon } from '../../parts/icons.tsx';
+import { Empty, Loading } from '../../parts/placeholders.tsx';
+import { type ShownState, StateMark, shownState, shownStates, stateText } from '../../parts/vehicle-state.tsx';
+import { VirtualList } from '../../parts/virtual-list.tsx';
+import { texts } from '../../texts/texts.ts';
+
+const rowHeight = 50;
+
+/** Whether every word of a search is in what identifies a vehicle. */
+export function matches({ plate, vin, brand, model, deviceId, id }: LiveVehicle, search: string): boolean {
+  const text = `${plate} ${plate.replaceAll('-', '')} ${vin} ${deviceId} ${brand} ${model} ${id}`.toLowerCase();
+  return search
+    .toLowerCase()
+    .split(/\s+/)
+    .every((word) => text.includes(word));
+}
+
+export function SearchField({ search, children }: { search: Signal<string>; children?: preact.ComponentChildren }) {
+  const { map } = texts.value;
+  return (
+    <search class="map-search">
+      <SearchIcon size={16} />
+      <input
+        class="input"
+        type="search"
+        aria-label={map.searchLabel}
+        placeholder={map.search}
+        value={search.value}
+        onInput={({ currentTarget }) => {
+          search.value = currentTarget.value;
+        }}
+      />
+      {children}
+    </search>
+  );
+}
+
+/** The states with their counts; those that are not checked are left out of the map and the list. */
+export function StateFilters({
+  counts,
+  hidden,
+}: {
+  counts: ReadonlyMap<ShownState, number>;
+  hidden: Signal<ReadonlySet<ShownState>>;
+}) {
+  const { map, states } = texts.value;
+  const toggle = (state: ShownState) => {
+    const next = new Set(hidden.value);
+    if (!next.delete(state)) next.add(state);
+    hidden.value = next;
+  };
+  const isUsual = (state: ShownState) => state !== 'private' && state !== 'alarm';
+  return (
+    <fieldset class="map-filters">
+      <legend class="visually-hidden">{map.filter}</legend>
+      {shownStates
+        .filter((state) => isUsual(state) || counts.has(state))
+        .map((state) => (
+          <label key={state}>
+            <input
+              class="visually-hidden"
+              type="checkbox"
+              checked={!hidden.value.has(state)}
+              onChange={() => toggle(state)}
+            />
+            <span class="count">
+              <StateMark state={state} size={14} />
+              {formatNumber(counts.get(state) ?? 0)}
+            </span>
+            {states[state]}
+          </label>
+        ))}
+    </fieldset>
+  );
+}
+
+function figureOf({ state, speed, soc }: LiveVehicle): string {
+  if (state === 'moving' && speed !== undefined) return formatSpeed(speed);
+  return soc === undefined ? '' : formatPercent(soc);
+}
+
+function VehicleRow({
+  vehicle,
+  isSelected,
+  onSelect,
+}: {
+  vehicle: LiveVehicle;
+  isSelected: boolean;
+  onSelect: () => void;
+}) {
+  const { plate, brand, model, location, lastContact } = vehicle;
+  const name = [stateText(vehicle), `${brand} ${model}`.trim()].filter((part) => part !== '').join(' · ');
+  return (
+    <button type="button" class="vehicle-row" aria-current={isSelected} onClick={onSelect}>
+      <StateMark state={shownState(vehicle)} angle={location?.angle} />
+      <strong>{plate}</strong>
+      <small>{name}</small>
+      <span class="figure">{figureOf(vehicle)}</span>
+      <span class="age">{lastContact ? formatAgo(lastContact) : texts.value.vehicle.never}</span>
+    </button>
+  );
+}
+
+interface SideListOptions {
+  readonly vehicles: readonly LiveVehicle[];
+  readonly selected: string | undefined;
+  readonly isLoaded: boolean;
+  /** Whether the map shows cells in place of vehicles. */
+  readonly isCells: boolean;
+  readonly isFiltered: boolean;
+  readonly onSelect: (vehicleId: string) => void;
+}
+
+/** The vehicles of the map as a list; the same thing for a screen reader. */
+export function SideList({ vehicles, selected, isLoaded, isCells, isFiltered, onSelect }: SideListOptions) {
+  const { map } = texts.value;
+  if (!isLoaded) return <Loading />;
+  if (vehicles.length === 0 && isCells) return <Empty title={map.tooMany}>{<p>{map.tooManyText}</p>}</Empty>;
+  if (vehicles.length === 0 && isFiltered) return <Empty title={map.noMatch} />;
+  if (vehicles.length === 0) return <Empty title={map.none}>{<p>{map.noneText}</p>}</Empty>;
+  return (
+    <VirtualList
+      label={map.list}
+      items={vehicles}
+      keyOf={({ id }) => id}
+      rowHeight={rowHeight}
+      row={(vehicle) => (
+        <VehicleRow vehicle={vehicle} isSelected={vehicle.id === selected} onSelect={() => onSelect(vehicle.id)} />
+      )}
+    />
+  );
+}

@@ -1,0 +1,217 @@
+import { useSignal } from '@preact/signals';
+import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
+import type { LiveCommand, LiveVehicle } from '../../live/live-stream.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { formatFull, formatTime } from '../../parts/format.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { useLoad } from '../../parts/use-load.ts';
+import { actingFor, mayChange } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+
+/** Every action with its path, and the word of GET /v1/vehicle/actions that says that the device supports it. */
+const actions = [
+  { action: 'LOCK', word: 'CENTRAL-LOCK', path: '/v1/vehicle/lock' },
+  { action: 'UNLOCK', word: 'CENTRAL-LOCK', path: '/v1/vehicle/unlock' },
+  { action: 'IMMOBILIZE', word: 'IMMOBILIZE', path: '/v1/vehicle/immobilize' },
+  { action: 'START', word: 'IMMOBILIZE', path: '/v1/vehicle/start' },
+  { action: 'HONK', word: 'HONK', path: '/v1/vehicle/honk' },
+  { action: 'TURNING-LIGHTS', word: 'TURNING-LIGHTS', path: '/v1/vehicle/lights/on' },
+  { action: 'UNLOCK-TRUNK', word: 'UNLOCK-TRUNK', path: '/v1/vehicle/trunk/unlock' },
+  { action: 'OPEN-WINDOWS', word: 'OPEN-WINDOWS', path: '/v1/vehicle/windows/open' },
+  { action: 'CLOSE-WINDOWS', word: 'CLOSE-WINDOWS', path: '/v1/vehicle/windows/close' },
+] as const;
+type Choice = (typeof actions)[number];
+type Command = Schema<'Command'>;
+
+const marks: Readonly<Record<Command['state'], string>> = {
+  pending: '…',
+  sent: '→',
+  acknowledged: '✓',
+  refused: '✕',
+  unknown: '?',
+  expired: '⊘',
+};
+
+async function load({ id, appId }: LiveVehicle) {
+  const header = actingFor(appId);
+  const query = { vehicleId: id };
+  const [available, history] = await Promise.all([
+    answerOf(api.GET('/v1/vehicle/actions', { params: { query, header } })),
+    answerOf(api.GET('/v1/x/commands', { params: { query, header } })),
+  ]);
+  const choices = actions.filter(({ word }) => available.actions.some((one) => one === word));
+  return { choices, commands: history.commands };
+}
+
+function Outcome({ command }: { command: Command }) {
+  const { commands: text } = texts.value;
+  const { state, reason, message } = command;
+  const cause = message ?? (reason === undefined ? '' : (text.reasons[reason] ?? reason));
+  return (
+    <>
+      <span class={`outcome ${state}`}>
+        <span aria-hidden="true">{marks[state]}</span>
+        {text.states[state]}
+      </span>
+      {cause !== '' && <span class="muted">{` ${cause}`}</span>}
+    </>
+  );
+}
+
+/** The steps of the last command: requested, sent, and how it ended. */
+function Steps({ command }: { command: Command }) {
+  const { commands: text } = texts.value;
+  const { createdAt, sentAt, endedAt } = command;
+  return (
+    <ol class="card steps" aria-live="polite">
+      <li class="done">
+        <strong>{text.actions[command.action] ?? command.action}</strong>
+      </li>
+      <li class="done" title={formatFull(createdAt)}>{`${text.requested} ${formatTime(createdAt)}`}</li>
+      <li class={sentAt ? 'done' : ''}>{sentAt ? `${text.states.sent} ${formatTime(sentAt)}` : text.notSent}</li>
+      <li class={endedAt ? 'done' : ''}>
+        {endedAt ? <Outcome command={command} /> : <span class="spinner" />}
+        {!endedAt && text.waiting}
+      </li>
+    </ol>
+  );
+}
+
+function History({ commands }: { commands: readonly Command[] }) {
+  const { commands: text } = texts.value;
+  if (commands.length === 0) return <Empty title={text.none} />;
+  return (
+    <div class="card table-frame">
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">{text.time}</th>
+            <th scope="col">{text.action}</th>
+            <th scope="col">{text.outcome}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {commands.map((command) => (
+            <tr key={command.id}>
+              <td title={formatFull(command.createdAt)}>{formatTime(command.createdAt)}</td>
+              <td>{text.actions[command.action] ?? command.action}</td>
+              <td>
+                <Outcome command={command} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** Merges what the live stream says into the list; the newest command comes first. */
+function merge(commands: readonly Command[], changed: LiveCommand | undefined): Command[] {
+  if (!changed) return [...commands];
+  const { vehicleId: _vehicleId, ...command } = changed;
+  const others = commands.filter(({ id }) => id !== command.id);
+  return [command, ...others].sort((one, other) => other.createdAt.localeCompare(one.createdAt));
+}
+
+const nameOf = ({ action }: Choice): string => texts.value.commands.actions[action] ?? action;
+
+interface ConfirmOptions {
+  readonly choice: Choice;
+  readonly plate: string;
+  readonly onClose: () => void;
+  readonly onConfirm: () => void;
+}
+
+function Confirm({ choice, plate, onClose, onConfirm }: ConfirmOptions) {
+  const { commands: text, cancel } = texts.value;
+  return (
+    <Dialog title={text.confirm(nameOf(choice), plate)} onClose={onClose}>
+      <p class="muted">{text.confirmText[choice.action] ?? text.confirmAny}</p>
+      <form method="dialog" class="row">
+        <button type="submit" class="button">
+          {cancel}
+        </button>
+        <button type="button" class="button primary" onClick={onConfirm}>
+          {nameOf(choice)}
+        </button>
+      </form>
+    </Dialog>
+  );
+}
+
+function Choices({ choices, onChoose }: { choices: readonly Choice[]; onChoose: (choice: Choice) => void }) {
+  const { commands: text } = texts.value;
+  if (choices.length === 0) return <Empty title={text.noActions} />;
+  return (
+    <>
+      <div class="actions-grid">
+        {choices.map((choice) => (
+          <button
+            key={choice.action}
+            type="button"
+            class="button"
+            disabled={!mayChange()}
+            onClick={() => onChoose(choice)}
+          >
+            {nameOf(choice)}
+          </button>
+        ))}
+      </div>
+      {!mayChange() && <p class="muted">{text.readOnly}</p>}
+    </>
+  );
+}
+
+/** Sends a command and waits for its outcome. @returns why it was not carried out, undefined when it was */
+async function send({ id, appId }: LiveVehicle, { path }: Choice): Promise<string | undefined> {
+  // A repeated request, such as one that a proxy sends again, makes no second command.
+  const header = { ...actingFor(appId), 'Idempotency-Key': crypto.randomUUID() };
+  try {
+    await answerOf(api.POST(path, { params: { header }, body: { vehicleId: id } }));
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof CallFailure)) throw error;
+    return error.code === 'COMMUNICATION_FAILED' ? `${texts.value.commands.failed} ${error.message}` : error.message;
+  }
+}
+
+/** Commands to a vehicle: confirmed by the person, followed step by step, and their history. */
+export function Commands({ vehicle, changed }: { vehicle: LiveVehicle; changed: LiveCommand | undefined }) {
+  const { commands: text } = texts.value;
+  const loaded = useLoad(() => load(vehicle), [vehicle.id, changed?.id, changed?.endedAt]);
+  const asked = useSignal<Choice | undefined>(undefined);
+  const failure = useSignal<string | undefined>(undefined);
+  const ask = (choice: Choice | undefined) => {
+    asked.value = choice;
+  };
+  const confirm = async (choice: Choice) => {
+    ask(undefined);
+    failure.value = undefined;
+    failure.value = await send(vehicle, choice);
+    loaded.reload();
+  };
+  if (!loaded.data) {
+    return loaded.failure ? <LoadFailure message={loaded.failure} retry={loaded.reload} /> : <Loading />;
+  }
+  const commands = merge(loaded.data.commands, changed);
+  const [latest] = commands;
+  const choice = asked.value;
+  return (
+    <div class="page">
+      <Choices choices={loaded.data.choices} onChoose={ask} />
+      <div role="alert">{failure.value && <p class="notice wrong">{failure.value}</p>}</div>
+      {latest && <Steps command={latest} />}
+      <h2>{text.history}</h2>
+      <History commands={commands} />
+      {choice && (
+        <Confirm
+          choice={choice}
+          plate={vehicle.plate}
+          onClose={() => ask(undefined)}
+          onConfirm={() => void confirm(choice)}
+        />
+      )}
+    </div>
+  );
+}

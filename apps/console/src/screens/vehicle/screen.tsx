@@ -1,0 +1,100 @@
+import './vehicle.css';
+import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { useEffect, useMemo } from 'preact/hooks';
+import { Fleet } from '../../live/fleet.ts';
+import type { LiveCommand, LiveVehicle } from '../../live/live-stream.ts';
+import { formatAgo, formatFull, formatTime } from '../../parts/format.ts';
+import { Empty, Loading } from '../../parts/placeholders.tsx';
+import { address } from '../../parts/router.ts';
+import { StateMark, shownState, stateText } from '../../parts/vehicle-state.tsx';
+import { texts } from '../../texts/texts.ts';
+import { Commands } from './commands.tsx';
+import { Now } from './now.tsx';
+import { Trips } from './trips.tsx';
+
+const tabs = ['now', 'trips', 'commands'] as const;
+type Tab = (typeof tabs)[number];
+
+function Title({ vehicle, fleet }: { vehicle: LiveVehicle; fleet: Fleet }) {
+  const { vehicle: text, connection: connectionText } = texts.value;
+  const { plate, brand, model, vin, lastContact, parkedSince, location } = vehicle;
+  const connection = fleet.connection.value;
+  return (
+    <div class="vehicle-title">
+      <h1>{plate}</h1>
+      <span class={`state-chip state-${shownState(vehicle)}`}>
+        <StateMark state={shownState(vehicle)} angle={location?.angle} />
+        {stateText(vehicle)}
+      </span>
+      <span class="muted">{[`${brand} ${model}`.trim(), vin].filter((part) => part !== '').join(' · ')}</span>
+      <span class="spacer" />
+      {parkedSince && (
+        <span class="muted" title={formatFull(parkedSince)}>{`${text.parkedSince} ${formatTime(parkedSince)}`}</span>
+      )}
+      <span class="muted">{`${text.lastContact}: ${lastContact ? formatAgo(lastContact) : text.never}`}</span>
+      {connection.state === 'lost' && (
+        <span class="notice late">{connectionText.lost(formatTime(connection.sinceMs))}</span>
+      )}
+    </div>
+  );
+}
+
+function Tabs({ vehicleId, current }: { vehicleId: string; current: Tab }) {
+  const { tabs: names } = texts.value.vehiclePage;
+  return (
+    <nav class="tabs" aria-label={texts.value.vehiclePage.label}>
+      {tabs.map((tab) => (
+        <a
+          key={tab}
+          href={`/vehicles/${vehicleId}${tab === 'now' ? '' : `/${tab}`}`}
+          aria-current={tab === current ? 'page' : undefined}
+        >
+          {names[tab]}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+/** One vehicle: what it is doing, where it was, and what it is told. */
+export function VehicleScreen() {
+  const [, , vehicleId = '', part = 'now'] = address.value.path.split('/');
+  const command = useSignal<LiveCommand | undefined>(undefined);
+  const fleet = useMemo(() => {
+    const onCommand = (changed: LiveCommand) => {
+      if (changed.vehicleId === vehicleId) command.value = changed;
+    };
+    return new Fleet({ only: vehicleId, onCommand });
+  }, [vehicleId]);
+  useEffect(() => () => fleet.stop(), [fleet]);
+  fleet.watch();
+  const vehicle = fleet.vehicles.get(vehicleId);
+  const tab = tabs.find((one) => one === part) ?? 'now';
+  if (!vehicle && fleet.isComplete.value) {
+    const { unknown, unknownText } = texts.value.vehiclePage;
+    return <Empty title={unknown}>{<p>{unknownText}</p>}</Empty>;
+  }
+  if (!vehicle) return <Loading />;
+  const content: Readonly<Record<Tab, () => ComponentChildren>> = {
+    now: () => <Now vehicle={vehicle} />,
+    trips: () => <Trips vehicle={vehicle} />,
+    commands: () => <Commands vehicle={vehicle} changed={command.value} />,
+  };
+  return (
+    <div class="vehicle-page">
+      <header class="vehicle-head">
+        <Title vehicle={vehicle} fleet={fleet} />
+        <Tabs vehicleId={vehicleId} current={tab} />
+      </header>
+      <section
+        class="vehicle-body"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
+        tabIndex={0}
+        aria-label={texts.value.vehiclePage.tabs[tab]}
+      >
+        {content[tab]()}
+      </section>
+    </div>
+  );
+}

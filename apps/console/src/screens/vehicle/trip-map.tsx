@@ -1,0 +1,82 @@
+import type { FeatureCollection } from 'geojson';
+import type { GeoJSONSource, Map as MapLibreMap } from 'maplibre-gl';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { createBaseMap } from '../../parts/map/base-map.ts';
+import { addMarkerImages } from '../../parts/map/marker-images.ts';
+import { type MapPalette, paletteOf } from '../../parts/map/palette.ts';
+import { addRouteLayer, boundsOf, drawRoute, type Route } from '../../parts/map/route-layer.ts';
+import { isDark } from '../../parts/preferences.ts';
+import { texts } from '../../texts/texts.ts';
+import type { Moment, Stop } from './trip-data.ts';
+
+interface TripMapOptions {
+  readonly route: Route;
+  readonly stops: readonly Stop[];
+  readonly moment: Moment | undefined;
+}
+
+const points = (features: FeatureCollection['features']): FeatureCollection => ({
+  type: 'FeatureCollection',
+  features,
+});
+
+function pointOf({ longitude, latitude }: { longitude: number; latitude: number }, properties: object) {
+  const geometry = { type: 'Point' as const, coordinates: [longitude, latitude] };
+  return { type: 'Feature' as const, geometry, properties };
+}
+
+function addMarkers(map: MapLibreMap, palette: MapPalette): void {
+  addMarkerImages(map, palette);
+  for (const name of ['stops', 'vehicle']) map.addSource(name, { type: 'geojson', data: points([]) });
+  map.addLayer({
+    id: 'stops',
+    type: 'symbol',
+    source: 'stops',
+    layout: { 'icon-image': 'parked', 'icon-allow-overlap': true },
+  });
+  map.addLayer({
+    id: 'vehicle',
+    type: 'symbol',
+    source: 'vehicle',
+    layout: {
+      'icon-image': 'moving',
+      'icon-size': 1.25,
+      'icon-rotate': ['get', 'angle'],
+      'icon-rotation-alignment': 'map',
+      'icon-allow-overlap': true,
+      'icon-ignore-placement': true,
+    },
+  });
+}
+
+/** A trip on the map, with its stops and the vehicle at one moment. */
+export function TripMap({ route, stops, moment }: TripMapOptions) {
+  const container = useRef<HTMLDivElement>(null);
+  const [map, setMap] = useState<MapLibreMap | undefined>(undefined);
+  const dark = isDark();
+  useEffect(() => {
+    if (!container.current) return undefined;
+    const created = createBaseMap(container.current, { isDark: dark });
+    created.on('load', () => {
+      addRouteLayer(created, paletteOf(dark));
+      addMarkers(created, paletteOf(dark));
+      setMap(created);
+    });
+    return () => {
+      setMap(undefined);
+      created.remove();
+    };
+  }, [dark]);
+  useEffect(() => {
+    if (!map) return;
+    drawRoute(map, route);
+    void map.getSource<GeoJSONSource>('stops')?.setData(points(stops.map((stop) => pointOf(stop, {}))));
+    const bounds = boundsOf(route);
+    if (bounds) map.fitBounds(bounds, { padding: 50, maxZoom: 15, animate: false });
+  }, [map, route, stops]);
+  useEffect(() => {
+    const features = moment ? [pointOf(moment, { angle: moment.angle })] : [];
+    void map?.getSource<GeoJSONSource>('vehicle')?.setData(points(features));
+  }, [map, moment]);
+  return <section class="map" ref={container} aria-label={texts.value.trips.map} />;
+}

@@ -1,0 +1,91 @@
+import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
+import {
+  createApplication,
+  createOperator,
+  createVehicle,
+  type TestApplication,
+  type TestVehicle,
+} from '@odograph/testkit/fixtures';
+import type { TestPlatform } from '@odograph/testkit/test-platform';
+import { hashPassword } from '../../services/fleet/accounts/passwords.ts';
+
+export const password = 'correct horse battery staple';
+const home = { latitude: 48.8566, longitude: 2.3522 };
+const degreesPerReading = 0.0006;
+
+/** A vehicle whose device is connected and carries out every command. */
+interface ConnectedVehicle extends TestVehicle {
+  readonly plate: string;
+  readonly device: DeviceConnection;
+}
+
+export interface TestFleet {
+  readonly application: TestApplication;
+  readonly moving: ConnectedVehicle;
+  readonly parked: ConnectedVehicle;
+  readonly hidden: ConnectedVehicle;
+  stop(): Promise<void>;
+}
+
+interface ReadingOptions {
+  /** Seconds before now. */
+  readonly ago?: number;
+  readonly speed?: number;
+  /** Readings driven before this one. */
+  readonly driven?: number;
+}
+
+/** Builds a reading of a vehicle that drives to the north, or stands with its ignition off. */
+export function reading({ ago = 0, speed = 0, driven = 0 }: ReadingOptions = {}): object {
+  const { latitude, longitude } = home;
+  return {
+    timestamp: Date.now() / 1000 - ago,
+    location: { latitude: latitude + driven * degreesPerReading, longitude, angle: 0, speed, satellites: 9 },
+    status: { ignition: speed > 0, movement: speed > 0, mileage: 1000 + driven * 0.067 },
+    electric: { soc: 80, voltage: 400 },
+    fleet: { lock: 'LOCKED', engine: speed > 0 ? 'ON' : 'OFF', doors: 'CLOSED' },
+  };
+}
+
+/** Creates an operator who sees one application only. @returns the name */
+export async function createAccount(
+  { db }: TestPlatform,
+  { application }: Pick<TestFleet, 'application'>,
+  role: 'viewer' | 'operator' | 'administrator' = 'operator',
+): Promise<string> {
+  const passwordHash = await hashPassword(password);
+  return (await createOperator(db, { role, applicationIds: [application.id], passwordHash })).name;
+}
+
+/** Creates an application with a moving, a parked and a private vehicle; the moving one drove an hour ago as well. */
+export async function createTestFleet({ db, mqttUrl }: TestPlatform): Promise<TestFleet> {
+  const application = await createApplication(db);
+  const connect = async (plate: string): Promise<ConnectedVehicle> => {
+    const vehicle = await createVehicle(db, application);
+    await db.updateTable('vehicle').set({ plate }).where('id', '=', Number(vehicle.id)).execute();
+    const device = await connectDevice(mqttUrl, vehicle);
+    await device.obey(() => ({ ok: true }));
+    return { ...vehicle, plate, device };
+  };
+  const [moving, parked, hidden] = await Promise.all([
+    connect('MV-100-AA'),
+    connect('PK-200-BB'),
+    connect('PV-300-CC'),
+  ]);
+  const drive = Array.from({ length: 20 }, (_unused, driven) =>
+    reading({ ago: 3600 - driven * 15, speed: 36, driven }),
+  );
+  await moving.device.upload([...drive, reading({ ago: 3290, driven: 19 }), reading({ speed: 36, driven: 19 })]);
+  await parked.device.upload([reading({ ago: 10 })]);
+  await hidden.device.upload([reading({ ago: 10, driven: 30 })]);
+  const vehicles = [moving, parked, hidden];
+  return {
+    application,
+    moving,
+    parked,
+    hidden,
+    async stop() {
+      await Promise.all(vehicles.map(({ device }) => device.close()));
+    },
+  };
+}

@@ -1,0 +1,173 @@
+import { clientWithToken } from '@odograph/testkit/api-client';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { loadServices } from '../../services/platform/services.ts';
+import { startTcpProxy, type TcpProxy } from '../faults/parts/tcp-proxy.fixture.ts';
+import { findBarriers, hasBrowser, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { createAccount, createTestFleet, password, reading, type TestFleet } from './fleet.fixture.ts';
+
+let platform: TestPlatform;
+let proxy: TcpProxy;
+let origin: string;
+let browser: Browser;
+let fleet: TestFleet;
+let name: string;
+let watched: WatchedPage;
+
+/** Signs in as a person does, and opens an address. */
+async function open(path: string, account = name): Promise<WatchedPage> {
+  watched = await watchPage(browser, origin);
+  const { page } = watched;
+  await page.goto(path);
+  await page.getByLabel('Name').fill(account);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL((url) => url.pathname + url.search === path);
+  return watched;
+}
+
+describe.skipIf(!hasBrowser)('the screens of the console', () => {
+  beforeAll(async () => {
+    [platform, browser] = await Promise.all([
+      startTestPlatform(await loadServices(), { TRIPS_PAUSE_MS: '100' }),
+      startBrowser(),
+    ]);
+    proxy = await startTcpProxy(Number(new URL(platform.httpUrl).port));
+    origin = `http://127.0.0.1:${proxy.port}`;
+    fleet = await createTestFleet(platform);
+    name = await createAccount(platform, fleet);
+    await clientWithToken(platform.httpUrl, fleet.application.token).post('/v1/vehicle/privacy/on', {
+      vehicleId: fleet.hidden.id,
+    });
+  });
+  beforeEach(() => proxy.mend());
+  afterAll(async () => {
+    await browser?.close();
+    proxy?.close();
+    await fleet?.stop();
+    await platform?.stop();
+  });
+
+  it('the map lists every vehicle live, private ones without a place, and asks for nothing outside of the platform', async () => {
+    const { page, errors, foreignRequests } = await open('/map');
+    const list = page.getByRole('list', { name: 'Vehicles' });
+    await list.getByRole('button', { name: /MV-100-AA Moving.*36 km\/h/ }).waitFor();
+    await list.getByRole('button', { name: /PK-200-BB Parked/ }).waitFor();
+    await list.getByRole('button', { name: /PV-300-CC Private/ }).click();
+    await page.getByText('Location privacy is on').waitFor();
+    await fleet.moving.device.upload([reading({ speed: 54, driven: 22 })]);
+    await list.getByRole('button', { name: /MV-100-AA Moving.*54 km\/h/ }).waitFor();
+    expect({ errors, foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
+    await page.context().close();
+  });
+
+  it('the map shows the last trip of a vehicle on one click, and finds vehicles by their plates', async () => {
+    const { page } = await open('/map');
+    await page.getByLabel('Search vehicles').fill('mv100');
+    await page.getByText('1 vehicle', { exact: true }).waitFor();
+    await page.getByRole('button', { name: /MV-100-AA/ }).click();
+    await page.getByRole('button', { name: 'Last trip' }).click();
+    const trip = page.getByText(/1\.3 km · 5 min/);
+    await trip.waitFor();
+    expect(await trip.isVisible()).toBe(true);
+    await page.context().close();
+  });
+
+  it('says since when it is not live, and shows what it missed when the platform answers again', async () => {
+    const { page } = await open('/map');
+    await page.getByText('Live', { exact: true }).waitFor();
+    proxy.cut();
+    await page.getByText(/No connection since/).waitFor();
+    await fleet.moving.device.upload([reading({ speed: 72, driven: 25 })]);
+    proxy.mend();
+    await page.getByText('Live', { exact: true }).waitFor();
+    const missed = page.getByRole('button', { name: /MV-100-AA Moving.*72 km\/h/ });
+    await missed.waitFor();
+    expect(await missed.isVisible()).toBe(true);
+    await page.context().close();
+  });
+
+  it('asks for the password in place when the session ends, and keeps what was typed', async () => {
+    const { page } = await open('/map');
+    await page.getByLabel('Search vehicles').fill('PK-200');
+    await platform.db.deleteFrom('sign_in').execute();
+    proxy.cut();
+    proxy.mend();
+    await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Search vehicles').inputValue()).toBe('PK-200');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.context().close();
+  });
+
+  it('the table of vehicles is searched, filtered and sorted by the platform', async () => {
+    const { page } = await open('/vehicles');
+    const plates = () => page.locator('tbody tr td:first-child').allInnerTexts();
+    await page.getByRole('cell', { name: 'PV-300-CC' }).waitFor();
+    expect(await plates()).toEqual(['MV-100-AA', 'PK-200-BB', 'PV-300-CC']);
+    await page.getByRole('button', { name: 'Plate' }).click();
+    await page.waitForURL(/sort=-plate/);
+    await page.locator('tbody tr:first-child', { hasText: 'PV-300-CC' }).waitFor();
+    expect(await plates()).toEqual(['PV-300-CC', 'PK-200-BB', 'MV-100-AA']);
+    await page.getByText('Private', { exact: true }).first().click();
+    await page.getByRole('cell', { name: 'PK-200-BB' }).waitFor({ state: 'detached' });
+    expect(await plates()).toEqual(['PV-300-CC']);
+    await page.context().close();
+  });
+
+  it('a command is confirmed, sent once and followed to its outcome', async () => {
+    const { page } = await open(`/vehicles/${fleet.parked.id}/commands`);
+    await page.getByRole('button', { name: 'Sound the horn' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Sound the horn' }).click();
+    await page.getByRole('row', { name: /Sound the horn.*done/ }).waitFor();
+    const sent = platform.db.selectFrom('command').select('state').where('vehicle_id', '=', Number(fleet.parked.id));
+    expect(await sent.execute()).toEqual([{ state: 'acknowledged' }]);
+    await page.context().close();
+  });
+
+  it('an operator who only reads cannot send commands', async () => {
+    const { page } = await open(
+      `/vehicles/${fleet.parked.id}/commands`,
+      await createAccount(platform, fleet, 'viewer'),
+    );
+    await page.getByText('Your role only reads.').waitFor();
+    expect(await page.getByRole('button', { name: 'Sound the horn' }).isDisabled()).toBe(true);
+    await page.context().close();
+  });
+
+  it('a trip is replayed on the map and in the chart', async () => {
+    const { page, errors } = await open(`/vehicles/${fleet.moving.id}/trips`);
+    await page.getByRole('button', { name: /1\.3 km/ }).waitFor();
+    const slider = page.getByRole('slider', { name: 'Time within the trip' });
+    const start = await slider.inputValue();
+    await page.getByRole('button', { name: 'Play' }).click();
+    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await expect.poll(() => slider.inputValue()).not.toBe(start);
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  it('no screen has a barrier that axe finds serious, in light and dark', async () => {
+    const { page } = await open('/map');
+    for (const [path, sign] of [
+      [`/map?vehicle=${fleet.moving.id}`, page.getByRole('button', { name: 'Last trip' })],
+      ['/vehicles', page.getByRole('cell', { name: 'MV-100-AA' })],
+      [`/vehicles/${fleet.moving.id}`, page.getByRole('heading', { name: 'Battery' })],
+      [`/vehicles/${fleet.moving.id}/trips`, page.getByRole('button', { name: 'Play' })],
+      [`/vehicles/${fleet.parked.id}/commands`, page.getByRole('button', { name: 'Sound the horn' })],
+      ['/profile', page.getByRole('heading', { name: 'Display' })],
+    ] as const) {
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.goto(path);
+      await sign.waitFor();
+      expect([path, await findBarriers(page)]).toEqual([path, []]);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      // The rest does not depend on colours.
+      expect([path, 'dark', await findBarriers(page, ['color-contrast'])]).toEqual([path, 'dark', []]);
+    }
+    await page.context().close();
+  });
+});
