@@ -132,6 +132,10 @@ function addRight(route: RouteOptions): void {
 
 const accessTokenOf = ({ headers }: FastifyRequest): string => String(headers['x-service-token'] ?? '');
 
+/** The credential that a viewer route authenticates: of several, the first one. */
+export const credentialOf = (request: FastifyRequest): string | undefined =>
+  accessTokenOf(request) || (bearerToken(request) ?? readSessionToken(request));
+
 const namedApplication = ({ headers }: FastifyRequest): string => String(headers['x-application'] ?? '');
 
 /** @throws Failure MISSING_TOKEN, INVALID_TOKEN, TOKEN_EXPIRED, UNAUTHORIZED; UNKNOWN_APPLICATION for an operator */

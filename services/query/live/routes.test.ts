@@ -5,6 +5,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import {
   archiveVehicle,
   createApplication,
+  createOperator,
   createUser,
   createVehicle,
   grantVehicle,
@@ -182,21 +183,32 @@ describe('access', () => {
   });
 
   it('is checked again every 15 s: an ended grant hides its vehicle, and an ended session ends the stream', async () => {
-    const added = await createVehicle(platform.db, application);
+    const { db } = platform;
+    const added = await createVehicle(db, application);
     for (const { id } of [vehicle, added]) await report(id, paris);
     const user = await createUser(platform.db, application, { vehicleIds: [vehicle.id] });
     const idle = await open('', { 'x-service-token': (await createApplication(platform.db)).token });
     const [ofUser, ofEnded] = [await open('', { 'x-service-token': user.token }), await open()];
+    const foreign = await createVehicle(db, await createApplication(db));
+    await report(foreign.id, paris);
+    const [deleted, limited] = [await createOperator(db), await createOperator(db)];
+    const ofDeleted = await open(aroundParis, { cookie: deleted.cookie });
+    const ofLimited = await open(`?vehicles=${foreign.id}`, { cookie: limited.cookie });
     await ofUser.until((state) => state.vehicles.has(vehicle.id));
+    await ofLimited.until((state) => state.vehicles.has(foreign.id));
     await ofEnded.until((state) => state.isComplete);
     await sql`delete from vehicle_grant where user_id = ${user.id}`.execute(platform.db);
     await grantVehicle(platform.db, user.id, added.id);
     await sql`update session set revoked_at = now() where application_id = ${application.id} and user_id is null`.execute(
       platform.db,
     );
+    await db.updateTable('operator').set({ deleted_at: new Date() }).where('id', '=', deleted.id).execute();
+    const limit = { operator_id: limited.id, application_id: application.id };
+    await db.insertInto('operator_application').values(limit).execute();
     await ofUser.until((state) => !state.vehicles.has(vehicle.id) && state.vehicles.has(added.id), 20_000);
     expect(ofUser.named('reset').at(-1)?.data.reason).toBe('ACCESS');
-    await ofEnded.until(() => ofEnded.hasEnded, 20_000);
+    await ofLimited.until((state) => !state.vehicles.has(foreign.id), 20_000);
+    for (const client of [ofEnded, ofDeleted]) await client.until(() => client.hasEnded, 20_000);
     expect((await open()).status).toBe(401);
     await idle.until(() => idle.text.includes(': heartbeat\n'), 20_000);
   });
@@ -299,6 +311,9 @@ describe('limits', () => {
     expect(opened.filter(({ status }) => status === 200)).toHaveLength(20);
     const refused = opened.find(({ status }) => status !== 200);
     expect([refused?.status, refused?.headers['retry-after']]).toEqual([429, '15']);
+    const ignored = { authorization: 'Bearer other', cookie: 'odograph_session=other' };
+    const again = await open('?types=commands', { 'x-service-token': application.token, ...ignored });
+    expect(again.status).toBe(429);
     opened.find(({ status }) => status === 200)?.close();
     await eventually(async () => expect((await open('?types=commands')).status).toBe(200));
   });

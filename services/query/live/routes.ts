@@ -1,8 +1,7 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { parseVehicleId } from '@odograph/database/vehicle-access';
-import type { RoutePlugin } from '@odograph/http/authentication';
+import { credentialOf, type RoutePlugin } from '@odograph/http/authentication';
 import { answers } from '@odograph/http/schemas';
-import { readSessionToken } from '@odograph/http/session-cookie';
 import { hashSecret } from '@odograph/runtime/secrets';
 import Type, { type Static } from 'typebox';
 import { parseArea } from './area.ts';
@@ -74,11 +73,8 @@ function parseView({ bbox, zoom, vehicles }: Static<typeof Query>): ViewRequest 
 }
 
 /** Identifies the token or the browser session of a request. */
-function personOf(request: Parameters<typeof readSessionToken>[0]): string {
-  const { headers } = request;
-  const credential = [headers['x-service-token'], readSessionToken(request), headers.authorization];
-  return hashSecret(JSON.stringify(credential)).toString('base64');
-}
+const personOf = (request: Parameters<typeof credentialOf>[0]): string =>
+  hashSecret(credentialOf(request) ?? '').toString('base64');
 
 /** GET /v1/x/events, the live stream (docs/interface.md, "Live stream"). */
 export function liveRoutes(streams: LiveStreams): RoutePlugin {
