@@ -138,6 +138,21 @@ export async function findVehicleOwner(db: Database, operator: Operator, vehicle
   return row.application_id;
 }
 
+/**
+ * Finds a vehicle that a person sees. @returns its id in the database
+ * @throws Failure UNKNOWN_VEHICLE if it is missing, deleted or not visible
+ */
+export async function findVisibleVehicle(db: Database, viewer: Viewer, id: string): Promise<number> {
+  const row = await db
+    .selectFrom('vehicle')
+    .select('id')
+    .where('id', '=', parseVehicleId(id) ?? 0)
+    .where(visibleTo(viewer))
+    .executeTakeFirst();
+  if (!row) throw new Failure('UNKNOWN_VEHICLE');
+  return row.id;
+}
+
 /** Throws unless the act is permitted. @throws Failure UNAUTHORIZED */
 export function requirePermission(permitted: boolean): void {
   if (!permitted) throw new Failure('UNAUTHORIZED', 'the role of the user on this vehicle does not permit this');

@@ -21,6 +21,7 @@ import { LiveStreams } from './live/live-streams.ts';
 import { liveRoutes } from './live/routes.ts';
 import { vehicleTableRoutes } from './overview/routes.ts';
 import { ReadBudget } from './read-budget.ts';
+import { seriesRoutes } from './series/routes.ts';
 import { trackRoutes } from './tracks/routes.ts';
 import { tripRoutes } from './trips/routes.ts';
 
@@ -100,7 +101,7 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
           changeRoutes(answers),
         ]);
         const guard = { accounts: accountsIn(db), adminToken: host.adminToken };
-        await viewerRoutes(http, guard, [vehicleTableRoutes(db), liveRoutes(live)]);
+        await viewerRoutes(http, guard, [vehicleTableRoutes(db), seriesRoutes(db), liveRoutes(live)]);
       });
 
       return {

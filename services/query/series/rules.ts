@@ -1,0 +1,115 @@
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { type Microseconds, parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
+import { type RawBuilder, sql } from 'kysely';
+
+/** A quantity that readings have as a column, with its unit. */
+const columns = {
+  ...{ speed: ['speed', 'km/h'], altitude: ['altitude', 'm'], angle: ['angle', '°'], satellites: ['satellites', ''] },
+  ...{
+    ignition: ['ignition', ''],
+    movement: ['movement', ''],
+    mileage: ['mileage', 'km'],
+    autonomy: ['autonomy', 'km'],
+  },
+  ...{ soc: ['soc', '%'], soh: ['soh', '%'], current: ['current', 'A'], voltage: ['voltage', 'V'] },
+  ...{ energy: ['energy', 'kWh'], maxEnergy: ['max_energy', 'kWh'], temperature: ['temperature', '°C'] },
+  ...{ minCellVoltage: ['min_cell_voltage', 'V'], maxCellVoltage: ['max_cell_voltage', 'V'] },
+  ...{ minCellTemperature: ['min_cell_temperature', '°C'], maxCellTemperature: ['max_cell_temperature', '°C'] },
+  lifetimePowerUse: ['lifetime_power_use', 'kWh'],
+  lifetimeChargePower: ['lifetime_charge_power', 'kWh'],
+} as const satisfies Record<string, readonly [column: string, unit: string]>;
+export type ColumnField = keyof typeof columns;
+
+/** The fields of readings that are columns. */
+export const columnFields = Object.keys(columns) as readonly ColumnField[];
+export const columnOf = (field: ColumnField): string => columns[field][0];
+
+/** The unit of a field, empty if it has none or is unknown. */
+export function unitOf(field: string): string {
+  return field in columns ? columns[field as ColumnField][1] : '';
+}
+
+/** A field of a reading: a column, a key of the CAN data, or a key of a sensor. */
+export interface Field {
+  readonly name: string;
+  /** SQL of its value in the table reading, as a number; null where it has none. */
+  readonly value: RawBuilder<number | null>;
+  /** Whether it is read from JSON, which costs much more than a column. */
+  readonly isJson: boolean;
+}
+
+/** A number that fits into a double: others than these are no quantity. */
+export const numberPattern = '^\\s*[-+]?([0-9]{1,100}([.][0-9]{0,100})?|[.][0-9]{1,100})([eE][-+]?[0-9]{1,2})?\\s*$';
+
+/** SQL of a text of readings as a number; null if it is none. */
+const asNumber = (text: RawBuilder<unknown>) =>
+  sql<
+    number | null
+  >`(select case when value ~ ${numberPattern} then value::float8 end from (${text} limit 1) as one (value))`;
+
+/** Writes a part of a field's name, so that it contains neither the separator of parts nor of names. */
+const encode = (part: string) => encodeURIComponent(part).replaceAll('.', '%2E');
+
+/** Writes the name of a key of the CAN data. */
+export const canField = (key: string): string => `can.${encode(key)}`;
+/** Writes the name of a key of a sensor. */
+export const sensorField = (sensor: string, key: string): string => `sensors.${encode(sensor)}.${encode(key)}`;
+
+function decode(part: string): string | undefined {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}
+
+/** @throws Failure INVALID_PARAMETER for a name that no field has */
+function parseField(name: string): Field {
+  if (name === 'ignition' || name === 'movement') {
+    return { name, value: sql`${sql.ref(`reading.${name}`)}::integer::float8`, isJson: false };
+  }
+  if (Object.hasOwn(columns, name)) {
+    return { name, value: sql`${sql.ref(`reading.${columnOf(name as ColumnField)}`)}::float8`, isJson: false };
+  }
+  const [group, ...parts] = name.split('.').map(decode);
+  const [first, second] = parts;
+  const isText = parts.every((part) => part !== undefined && part !== '' && !part.includes('\0'));
+  if (group === 'can' && parts.length === 1 && isText) {
+    const value = asNumber(sql`select datum->>'value' from jsonb_array_elements(reading.can) as datum
+      where datum->>'key' = ${first}`);
+    return { name, value, isJson: true };
+  }
+  if (group === 'sensors' && parts.length === 2 && isText) {
+    const value = asNumber(sql`select datum->>'value' from jsonb_array_elements(reading.sensors) as sensor,
+      jsonb_array_elements(sensor->'data') as datum where sensor->>'name' = ${first} and datum->>'key' = ${second}`);
+    return { name, value, isJson: true };
+  }
+  throw invalidParameter('fields', `has an unknown field: ${name.slice(0, 100)}`);
+}
+
+const mostFields = 8;
+
+/** Parses names of fields, separated by commas. @throws Failure INVALID_PARAMETER */
+export function parseFields(text: string): Field[] {
+  const names = [...new Set(text.split(','))];
+  if (names.length > mostFields) throw invalidParameter('fields', `must be at most ${mostFields}`);
+  return names.map(parseField);
+}
+
+/** Readings with `from <= time < until`. */
+export interface SeriesInterval {
+  readonly from: Microseconds;
+  readonly until: Microseconds;
+}
+
+const longestInterval = 366n * 86_400_000_000n;
+
+/** Parses an interval. @throws Failure INVALID_PARAMETER; INVALID_INTERVAL if it is empty or longer than 366 days */
+export function parseInterval(query: { from: Timestamp; until: Timestamp }): SeriesInterval {
+  const [from, until] = [parseTimestamp('from', query.from), parseTimestamp('until', query.until)];
+  if (until <= from) throw new Failure('INVALID_INTERVAL', undefined, { field: 'until' });
+  if (until - from > longestInterval) {
+    throw new Failure('INVALID_INTERVAL', 'until must lie at most 366 days after from', { field: 'until' });
+  }
+  return { from, until };
+}
