@@ -81,7 +81,8 @@ call pg_temp.show('{operator}', 'odograph_query, odograph_access, odograph_regis
 -- query: reads only
 grant select on vehicle, device_model, device_link, privacy_period, reading, reading_count, reading_settlement,
   vehicle_latest, reading_change, trip, trip_checkpoint, trip_touched, trip_work, trip_turn, device_sequence, closed_gap,
-  booking, parking, vehicle_parking, command, vehicle_purge, bluetooth_authorization, installation to odograph_query;
+  booking, parking, vehicle_parking, command, vehicle_purge, bluetooth_authorization, installation, alarm,
+  alarm_rule to odograph_query;
 
 -- ingest: readings of devices and the retention of old data
 grant select, insert, update, delete on reading, reading_count, vehicle_latest, quarantine, reading_change, trip, trip_checkpoint,
@@ -97,6 +98,10 @@ grant select, delete on device_link, privacy_period, command, booking, vehicle_p
 grant select (expires_at, session_id), delete on access_token, refresh_token to odograph_ingest;
 grant select (expires_at, used_at, session_id), delete on sign_in to odograph_ingest;
 grant select, update on reading_settlement to odograph_ingest;
+grant select on alarm_rule, geofence to odograph_ingest;
+grant select, delete on alarm_rule_vehicle to odograph_ingest;
+grant select, insert, update, delete on alarm to odograph_ingest;
+grant select, insert, update on alarm_watch to odograph_ingest;
 grant execute on function compress_reading_chunk(regclass), drop_readings_older_than(interval), settle_readings(interval),
   share_ingest_barrier(), prune_audit(interval) to odograph_ingest;
 
@@ -113,6 +118,10 @@ grant select, insert, update, delete on application, user_account, session, acce
   vehicle_grant, device, device_link, device_model, privacy_period, vehicle_request, vehicle_purge, parking,
   vehicle_parking, operator, operator_application, sign_in to odograph_fleet;
 grant select on bluetooth_authorization, booking to odograph_fleet;
+grant select, insert, update, delete on geofence, alarm_rule_vehicle to odograph_fleet;
+grant select, insert, update on alarm_rule to odograph_fleet;
+-- privacy deletes alarms that tell where a vehicle was
+grant select, update, delete on alarm to odograph_fleet;
 grant select, update on reading, vehicle_latest, trip to odograph_fleet;
 grant select, insert, update, delete on reading_change, trip_touched, trip_checkpoint, trip_work to odograph_fleet;
 grant select on audit, audit_chain, command, trip_turn, device_sequence, closed_gap to odograph_fleet;

@@ -4,12 +4,15 @@
 -- of them waits for running writers and increments the version; a writer compares the version with that of its cache.
 -- Triggers do this for every statement, including those an operator types.
 create sequence ingest_decision_version;
+-- Alarm rules have a version of their own, so that a change of privacy does not empty their cache (0016_alarms.sql).
+create sequence alarm_rule_version;
 
-create function share_ingest_barrier() returns bigint
+create function share_ingest_barrier(out decisions bigint, out alarm_rules bigint)
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   perform pg_advisory_xact_lock_shared(7305114903);
-  return (select last_value from ingest_decision_version);
+  decisions := (select last_value from ingest_decision_version);
+  alarm_rules := (select last_value from alarm_rule_version);
 end $$;
 
 create function raise_ingest_barrier() returns void

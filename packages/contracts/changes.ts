@@ -1,11 +1,12 @@
 /**
- * What changed, in Redis: a stream whose entries name vehicles and commands. Readers look up their state, so that no
+ * What changed, in Redis: a stream whose entries name vehicles, commands and alarms. Readers look up their state, so that no
  * position is ever in Redis. An entry is added after the transaction that changed them, at least once while Redis is
  * available.
  */
 export interface Changes {
   readonly vehicleIds: readonly number[];
   readonly commandIds: readonly string[];
+  readonly alarmIds: readonly string[];
 }
 
 /** Names the stream of changes. */
@@ -19,16 +20,20 @@ export const changesKeptMs = 600_000;
 export const maximumChangeEntries = 20_000;
 const maximumIdsPerEntry = 1000;
 
-/** Writes changes as the fields of entries: `vehicles` and `commands`, each a list of ids separated by commas. */
-export function writeChanges({ vehicleIds, commandIds }: Changes): string[][] {
-  const entries: string[][] = [];
-  for (let start = 0; start < vehicleIds.length; start += maximumIdsPerEntry) {
-    entries.push(['vehicles', vehicleIds.slice(start, start + maximumIdsPerEntry).join(',')]);
-  }
-  for (let start = 0; start < commandIds.length; start += maximumIdsPerEntry) {
-    entries.push(['commands', commandIds.slice(start, start + maximumIdsPerEntry).join(',')]);
-  }
-  return entries;
+/** Writes changes as the fields of entries: `vehicles`, `commands` and `alarms`, each a list of ids separated by commas. */
+export function writeChanges({ vehicleIds, commandIds, alarmIds }: Changes): string[][] {
+  const lists: readonly [name: string, ids: readonly (number | string)[]][] = [
+    ['vehicles', vehicleIds],
+    ['commands', commandIds],
+    ['alarms', alarmIds],
+  ];
+  return lists.flatMap(([name, ids]) => {
+    const entries: string[][] = [];
+    for (let start = 0; start < ids.length; start += maximumIdsPerEntry) {
+      entries.push([name, ids.slice(start, start + maximumIdsPerEntry).join(',')]);
+    }
+    return entries;
+  });
 }
 
 /** Reads the fields of one entry. */
@@ -37,5 +42,9 @@ export function readChanges(fields: readonly string[]): Changes {
     const at = fields.findIndex((field, index) => index % 2 === 0 && field === name);
     return at === -1 ? [] : (fields[at + 1]?.split(',') ?? []);
   };
-  return { vehicleIds: listOf('vehicles').map(Number).filter(Number.isSafeInteger), commandIds: listOf('commands') };
+  return {
+    vehicleIds: listOf('vehicles').map(Number).filter(Number.isSafeInteger),
+    commandIds: listOf('commands'),
+    alarmIds: listOf('alarms'),
+  };
 }

@@ -41,6 +41,8 @@ export interface QueueJobs {
   maintenance: { task: MaintenanceTask };
   /** Triggers a run of trip segmentation; the pending work is in the database. */
   trips: Record<string, never>;
+  /** Triggers a check for silent devices and unanswered commands. */
+  alarms: Record<string, never>;
 }
 export type QueueName = keyof QueueJobs;
 export const queueNames = [
@@ -49,4 +51,5 @@ export const queueNames = [
   'acknowledgements',
   'maintenance',
   'trips',
+  'alarms',
 ] as const satisfies readonly QueueName[];

@@ -3,16 +3,24 @@ import type { Database } from './database.ts';
 
 // Serializes changes of links and privacy with ingest; migrations/0004_ingest_barrier.sql has the triggers.
 
+/** Versions of what ingest caches; equal versions mean that nothing changed. */
+export interface IngestVersions {
+  /** Of links, privacy intervals and deleted vehicles. */
+  readonly decisions: number;
+  /** Of alarm rules and geofences. */
+  readonly alarmRules: number;
+}
+
 /**
- * Shares the ingest barrier: until the transaction ends, links, privacy intervals and deleted vehicles cannot change. Call
- * it first in a transaction that stores readings. Such transactions never wait for each other.
- * @returns the version of links, privacy intervals and deleted vehicles; equal versions mean that none of them changed
+ * Shares the ingest barrier: until the transaction ends, links, privacy intervals, deleted vehicles and alarm rules cannot
+ * change. Call it first in a transaction that stores readings. Such transactions never wait for each other.
  */
-export async function shareIngestBarrier(db: Database): Promise<number> {
-  const { rows } = await sql<{ version: number }>`select share_ingest_barrier() as version`.execute(db);
+export async function shareIngestBarrier(db: Database): Promise<IngestVersions> {
+  const { rows } = await sql<IngestVersions>`
+    select decisions, alarm_rules as "alarmRules" from share_ingest_barrier()`.execute(db);
   const [row] = rows;
   if (!row) throw new Error('the ingest barrier has no version');
-  return row.version;
+  return row;
 }
 
 /**

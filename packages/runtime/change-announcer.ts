@@ -11,8 +11,8 @@ import type { Redis } from './redis.ts';
 
 const retryMs = 1000;
 const trimIntervalMs = 10_000;
-/** Readers also find the latest commands of a vehicle with GET /v1/x/commands. */
-const maximumUnsentCommands = 10_000;
+/** Of commands and of alarms. Readers also find them with GET /v1/x/commands and /v1/x/alarms. */
+const maximumUnsent = 10_000;
 
 interface AnnouncerHost {
   readonly config: { readonly QUEUE_PREFIX: string };
@@ -30,7 +30,7 @@ function countFailures(metrics: Registry): Counter {
 }
 
 /**
- * Announces committed changes of vehicles and commands in the stream of contracts/changes.ts. What cannot be announced is
+ * Announces committed changes of vehicles, commands and alarms in the stream of contracts/changes.ts. What cannot be announced is
  * announced again, every second and with each later change, until Redis accepts it.
  */
 export class ChangeAnnouncer {
@@ -40,6 +40,7 @@ export class ChangeAnnouncer {
   readonly #failures: Counter;
   readonly #unsentVehicles = new Set<number>();
   readonly #unsentCommands = new Set<string>();
+  readonly #unsentAlarms = new Set<string>();
   #retry: NodeJS.Timeout | undefined;
   #isFailing = false;
   #nextTrimMs = 0;
@@ -53,13 +54,13 @@ export class ChangeAnnouncer {
   }
 
   /** Announces changes; call it after their commit. Resolves when they are in Redis, or kept for another attempt. */
-  async announce({ vehicleIds = [], commandIds = [] }: Partial<Changes>): Promise<void> {
+  async announce({ vehicleIds = [], commandIds = [], alarmIds = [] }: Partial<Changes>): Promise<void> {
     const changes = {
       vehicleIds: [...this.#unsentVehicles, ...vehicleIds],
       commandIds: [...this.#unsentCommands, ...commandIds],
+      alarmIds: [...this.#unsentAlarms, ...alarmIds],
     };
-    this.#unsentVehicles.clear();
-    this.#unsentCommands.clear();
+    for (const unsent of [this.#unsentVehicles, this.#unsentCommands, this.#unsentAlarms]) unsent.clear();
     try {
       await this.#add(writeChanges(changes));
       this.#isFailing = false;
@@ -89,10 +90,9 @@ export class ChangeAnnouncer {
   }
 
   /** The number of unsent vehicles is bounded by that of the fleet. */
-  #keep({ vehicleIds, commandIds }: Changes): void {
+  #keep({ vehicleIds, commandIds, alarmIds }: Changes): void {
     for (const id of vehicleIds) this.#unsentVehicles.add(id);
-    for (const id of commandIds) {
-      if (this.#unsentCommands.size < maximumUnsentCommands) this.#unsentCommands.add(id);
-    }
+    for (const id of commandIds) if (this.#unsentCommands.size < maximumUnsent) this.#unsentCommands.add(id);
+    for (const id of alarmIds) if (this.#unsentAlarms.size < maximumUnsent) this.#unsentAlarms.add(id);
   }
 }

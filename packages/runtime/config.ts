@@ -90,6 +90,7 @@ const Settings = Type.Object({
   RETENTION_DAYS: Type.Integer({ minimum: 0, default: 0 }),
   COMMAND_RETENTION_DAYS: Type.Integer({ minimum: 0, default: 0 }),
   BOOKING_RETENTION_DAYS: Type.Integer({ minimum: 0, default: 0 }),
+  ALARM_RETENTION_DAYS: Type.Integer({ minimum: 0, default: 0 }),
   AUDIT_RETENTION_DAYS: Type.Integer({ minimum: 0, default: 0 }),
   REGISTRATION_PROVIDER_URL: httpUrl,
   REGISTRATION_PROVIDER_KEY: Type.Optional(Type.String({ pattern: '^[!-~]([ -~]*[!-~])?$' })),

@@ -32,6 +32,7 @@ export const consoleService: Service<Http> = {
       acknowledgements: openConsoleQueue(host, 'acknowledgements'),
       maintenance: openConsoleQueue(host, 'maintenance'),
       trips: openConsoleQueue(host, 'trips'),
+      alarms: openConsoleQueue(host, 'alarms'),
     } satisfies Record<(typeof queueNames)[number], unknown>;
     const replayTarget = {
       queue: queues.uploads,

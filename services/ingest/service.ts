@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { type Database, openDatabase, pingDatabase } from '@odograph/database/database';
+import { type Database, openDatabase } from '@odograph/database/database';
 import { readGrowth, readPercentiles, recordSamples } from '@odograph/database/pipeline-samples';
 import type { Http } from '@odograph/http/http';
 import { countUnfinishedJobs, openQueue, openWorker } from '@odograph/queue/queues';
@@ -8,6 +8,8 @@ import { connectRedis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { sql } from 'kysely';
+import { scheduleAlarms } from './alarms/schedule.ts';
+import { alarmCheckAgeMs } from './alarms/watch.ts';
 import { createGapMetrics } from './gaps/metrics.ts';
 import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createIngestMetrics } from './metrics.ts';
@@ -17,11 +19,13 @@ import { DelayedUploads } from './upload/delayed-uploads.ts';
 import { createUploadProcessors, jobsPerTransaction, lateJobsPerTransaction } from './upload/ingest-upload.ts';
 
 const silentDatabaseMs = 30_000;
+const longestUncheckedMs = 120_000;
 /** More than the distinct statements of an upload transaction. */
 const uploadStatements = 50;
 
 interface UploadWorkers {
   readonly delayed: DelayedUploads;
+  readonly changes: ChangeAnnouncer;
   isRunning(): boolean;
 }
 
@@ -45,6 +49,7 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
   const announcements = connectRedis(config.REDIS_URL, logger);
   host.onStop('announcements', () => announcements.disconnect());
   const delayed = new DelayedUploads(queue);
+  const changes = new ChangeAnnouncer(announcements, host);
   const metrics = createIngestMetrics(host.metrics, async () => {
     const [live, late] = await Promise.all([countUnfinishedJobs(queue), countUnfinishedJobs(lateQueue)]);
     return live + late;
@@ -56,7 +61,7 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
     delayed,
     logger,
     lateQueue,
-    changes: new ChangeAnnouncer(announcements, host),
+    changes,
     rejects: new RejectAnnouncer((channel, text) => announcements.publish(channel, text), config.QUEUE_PREFIX),
     config,
   });
@@ -81,7 +86,7 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
     }),
   ];
   host.onStop('upload workers', () => Promise.all(workers.map((worker) => worker.close())));
-  return { delayed, isRunning: () => workers.every((worker) => worker.isRunning()) };
+  return { delayed, changes, isRunning: () => workers.every((worker) => worker.isRunning()) };
 }
 
 async function databaseBytes(db: Database): Promise<number | null> {
@@ -123,15 +128,20 @@ export const ingestService: Service<Http> = {
     createGapMetrics(host.metrics, db);
     await scheduleMaintenance(db, host);
     await scheduleTrips(db, host);
-    const { delayed, isRunning } = await startUploadWorkers(host);
+    const { delayed, changes, isRunning } = await startUploadWorkers(host);
     host.onStop('ingest samples', recordIngestSamples(host, db, delayed));
+    await scheduleAlarms(db, host, { changes, oldestUploadMs: () => delayed.oldestAgeMs() });
+    const startedAt = performance.now();
     return {
       async health() {
-        await pingDatabase(db);
+        const uncheckedMs = Math.min(await alarmCheckAgeMs(db), performance.now() - startedAt);
         if (!isRunning()) return { ok: false, state: 'not processing uploads' };
         const delaySeconds = Math.floor((await delayed.oldestAgeMs()) / 1000);
-        if (delaySeconds <= config.UPLOAD_MAX_DELAY_SECONDS) return { ok: true, state: 'processing uploads' };
-        return { ok: false, state: `an upload has been waiting for ${delaySeconds} s` };
+        if (delaySeconds > config.UPLOAD_MAX_DELAY_SECONDS) {
+          return { ok: false, state: `an upload has been waiting for ${delaySeconds} s` };
+        }
+        if (uncheckedMs <= longestUncheckedMs) return { ok: true, state: 'processing uploads' };
+        return { ok: false, state: `silent devices not checked for ${Math.floor(uncheckedMs / 1000)} s` };
       },
     };
   },

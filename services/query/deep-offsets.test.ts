@@ -61,7 +61,7 @@ async function store(fleet: Fleet, one: Burst, outcome: 'commit' | 'rollback' = 
   }));
   const transaction = await db.startTransaction().execute();
   try {
-    const version = await shareIngestBarrier(transaction);
+    const { decisions: version } = await shareIngestBarrier(transaction);
     await insert(transaction, fleet, one);
     await new SettledHours().markLate(transaction, version, readings);
   } finally {
@@ -228,7 +228,7 @@ describe('an offset that skips counted hours', { timeout: 300_000 }, () => {
     const end = rows[0]?.until ?? 0;
     const mark = (timeMicroseconds: number) =>
       db.transaction().execute(async (transaction) => {
-        const version = await shareIngestBarrier(transaction);
+        const { decisions: version } = await shareIngestBarrier(transaction);
         const reading = { applicationId: fleet.applicationId, vehicleId, timeMicroseconds };
         await new SettledHours().markLate(transaction, version, [reading]);
       });

@@ -11,6 +11,7 @@ const describeData: { [Name in QueueName]: (data: QueueJobs[Name]) => object } =
   acknowledgements: ({ deviceId }) => ({ deviceId }),
   maintenance: ({ task }) => ({ task }),
   trips: () => ({}),
+  alarms: () => ({}),
 };
 
 /** Lists the members to show rather than those to hide: error messages and return values may quote a payload. */

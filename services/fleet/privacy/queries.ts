@@ -109,11 +109,25 @@ async function clearTrips(db: Database, vehicleId: number, from: string): Promis
 }
 
 /**
+ * Deletes the alarms that tell where or how fast the vehicle was since then, ends earlier ones then, and removes the positions
+ * of the others.
+ */
+async function clearAlarms(db: Database, vehicleId: number, from: string): Promise<void> {
+  await sql`delete from alarm where vehicle_id = ${vehicleId} and raised_at >= ${from}::timestamptz
+    and kind in ('geofence', 'speed')`.execute(db);
+  await sql`update alarm set cleared_at = ${from}::timestamptz where vehicle_id = ${vehicleId}
+    and cleared_at > ${from}::timestamptz and kind in ('geofence', 'speed')`.execute(db);
+  await sql`update alarm set latitude = null, longitude = null
+    where vehicle_id = ${vehicleId} and raised_at >= ${from}::timestamptz`.execute(db);
+}
+
+/**
  * Removes every position with a device time from `from` on; run it in changePrivacy. A device clock may be up to 300 s
  * ahead, so readings of a privacy interval can be stored before the interval begins.
  * @param from as text with microseconds
  */
 export async function removePositions(db: Database, vehicleId: number, from: string): Promise<void> {
   await clearLatestState(db, vehicleId, from);
+  await clearAlarms(db, vehicleId, from);
   if ((await clearReadings(db, vehicleId, from)) > 0) await clearTrips(db, vehicleId, from);
 }

@@ -93,6 +93,13 @@ export async function deleteOldCommands(db: Database, retentionDays: number): Pr
   return Number(numAffectedRows);
 }
 
+/** Deletes alarms that were cleared more than `retentionDays` ago. @returns the number of alarms */
+export async function deleteOldAlarms(db: Database, retentionDays: number): Promise<number> {
+  const { numAffectedRows } = await sql`delete from alarm
+    where cleared_at < now() - make_interval(days => ${retentionDays})`.execute(db);
+  return Number(numAffectedRows);
+}
+
 /**
  * Deletes bookings and authorizations that ended more than `retentionDays` ago; an authorization stays while a younger
  * booking refers to it. @returns the number of bookings and authorizations

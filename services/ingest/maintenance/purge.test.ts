@@ -84,7 +84,10 @@ async function createEverywhere(db: Database): Promise<TestVehicle> {
     .values({ application_id: application.id, ...parking })
     .returning('id')
     .executeTakeFirstOrThrow();
+  const { rows: rules } = await sql<{ id: string }>`insert into alarm_rule (application_id, name, kind, all_vehicles)
+    values (${application.id}, 'R', 'crash', true) returning id`.execute(db);
   const known = {
+    rule_id: `'${rules[0]?.id}'`,
     application_id: String(application.id),
     device_id: `'${vehicle.deviceId}'`,
     user_id: `'${user.id}'`,

@@ -10,6 +10,7 @@ import type { Kysely } from 'kysely';
 import {
   compressReadings,
   deleteExpired,
+  deleteOldAlarms,
   deleteOldAudit,
   deleteOldBookings,
   deleteOldCommands,
@@ -32,6 +33,7 @@ async function applyRetention(db: Kysely<Tables>, config: ResolvedConfig): Promi
     [config.QUARANTINE_RETENTION_DAYS, deleteOldQuarantine],
     [config.COMMAND_RETENTION_DAYS, deleteOldCommands],
     [config.BOOKING_RETENTION_DAYS, deleteOldBookings],
+    [config.ALARM_RETENTION_DAYS, deleteOldAlarms],
     [config.AUDIT_RETENTION_DAYS, deleteOldAudit],
   ];
   let removed = 0;

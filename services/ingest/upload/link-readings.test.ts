@@ -17,7 +17,7 @@ afterAll(() => platform.stop());
 
 const find = () =>
   platform.db.transaction().execute(async (transaction) => {
-    const version = await shareIngestBarrier(transaction);
+    const { decisions: version } = await shareIngestBarrier(transaction);
     const found = await links.find(transaction, version, [vehicle.deviceId, 'unknown']);
     expect(found.get('unknown')).toEqual([]);
     return found.get(vehicle.deviceId);

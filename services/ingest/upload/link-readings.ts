@@ -10,6 +10,14 @@ export interface Interval {
   untilMicroseconds: number;
 }
 
+/** Whether a device time lies in one of these privacy intervals. */
+export function isPrivateAt(privacyIntervals: readonly Interval[], timeMicroseconds: number): boolean {
+  return privacyIntervals.some(
+    ({ fromMicroseconds, untilMicroseconds }) =>
+      fromMicroseconds <= timeMicroseconds && timeMicroseconds < untilMicroseconds,
+  );
+}
+
 /** The vehicle of a device over an interval, with the privacy intervals of that vehicle. */
 export interface Link extends Interval {
   vehicleId: number;

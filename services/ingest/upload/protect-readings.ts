@@ -1,6 +1,6 @@
 import { positionKeyPattern } from '@odograph/contracts/positions';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
-import type { LinkedReading } from './link-readings.ts';
+import { isPrivateAt, type LinkedReading } from './link-readings.ts';
 
 const positionKey = new RegExp(positionKeyPattern, 'i');
 
@@ -26,10 +26,7 @@ function withoutPosition({ location, can, sensors, ...reading }: TelemetryReadin
  */
 export function protectReadings(readings: readonly LinkedReading[]): LinkedReading[] {
   return readings.map((linked) => {
-    const { timeMicroseconds: time, privacyIntervals } = linked;
-    const isPrivate = privacyIntervals.some(
-      ({ fromMicroseconds, untilMicroseconds }) => fromMicroseconds <= time && time < untilMicroseconds,
-    );
+    const isPrivate = isPrivateAt(linked.privacyIntervals, linked.timeMicroseconds);
     return isPrivate ? { ...linked, reading: withoutPosition(linked.reading) } : linked;
   });
 }

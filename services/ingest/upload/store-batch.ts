@@ -3,6 +3,7 @@ import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isDataFault, sqlState } from '@odograph/database/postgres-failure';
 import { SettledHours } from '@odograph/database/reading-counts/maintain';
 import type { Sealer } from '@odograph/runtime/sealing';
+import { AlarmEvaluation } from '../alarms/evaluate-alarms.ts';
 import { writeGaps } from '../gaps/write-gaps.ts';
 import { QuarantineQuota } from '../quarantine/quarantine-quota.ts';
 import { countDropped, quarantineUploads, resolveQuarantined } from '../quarantine/quarantine-uploads.ts';
@@ -19,6 +20,8 @@ export interface StoredBatch {
   readings: number;
   /** The vehicles of the readings. */
   vehicleIds: readonly number[];
+  /** Alarms that were raised or cleared. */
+  alarmIds: readonly string[];
   quarantined: readonly UploadInProgress[];
   /** Uploads beyond the quarantine quota of their device. */
   droppedUploads: number;
@@ -32,6 +35,7 @@ export class BatchStore {
   readonly #sealer: Sealer;
   readonly #quota: QuarantineQuota;
   readonly #links = new LinkCache();
+  readonly #alarms = new AlarmEvaluation();
   readonly #settledHours = new SettledHours();
 
   constructor(db: Database, sealer: Sealer, quota = new QuarantineQuota(Number.POSITIVE_INFINITY)) {
@@ -66,6 +70,7 @@ export class BatchStore {
       const stored = {
         readings: first.readings + second.readings,
         vehicleIds: [...first.vehicleIds, ...second.vehicleIds],
+        alarmIds: [...first.alarmIds, ...second.alarmIds],
         quarantined: [...first.quarantined, ...second.quarantined],
         droppedUploads: first.droppedUploads + second.droppedUploads,
       };
@@ -89,15 +94,16 @@ export class BatchStore {
   async #storeInTransaction(decoded: readonly UploadInProgress[], writeReadings: WriteReadings): Promise<StoredBatch> {
     const nowMs = Date.now();
     const stored = await this.#db.transaction().execute(async (transaction) => {
-      const version = await shareIngestBarrier(transaction);
-      const links = await this.#links.find(transaction, version, devicesWithReadings(decoded));
+      const { decisions, alarmRules } = await shareIngestBarrier(transaction);
+      const links = await this.#links.find(transaction, decisions, devicesWithReadings(decoded));
       const { linked, uploads } = linkReadings(decoded, links);
       const readings = mergeReadings(protectReadings(linked));
       // First of the writes: it locks the vehicles and returns their newest times, which separate new readings from late.
       const previous = await writeLatestStates(transaction, readings);
+      const alarmIds = await this.#alarms.evaluate(transaction, alarmRules, readings, previous);
       await writeReadings(transaction, readings, previous);
       await writeVehicleStates(transaction, readings, previous);
-      await this.#settledHours.markLate(transaction, version, readings);
+      await this.#settledHours.markLate(transaction, decisions, readings);
       await writeGaps(transaction, uploads, nowMs);
       await touchTrips(transaction, readings);
       const withFaults = uploads.filter(({ faults }) => faults.length > 0);
@@ -106,7 +112,8 @@ export class BatchStore {
       await countDropped(transaction, this.#sealer, dropped, nowMs);
       await resolveQuarantined(transaction, uploads);
       const vehicleIds = previous.map(({ vehicleId }) => vehicleId);
-      return { readings: linked.length, vehicleIds, quarantined: kept, droppedUploads: dropped.length };
+      const counts = { readings: linked.length, droppedUploads: dropped.length };
+      return { ...counts, vehicleIds, alarmIds, quarantined: kept };
     });
     this.#quota.count(stored.quarantined, nowMs);
     return stored;

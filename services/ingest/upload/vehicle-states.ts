@@ -69,6 +69,11 @@ function followParked(
   return { parked, raised };
 }
 
+/** Finds the device times of the readings of one vehicle, sorted by time, to whose positions it was towed. */
+export function findTows(previous: Parked | undefined, readings: readonly LinkedReading[]): ReadonlySet<number> {
+  return new Set(followParked(previous, readings).raised.map(({ timeMicroseconds }) => timeMicroseconds));
+}
+
 async function writeParked(db: Database, changed: readonly { vehicleId: number; parked: Parked }[]): Promise<void> {
   if (changed.length === 0) return;
   const vehicles = changed.map(({ vehicleId }) => vehicleId);

@@ -1,0 +1,88 @@
+import { earthRadiusMetres, greatCircleMetres, radians } from './great-circle.ts';
+
+/** A corner or centre as in GeoJSON: longitude, latitude. */
+export type GeofencePoint = readonly [longitude: number, latitude: number];
+
+/** A circle around a point, or a polygon of one closed ring; an edge takes the shorter way around the earth. */
+export type GeofenceShape =
+  | { readonly type: 'Point'; readonly coordinates: GeofencePoint; readonly radiusMetres: number }
+  | { readonly type: 'Polygon'; readonly coordinates: readonly (readonly GeofencePoint[])[] };
+
+/** Points of a polygon, the repeated first one included. */
+export const maximumGeofencePoints = 500;
+
+/** Where a position lies: within the geofence, outside but within the margin, or beyond it. */
+export type GeofenceZone = 'inside' | 'margin' | 'outside';
+
+const metresPerDegree = radians(1) * earthRadiusMetres;
+
+/** The difference of two longitudes by the shorter way, -180 to 180 degrees. */
+const longitudeStep = (from: number, to: number): number => ((((to - from + 180) % 360) + 360) % 360) - 180;
+
+/** Continues a ring's longitudes beyond 180 degrees, so that no edge jumps. The last point may then differ from the first. */
+export function unwrapRing(ring: readonly GeofencePoint[]): GeofencePoint[] {
+  let longitude = ring[0]?.[0] ?? 0;
+  return ring.map(([next, latitude]) => {
+    longitude += longitudeStep(longitude, next);
+    return [longitude, latitude];
+  });
+}
+
+/** Creates the test of positions against a geofence. @param marginMetres width of the zone around it */
+export function locateBy(
+  shape: GeofenceShape,
+  marginMetres: number,
+): (latitude: number, longitude: number) => GeofenceZone {
+  if (shape.type === 'Polygon') return locateByRing(unwrapRing(shape.coordinates[0] ?? []), marginMetres);
+  const { radiusMetres } = shape;
+  const [centreLongitude, centreLatitude] = shape.coordinates;
+  return (latitude, longitude) => {
+    const metres = greatCircleMetres(centreLatitude, centreLongitude, latitude, longitude);
+    if (metres <= radiusMetres) return 'inside';
+    return metres <= radiusMetres + marginMetres ? 'margin' : 'outside';
+  };
+}
+
+function locateByRing(ring: readonly GeofencePoint[], marginMetres: number) {
+  const longitudes = ring.map(([longitude]) => longitude);
+  const latitudes = ring.map(([, latitude]) => latitude);
+  const [west, east] = [Math.min(...longitudes), Math.max(...longitudes)];
+  const [south, north] = [Math.min(...latitudes), Math.max(...latitudes)];
+  const marginDegrees = marginMetres / metresPerDegree;
+  return (latitude: number, longitude: number): GeofenceZone => {
+    if (latitude < south - marginDegrees || latitude > north + marginDegrees) return 'outside';
+    const shrink = Math.max(Math.cos(radians(latitude)), 1e-6);
+    const middle = (west + east) / 2;
+    const x = middle + longitudeStep(middle, longitude);
+    if (x < west - marginDegrees / shrink || x > east + marginDegrees / shrink) return 'outside';
+    if (isInRing(ring, x, latitude)) return 'inside';
+    return metresToRing(ring, x, latitude, shrink) <= marginMetres ? 'margin' : 'outside';
+  };
+}
+
+/** Counts the edges east of a point (even-odd rule). */
+function isInRing(ring: readonly GeofencePoint[], x: number, y: number): boolean {
+  let isInside = false;
+  let [previousX, previousY] = ring[0] ?? [0, 0];
+  for (const [nextX, nextY] of ring) {
+    const crosses = previousY > y !== nextY > y;
+    if (crosses && x < previousX + ((y - previousY) / (nextY - previousY)) * (nextX - previousX)) isInside = !isInside;
+    [previousX, previousY] = [nextX, nextY];
+  }
+  return isInside;
+}
+
+/** Metres to the nearest edge, on the plane that touches the earth at the point. @param shrink the latitude's cosine */
+function metresToRing(ring: readonly GeofencePoint[], x: number, y: number, shrink: number): number {
+  let nearest = Number.POSITIVE_INFINITY;
+  let [fromX, fromY] = ring[0] ?? [0, 0];
+  for (const [toX, toY] of ring) {
+    const [aX, aY] = [(fromX - x) * shrink, fromY - y];
+    const [edgeX, edgeY] = [(toX - fromX) * shrink, toY - fromY];
+    const squared = edgeX * edgeX + edgeY * edgeY;
+    const share = squared === 0 ? 0 : Math.min(1, Math.max(0, -(aX * edgeX + aY * edgeY) / squared));
+    nearest = Math.min(nearest, Math.hypot(aX + share * edgeX, aY + share * edgeY));
+    [fromX, fromY] = [toX, toY];
+  }
+  return nearest * metresPerDegree;
+}

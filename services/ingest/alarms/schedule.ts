@@ -1,0 +1,49 @@
+import { describeDatabaseError } from '@odograph/database/postgres-failure';
+import type { Tables } from '@odograph/database/tables';
+import { openQueue, openWorker } from '@odograph/queue/queues';
+import { keepSchedule } from '@odograph/queue/schedules';
+import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
+import type { ServiceHost } from '@odograph/runtime/service';
+import type { Kysely } from 'kysely';
+import { clearSilent, clearUnanswered, keepWatch, raiseSilent, raiseUnanswered } from './watch.ts';
+
+const everyMs = 10_000;
+/** Received uploads that wait longer are behind: their devices are not silent. */
+const behindMs = 5000;
+
+interface WatchOptions {
+  readonly changes: Pick<ChangeAnnouncer, 'announce'>;
+  /** Age of the oldest upload that is not stored. */
+  oldestUploadMs(): Promise<number>;
+}
+
+/** Checks for silent devices and unanswered commands from the queue: one check at a time for the whole platform. */
+export async function scheduleAlarms(
+  db: Kysely<Tables>,
+  host: ServiceHost,
+  { changes, oldestUploadMs }: WatchOptions,
+): Promise<void> {
+  const { config, logger } = host;
+  const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
+  const queue = openQueue('alarms', connection);
+  host.onStop('alarms queue', () => queue.close());
+  host.onStop('schedule of alarms', await keepSchedule({ queue, id: 'alarms', everyMs, data: {} }));
+  const check = async (): Promise<void> => {
+    await keepWatch(db, (await oldestUploadMs()) > behindMs);
+    for (const step of [clearSilent, raiseSilent, clearUnanswered, raiseUnanswered]) {
+      await changes.announce({ alarmIds: await step(db) });
+    }
+  };
+  const worker = openWorker({
+    ...connection,
+    name: 'alarms',
+    concurrency: 1,
+    // A failed check would be retried concurrently with the next one.
+    process: () =>
+      check().catch((error: unknown) =>
+        logger.error(describeDatabaseError(error), 'check for alarms failed; retrying'),
+      ),
+    onFailure: (error) => logger.debug({ err: error }, 'alarms worker failed'),
+  });
+  host.onStop('alarms worker', () => worker.close());
+}

@@ -1,0 +1,132 @@
+import { type AlarmKind, type AlarmParameters, alarmHysteresis } from '@odograph/contracts/alarms';
+import { type GeofenceShape, locateBy } from '@odograph/contracts/geofences';
+import type { TelemetryReading } from '@odograph/contracts/telemetry';
+
+/** A reading with what decides about it besides its fields. */
+export interface JudgedReading {
+  readonly timeMicroseconds: number;
+  readonly reading: Pick<TelemetryReading, 'location' | 'status' | 'can' | 'electric' | 'fleet' | 'alarms'>;
+  /** In a privacy interval: neither position nor speed may raise or clear an alarm. */
+  readonly isPrivate: boolean;
+  /** The platform found that the vehicle was towed to the position of this reading. */
+  readonly isTowed: boolean;
+}
+
+/**
+ * True if a reading shows the condition of an alarm, false if it shows the opposite, undefined if it decides nothing: it lacks
+ * the fields, or its value lies within the hysteresis.
+ */
+export type Judge = (judged: JudgedReading) => boolean | undefined;
+
+/** The condition of a rule. */
+export interface Condition {
+  readonly judge: Judge;
+  /** The value that the alarm reports; undefined for conditions without one. */
+  measure(judged: JudgedReading): number | undefined;
+  /** SQL on a stored reading: true if it may decide. */
+  readonly column: string;
+}
+
+type Flags = NonNullable<TelemetryReading['alarms']>;
+
+function judgeFlags(...names: readonly (keyof Flags)[]): Judge {
+  return ({ reading: { alarms } }) => {
+    if (alarms === undefined) return undefined;
+    if (names.some((name) => alarms[name] === true)) return true;
+    return names.some((name) => alarms[name] === false) ? false : undefined;
+  };
+}
+
+/** A tow ends when the ignition is switched on, or when the device reports its end while the vehicle stands. */
+const judgeTowing: Judge = ({ reading: { alarms, status }, isTowed }) => {
+  if (alarms?.towing === true || isTowed) return true;
+  if (status?.ignition === true) return false;
+  return alarms?.towing === false && status?.movement !== true ? false : undefined;
+};
+
+const speedOf = ({ reading: { location, fleet }, isPrivate }: JudgedReading): number | undefined =>
+  isPrivate ? undefined : (location?.speed ?? fleet?.speed);
+
+const socOf = ({ reading: { electric, fleet } }: JudgedReading): number | undefined =>
+  electric?.soc ?? fleet?.ChargeLevel;
+
+function voltsOf({ reading: { can } }: JudgedReading, key: string): number | undefined {
+  const text = can?.find((datum) => datum.key === key)?.value.trim();
+  const volts = text === undefined || text === '' ? Number.NaN : Number(text);
+  return Number.isFinite(volts) ? volts : undefined;
+}
+
+/** A value above its limit, until it is `hysteresis` below it. */
+function isOver(value: number | undefined, limit: number, hysteresis: number): boolean | undefined {
+  if (value === undefined) return undefined;
+  if (value > limit) return true;
+  // 11.8 V and 0.3 V make 12.100000000000001 V.
+  const end = Math.round((limit - hysteresis) * 1e6) / 1e6;
+  return value <= end ? false : undefined;
+}
+
+function isUnder(value: number | undefined, limit: number, hysteresis: number): boolean | undefined {
+  return value === undefined ? undefined : isOver(-value, -limit, hysteresis);
+}
+
+function judgeGeofence(shape: GeofenceShape, when: AlarmParameters['when']): Judge {
+  const locate = locateBy(shape, alarmHysteresis.geofenceMetres);
+  return ({ reading: { location }, isPrivate }) => {
+    if (location === undefined || isPrivate) return undefined;
+    const zone = locate(location.latitude, location.longitude);
+    return zone === 'margin' ? undefined : (zone === 'inside') === (when !== 'outside');
+  };
+}
+
+function lowBattery({ belowPercent, belowVolts = 0, canKey = '' }: AlarmParameters): Condition {
+  if (belowPercent !== undefined) {
+    return {
+      judge: (judged) => isUnder(socOf(judged), belowPercent, alarmHysteresis.percent),
+      measure: socOf,
+      column: "(soc is not null or jsonb_exists(fleet, 'ChargeLevel'))",
+    };
+  }
+  const measure = (judged: JudgedReading) => voltsOf(judged, canKey);
+  return {
+    judge: (judged) => isUnder(measure(judged), belowVolts, alarmHysteresis.volts),
+    measure,
+    column: 'can is not null',
+  };
+}
+
+const flags = (judge: Judge): Condition => ({ judge, measure: () => undefined, column: 'alarms is not null' });
+
+/** Creates the condition of a rule; undefined for the kinds that no reading decides. */
+export function conditionOf(
+  kind: AlarmKind,
+  parameters: AlarmParameters,
+  geofence: GeofenceShape | undefined,
+): Condition | undefined {
+  switch (kind) {
+    case 'towing':
+      return { ...flags(judgeTowing), column: '(alarms is not null or ignition)' };
+    case 'crash':
+      return flags(judgeFlags('crash'));
+    case 'jamming':
+      return flags(judgeFlags('gps_jamming', 'gnss_jamming'));
+    case 'low-battery':
+      return lowBattery(parameters);
+    case 'speed': {
+      const { limitKmh = Number.POSITIVE_INFINITY } = parameters;
+      return {
+        judge: (judged) => isOver(speedOf(judged), limitKmh, alarmHysteresis.speedKmh),
+        measure: speedOf,
+        column: "(speed is not null or jsonb_exists(fleet, 'speed'))",
+      };
+    }
+    case 'geofence':
+      if (geofence === undefined) return undefined;
+      return {
+        judge: judgeGeofence(geofence, parameters.when),
+        measure: () => undefined,
+        column: 'latitude is not null',
+      };
+    default:
+      return undefined;
+  }
+}

@@ -1,0 +1,141 @@
+import { type Database, openDatabase } from '@odograph/database/database';
+import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { testConfig } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, describe, expect, it } from 'vitest';
+import { clearSilent, clearUnanswered, keepWatch, raiseSilent, raiseUnanswered } from './watch.ts';
+
+const { DATABASE_URL: url } = await testConfig();
+const db = openDatabase({ url, name: 'test-alarm-watch', size: 1 });
+afterAll(() => db.destroy());
+
+const ago = (minutes: number) => sql`now() - ${minutes}::float8 * interval '1 minute'`;
+
+interface Watched {
+  readonly trx: Database;
+  readonly vehicle: TestVehicle;
+  /** The alarms of the vehicle: minutes since they were raised and cleared. */
+  alarms(): Promise<(readonly [raised: number, cleared: number | null])[]>;
+}
+
+/** Runs a test in a transaction that is rolled back: the checks concern all vehicles of the database. */
+async function withRule(kind: string, parameters: object, test: (watched: Watched) => Promise<void>): Promise<void> {
+  const rolledBack = new Error('rolled back');
+  const run = db.transaction().execute(async (trx) => {
+    const application = await createApplication(trx);
+    const vehicle = await createVehicle(trx, application);
+    await sql`insert into alarm_rule (application_id, name, kind, parameters, all_vehicles, active_from)
+      values (${application.id}, 'rule', ${kind}, ${JSON.stringify(parameters)}, true, ${ago(1000)})`.execute(trx);
+    await sql`delete from alarm_watch`.execute(trx);
+    await sql`insert into alarm_watch (since, checked_at) values (${ago(1000)}, now())`.execute(trx);
+    await test({
+      trx,
+      vehicle,
+      async alarms() {
+        const minutes = (column: string) => sql`(extract(epoch from now() - ${sql.ref(column)}) / 60)::float8`;
+        const { rows } = await sql<{ raised: number; cleared: number | null }>`
+          select ${minutes('raised_at')} as raised, ${minutes('cleared_at')} as cleared from alarm
+          where vehicle_id = ${Number(vehicle.id)} order by raised_at`.execute(trx);
+        return rows.map(({ raised, cleared }) => [raised, cleared] as const);
+      },
+    });
+    throw rolledBack;
+  });
+  await run.catch((error: unknown) => {
+    if (error !== rolledBack) throw error;
+  });
+}
+
+const contact = (trx: Database, { id }: TestVehicle, minutesAgo: number) =>
+  sql`insert into vehicle_latest (vehicle_id, time, received_at) values (${Number(id)}, now(), ${ago(minutesAgo)})
+    on conflict (vehicle_id) do update set received_at = excluded.received_at`.execute(trx);
+
+describe('a device without contact', () => {
+  it('raises one alarm after the minutes of the rule, which ends at the next contact', () =>
+    withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
+      await contact(trx, vehicle, 29);
+      await raiseSilent(trx);
+      expect(await alarms()).toEqual([]);
+      await contact(trx, vehicle, 50);
+      await raiseSilent(trx);
+      await raiseSilent(trx);
+      await clearSilent(trx);
+      expect(await alarms()).toEqual([[20, null]]);
+      await contact(trx, vehicle, 2);
+      await clearSilent(trx);
+      await raiseSilent(trx);
+      expect(await alarms()).toEqual([[20, 2]]);
+    }));
+
+  it('raises no alarm for an outage of the platform', () =>
+    withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
+      await contact(trx, vehicle, 50);
+      await sql`update alarm_watch set checked_at = ${ago(40)}`.execute(trx);
+      await keepWatch(trx, false);
+      await raiseSilent(trx);
+      expect(await alarms()).toEqual([]);
+    }));
+
+  it('raises no alarm while received uploads are waiting to be stored', () =>
+    withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
+      await contact(trx, vehicle, 50);
+      await keepWatch(trx, true);
+      await raiseSilent(trx);
+      expect(await alarms()).toEqual([]);
+    }));
+
+  it('raises an alarm when the platform has watched without a pause', () =>
+    withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
+      await contact(trx, vehicle, 50);
+      await keepWatch(trx, false);
+      await raiseSilent(trx);
+      expect(await alarms()).toEqual([[20, null]]);
+    }));
+
+  it('is no longer expected once its vehicle is archived', () =>
+    withRule('silent', { afterMinutes: 30 }, async ({ trx, vehicle, alarms }) => {
+      await contact(trx, vehicle, 50);
+      await raiseSilent(trx);
+      await sql`update vehicle set archived_at = now() where id = ${Number(vehicle.id)}`.execute(trx);
+      await clearSilent(trx);
+      await raiseSilent(trx);
+      expect(await alarms()).toEqual([[20, 0]]);
+    }));
+});
+
+describe('a command', () => {
+  const end = async (trx: Database, { id, deviceId }: TestVehicle, state: string, minutesAgo: number) => {
+    const { rows } = await sql<{ id: string }>`
+      insert into command (application_id, vehicle_id, device_id, action, state, expires_at, ended_at)
+      select application_id, id, ${deviceId}, 'LOCK', ${state}, now(), ${ago(minutesAgo)} from vehicle
+      where id = ${Number(id)} returning id`.execute(trx);
+    return rows[0]?.id;
+  };
+
+  it('that nobody answered raises one alarm, which a late answer ends', () =>
+    withRule('unanswered-command', {}, async ({ trx, vehicle, alarms }) => {
+      await end(trx, vehicle, 'refused', 20);
+      const id = await end(trx, vehicle, 'unknown', 10);
+      await raiseUnanswered(trx);
+      await clearUnanswered(trx);
+      await raiseUnanswered(trx);
+      expect(await alarms()).toEqual([[10, null]]);
+      await sql`update command set state = 'acknowledged', ended_at = ${ago(5)} where id = ${id}`.execute(trx);
+      await clearUnanswered(trx);
+      await raiseUnanswered(trx);
+      expect(await alarms()).toEqual([[10, 5]]);
+    }));
+
+  it('that the device answers later ends the alarms of those before', () =>
+    withRule('unanswered-command', {}, async ({ trx, vehicle, alarms }) => {
+      await end(trx, vehicle, 'expired', 10);
+      await end(trx, vehicle, 'unknown', 9);
+      await raiseUnanswered(trx);
+      await end(trx, vehicle, 'acknowledged', 1);
+      await clearUnanswered(trx);
+      expect(await alarms()).toEqual([
+        [10, 1],
+        [9, 1],
+      ]);
+    }));
+});

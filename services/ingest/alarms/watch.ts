@@ -1,0 +1,107 @@
+import type { Database } from '@odograph/database/database';
+import { type RawBuilder, sql } from 'kysely';
+
+/** A longer pause between two checks counts as an outage of the platform. */
+const longestPauseSeconds = 120;
+
+/** SQL that is true if the rule `rule` applies to the vehicle `vehicle`. */
+const appliesToVehicle = sql`vehicle.application_id = rule.application_id and vehicle.deleted_at is null
+  and (rule.all_vehicles or exists (select from alarm_rule_vehicle as one
+    where one.rule_id = rule.id and one.vehicle_id = vehicle.id))`;
+
+async function idsOf(db: Database, statement: RawBuilder<{ id: string }>): Promise<string[]> {
+  const { rows } = await statement.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Records a check, and begins to watch again after an outage of the platform: what it could not receive is no silence.
+ * @param isBehind whether uploads that were received are waiting to be stored
+ */
+export async function keepWatch(db: Database, isBehind: boolean): Promise<void> {
+  await sql`insert into alarm_watch (since, checked_at) values (now(), now())
+    on conflict (single) do update set checked_at = now(),
+      since = case when ${isBehind}::boolean or alarm_watch.checked_at > now()
+          or alarm_watch.checked_at < now() - make_interval(secs => ${longestPauseSeconds})
+        then now() else alarm_watch.since end`.execute(db);
+}
+
+/** Returns the milliseconds since the last check; infinity before the first. */
+export async function alarmCheckAgeMs(db: Database): Promise<number> {
+  const { rows } = await sql<{ age: number }>`
+    select extract(epoch from now() - checked_at)::double precision * 1000 as age from alarm_watch`.execute(db);
+  return rows[0]?.age ?? Number.POSITIVE_INFINITY;
+}
+
+/**
+ * Raises an alarm for each linked vehicle without contact for the minutes of its rule, counted from the last receipt, from the
+ * start of the link or rule, or from the last outage of the platform.
+ * @returns the ids of the alarms
+ */
+export function raiseSilent(db: Database): Promise<string[]> {
+  return idsOf(
+    db,
+    sql`insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at, value)
+      select rule.application_id, rule.id, vehicle.id, rule.kind, due.at, due.minutes
+      from alarm_rule as rule join vehicle on ${appliesToVehicle} and vehicle.archived_at is null
+      join device_link on device_link.vehicle_id = vehicle.id and device_link.period @> now()
+      join vehicle_latest as latest on latest.vehicle_id = vehicle.id
+      cross join alarm_watch
+      cross join lateral (select minutes, greatest(latest.received_at, rule.active_from, alarm_watch.since,
+          nullif(lower(device_link.period), '-infinity')) + minutes * interval '1 minute' as at
+        from (select (rule.parameters ->> 'afterMinutes')::double precision as minutes) as given) as due
+      where rule.kind = 'silent' and rule.deleted_at is null and due.at <= now()
+        and not exists (select from alarm where alarm.rule_id = rule.id and alarm.vehicle_id = vehicle.id
+          and alarm.cleared_at is null)
+      order by vehicle.id on conflict do nothing returning id`,
+  );
+}
+
+/** Clears alarms of silence: at the next contact, or now if the vehicle is archived or has no device. @returns their ids */
+export function clearSilent(db: Database): Promise<string[]> {
+  return idsOf(
+    db,
+    sql`update alarm set cleared_at = greatest(alarm.raised_at, latest.contact_at, case
+        when latest.contact_at is null then now() end)
+      from (select vehicle.id, case when vehicle_latest.received_at > open.raised_at then vehicle_latest.received_at end
+          as contact_at, open.id as alarm_id
+        from alarm as open join vehicle on vehicle.id = open.vehicle_id
+        left join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id
+        where open.kind = 'silent' and open.cleared_at is null and (vehicle_latest.received_at > open.raised_at
+          or vehicle.archived_at is not null or not exists (select from device_link
+            where device_link.vehicle_id = vehicle.id and device_link.period @> now()))) as latest
+      where alarm.id = latest.alarm_id and alarm.cleared_at is null returning alarm.id`,
+  );
+}
+
+/** Commands that ended longer ago raise no alarm. */
+const commandDays = 1;
+
+/** Raises an alarm for each command that ended without an answer of the device. @returns their ids */
+export function raiseUnanswered(db: Database): Promise<string[]> {
+  return idsOf(
+    db,
+    sql`insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at, command_id)
+      select rule.application_id, rule.id, vehicle.id, rule.kind, command.ended_at, command.id
+      from alarm_rule as rule join command on command.application_id = rule.application_id
+        and command.state in ('unknown', 'expired')
+        and command.ended_at >= greatest(rule.active_from, now() - make_interval(days => ${commandDays}))
+      join vehicle on vehicle.id = command.vehicle_id and ${appliesToVehicle}
+      where rule.kind = 'unanswered-command' and rule.deleted_at is null
+        and not exists (select from alarm where alarm.rule_id = rule.id and alarm.command_id = command.id)
+      order by command.position on conflict do nothing returning id`,
+  );
+}
+
+/** Clears them once the device answers that command, late, or another one. @returns their ids */
+export function clearUnanswered(db: Database): Promise<string[]> {
+  return idsOf(
+    db,
+    sql`update alarm set cleared_at = greatest(alarm.raised_at, answered.at)
+      from (select open.id, min(command.ended_at) as at from alarm as open
+        join command on command.vehicle_id = open.vehicle_id and command.state in ('acknowledged', 'refused')
+          and command.ended_at >= open.raised_at
+        where open.kind = 'unanswered-command' and open.cleared_at is null group by open.id) as answered
+      where alarm.id = answered.id and alarm.cleared_at is null returning alarm.id`,
+  );
+}
