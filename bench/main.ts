@@ -17,6 +17,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   growth: () => import('./growth.ts'),
   trips: () => import('./trips.ts'),
   soak: () => import('./soak.ts'),
+  console: () => import('./console.ts'),
 };
 
 async function list(): Promise<void> {
