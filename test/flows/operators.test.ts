@@ -242,6 +242,21 @@ describe('a route of the interface', () => {
     }
   });
 
+  it('changes nothing with a session from a page of another site, whatever its method', async () => {
+    const { cookie } = await createOperator(platform.db);
+    const before = await rowsOf(operated);
+    const guarded = routes.filter(({ method, tokens }) => method !== 'GET' && tokens.includes('session'));
+    expect(guarded.length).toBeGreaterThan(60);
+    for (const route of guarded) {
+      for (const origin of [{}, { origin: 'https://elsewhere.example' }]) {
+        const headers = { cookie, 'x-application': operated.names.application, ...origin };
+        const { status, body } = await ask(route, headers);
+        expect([route.method, route.path, status, body.error]).toEqual([route.method, route.path, 403, 'UNAUTHORIZED']);
+      }
+    }
+    expect(await rowsOf(operated)).toBe(before);
+  });
+
   it('records the name of the operator who changes something', async () => {
     const { name, cookie } = await createOperator(platform.db, { role: 'operator' });
     const application = operated.names.application;

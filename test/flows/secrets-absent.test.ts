@@ -135,6 +135,9 @@ function watched(headers: Record<string, string>): ApiClient {
 interface Actors {
   admin: ApiClient;
   user: ApiClient;
+  /** A browser that is signed in. */
+  browser: ApiClient;
+  operator: { name: string; password: string };
   application: { appId: string; appKey: string };
   device: { deviceId: string; secret: string };
   tokens: { token: string; refresh_token: string };
@@ -153,7 +156,13 @@ async function enterActors(): Promise<Actors> {
   const device = await enter('devices', { id, model: 'generic', vehicleId: vehicle.id, bluetoothPin: 'planted-pin' });
   const login = { ...application, username: 'driver', password };
   const tokens = (await createApiClient(platform.httpUrl).post('/v1/login', login)).body;
+  const operator = await enter('operators', { name: id, role: 'administrator' });
+  const origin = platform.httpUrl;
+  const signedIn = await createApiClient(platform.httpUrl, { origin }).post('/v1/x/session', operator);
+  const [cookie = ''] = signedIn.headers.get('set-cookie')?.split(';') ?? [];
   Object.assign(planted, {
+    'password of an operator': operator.password,
+    'token of a browser session': cookie.split('=')[1],
     'key of an application': application.appKey,
     'secret of a device': device.secret,
     'access token': tokens.token,
@@ -162,6 +171,8 @@ async function enterActors(): Promise<Actors> {
   });
   return {
     admin: watched({ authorization }),
+    browser: watched({ cookie, origin }),
+    operator,
     user: watched({ 'x-service-token': tokens.token }),
     application,
     device,
@@ -169,8 +180,29 @@ async function enterActors(): Promise<Actors> {
   };
 }
 
+async function callAsBrowser({ browser, operator }: Pick<Actors, 'browser' | 'operator'>): Promise<void> {
+  const page = watched({
+    origin: platform.httpUrl,
+    cookie: `odograph_session=${planted['token of a browser session']}`,
+  });
+  await page.get(`/queues?token=${planted['token of a browser session']}`);
+  await createApiClient(platform.httpUrl, { origin: platform.httpUrl }).post('/v1/x/session', operator);
+  await watched({ origin: platform.httpUrl }).post('/v1/x/session', {
+    ...operator,
+    password: planted['wrong password'],
+  });
+  await watched({ origin: 'https://elsewhere.example' }).post('/v1/x/session', operator);
+  await watched({ origin: platform.httpUrl }).post('/v1/x/session', { ...operator, name: [operator.password] });
+  const passwords = { currentPassword: planted['wrong password'], newPassword: operator.password };
+  await browser.post('/v1/x/session/password', passwords);
+  for (const path of ['/v1/x/session', '/v1/x/admin/operators', '/v1/x/admin/audit', '/v1/parkings', '/docs']) {
+    await browser.get(path);
+  }
+}
+
 /** Sends every secret in each place that accepts it, and in some that do not. */
-async function callEverything({ admin, user, application, device, tokens }: Actors): Promise<void> {
+async function callEverything({ admin, user, application, device, tokens, ...rest }: Actors): Promise<void> {
+  await callAsBrowser(rest);
   const nobody = watched({ 'x-service-token': planted['wrong token'] ?? '', cookie: `session=${tokens.token}` });
   const wrong = { ...application, username: 'driver', password: planted['wrong password'] };
   await nobody.post('/v1/login', wrong);
