@@ -23,6 +23,7 @@ import { vehicleTableRoutes } from './overview/routes.ts';
 import { ReadBudget } from './read-budget.ts';
 import { seriesRoutes } from './series/routes.ts';
 import { trackRoutes } from './tracks/routes.ts';
+import { trailRoutes } from './trail/routes.ts';
 import { tripRoutes } from './trips/routes.ts';
 
 const statementTimeoutMs = 30_000;
@@ -101,7 +102,7 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
           changeRoutes(answers),
         ]);
         const guard = { accounts: accountsIn(db), adminToken: host.adminToken };
-        await viewerRoutes(http, guard, [vehicleTableRoutes(db), seriesRoutes(db), liveRoutes(live)]);
+        await viewerRoutes(http, guard, [vehicleTableRoutes(db), seriesRoutes(db), trailRoutes(db), liveRoutes(live)]);
       });
 
       return {

@@ -24,7 +24,7 @@ export function seriesRoutes(db: Database): RoutePlugin {
       },
       async ({ viewer, params, query }) => {
         const vehicleId = await findVisibleVehicle(db, viewer, params.id);
-        const { from, until } = parseInterval(query);
+        const { from, until } = parseInterval(query, 366);
         const { points } = query;
         const { method, series } = await readSeries(db, {
           vehicleId,

@@ -102,14 +102,15 @@ export interface SeriesInterval {
   readonly until: Microseconds;
 }
 
-const longestInterval = 366n * 86_400_000_000n;
-
-/** Parses an interval. @throws Failure INVALID_PARAMETER; INVALID_INTERVAL if it is empty or longer than 366 days */
-export function parseInterval(query: { from: Timestamp; until: Timestamp }): SeriesInterval {
+/**
+ * Parses an interval.
+ * @throws Failure INVALID_PARAMETER; INVALID_INTERVAL if it is empty or longer than `longestDays`
+ */
+export function parseInterval(query: { from: Timestamp; until: Timestamp }, longestDays: number): SeriesInterval {
   const [from, until] = [parseTimestamp('from', query.from), parseTimestamp('until', query.until)];
   if (until <= from) throw new Failure('INVALID_INTERVAL', undefined, { field: 'until' });
-  if (until - from > longestInterval) {
-    throw new Failure('INVALID_INTERVAL', 'until must lie at most 366 days after from', { field: 'until' });
+  if (until - from > BigInt(longestDays) * 86_400_000_000n) {
+    throw new Failure('INVALID_INTERVAL', `until must lie at most ${longestDays} days after from`, { field: 'until' });
   }
   return { from, until };
 }
