@@ -36,8 +36,8 @@ it('announces what Redis refused once it accepts it, and counts the failure', as
   const server = await spawnRedis(directory, port);
   await eventually(async () => expect(await read()).toHaveLength(2), 20_000);
   expect(await read()).toEqual([
-    { vehicleIds: [1, 2, 3], commandIds: [] },
-    { vehicleIds: [], commandIds: ['a'] },
+    { vehicleIds: [1, 2, 3], commandIds: [], alarmIds: [] },
+    { vehicleIds: [], commandIds: ['a'], alarmIds: [] },
   ]);
   redis.disconnect();
   await server.end('SIGKILL');

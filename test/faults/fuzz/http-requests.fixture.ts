@@ -151,7 +151,7 @@ export function requestsOf(
     }));
 }
 
-/** Sends a request unchanged. */
+/** Sends a request unchanged. Of a stream, which never ends, only the beginning is read. */
 export function send(
   baseUrl: string,
   agent: Agent,
@@ -166,9 +166,14 @@ export function send(
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
-      response.on('end', () => {
-        const contentType = String(response.headers['content-type'] ?? '');
+      const contentType = String(response.headers['content-type'] ?? '');
+      const answer = () =>
         resolve({ status: response.statusCode ?? 0, contentType, text: Buffer.concat(chunks).toString() });
+      response.on('end', answer);
+      if (!contentType.startsWith('text/event-stream')) return;
+      response.once('data', () => {
+        answer();
+        request.destroy();
       });
     });
     request.on('error', reject);
