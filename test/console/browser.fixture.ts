@@ -5,6 +5,8 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 const programs = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
 const program = programs.find((path) => existsSync(path));
 const patienceMs = 20_000;
+/** Small, since the map is drawn by software. */
+const viewport = { width: 960, height: 640 };
 
 /** Whether this machine has the browser that the tests of the console need. */
 export const hasBrowser = program !== undefined;
@@ -34,6 +36,7 @@ export async function watchPage(
     baseURL: origin,
     locale: 'en-GB',
     timezoneId: 'Europe/Paris',
+    viewport,
     ...options,
   });
   const page = await context.newPage();

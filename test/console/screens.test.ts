@@ -1,7 +1,9 @@
 import { clientWithToken } from '@odograph/testkit/api-client';
+import { createOperator } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { hashPassword } from '../../services/fleet/accounts/passwords.ts';
 import { loadServices } from '../../services/platform/services.ts';
 import { startTcpProxy, type TcpProxy } from '../faults/parts/tcp-proxy.fixture.ts';
 import { findBarriers, hasBrowser, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
@@ -150,6 +152,19 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
     await page.context().close();
   });
 
+  it('the pipeline shows its services and history, and replays from quarantine', async () => {
+    await fleet.parked.device.upload('not JSON');
+    const account = await createOperator(platform.db, { passwordHash: await hashPassword(password) });
+    const { page, errors } = await open('/pipeline', account.name);
+    await page.getByText('processing uploads').waitFor();
+    await page.getByRole('img', { name: 'Uploads accepted' }).waitFor();
+    const row = page.getByRole('row', { name: new RegExp(fleet.parked.deviceId) });
+    await row.getByRole('button', { name: 'Replay' }).click();
+    await page.getByText('Given to ingest again.').waitFor();
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
   it('no screen has a barrier that axe finds serious, in light and dark', async () => {
     const { page } = await open('/map');
     for (const [path, sign] of [
@@ -158,6 +173,7 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
       [`/vehicles/${fleet.moving.id}`, page.getByRole('heading', { name: 'Battery' })],
       [`/vehicles/${fleet.moving.id}/trips`, page.getByRole('button', { name: 'Play' })],
       [`/vehicles/${fleet.parked.id}/commands`, page.getByRole('button', { name: 'Sound the horn' })],
+      ['/pipeline', page.getByRole('heading', { name: 'Quarantine' })],
       ['/profile', page.getByRole('heading', { name: 'Display' })],
     ] as const) {
       await page.emulateMedia({ colorScheme: 'light' });

@@ -3,11 +3,11 @@ import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { sessionEnded } from './api/client.ts';
-import { Logo, MapIcon, ProfileIcon, VehiclesIcon } from './parts/icons.tsx';
+import { Logo, MapIcon, PipelineIcon, ProfileIcon, VehiclesIcon } from './parts/icons.tsx';
 import { LoadFailure, Loading } from './parts/placeholders.tsx';
 import { address, navigate } from './parts/router.ts';
 import { SignInAgain, SignInScreen } from './screens/sign-in/screen.tsx';
-import { readSession, session } from './session.ts';
+import { isOperator, mustChangePassword, readSession, session } from './session.ts';
 import { texts } from './texts/texts.ts';
 
 /** A component that loads when it is first shown. */
@@ -45,6 +45,7 @@ const screens: readonly { readonly path: RegExp; readonly show: ComponentType }[
     path: /^\/vehicles\/\d+(?:\/\w+)?$/,
     show: lazy(async () => (await import('./screens/vehicle/screen.tsx')).VehicleScreen),
   },
+  { path: /^\/pipeline$/, show: lazy(async () => (await import('./screens/pipeline/screen.tsx')).PipelineScreen) },
   { path: /^\/profile$/, show: lazy(async () => (await import('./screens/profile/screen.tsx')).ProfileScreen) },
 ];
 
@@ -81,6 +82,7 @@ function Rail() {
       </div>
       <RailLink to="/map" label={navigation.map} icon={MapIcon} />
       <RailLink to="/vehicles" label={navigation.vehicles} icon={VehiclesIcon} />
+      {isOperator() && <RailLink to="/pipeline" label={navigation.pipeline} icon={PipelineIcon} />}
       <div class="rail-end">
         <RailLink to="/profile" label={navigation.profile} icon={ProfileIcon} />
       </div>
@@ -89,7 +91,9 @@ function Rail() {
 }
 
 function Shell() {
-  const Screen = screens.find(({ path }) => path.test(address.value.path))?.show ?? NotFound;
+  // An initial password opens nothing but the form that changes it.
+  const path = mustChangePassword() ? '/profile' : address.value.path;
+  const Screen = screens.find((screen) => screen.path.test(path))?.show ?? NotFound;
   return (
     <div class="shell">
       <a class="skip button" href="#content">

@@ -38,7 +38,15 @@ export async function readSession(): Promise<void> {
 
 /** The header with which an operator acts for the application of a vehicle; a user has only one. */
 export const actingFor = (appId: string): { 'X-Application'?: string } =>
-  session.value.state === 'signed in' && session.value.person.kind === 'operator' ? { 'X-Application': appId } : {};
+  isOperator() ? { 'X-Application': appId } : {};
+
+/** Whether the person runs the platform, and sees the screens of its operation. */
+export const isOperator = (): boolean =>
+  session.value.state === 'signed in' && session.value.person.kind === 'operator';
+
+/** Whether the person has a password that someone else has chosen. */
+export const mustChangePassword = (): boolean =>
+  session.value.state === 'signed in' && session.value.person.mustChangePassword;
 
 /** Whether the person may change something: an operator with the role viewer only reads. */
 export function mayChange(): boolean {

@@ -1,6 +1,22 @@
 // Made from the OpenAPI document of the platform: npm run console:types. Do not edit.
 
 export interface paths {
+    "/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/vehicle/{id}/customcan": {
         parameters: {
             query?: never;
@@ -219,6 +235,54 @@ export interface paths {
         get?: never;
         put?: never;
         post: operations["postVehicleWindowsOpen"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/pipeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminPipeline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/quarantine": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminQuarantine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/quarantine/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postAdminQuarantineReplay"];
         delete?: never;
         options?: never;
         head?: never;
@@ -509,6 +573,13 @@ export interface components {
             /** @enum {string} */
             windows: "OPEN" | "CLOSED" | "";
         };
+        Health: {
+            services: {
+                [key: string]: components["schemas"]["ServiceHealth"];
+            };
+            /** @enum {string} */
+            status: "ok" | "failing" | "draining";
+        };
         History: {
             status: components["schemas"]["HistoryReading"][];
         };
@@ -622,11 +693,46 @@ export interface components {
             latitude: number;
             longitude: number;
         };
+        PipelinePoint: {
+            acceptedUploadsPerSecond: number | null;
+            /** Format: date-time */
+            at: string;
+            connectedDevices: number | null;
+            databaseBytes: number | null;
+            heldBytes: number | null;
+            lagP50Ms: number | null;
+            lagP99Ms: number | null;
+            oldestJobSeconds: number | null;
+            pubackP50Ms: number | null;
+            pubackP99Ms: number | null;
+            quarantinedUploadsPerSecond: number | null;
+            redisBytes: number | null;
+            refusedPacketsPerSecond: number | null;
+            storedReadingsPerSecond: number | null;
+            waitingJobs: number | null;
+        };
         Position: {
             latitude: number;
             longitude: number;
             /** Format: date-time */
             timestamp: string;
+        };
+        QuarantinedUpload: {
+            bytes: number;
+            deviceId: string;
+            dismissedReason: null | string;
+            faults: components["schemas"]["QuarantineFault"][];
+            id: string;
+            /** Format: date-time */
+            receivedAt: string;
+            resolvedAt: string | null;
+            timesSeen: number;
+        };
+        QuarantineFault: {
+            field?: string;
+            index: number | null;
+            message?: string;
+            reason: string;
         };
         Scenarii: {
             crash_detection: components["schemas"]["Scenario"];
@@ -643,6 +749,10 @@ export interface components {
         Sensor: {
             data: components["schemas"]["CanDatum"][];
             name: string;
+        };
+        ServiceHealth: {
+            ok: boolean;
+            state: string;
         };
         SignedInOperator: {
             applications: {
@@ -775,6 +885,25 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    getHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
     getVehicleByIdCustomcan: {
         parameters: {
             query?: never;
@@ -1165,6 +1294,84 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    getAdminPipeline: {
+        parameters: {
+            query?: {
+                from?: string | number;
+                points?: number;
+                until?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        points: components["schemas"]["PipelinePoint"][];
+                        stepSeconds: number;
+                    };
+                };
+            };
+        };
+    };
+    getAdminQuarantine: {
+        parameters: {
+            query?: {
+                after?: number;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        quarantine: components["schemas"]["QuarantinedUpload"][];
+                    };
+                };
+            };
+        };
+    };
+    postAdminQuarantineReplay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    all?: true | null;
+                    ids?: string[] | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        replayed: number;
+                    };
                 };
             };
         };

@@ -50,6 +50,7 @@ function optionsOf(
     padding: [10, 12, 0, 0],
     cursor: { y: false, points: { size: 7 } },
     legend: { show: false },
+    scales: { y: { range: (_plot, least, most) => [Math.min(0, least ?? 0), most > 0 ? most * 1.05 : 1] } },
     series: [
       {},
       { stroke: accent, width: 1.6, fill: `color-mix(in srgb, ${accent} 12%, transparent)`, points: { show: false } },

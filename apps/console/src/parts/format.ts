@@ -90,3 +90,12 @@ export function formatDistance(km: number): string {
 
 /** Writes a percentage. */
 export const formatPercent = (percent: number): string => `${formatNumber(percent)} %`;
+
+const byteUnits = ['B', 'kB', 'MB', 'GB', 'TB'];
+
+/** Writes a size in decimal units. */
+export function formatBytes(bytes: number): string {
+  const power = bytes < 1 ? 0 : Math.min(byteUnits.length - 1, Math.floor(Math.log10(bytes) / 3));
+  const shown = bytes / 1000 ** power;
+  return `${formatNumber(shown, power > 0 && shown < 100 ? 1 : 0)} ${byteUnits[power]}`;
+}

@@ -80,3 +80,4 @@ export const VehiclesIcon = icon(
     <path d="M4 12.5h16M6 16.5V19M18 16.5V19M7.5 14.5h.01M16.5 14.5h.01" />
   </>,
 );
+export const PipelineIcon = icon(<path d="M3 12h4l2.5-6 5 12 2.5-6h4" />);

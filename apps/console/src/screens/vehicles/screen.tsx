@@ -1,5 +1,4 @@
 import './vehicles.css';
-import '../vehicle/vehicle.css';
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { formatNumber } from '../../parts/format.ts';
