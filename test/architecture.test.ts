@@ -195,9 +195,11 @@ describe('architecture', () => {
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
 
-  it(`no file is longer than ${longestFile} lines`, () => {
+  it(`no file is longer than ${longestFile} lines, texts aside`, () => {
     const long = files.filter(
-      ({ path }) => readFileSync(join(root, path), 'utf8').split('\n').length > longestFile + 1,
+      ({ path }) =>
+        !path.startsWith('apps/console/src/texts/') &&
+        readFileSync(join(root, path), 'utf8').split('\n').length > longestFile + 1,
     );
     expect(long.map(({ path }) => path)).toEqual([]);
   });
