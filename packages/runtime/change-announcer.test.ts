@@ -44,12 +44,15 @@ it('announces what Redis refused once it accepts it, and counts the failure', as
   await rm(directory, { recursive: true, force: true });
 });
 
-it('splits long lists, and adds nothing for empty ones', async () => {
+it('joins what is announced soon, splits long lists, and adds nothing for empty ones', async () => {
   const redis = connectRedis(inject('redisUrl'), logger);
   const { announcer, read } = createAnnouncer(redis);
   await eventually(async () => expect(redis.status).toBe('ready'));
   await announcer.announce({});
+  announcer.announceSoon({ vehicleIds: [7], commandIds: ['a'] });
+  announcer.announceSoon({ vehicleIds: [7] });
+  await eventually(async () => expect(await read()).toHaveLength(2));
   await announcer.announce({ vehicleIds: Array.from({ length: 2500 }, (_, n) => n) });
-  expect((await read()).map(({ vehicleIds }) => vehicleIds.length)).toEqual([1000, 1000, 500]);
+  expect((await read()).map(({ vehicleIds }) => vehicleIds.length)).toEqual([1, 0, 1000, 1000, 500]);
   redis.disconnect();
 });

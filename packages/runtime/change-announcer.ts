@@ -10,6 +10,7 @@ import { Counter, type Registry } from './metrics.ts';
 import type { Redis } from './redis.ts';
 
 const retryMs = 1000;
+const soonMs = 50;
 const trimIntervalMs = 10_000;
 /** Of commands and of alarms. Readers also find them with GET /v1/x/commands and /v1/x/alarms. */
 const maximumUnsent = 10_000;
@@ -41,7 +42,7 @@ export class ChangeAnnouncer {
   readonly #unsentVehicles = new Set<number>();
   readonly #unsentCommands = new Set<string>();
   readonly #unsentAlarms = new Set<string>();
-  #retry: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
   #isFailing = false;
   #nextTrimMs = 0;
 
@@ -50,7 +51,19 @@ export class ChangeAnnouncer {
     this.#key = changesKey(config.QUEUE_PREFIX);
     this.#logger = logger;
     this.#failures = countFailures(metrics);
-    onStop('announcement of changes', () => clearTimeout(this.#retry));
+    onStop('announcement of changes', async () => {
+      await this.announce({});
+      clearTimeout(this.#timer);
+    });
+  }
+
+  /**
+   * Announces changes within 50 ms, together, so that their write to the disk of Redis does not delay what a request waits
+   * for; call it after their commit.
+   */
+  announceSoon(changes: Partial<Changes>): void {
+    this.#keep({ vehicleIds: [], commandIds: [], alarmIds: [], ...changes });
+    this.#announceAfter(soonMs);
   }
 
   /** Announces changes; call it after their commit. Resolves when they are in Redis, or kept for another attempt. */
@@ -69,11 +82,15 @@ export class ChangeAnnouncer {
       this.#failures.inc();
       if (!this.#isFailing) this.#logger.warn({ err: error }, 'changes not announced, retrying');
       this.#isFailing = true;
-      this.#retry ??= setTimeout(() => {
-        this.#retry = undefined;
-        void this.announce({});
-      }, retryMs).unref();
+      this.#announceAfter(retryMs);
     }
+  }
+
+  #announceAfter(milliseconds: number): void {
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined;
+      void this.announce({});
+    }, milliseconds).unref();
   }
 
   async #add(entries: readonly string[][]): Promise<void> {

@@ -34,7 +34,7 @@ async function failedAttempts(state: string, attempts: number): Promise<number> 
   const logger = createLogger('silent');
   const events = openCommandEvents(
     { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX, logger },
-    { announce: async () => undefined },
+    { announceSoon: () => undefined },
   );
   const context = { db, events, logger, sealer: await openSealer(config, 'device keys'), refused: new RefusedWork() };
   const job = { deviceId: vehicle.deviceId, receivedAtMs: Date.now(), text: JSON.stringify({ id, ok: true }) };

@@ -100,7 +100,7 @@ function parseEnd(text: string, ownOrigin: string): CommandEnd | undefined {
  */
 export function openCommandEvents(
   { redisUrl, prefix, logger }: { redisUrl: string; prefix: string; logger: Logger },
-  changes: Pick<ChangeAnnouncer, 'announce'>,
+  changes: Pick<ChangeAnnouncer, 'announceSoon'>,
 ): CommandEvents {
   const channel = `${prefix}:commands`;
   const origin = randomUUID();
@@ -123,7 +123,7 @@ export function openCommandEvents(
 
   return {
     announce(ends) {
-      void changes.announce({ commandIds: ends.map(({ id }) => id) });
+      changes.announceSoon({ commandIds: ends.map(({ id }) => id) });
       for (const end of ends) {
         notify(end);
         const { id, vehicleId, state, cause, status, reason, nextId } = end;

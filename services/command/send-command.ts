@@ -16,7 +16,7 @@ import { endCommand, endOverdueCommands, insertCommand, markSent } from './trans
 export interface CommandContext {
   readonly db: Database;
   readonly events: CommandEvents;
-  readonly changes: Pick<ChangeAnnouncer, 'announce'>;
+  readonly changes: Pick<ChangeAnnouncer, 'announceSoon'>;
   readonly publisher: CommandPublisher;
   readonly logger: Logger;
   readonly ackTimeoutMs: number;
@@ -61,7 +61,7 @@ export async function sendCommand(context: CommandContext, request: CommandReque
     const remainingMs = deadline.remainingMs();
     const command = await insertCommand(context.db, { ...request, id, vehicleId, deviceId, remainingMs });
     if (!command) return await awaitEarlier(context, request, vehicleId, await findEarlier(context, request));
-    void context.changes.announce({ commandIds: [id] });
+    context.changes.announceSoon({ commandIds: [id] });
     return { commandId: id, outcome: await carryOut(context, request, command, watch, deadline), repeated: false };
   } finally {
     watch.stop();
@@ -120,7 +120,7 @@ async function awaitTurn(
       await requireUnchanged(context, request, command.deviceId);
       const sent = await markSent(context.db, command.id);
       if (sent) {
-        void context.changes.announce({ commandIds: [sent.id] });
+        context.changes.announceSoon({ commandIds: [sent.id] });
         return sent;
       }
     }

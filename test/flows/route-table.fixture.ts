@@ -132,6 +132,7 @@ const plainValues: Readonly<Record<string, () => unknown>> = {
   country: () => 'France',
   oldPassword: () => 'old password',
   newPassword: () => 'new password',
+  fields: () => 'speed',
 };
 
 /** Optional parameters without which these routes only report a missing parameter. */
