@@ -114,6 +114,7 @@ create table device (
   -- null: in stock, until the device is linked for the first time
   application_id integer references application,
   secret_sha256 bytea not null,
+  secret_issued_at timestamptz not null default now(),
   -- the secret being rotated out: valid until the new one is first used, and no longer than previous_secret_until
   previous_secret_sha256 bytea,
   previous_secret_until timestamptz,

@@ -96,6 +96,7 @@ interface DeviceTable {
   model_id: string;
   application_id: number | null;
   secret_sha256: Buffer;
+  secret_issued_at: Generated<Date>;
   previous_secret_sha256: Written<Buffer | null>;
   previous_secret_until: Written<Date | null>;
   certificates_issued_from: Written<Date | null>;

@@ -1,4 +1,4 @@
-import { brokerKey, presenceKey } from '@odograph/contracts/presence';
+import { brokerKey, brokerOfSession, presenceKey } from '@odograph/contracts/presence';
 import type { Redis } from './redis.ts';
 
 /** Lua: whether a device has a session whose broker's key exists, in one round trip. */
@@ -9,4 +9,28 @@ return redis.call('EXISTS', ARGV[2] .. string.match(session, '^[^ ]*'))`;
 /** Tells whether the device has a live MQTT session. @throws when Redis is unavailable */
 export async function isPresent(redis: Redis, prefix: string, deviceId: string): Promise<boolean> {
   return (await redis.eval(hasLiveSession, 1, presenceKey(prefix), deviceId, brokerKey(prefix, ''))) === 1;
+}
+
+/**
+ * Finds the devices with a live MQTT session.
+ * @param ids the devices to look for; all without it
+ * @throws when Redis is unavailable
+ */
+export async function findPresent(redis: Redis, prefix: string, ids?: readonly string[]): Promise<Set<string>> {
+  if (ids?.length === 0) return new Set();
+  const sessions = new Map<string, string>();
+  if (ids === undefined) {
+    for (const [id, session] of Object.entries(await redis.hgetall(presenceKey(prefix)))) sessions.set(id, session);
+  } else {
+    const values = await redis.hmget(presenceKey(prefix), ...ids);
+    ids.forEach((id, index) => {
+      const session = values[index];
+      if (typeof session === 'string') sessions.set(id, session);
+    });
+  }
+  const live = new Set<string>();
+  for (const broker of new Set([...sessions.values()].map(brokerOfSession))) {
+    if ((await redis.exists(brokerKey(prefix, broker))) === 1) live.add(broker);
+  }
+  return new Set([...sessions].flatMap(([id, session]) => (live.has(brokerOfSession(session)) ? [id] : [])));
 }

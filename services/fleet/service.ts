@@ -2,9 +2,10 @@ import { once } from 'node:events';
 import { deviceRevokedChannel } from '@odograph/contracts/presence';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { operatorRoutes, sessionRoutes, tokenRoutes } from '@odograph/http/authentication';
+import { operatorRoutes, sessionRoutes, tokenRoutes, viewerRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
+import { findPresent } from '@odograph/runtime/presence';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { LoginLimit } from './accounts/login-limit.ts';
@@ -20,6 +21,7 @@ import { operatorRequestRoutes } from './admin/requests/routes.ts';
 import { operatorUserRoutes } from './admin/users/routes.ts';
 import { operatorVehicleRoutes } from './admin/vehicles/routes.ts';
 import { deviceRoutes } from './devices/routes.ts';
+import { deviceTableRoutes } from './overview/routes.ts';
 import { parkingRoutes } from './parking/routes.ts';
 import { privacyRoutes } from './privacy/routes.ts';
 import { personRoutes, signInRoutes } from './sessions/routes.ts';
@@ -75,6 +77,9 @@ export const fleetService: Service<Http> = {
       privacyRoutes(db, changes),
       deviceRoutes(db, changes),
       parkingRoutes(db),
+    ]);
+    await viewerRoutes(http, { accounts, adminToken }, [
+      deviceTableRoutes(db, (ids) => findPresent(redis, config.QUEUE_PREFIX, ids)),
     ]);
     await operatorRoutes(http, { accounts, adminToken }, [
       operatorApplicationRoutes(db, changes),

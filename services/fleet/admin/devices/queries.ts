@@ -47,6 +47,7 @@ export async function createDevice(db: Database, device: NewDevice): Promise<Dev
     model_id: device.model,
     application_id: device.applicationId,
     secret_sha256: hashSecret(secret),
+    secret_issued_at: sql<Date>`now()`,
     claim_code_sha256: claimCode === undefined ? null : hashClaimCode(claimCode),
     bluetooth_name: device.bluetoothName,
     bluetooth_pin: device.bluetoothPin,
@@ -83,7 +84,7 @@ export async function replaceSecret(db: Database, deviceId: string, overlapSecon
         };
   const { numUpdatedRows } = await db
     .updateTable('device')
-    .set({ secret_sha256: hashSecret(secret), ...previous })
+    .set({ secret_sha256: hashSecret(secret), secret_issued_at: sql<Date>`now()`, ...previous })
     .where('id', '=', deviceId)
     .where('deleted_at', 'is', null)
     .executeTakeFirst();

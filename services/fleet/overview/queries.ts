@@ -1,0 +1,141 @@
+import type { Viewer } from '@odograph/contracts/caller';
+import { invalidParameter } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import { visibleTo } from '@odograph/database/vehicle-access';
+import { type RawBuilder, sql } from 'kysely';
+import type { SortColumn, TableDevice } from './schemas.ts';
+
+/** Which devices the table shows, and in what order. */
+export interface DeviceRequest {
+  readonly viewer: Viewer;
+  /** Part of a device id, a plate or a VIN, in lower case. */
+  readonly search?: string | undefined;
+  readonly model?: string | undefined;
+  readonly appId?: string | undefined;
+  readonly isLinked?: boolean | undefined;
+  /** Only devices with open quarantined uploads, or only those without. */
+  readonly isQuarantined?: boolean | undefined;
+  /** Only these devices, or all but these. */
+  readonly among?: { readonly ids: readonly string[]; readonly isIn: boolean } | undefined;
+  readonly sort: { readonly column: SortColumn; readonly isDescending: boolean };
+  /** The last device of the page before. */
+  readonly after?: string | undefined;
+  readonly limit: number;
+}
+
+/** The vehicle that a device is linked to, if the person sees it; its latest state, if the device reported it. */
+const tables = (viewer: Viewer) => sql`device
+  left join (device_link join vehicle on vehicle.id = device_link.vehicle_id and ${visibleTo(viewer)})
+    on device_link.device_id = device.id and device_link.period @> now()
+  left join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id and device_link.period @> vehicle_latest.time
+  left join application on application.id = device.application_id
+  left join (select device_id, count(*)::integer as uploads from quarantine where resolved_at is null group by device_id)
+    as faults on faults.device_id = device.id`;
+
+/** True for the devices of visible vehicles; a person who is no user also sees those that belong to its applications. */
+function isVisible({ applicationIds, userId }: Viewer): RawBuilder<boolean> {
+  if (userId !== undefined) return sql<boolean>`(device.deleted_at is null and vehicle.id is not null)`;
+  const owned =
+    applicationIds === undefined
+      ? sql`true`
+      : sql`(vehicle.id is not null or device.application_id = any(${[...applicationIds]}::integer[]))`;
+  return sql<boolean>`(device.deleted_at is null and ${owned})`;
+}
+
+const sortKeys: Readonly<Record<SortColumn, RawBuilder<unknown>>> = {
+  deviceId: sql`lower(device.id) collate "C"`,
+  model: sql`lower(device.model_id) collate "C"`,
+  appId: sql`lower(application.app_id) collate "C"`,
+  plate: sql`lower(vehicle.plate) collate "C"`,
+  createdAt: sql`device.created_at`,
+  secretIssuedAt: sql`device.secret_issued_at`,
+  lastUpload: sql`vehicle_latest.received_at`,
+  quarantined: sql`coalesce(faults.uploads, 0)`,
+};
+
+function isRequested(request: DeviceRequest): RawBuilder<boolean> {
+  const { viewer, search, model, appId, isLinked, isQuarantined, among } = request;
+  const conditions = [
+    isVisible(viewer),
+    ...(search === undefined
+      ? []
+      : [sql<boolean>`(strpos(lower(device.id), ${search}) > 0 or strpos(vehicle.search_text, ${search}) > 0)`]),
+    ...(model === undefined ? [] : [sql<boolean>`device.model_id = ${model}`]),
+    ...(appId === undefined ? [] : [sql<boolean>`application.app_id = ${appId}`]),
+    ...(isLinked === undefined ? [] : [sql<boolean>`(vehicle.id is not null) = ${isLinked}`]),
+    ...(isQuarantined === undefined ? [] : [sql<boolean>`(faults.uploads is not null) = ${isQuarantined}`]),
+    ...(among === undefined ? [] : [sql<boolean>`(device.id = any(${among.ids}::text[])) = ${among.isIn}`]),
+  ];
+  return sql<boolean>`${sql.join(conditions, sql` and `)}`;
+}
+
+interface Row {
+  id: string;
+  model: string;
+  app_id: string | null;
+  vehicle_id: number | null;
+  plate: string | null;
+  linked_since: Date | null;
+  created_at: Date;
+  secret_issued_at: Date;
+  previous_secret_until: Date | null;
+  last_upload: Date | null;
+  quarantined: number;
+  total: number;
+}
+
+type StoredDevice = Omit<TableDevice, 'connected'>;
+
+function toDevice(row: Row): StoredDevice {
+  const optional = (name: keyof StoredDevice, time: Date | null) => (time ? { [name]: time.toISOString() } : {});
+  return {
+    ...{ deviceId: row.id, model: row.model, appId: row.app_id ?? '', plate: row.plate ?? '' },
+    vehicleId: row.vehicle_id === null ? '' : String(row.vehicle_id),
+    ...{ createdAt: row.created_at.toISOString(), secretIssuedAt: row.secret_issued_at.toISOString() },
+    ...optional('linkedSince', row.linked_since),
+    ...optional('previousSecretUntil', row.previous_secret_until),
+    ...optional('lastUpload', row.last_upload),
+    quarantined: row.quarantined,
+  };
+}
+
+/**
+ * Reads a page of the table, and one device more if the table goes on.
+ * @returns the devices, and how many there are on all pages
+ * @throws Failure INVALID_PARAMETER if the person no longer sees the last device of the page before
+ */
+export async function readDevices(
+  db: Database,
+  request: DeviceRequest,
+): Promise<{ devices: StoredDevice[]; total: number }> {
+  const { viewer, after, limit, sort } = request;
+  const [direction, follows] = sort.isDescending ? [sql`desc`, sql`<`] : [sql`asc`, sql`>`];
+  const key = sortKeys[sort.column];
+  if (after !== undefined) await requireVisible(db, viewer, after);
+  const isAfter =
+    after === undefined
+      ? sql`true`
+      : sql`case when border.key is null then found.key is null and found.id ${follows} border.id
+          else (found.key, found.id) ${follows} (border.key, border.id) or found.key is null end`;
+  const { rows } = await sql<Row>`
+    with found as materialized (
+      select device.id, ${key} as key from ${tables(viewer)} where ${isRequested(request)}),
+    border as (select device.id, ${key} as key from ${tables(viewer)} where device.id = ${after ?? ''}),
+    page as materialized (
+      select found.id, row_number() over (order by found.key ${direction} nulls last, found.id ${direction}) as place
+      from found ${after === undefined ? sql`` : sql`cross join border`} where ${isAfter}
+      order by place limit ${limit}::integer)
+    select device.id, device.model_id as model, application.app_id, vehicle.id as vehicle_id, vehicle.plate,
+      lower(device_link.period) as linked_since, device.created_at, device.secret_issued_at,
+      case when device.previous_secret_until > now() then device.previous_secret_until end as previous_secret_until,
+      vehicle_latest.received_at as last_upload, coalesce(faults.uploads, 0) as quarantined,
+      (select count(*) from found) as total
+    from page join (${tables(viewer)}) on device.id = page.id order by page.place`.execute(db);
+  return { devices: rows.map(toDevice), total: rows[0]?.total ?? 0 };
+}
+
+async function requireVisible(db: Database, viewer: Viewer, deviceId: string): Promise<void> {
+  const { rows } =
+    await sql`select from ${tables(viewer)} where device.id = ${deviceId} and ${isVisible(viewer)}`.execute(db);
+  if (rows.length === 0) throw invalidParameter('after', 'must be taken from the Link of an answer');
+}
