@@ -47,14 +47,15 @@ export function reading({ ago = 0, speed = 0, driven = 0 }: ReadingOptions = {})
   };
 }
 
-/** Creates an operator who sees one application only. @returns the name */
+/** Creates an operator who sees one application only, or all without one. @returns the name */
 export async function createAccount(
   { db }: TestPlatform,
-  { application }: Pick<TestFleet, 'application'>,
+  fleet: Pick<TestFleet, 'application'> | undefined,
   role: 'viewer' | 'operator' | 'administrator' = 'operator',
 ): Promise<string> {
   const passwordHash = await hashPassword(password);
-  return (await createOperator(db, { role, applicationIds: [application.id], passwordHash })).name;
+  const limits = fleet && { applicationIds: [fleet.application.id] };
+  return (await createOperator(db, { role, ...limits, passwordHash })).name;
 }
 
 /** Creates an application with a moving, a parked and a private vehicle; the moving one drove an hour ago as well. */

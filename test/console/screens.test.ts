@@ -1,6 +1,6 @@
-import { clientWithToken } from '@odograph/testkit/api-client';
+import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { createOperator } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../services/fleet/accounts/passwords.ts';
@@ -165,6 +165,28 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
     await page.context().close();
   });
 
+  it('the audit shows who did what, newest first, is searched, and verified for an administrator', async () => {
+    const client = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+    for (const suffix of ['1', '2']) {
+      await client.post('/v1/x/admin/vehicles', { appId: fleet.application.appId, plate: `AU-${suffix}` });
+    }
+    const { page } = await open('/audit');
+    const rows = page.getByRole('region', { name: 'Audit' }).getByRole('listitem');
+    await page.getByLabel('Actor, action or subject').fill('VEHICLE.create');
+    await expect.poll(() => rows.count()).toBe(2);
+    await rows.first().getByText('vehicle.create').click();
+    await rows.first().getByText('127.0.0.1').waitFor();
+    await page.context().close();
+
+    const account = await createAccount(platform, undefined, 'administrator');
+    const { page: administrator } = await open('/audit', account);
+    await administrator.getByRole('button', { name: 'Verify the chains' }).click();
+    const verdict = administrator.getByText(/^Sound: /);
+    await verdict.waitFor();
+    expect(await verdict.isVisible()).toBe(true);
+    await administrator.context().close();
+  });
+
   it('no screen has a barrier that axe finds serious, in light and dark', async () => {
     const { page } = await open('/map');
     for (const [path, sign] of [
@@ -174,6 +196,7 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
       [`/vehicles/${fleet.moving.id}/trips`, page.getByRole('button', { name: 'Play' })],
       [`/vehicles/${fleet.parked.id}/commands`, page.getByRole('button', { name: 'Sound the horn' })],
       ['/pipeline', page.getByRole('heading', { name: 'Quarantine' })],
+      ['/audit', page.getByLabel('Actor, action or subject')],
       ['/profile', page.getByRole('heading', { name: 'Display' })],
     ] as const) {
       await page.emulateMedia({ colorScheme: 'light' });

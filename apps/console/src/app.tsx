@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { sessionEnded } from './api/client.ts';
-import { Logo, MapIcon, PipelineIcon, ProfileIcon, VehiclesIcon } from './parts/icons.tsx';
+import { AuditIcon, Logo, MapIcon, PipelineIcon, ProfileIcon, VehiclesIcon } from './parts/icons.tsx';
 import { LoadFailure, Loading } from './parts/placeholders.tsx';
 import { address, navigate } from './parts/router.ts';
 import { SignInAgain, SignInScreen } from './screens/sign-in/screen.tsx';
@@ -46,6 +46,7 @@ const screens: readonly { readonly path: RegExp; readonly show: ComponentType }[
     show: lazy(async () => (await import('./screens/vehicle/screen.tsx')).VehicleScreen),
   },
   { path: /^\/pipeline$/, show: lazy(async () => (await import('./screens/pipeline/screen.tsx')).PipelineScreen) },
+  { path: /^\/audit$/, show: lazy(async () => (await import('./screens/audit/screen.tsx')).AuditScreen) },
   { path: /^\/profile$/, show: lazy(async () => (await import('./screens/profile/screen.tsx')).ProfileScreen) },
 ];
 
@@ -83,6 +84,7 @@ function Rail() {
       <RailLink to="/map" label={navigation.map} icon={MapIcon} />
       <RailLink to="/vehicles" label={navigation.vehicles} icon={VehiclesIcon} />
       {isOperator() && <RailLink to="/pipeline" label={navigation.pipeline} icon={PipelineIcon} />}
+      {isOperator() && <RailLink to="/audit" label={navigation.audit} icon={AuditIcon} />}
       <div class="rail-end">
         <RailLink to="/profile" label={navigation.profile} icon={ProfileIcon} />
       </div>

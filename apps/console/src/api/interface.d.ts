@@ -241,6 +241,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/admin/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/audit/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminAuditVerify"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/admin/pipeline": {
         parameters: {
             query?: never;
@@ -407,6 +439,31 @@ export interface components {
     schemas: {
         Actions: {
             actions: ("IMMOBILIZE" | "CENTRAL-LOCK" | "HONK" | "TURNING-LIGHTS" | "UNLOCK-TRUNK" | "CLOSE-WINDOWS" | "OPEN-WINDOWS")[];
+        };
+        AuditRow: {
+            action: string;
+            actor: string;
+            address: string;
+            /** Format: date-time */
+            at: string;
+            details: {
+                [key: string]: unknown;
+            };
+            outcome: string;
+            position: number;
+            subject: string;
+        };
+        AuditVerdict: {
+            appId: string | null;
+            erasedRows: number;
+            fault?: {
+                position: number;
+                /** @enum {string} */
+                reason: "CHANGED" | "MISSING" | "NOT_IN_CHAIN";
+            };
+            head: string;
+            length: number;
+            prunedThrough: number;
         };
         CanDatum: {
             key: string;
@@ -1294,6 +1351,57 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    getAdminAudit: {
+        parameters: {
+            query?: {
+                after?: number;
+                appId?: string;
+                from?: string | number;
+                limit?: number;
+                order?: "oldest" | "newest";
+                search?: string;
+                until?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        audit: components["schemas"]["AuditRow"][];
+                    };
+                };
+            };
+        };
+    };
+    getAdminAuditVerify: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        chains: components["schemas"]["AuditVerdict"][];
+                        ok: boolean;
+                    };
                 };
             };
         };

@@ -32,6 +32,12 @@ export const ProfileIcon = icon(
     <path d="M4.8 20c.9-3.6 3.8-5.4 7.2-5.4s6.3 1.8 7.2 5.4" />
   </>,
 );
+export const AuditIcon = icon(
+  <>
+    <path d="M6 3.5h9l3.5 3.5v13.5H6z" />
+    <path d="M9.2 12.4l2 2 3.8-4M9 17.2h6" />
+  </>,
+);
 export const WarningIcon = icon(
   <>
     <path d="M12 4 2.8 19.5h18.4z" />

@@ -8,6 +8,7 @@ export const fr: Texts = {
     map: 'Carte',
     vehicles: 'Véhicules',
     pipeline: 'Pipeline',
+    audit: 'Audit',
     profile: 'Profil',
   },
   skipToContent: 'Aller au contenu',
@@ -254,6 +255,24 @@ export const fr: Texts = {
     reference: 'Interface',
     health: 'État',
     metrics: 'Mesures',
+  },
+  audit: {
+    title: 'Audit',
+    chain: 'Application',
+    platform: 'La plateforme elle-même',
+    search: 'Auteur, action ou objet',
+    none: 'Rien n’a encore été enregistré',
+    time: 'Heure',
+    address: 'Adresse réseau',
+    position: 'Position dans la chaîne',
+    older: 'Afficher les plus anciens',
+    verify: 'Vérifier les chaînes',
+    verifying: 'Vérification…',
+    sound: (rows: string, chains: number) =>
+      `Intact : ${rows} lignes de ${chains === 1 ? '1 chaîne' : `${chains} chaînes`} ont l’empreinte attendue.`,
+    altered: (chain: string, position: number) =>
+      `Altéré : la ligne ${position} de ${chain} n’a pas l’empreinte attendue.`,
+    operatorsOnly: 'L’audit est réservé aux opérateurs',
   },
   signIn: {
     title: 'Connexion',

@@ -15,16 +15,38 @@ export interface AuditRow {
   outcome: string;
 }
 
-/** Lists the rows of a chain by position, at most `limit` after the position `after`. */
-export async function listAudit(
-  db: Database,
-  chain: number,
-  { after, limit }: { after: number; limit: number },
-): Promise<AuditRow[]> {
+/** Which rows of a chain to list, and in which order of their positions. */
+export interface AuditSearch {
+  readonly order: 'oldest' | 'newest';
+  /** The last position of the page before; undefined for the first page. */
+  readonly after: number | undefined;
+  readonly limit: number;
+  /** Text that the actor, the action or the subject contains, in any case. */
+  readonly search: string | undefined;
+  /** ISO 8601. */
+  readonly from: string | undefined;
+  /** ISO 8601, exclusive. */
+  readonly until: string | undefined;
+}
+
+/** Lists rows of a chain by position. */
+export async function listAudit(db: Database, chain: number, request: AuditSearch): Promise<AuditRow[]> {
+  const { order, after, limit, search, from, until } = request;
+  const isNewest = order === 'newest';
+  const conditions = [
+    sql`chain = ${chain}`,
+    ...(after === undefined ? [] : [isNewest ? sql`position < ${after}` : sql`position > ${after}`]),
+    ...(from === undefined ? [] : [sql`at >= ${from}::timestamptz`]),
+    ...(until === undefined ? [] : [sql`at < ${until}::timestamptz`]),
+    ...(search === undefined
+      ? []
+      : [sql`strpos(lower(concat_ws(' ', actor, action, subject)), lower(${search}::text)) > 0`]),
+  ];
   const { rows } = await sql<AuditRow>`
     select position, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, actor, address, action,
       subject, details, outcome
-    from audit where chain = ${chain} and position > ${after} order by position limit ${limit}`.execute(db);
+    from audit where ${sql.join(conditions, sql` and `)}
+    order by position ${isNewest ? sql`desc` : sql`asc`} limit ${limit}`.execute(db);
   return rows;
 }
 

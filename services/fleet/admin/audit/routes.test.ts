@@ -32,6 +32,23 @@ async function auditedApplication(): Promise<string> {
 }
 
 describe('/v1/x/admin/audit', () => {
+  it('is searched by actor, action or subject in any case, and by time, newest first in pages', async () => {
+    const appId = await auditedApplication();
+    const list = async (query: string) => (await admin.get(`/v1/x/admin/audit?appId=${appId}&${query}`)).body.audit;
+    const actions = (rows: readonly Row[]) => rows.map(({ action }) => action);
+    expect(actions(await list('search=GRANT.'))).toEqual(['grant.give', 'grant.take']);
+    expect(actions(await list('search=vehicle:1&order=newest&limit=1'))).toEqual(['grant.take']);
+    expect(actions(await list('search=%25'))).toEqual([]);
+    const newest = await list('order=newest&limit=4');
+    const older = await list(`order=newest&after=${newest.at(-1).position}`);
+    expect(actions([...newest, ...older])).toEqual(actions(await list('limit=100')).toReversed());
+    const middle = newest[2].at;
+    const [before, since] = [await list(`until=${middle}`), await list(`from=${middle}`)];
+    expect(actions([...before, ...since])).toEqual(actions(await list('limit=100')));
+    expect(since).toHaveLength(3);
+    expect((await admin.get(`/v1/x/admin/audit?appId=${appId}&from=soon`)).body.field).toBe('from');
+  });
+
   it('lists the actions of the operator on an application in pages, without secrets', async () => {
     const appId = await auditedApplication();
     const { body } = await admin.get(`/v1/x/admin/audit?appId=${appId}`);

@@ -1,10 +1,11 @@
+import { isoMicroseconds, parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
 import { findScope } from '@odograph/database/accounts';
 import { operatorChain } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { AppId, pageLimit } from '@odograph/http/operator-routes';
 import { leaveOutEmpty } from '@odograph/http/parameters';
-import { answers, moment, word } from '@odograph/http/schemas';
+import { answers, moment, text, timestamp, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { listAudit, verifyChains } from './queries.ts';
@@ -42,26 +43,46 @@ const Verdict = Type.Object(
   { title: 'AuditVerdict' },
 );
 
+const AuditQuery = Type.Object({
+  appId: Type.Optional(AppId),
+  limit: pageLimit,
+  after: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: Number.MAX_SAFE_INTEGER,
+      description: 'the last position of the page before',
+    }),
+  ),
+  order: Type.Optional(
+    word(['oldest', 'newest'] as const, { description: 'which rows come first; oldest by default' }),
+  ),
+  search: Type.Optional(
+    text(1, 256, { description: 'text in the actor, the action or the subject, in any case', examples: ['command.'] }),
+  ),
+  from: Type.Optional(timestamp('earliest time')),
+  until: Type.Optional(timestamp('end of the period')),
+});
+
+const momentOf = (field: string, value: Timestamp | undefined): string | undefined =>
+  value === undefined ? undefined : isoMicroseconds(parseTimestamp(field, value));
+
 /** The operator's routes that list and verify the audit. */
 export function operatorAuditRoutes(db: Kysely<Tables>): RoutePlugin {
   return (http) => {
     http.get(
       '/v1/x/admin/audit',
       {
-        preValidation: leaveOutEmpty('appId', 'limit', 'after'),
+        preValidation: leaveOutEmpty(...Object.keys(AuditQuery.properties)),
         schema: {
-          summary: 'List the audit of an application, or of the actions outside of any',
-          querystring: Type.Object({
-            appId: Type.Optional(AppId),
-            limit: pageLimit,
-            after: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
-          }),
-          response: answers(Type.Object({ audit: Type.Array(AuditRow) }), 'UNKNOWN_APPLICATION'),
+          summary: 'List or search the audit of an application, or of the actions outside of any',
+          querystring: AuditQuery,
+          response: answers(Type.Object({ audit: Type.Array(AuditRow) }), 'UNKNOWN_APPLICATION', 'INVALID_PARAMETER'),
         },
       },
-      async ({ query: { appId, after, limit }, operator }) => {
+      async ({ query: { appId, order = 'oldest', after, limit, search, ...period }, operator }) => {
         const chain = (await findScope(db, operator, appId)) ?? operatorChain;
-        return { audit: await listAudit(db, chain, { after, limit }) };
+        const [from, until] = [momentOf('from', period.from), momentOf('until', period.until)];
+        return { audit: await listAudit(db, chain, { order, after, limit, search, from, until }) };
       },
     );
 

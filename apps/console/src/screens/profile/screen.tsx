@@ -10,7 +10,8 @@ import { texts } from '../../texts/texts.ts';
 function Account({ person }: { person: Person }) {
   const { profile: text } = texts.value;
   const isOperator = person.kind === 'operator';
-  const applications = isOperator ? person.applications.map(({ name }) => name).join(', ') : person.appId;
+  const isLimited = isOperator && person.limited;
+  const applications = isOperator ? person.applications.map(({ name }) => name).join(', ') : person.applicationName;
   return (
     <section class="card">
       <h2>{isOperator ? person.name : person.username}</h2>
@@ -18,7 +19,7 @@ function Account({ person }: { person: Person }) {
         <dt>{text.role}</dt>
         <dd>{text.roles[isOperator ? person.role : 'user']}</dd>
         <dt>{text.applications}</dt>
-        <dd>{applications || text.everyApplication}</dd>
+        <dd>{isOperator && !isLimited ? text.everyApplication : applications}</dd>
       </dl>
       <div class="row">
         <button type="button" class="button" onClick={() => void signOut()}>

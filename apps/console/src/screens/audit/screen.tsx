@@ -1,0 +1,222 @@
+import './audit.css';
+import { useSignal } from '@preact/signals';
+import { useRef } from 'preact/hooks';
+import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
+import { formatFull, formatNumber, formatTime } from '../../parts/format.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { address, navigate } from '../../parts/router.ts';
+import { useLoad } from '../../parts/use-load.ts';
+import { session } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+
+type Row = Schema<'AuditRow'>;
+type Operator = Schema<'SignedInOperator'>;
+
+const pageRows = 100;
+const typingMs = 250;
+
+interface Request {
+  /** Empty for the actions outside of any application. */
+  readonly appId: string;
+  readonly search: string;
+}
+
+const readRequest = (): Request => ({
+  appId: address.value.query.get('app') ?? '',
+  search: address.value.query.get('q') ?? '',
+});
+
+function open({ appId, search }: Request): void {
+  const query = new URLSearchParams({ ...(appId && { app: appId }), ...(search && { q: search }) });
+  navigate(query.size > 0 ? `/audit?${query}` : '/audit', { replace: true });
+}
+
+async function loadRows({ appId, search }: Request, after: number | undefined): Promise<readonly Row[]> {
+  const query = {
+    order: 'newest' as const,
+    limit: pageRows,
+    ...(appId !== '' && { appId }),
+    ...(search !== '' && { search }),
+    ...(after !== undefined && { after }),
+  };
+  return (await answerOf(api.GET('/v1/x/admin/audit', { params: { query } }))).audit;
+}
+
+function Details({ row }: { row: Row }) {
+  const { audit: text } = texts.value;
+  const entries = Object.entries(row.details);
+  return (
+    <dl class="audit-details">
+      <dt>{text.time}</dt>
+      <dd>{formatFull(row.at)}</dd>
+      <dt>{text.address}</dt>
+      <dd>{row.address || '–'}</dd>
+      <dt>{text.position}</dt>
+      <dd>{row.position}</dd>
+      {entries.map(([name, value]) => [
+        <dt key={name}>{name}</dt>,
+        <dd key={`${name} value`}>{typeof value === 'string' ? value : JSON.stringify(value)}</dd>,
+      ])}
+    </dl>
+  );
+}
+
+function AuditLine({ row }: { row: Row }) {
+  const isUsual = ['done', 'requested', 'acknowledged', 'unchanged'].includes(row.outcome);
+  return (
+    <li>
+      <details class="audit-row">
+        <summary>
+          <time dateTime={row.at}>{formatTime(row.at)}</time>
+          <span class="audit-action">{row.action}</span>
+          <span class="audit-actor">{row.actor}</span>
+          <span class="audit-subject muted">{row.subject}</span>
+          <span class={isUsual ? 'muted' : 'audit-unusual'}>{row.outcome}</span>
+        </summary>
+        <Details row={row} />
+      </details>
+    </li>
+  );
+}
+
+/** The rows of a chain, newest first, page by page. */
+function Rows({ request }: { request: Request }) {
+  const { audit: text, map } = texts.value;
+  const older = useSignal<readonly Row[]>([]);
+  const isComplete = useSignal(false);
+  const failure = useSignal<string | undefined>(undefined);
+  const {
+    data,
+    failure: firstFailure,
+    isLoading,
+    reload,
+  } = useLoad(async () => {
+    const rows = await loadRows(request, undefined);
+    older.value = [];
+    isComplete.value = rows.length < pageRows;
+    return rows;
+  }, [request.appId, request.search]);
+  if (!data) return firstFailure ? <LoadFailure message={firstFailure} retry={reload} /> : <Loading />;
+  const rows = [...data, ...older.value];
+  const loadOlder = async () => {
+    try {
+      const page = await loadRows(request, rows.at(-1)?.position);
+      older.value = [...older.value, ...page];
+      isComplete.value = page.length < pageRows;
+      failure.value = undefined;
+    } catch (error) {
+      failure.value = error instanceof CallFailure ? error.message : String(error);
+    }
+  };
+  return (
+    <section class="audit-list" aria-label={text.title} aria-busy={isLoading}>
+      {firstFailure && <p class="notice late">{firstFailure}</p>}
+      {rows.length === 0 ? (
+        <Empty title={request.search ? map.noMatch : text.none} />
+      ) : (
+        <ol class="card">
+          {rows.map((row) => (
+            <AuditLine key={row.position} row={row} />
+          ))}
+        </ol>
+      )}
+      {failure.value && <p class="notice wrong">{failure.value}</p>}
+      {!isComplete.value && (
+        <button type="button" class="button" onClick={() => void loadOlder()}>
+          {text.older}
+        </button>
+      )}
+    </section>
+  );
+}
+
+/** Recomputes the hashes of every chain, on request: it reads the whole audit. */
+function Verification() {
+  const { audit: text } = texts.value;
+  const state = useSignal<'idle' | 'running' | { readonly sound: boolean; readonly message: string }>('idle');
+  const verify = async () => {
+    state.value = 'running';
+    try {
+      const { ok, chains } = await answerOf(api.GET('/v1/x/admin/audit/verify'));
+      const rows = chains.reduce((sum, { length, prunedThrough }) => sum + length - prunedThrough, 0);
+      const faulty = chains.find(({ fault }) => fault);
+      state.value = {
+        sound: ok,
+        message: faulty?.fault
+          ? text.altered(faulty.appId ?? text.platform, faulty.fault.position)
+          : text.sound(formatNumber(rows), chains.length),
+      };
+    } catch (error) {
+      state.value = { sound: false, message: error instanceof CallFailure ? error.message : String(error) };
+    }
+  };
+  const result = state.value;
+  return (
+    <>
+      <button type="button" class="button" disabled={result === 'running'} onClick={() => void verify()}>
+        {result === 'running' ? text.verifying : text.verify}
+      </button>
+      {typeof result === 'object' && (
+        <p class={`notice audit-verdict ${result.sound ? 'good' : 'wrong'}`} role="status">
+          {result.message}
+        </p>
+      )}
+    </>
+  );
+}
+
+function ChainChoice({ request, operator }: { request: Request; operator: Operator }) {
+  const { audit: text } = texts.value;
+  return (
+    <select
+      class="input"
+      aria-label={text.chain}
+      value={request.appId}
+      onChange={({ currentTarget: { value } }) => open({ ...readRequest(), appId: value })}
+    >
+      {!operator.limited && <option value="">{text.platform}</option>}
+      {operator.applications.map(({ appId, name }) => (
+        <option key={appId} value={appId}>
+          {name}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Who changed what, and whether the record is whole. */
+export function AuditScreen() {
+  const { audit: text } = texts.value;
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  if (session.value.state !== 'signed in' || session.value.person.kind !== 'operator') {
+    return <Empty title={text.operatorsOnly} />;
+  }
+  const operator = session.value.person;
+  const asked = readRequest();
+  // An operator with limits does not see the chain of the platform.
+  const appId = asked.appId === '' && operator.limited ? (operator.applications[0]?.appId ?? '') : asked.appId;
+  const request = { ...asked, appId };
+  return (
+    <div class="page">
+      <header class="audit-bar">
+        <h1>{text.title}</h1>
+        <ChainChoice request={request} operator={operator} />
+        <search>
+          <input
+            class="input"
+            type="search"
+            aria-label={text.search}
+            placeholder={text.search}
+            defaultValue={request.search}
+            onInput={({ currentTarget: { value } }) => {
+              clearTimeout(timer.current);
+              timer.current = setTimeout(() => open({ ...readRequest(), search: value.trim() }), typingMs);
+            }}
+          />
+        </search>
+        {operator.role === 'administrator' && !operator.limited && <Verification />}
+      </header>
+      <Rows request={request} />
+    </div>
+  );
+}
