@@ -401,6 +401,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/vehicle/{id}/fields": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdFields"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/vehicle/{id}/series": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdSeries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/vehicle/{id}/trips/{tripId}/track": {
         parameters: {
             query?: never;
@@ -583,6 +615,13 @@ export interface components {
             soh: number;
             temperature: number;
             voltage: number;
+        };
+        Field: {
+            field: string;
+            unit: string;
+        };
+        Fields: {
+            fields: components["schemas"]["Field"][];
         };
         FleetVehicleState: {
             Accident: boolean;
@@ -806,6 +845,24 @@ export interface components {
         Sensor: {
             data: components["schemas"]["CanDatum"][];
             name: string;
+        };
+        Series: {
+            count: number[];
+            field: string;
+            maximum: number[];
+            mean: number[];
+            minimum: number[];
+            times: number[];
+        };
+        SeriesAnswer: {
+            bucketSeconds: number;
+            /** Format: date-time */
+            from: string;
+            /** @enum {string} */
+            method: "READINGS" | "BUCKETS" | "SAMPLES";
+            series: components["schemas"]["Series"][];
+            /** Format: date-time */
+            until: string;
         };
         ServiceHealth: {
             ok: boolean;
@@ -1642,6 +1699,57 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    getVehicleByIdFields: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Fields"];
+                };
+            };
+        };
+    };
+    getVehicleByIdSeries: {
+        parameters: {
+            query: {
+                fields: string;
+                from: string | number;
+                points?: number;
+                until: string | number;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SeriesAnswer"];
                 };
             };
         };

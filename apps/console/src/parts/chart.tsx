@@ -2,7 +2,7 @@ import 'uplot/dist/uPlot.min.css';
 import './chart.css';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
-import { formatClock, formatClockSeconds } from './format.ts';
+import { formatClock, formatClockSeconds, formatShortDay } from './format.ts';
 import { isDark } from './preferences.ts';
 
 interface ChartOptions {
@@ -13,6 +13,8 @@ interface ChartOptions {
   readonly values: readonly (number | null)[];
   readonly format: (value: number) => string;
   readonly height: number;
+  /** Whether the axis begins at 0, which shows proportions; otherwise it shows changes. */
+  readonly isFromZero?: boolean;
   /** Where the cursor is, UNIX seconds. */
   readonly time: number | undefined;
   /** Called when a person points at a time. */
@@ -31,15 +33,25 @@ function resolve(element: HTMLElement, name: string): string {
   return color || colourOf(element, name);
 }
 
-/** Ticks closer than a minute show their seconds. */
+function fromZero(_plot: UPlot, least: number | null, most: number | null): [number, number] {
+  return [Math.min(0, least ?? 0), (most ?? 0) > 0 ? (most ?? 0) * 1.05 : 1];
+}
+
+const daySeconds = 86_400;
+
+/** Ticks closer than a minute show their seconds; those of days, and midnight, their day. */
 function formatTick([first = 0, second = 60]: readonly number[]): (tick: number) => string {
-  const write = second - first < 60 ? formatClockSeconds : formatClock;
-  return (tick) => write(tick * 1000);
+  const distance = second - first;
+  if (distance < 60) return (tick) => formatClockSeconds(tick * 1000);
+  return (tick) => {
+    const clock = formatClock(tick * 1000);
+    return distance >= daySeconds || clock === '00:00' ? formatShortDay(tick * 1000) : clock;
+  };
 }
 
 function optionsOf(
   element: HTMLElement,
-  { height, format, onPoint }: ChartOptions,
+  { height, format, isFromZero, onPoint }: ChartOptions,
   isPointed: () => boolean,
 ): UPlot.Options {
   const [line, muted, accent] = [resolve(element, '--line'), resolve(element, '--muted'), resolve(element, '--accent')];
@@ -50,7 +62,7 @@ function optionsOf(
     padding: [10, 12, 0, 0],
     cursor: { y: false, points: { size: 7 } },
     legend: { show: false },
-    scales: { y: { range: (_plot, least, most) => [Math.min(0, least ?? 0), most > 0 ? most * 1.05 : 1] } },
+    ...(isFromZero && { scales: { y: { range: fromZero } } }),
     series: [
       {},
       { stroke: accent, width: 1.6, fill: `color-mix(in srgb, ${accent} 12%, transparent)`, points: { show: false } },

@@ -40,6 +40,9 @@ export const formatClock = (moment: Moment): string => shortTime.value.format(da
 /** Writes hours, minutes and seconds. */
 export const formatClockSeconds = (moment: Moment): string => time.value.format(dateOf(moment));
 
+/** Writes a day without its year. */
+export const formatShortDay = (moment: Moment): string => day.value.format(dateOf(moment));
+
 /** Writes a day. */
 export const formatDay = (moment: Moment): string => dayWithYear.value.format(dateOf(moment));
 

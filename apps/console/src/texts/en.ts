@@ -89,7 +89,7 @@ export const en = {
   cancel: 'Cancel',
   vehiclePage: {
     label: 'About this vehicle',
-    tabs: { now: 'Now', trips: 'Trips', commands: 'Commands' },
+    tabs: { now: 'Now', charts: 'Charts', trips: 'Trips', commands: 'Commands' },
     unknown: 'There is no such vehicle',
     unknownText: 'It may have been deleted, or your account does not see it.',
     noData: 'Nothing received yet',
@@ -259,6 +259,14 @@ export const en = {
       `Sound: ${rows} rows in ${chains === 1 ? '1 chain' : `${chains} chains`} have the hashes that they should have.`,
     altered: (chain: string, position: number) => `Altered: row ${position} of ${chain} does not have its hash.`,
     operatorsOnly: 'The audit is for operators',
+  },
+  charts: {
+    period: 'Period',
+    periods: { hour: 'Hour', day: 'Day', week: 'Week', month: '30 days', year: 'Year' },
+    add: 'Add a field…',
+    remove: 'Remove',
+    choose: 'Choose a field to draw',
+    none: 'No values in this period',
   },
   signIn: {
     title: 'Sign in',

@@ -91,7 +91,7 @@ export const fr: Texts = {
   cancel: 'Annuler',
   vehiclePage: {
     label: 'À propos de ce véhicule',
-    tabs: { now: 'Maintenant', trips: 'Trajets', commands: 'Commandes' },
+    tabs: { now: 'Maintenant', charts: 'Courbes', trips: 'Trajets', commands: 'Commandes' },
     unknown: 'Ce véhicule n’existe pas',
     unknownText: 'Il a peut-être été supprimé, ou votre compte ne le voit pas.',
     noData: 'Rien reçu pour l’instant',
@@ -273,6 +273,14 @@ export const fr: Texts = {
     altered: (chain: string, position: number) =>
       `Altéré : la ligne ${position} de ${chain} n’a pas l’empreinte attendue.`,
     operatorsOnly: 'L’audit est réservé aux opérateurs',
+  },
+  charts: {
+    period: 'Période',
+    periods: { hour: 'Heure', day: 'Jour', week: 'Semaine', month: '30 jours', year: 'Année' },
+    add: 'Ajouter un champ…',
+    remove: 'Retirer',
+    choose: 'Choisissez un champ à tracer',
+    none: 'Aucune valeur sur cette période',
   },
   signIn: {
     title: 'Connexion',

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { Chart } from '../../parts/chart.tsx';
 import { formatBytes, formatNumber } from '../../parts/format.ts';
@@ -50,6 +50,7 @@ interface FigureOptions {
 /** One figure: its newest value, or that at the time that a person points at, and its history. */
 function Figure({ name, history, times, format, time }: FigureOptions) {
   const label = texts.value.pipeline.figures[name];
+  const values = useMemo(() => history.map((point) => point[name]), [history, name]);
   const pointed = time.value === undefined ? -1 : times.indexOf(time.value);
   const value = (pointed < 0 ? history.findLast((point) => point[name] !== null) : history[pointed])?.[name];
   return (
@@ -61,9 +62,10 @@ function Figure({ name, history, times, format, time }: FigureOptions) {
       <Chart
         label={label}
         times={times}
-        values={history.map((point) => point[name])}
+        values={values}
         format={format}
         height={110}
+        isFromZero
         time={time.value}
         onPoint={(at) => {
           time.value = at;
@@ -85,9 +87,9 @@ export function Figures({ hours }: { hours: number }) {
     return () => clearInterval(timer);
   }, []);
   const { data, failure, reload } = useLoad(() => load(hours), [hours, turn.value]);
+  const times = useMemo(() => (data ?? []).map(({ at }) => Date.parse(at) / 1000), [data]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   if (data.length === 0) return <Empty title={texts.value.pipeline.noHistory} />;
-  const times = data.map(({ at }) => Date.parse(at) / 1000);
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: where the pointer is matters to the charts in it
     <div

@@ -119,6 +119,7 @@ function Player({ moments, trip }: { moments: readonly Moment[]; trip: Trip }) {
           values={speeds}
           format={formatSpeed}
           height={130}
+          isFromZero
           time={time.value}
           onPoint={(at) => {
             time.value = at;

@@ -9,11 +9,12 @@ import { Empty, Loading } from '../../parts/placeholders.tsx';
 import { address } from '../../parts/router.ts';
 import { StateMark, shownState, stateText } from '../../parts/vehicle-state.tsx';
 import { texts } from '../../texts/texts.ts';
+import { Charts } from './charts.tsx';
 import { Commands } from './commands.tsx';
 import { Now } from './now.tsx';
 import { Trips } from './trips.tsx';
 
-const tabs = ['now', 'trips', 'commands'] as const;
+const tabs = ['now', 'charts', 'trips', 'commands'] as const;
 type Tab = (typeof tabs)[number];
 
 function Title({ vehicle, fleet }: { vehicle: LiveVehicle; fleet: Fleet }) {
@@ -78,6 +79,7 @@ export function VehicleScreen() {
   if (!vehicle) return <Loading />;
   const content: Readonly<Record<Tab, () => ComponentChildren>> = {
     now: () => <Now vehicle={vehicle} />,
+    charts: () => <Charts vehicle={vehicle} />,
     trips: () => <Trips vehicle={vehicle} />,
     commands: () => <Commands vehicle={vehicle} changed={command.value} />,
   };
