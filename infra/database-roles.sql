@@ -81,7 +81,7 @@ call pg_temp.show('{operator}', 'odograph_query, odograph_access, odograph_regis
 -- query: reads only
 grant select on vehicle, device_model, device_link, privacy_period, reading, reading_count, reading_settlement,
   vehicle_latest, reading_change, trip, trip_checkpoint, trip_touched, trip_work, trip_turn, device_sequence, closed_gap,
-  booking, parking, vehicle_parking, command, vehicle_purge, bluetooth_authorization, installation, alarm,
+  booking, parking, vehicle_parking, vehicle_request, command, vehicle_purge, bluetooth_authorization, installation, alarm,
   alarm_rule to odograph_query;
 
 -- ingest: readings of devices and the retention of old data

@@ -100,6 +100,8 @@ create table booking (
     where (deleted_at is null)
 );
 create index booking_vehicle on booking (vehicle_id, starts_at desc, id desc) where deleted_at is null;
+-- the calendar over all vehicles
+create index booking_interval on booking using gist (tstzrange(starts_at, ends_at)) where deleted_at is null;
 create index booking_open on booking (application_id, coalesce(ends_at, 'infinity')) where deleted_at is null;
 
 -- The end of a grant, or its reduction to reading, ends the bookings and authorizations of the user on the vehicle, and

@@ -11,6 +11,7 @@ import { Gauge } from '@odograph/runtime/metrics';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
 import { Answers } from './answers.ts';
+import { calendarRoutes } from './bookings/routes.ts';
 import { changeRoutes } from './changes/routes.ts';
 import { customCanRoutes } from './customcan/routes.ts';
 import { fleetStatusRoutes } from './fleet-status/routes.ts';
@@ -102,7 +103,13 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
           changeRoutes(answers),
         ]);
         const guard = { accounts: accountsIn(db), adminToken: host.adminToken };
-        await viewerRoutes(http, guard, [vehicleTableRoutes(db), seriesRoutes(db), trailRoutes(db), liveRoutes(live)]);
+        await viewerRoutes(http, guard, [
+          vehicleTableRoutes(db),
+          seriesRoutes(db),
+          trailRoutes(db),
+          calendarRoutes(db),
+          liveRoutes(live),
+        ]);
       });
 
       return {

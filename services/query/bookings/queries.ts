@@ -1,0 +1,106 @@
+import type { Viewer } from '@odograph/contracts/caller';
+import type { Microseconds } from '@odograph/contracts/timestamps';
+import type { Database } from '@odograph/database/database';
+import { namesUser, visibleTo } from '@odograph/database/vehicle-access';
+import { type RawBuilder, sql } from 'kysely';
+import { instant } from '../reading-keys.ts';
+import type { CalendarBooking, VehicleAccess, VehicleRequest } from './schemas.ts';
+
+/** Where a page of bookings ends. */
+export interface BookingKey {
+  readonly start: Microseconds;
+  readonly id: string;
+}
+
+/** Bookings that overlap `[from, until)`. */
+export interface CalendarRequest {
+  readonly viewer: Viewer;
+  readonly from: Microseconds;
+  readonly until: Microseconds;
+  readonly vehicleId?: number | undefined;
+  readonly after?: BookingKey | undefined;
+  readonly limit: number;
+}
+
+/** True if the person manages the vehicle: every application and operator does, of users those with the role. */
+function manages({ userId }: Viewer): RawBuilder<boolean> {
+  if (userId === undefined) return sql<boolean>`true`;
+  return sql<boolean>`exists (select from vehicle_grant where vehicle_grant.user_id = ${userId}
+    and vehicle_grant.vehicle_id = vehicle.id and vehicle_grant.role = 'manager')`;
+}
+
+/** A user sees its own bookings, and as a manager all of the vehicle. */
+function isVisibleBooking(viewer: Viewer): RawBuilder<boolean> {
+  const own = viewer.userId === undefined ? sql`` : sql`booking.account_id = ${viewer.userId} or`;
+  return sql<boolean>`(booking.deleted_at is null and ${visibleTo(viewer)} and (${own} ${manages(viewer)}))`;
+}
+
+const bookingJson = sql<CalendarBooking>`json_strip_nulls(json_build_object('bookingId', booking.id,
+  'vehicleId', vehicle.id::text, 'plate', vehicle.plate, 'appId', application.app_id, 'userId', booking.user_id,
+  'type', booking.type, 'from', ${utc('booking.starts_at')}, 'until', ${utc('booking.ends_at')},
+  'stoppedAt', ${utc('booking.stopped_at')},
+  'state', case when booking.stopped_at is not null then 'STOPPED' when booking.ends_at <= now() then 'ENDED'
+    when booking.starts_at <= now() then 'ACTIVE' else 'PLANNED' end))`;
+
+function utc(column: string): RawBuilder<string> {
+  return sql<string>`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+}
+
+/** Lists the bookings of an interval that a person may see, in the order of their start. */
+export async function listBookings(
+  db: Database,
+  request: CalendarRequest,
+): Promise<{ booking: CalendarBooking; key: BookingKey }[]> {
+  const { viewer, from, until, vehicleId, after, limit } = request;
+  const { rows } = await sql<{ booking: CalendarBooking; start: string }>`
+    select ${bookingJson} as booking, (extract(epoch from booking.starts_at) * 1000000)::bigint::text as start
+    from booking join vehicle on vehicle.id = booking.vehicle_id
+    join application on application.id = vehicle.application_id
+    where ${isVisibleBooking(viewer)}
+      and tstzrange(booking.starts_at, booking.ends_at) && tstzrange(${instant(from)}, ${instant(until)})
+      and ${vehicleId === undefined ? sql`true` : sql`vehicle.id = ${vehicleId}`}
+      and ${after ? sql`(booking.starts_at, booking.id) > (${instant(after.start)}, ${after.id}::uuid)` : sql`true`}
+    order by booking.starts_at, booking.id limit ${limit}::integer`.execute(db);
+  return rows.map(({ booking, start }) => ({ booking, key: { start: BigInt(start), id: booking.bookingId } }));
+}
+
+const mostRequests = 1000;
+
+/** Lists the requests for vehicles that wait for a decision, the oldest first, at most 1,000; a user sees its own. */
+export async function listPendingRequests(db: Database, { applicationIds, userId }: Viewer): Promise<VehicleRequest[]> {
+  const ofApplications =
+    applicationIds === undefined ? sql`true` : sql`application.id = any(${[...applicationIds]}::integer[])`;
+  const { rows } = await sql<{ request: VehicleRequest }>`
+    select json_strip_nulls(json_build_object('requestId', vehicle_request.id, 'appId', application.app_id,
+      'userId', vehicle_request.user_id, 'plate', vehicle_request.plate, 'request', vehicle_request.request,
+      'createdAt', ${utc('vehicle_request.created_at')})) as request
+    from vehicle_request join application on application.id = vehicle_request.application_id
+    where vehicle_request.state = 'pending' and ${ofApplications}
+      and ${userId === undefined ? sql`true` : sql`vehicle_request.user_id = ${userId}`}
+    order by vehicle_request.created_at, vehicle_request.id limit ${mostRequests}::integer`.execute(db);
+  return rows.map(({ request }) => request);
+}
+
+/**
+ * Finds who may use a vehicle: its Bluetooth authorizations that have not ended, and its grants. A user who does not manage
+ * the vehicle sees its own.
+ */
+export async function findAccess(db: Database, viewer: Viewer, vehicleId: number): Promise<VehicleAccess> {
+  const { userId } = viewer;
+  const isOwn = (own: RawBuilder<boolean>) => (userId === undefined ? sql`true` : sql`(${manages(viewer)} or ${own})`);
+  const named = userId === undefined ? sql<boolean>`true` : namesUser(userId, sql`held.driver_id`);
+  const { rows } = await sql<VehicleAccess>`
+    select
+      (select coalesce(json_agg(json_strip_nulls(json_build_object('authorizationId', held.id, 'userId', held.driver_id,
+          'level', held.level, 'from', ${utc('held.valid_from')}, 'until', ${utc('held.valid_until')},
+          'suspendedUntil', case when held.suspended_until > now() then ${utc('held.suspended_until')} end))
+          order by held.valid_from, held.id), '[]')
+        from bluetooth_authorization as held where held.vehicle_id = vehicle.id and held.revoked_at is null
+          and held.valid_until > now() and ${isOwn(named)}) as authorizations,
+      (select coalesce(json_agg(json_build_object('userId', held.user_id, 'username', user_account.username,
+          'role', held.role) order by user_account.username), '[]')
+        from vehicle_grant as held join user_account on user_account.id = held.user_id and user_account.deleted_at is null
+        where held.vehicle_id = vehicle.id and ${isOwn(sql<boolean>`held.user_id = ${userId ?? null}::uuid`)}) as grants
+    from vehicle where vehicle.id = ${vehicleId} and ${visibleTo(viewer)}`.execute(db);
+  return rows[0] ?? { authorizations: [], grants: [] };
+}
