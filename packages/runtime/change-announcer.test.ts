@@ -6,7 +6,7 @@ import { changesKey, readChanges } from '@odograph/contracts/changes';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
 import { spawnRedis } from '@odograph/testkit/redis-server';
-import { expect, inject, it } from 'vitest';
+import { expect, inject, it, onTestFinished } from 'vitest';
 import { ChangeAnnouncer } from './change-announcer.ts';
 import { createLogger } from './logger.ts';
 import { Registry } from './metrics.ts';
@@ -29,19 +29,21 @@ it('announces what Redis refused once it accepts it, and counts the failure', as
   const directory = await mkdtemp(join(tmpdir(), 'odograph-test-'));
   const port = await freePort();
   const redis = connectRedis(`redis://127.0.0.1:${port}`, logger);
+  onTestFinished(() => redis.disconnect());
   const { announcer, metrics, read } = createAnnouncer(redis);
   await announcer.announce({ vehicleIds: [1, 2] });
   await announcer.announce({ vehicleIds: [2, 3], commandIds: ['a'] });
   expect(await metrics.metrics()).toContain('odograph_change_announcement_failures_total 2');
   const server = await spawnRedis(directory, port);
+  onTestFinished(async () => {
+    await server.end('SIGKILL');
+    await rm(directory, { recursive: true, force: true });
+  });
   await eventually(async () => expect(await read()).toHaveLength(2), 20_000);
   expect(await read()).toEqual([
     { vehicleIds: [1, 2, 3], commandIds: [], alarmIds: [] },
     { vehicleIds: [], commandIds: ['a'], alarmIds: [] },
   ]);
-  redis.disconnect();
-  await server.end('SIGKILL');
-  await rm(directory, { recursive: true, force: true });
 });
 
 it('joins what is announced soon, splits long lists, and adds nothing for empty ones', async () => {
