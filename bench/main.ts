@@ -16,6 +16,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   storage: () => import('./storage.ts'),
   growth: () => import('./growth.ts'),
   trips: () => import('./trips.ts'),
+  alarms: () => import('./alarms.ts'),
   soak: () => import('./soak.ts'),
   console: () => import('./console.ts'),
 };

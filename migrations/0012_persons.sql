@@ -31,6 +31,8 @@ begin
     and vehicle_id in (select id from vehicle where application_id = of_application);
   get diagnostics changed = row_count;
   counts := counts || jsonb_build_object('authorizations', changed);
+  update alarm set acknowledged_by = 'user:' || name
+    where application_id = of_application and acknowledged_by = any (actors);
   perform set_config('odograph.audit_change', 'erase', true);
   update audit set
       actor = case when actor = any (actors) then 'user:' || name else actor end,

@@ -30,6 +30,7 @@ const tags: Readonly<Record<string, string>> = {
   'bluetooth authorizations': "Drivers' rights to use a vehicle, with tokens and keys for Bluetooth",
   drivers: 'The vehicles and authorizations of a driver',
   bookings: 'Bookings and free-floating use of vehicles',
+  alarms: 'Rules, geofences and the alarms that they raise',
   'parking spots': 'Parking spots of an application, and which vehicle belongs to which',
   operators: 'For the operator of the platform, with the admin token',
   operations: 'Health and metrics of the platform',

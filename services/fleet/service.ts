@@ -20,6 +20,7 @@ import { operatorPersonRoutes } from './admin/persons/routes.ts';
 import { operatorRequestRoutes } from './admin/requests/routes.ts';
 import { operatorUserRoutes } from './admin/users/routes.ts';
 import { operatorVehicleRoutes } from './admin/vehicles/routes.ts';
+import { alarmRoutes, alarmViewRoutes } from './alarms/routes.ts';
 import { deviceRoutes } from './devices/routes.ts';
 import { deviceTableRoutes } from './overview/routes.ts';
 import { parkingRoutes } from './parking/routes.ts';
@@ -77,9 +78,11 @@ export const fleetService: Service<Http> = {
       privacyRoutes(db, changes),
       deviceRoutes(db, changes),
       parkingRoutes(db),
+      alarmRoutes({ db, changes }),
     ]);
     await viewerRoutes(http, { accounts, adminToken }, [
       deviceTableRoutes(db, (ids) => findPresent(redis, config.QUEUE_PREFIX, ids)),
+      alarmViewRoutes(db),
     ]);
     await operatorRoutes(http, { accounts, adminToken }, [
       operatorApplicationRoutes(db, changes),

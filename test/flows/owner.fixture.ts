@@ -46,6 +46,15 @@ function requireBody({ status, body }: { status: number; body: Record<string, st
   return body;
 }
 
+async function storeAlarm(db: Database, ruleId: string, { id }: TestVehicle): Promise<string> {
+  const { rows } = await sql<{ id: string }>`
+    insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at)
+    select application_id, id, ${Number(id)}, kind, now() from alarm_rule where id = ${ruleId} returning id`.execute(
+    db,
+  );
+  return rows[0]?.id ?? '';
+}
+
 /** Creates an application with one resource of each kind, over the interface where it has a route for it. */
 export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'httpUrl'>): Promise<Owner> {
   const application = await createApplication(db);
@@ -66,10 +75,17 @@ export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'ht
   requireBody(await api.post(`/v1/vehicle/${vehicle.id}/parking`, { parkingId: parking }));
   const booked = await api.post(`/v1/vehicle/${vehicle.id}/booking`, { ...period, type: 'BOOKING', driver });
   const { bookingId = '' } = requireBody(booked);
+  const circle = { name: 'Depot', geometry: { type: 'Point', coordinates: [2.35, 48.85] }, radiusMetres: 300 };
+  const { id: geofence = '' } = requireBody(await api.post('/v1/x/geofences', circle));
+  const rule = { name: 'Crash', kind: 'crash', vehicleIds: [vehicle.id] };
+  const { id: alarmRule = '' } = requireBody(await api.post('/v1/x/alarm-rules', rule));
   return {
     application,
     vehicle,
     names: {
+      geofence,
+      'alarm rule': alarmRule,
+      alarm: await storeAlarm(db, alarmRule, vehicle),
       vehicle: vehicle.id,
       plate,
       registration: plate,
@@ -96,5 +112,8 @@ export function missingNames(): Owner['names'] {
     parking: randomUUID(),
     trip: randomUUID(),
     driver: `driver-${randomUUID()}`,
+    geofence: randomUUID(),
+    'alarm rule': randomUUID(),
+    alarm: randomUUID(),
   };
 }

@@ -84,7 +84,10 @@ export type Resource =
   | 'parking'
   | 'trip'
   | 'driver'
-  | 'registration';
+  | 'registration'
+  | 'geofence'
+  | 'alarm rule'
+  | 'alarm';
 
 const resourceNames: Readonly<Record<string, Resource>> = {
   vehicleId: 'vehicle',
@@ -102,6 +105,9 @@ const idsOf: readonly (readonly [prefix: string, resource: Resource])[] = [
   ['/v1/x/vehicle', 'vehicle'],
   ['/v1/booking', 'booking'],
   ['/v1/parkings', 'parking'],
+  ['/v1/x/geofences', 'geofence'],
+  ['/v1/x/alarm-rules', 'alarm rule'],
+  ['/v1/x/alarms', 'alarm'],
 ];
 
 /** The resource that a parameter names; undefined for one that names none. */
@@ -126,6 +132,18 @@ const plainValues: Readonly<Record<string, () => unknown>> = {
   userId: () => 'a driver',
   plate: () => 'ZZ-999-ZZ',
   name: () => 'a place',
+  geometry: () => ({
+    type: 'Polygon',
+    coordinates: [
+      [
+        [2, 48],
+        [3, 48],
+        [3, 49],
+        [2, 48],
+      ],
+    ],
+  }),
+  kind: () => 'crash',
   address: () => '1 street',
   zipcode: () => '75001',
   city: () => 'Paris',

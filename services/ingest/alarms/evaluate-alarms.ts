@@ -116,7 +116,10 @@ async function evaluateVehicle(
   for (const rule of rules) {
     const { id: ruleId, kind, activeFromMicroseconds } = rule;
     const stored = ofVehicle.filter((one) => one.ruleId === ruleId && one.untilMicroseconds > activeFromMicroseconds);
-    const changed = await followSigns(signsOf(rule, readings), stored, storedSigns(db, vehicle, rule));
+    const signs = signsOf(rule, readings);
+    // Nearly always.
+    if (stored.length === 0 && !signs.some(({ isOn }) => isOn)) continue;
+    const changed = await followSigns(signs, stored, storedSigns(db, vehicle, rule));
     for (const { id, fromMicroseconds, untilMicroseconds, evidence } of changed) {
       changes.push({
         ...{ applicationId, ruleId, vehicleId, kind, fromMicroseconds, untilMicroseconds },

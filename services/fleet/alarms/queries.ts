@@ -1,0 +1,216 @@
+import type { AlarmKind } from '@odograph/contracts/alarms';
+import type { Caller, Viewer } from '@odograph/contracts/caller';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { isoMicroseconds, parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
+import { isUuid } from '@odograph/contracts/uuid';
+import { type ShownAlarm, selectAlarms } from '@odograph/database/alarms';
+import type { Database } from '@odograph/database/database';
+import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
+import { accessibleTo, parseVehicleId, visibleTo } from '@odograph/database/vehicle-access';
+import { type RawBuilder, sql } from 'kysely';
+import { endAlarms, firstRow, following, ofApplications, requireUuid, seesVehicles } from './geofence-queries.ts';
+import type { AlarmsQuery, Parameters } from './schemas.ts';
+
+/** Rules of an application, all of which each of its readings may be compared with. */
+const mostRules = 100;
+
+export interface ShownRule {
+  id: string;
+  appId: string;
+  name: string;
+  kind: AlarmKind;
+  parameters: Parameters;
+  vehicleIds?: string[];
+  activeFrom: string;
+}
+
+/** Lists the rules of applications; for a user, those of vehicles that it sees. */
+export async function listRules(
+  db: Database,
+  viewer: Viewer,
+  { after, limit }: { after?: string | undefined; limit: number },
+): Promise<ShownRule[]> {
+  const isVisible = sql`((rule.all_vehicles and ${seesVehicles(viewer)}) or ${viewer.userId === undefined}
+    or visible.ids <> '[]')`;
+  const { rows } = await sql<{ one: ShownRule }>`
+    select jsonb_strip_nulls(jsonb_build_object('id', rule.id, 'appId', application.app_id, 'name', rule.name,
+      'kind', rule.kind, 'parameters', rule.parameters || jsonb_build_object('geofenceId', rule.geofence_id),
+      'vehicleIds', case when not rule.all_vehicles then visible.ids end,
+      'activeFrom', to_char(rule.active_from at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))) as one
+    from alarm_rule as rule join application on application.id = rule.application_id
+    cross join lateral (select coalesce(jsonb_agg(vehicle.id::text order by vehicle.id), '[]') as ids
+      from alarm_rule_vehicle as listed join vehicle on vehicle.id = listed.vehicle_id
+      where listed.rule_id = rule.id and ${visibleTo(viewer)}) as visible
+    where rule.deleted_at is null and ${ofApplications('rule.application_id', viewer)}
+      and ${following('rule.id', after)} and ${isVisible}
+    order by rule.id limit ${limit}`.execute(db);
+  return rows.map(({ one }) => one);
+}
+
+/** The fields of a rule. */
+export interface RuleFields {
+  readonly name: string;
+  readonly kind: AlarmKind;
+  readonly parameters: Parameters;
+  /** Undefined for all vehicles of the application. */
+  readonly vehicleIds: readonly number[] | undefined;
+}
+
+async function requireGeofence(
+  db: Database,
+  applicationId: number,
+  { geofenceId }: Parameters,
+): Promise<string | null> {
+  if (geofenceId === undefined) return null;
+  const found = isUuid(geofenceId)
+    ? await firstRow(db, sql`select id from geofence where id = ${geofenceId} and application_id = ${applicationId}`)
+    : undefined;
+  if (!found) throw invalidParameter('parameters.geofenceId', 'names no geofence of the application');
+  return geofenceId;
+}
+
+const parametersOf = ({ parameters: { geofenceId: _column, ...parameters } }: RuleFields) => JSON.stringify(parameters);
+
+/** Creates a rule. @returns its identifier @throws Failure TOO_MANY, INVALID_PARAMETER for an unknown geofence */
+export async function createRule(db: Database, applicationId: number, fields: RuleFields): Promise<string> {
+  await raiseIngestBarrier(db);
+  const geofenceId = await requireGeofence(db, applicationId, fields.parameters);
+  const row = await firstRow(
+    db,
+    sql<{ id: string }>`insert into alarm_rule (application_id, name, kind, parameters, geofence_id, all_vehicles)
+      select ${applicationId}, ${fields.name}, ${fields.kind}, ${parametersOf(fields)}::jsonb, ${geofenceId}::uuid,
+        ${fields.vehicleIds === undefined}::boolean
+      where (select count(*) from alarm_rule where application_id = ${applicationId} and deleted_at is null)
+        < ${mostRules}
+      returning id`,
+  );
+  if (!row) throw new Failure('TOO_MANY', `an application has at most ${mostRules} alarm rules`);
+  await addVehicles(db, row.id, fields.vehicleIds ?? []);
+  return row.id;
+}
+
+async function addVehicles(db: Database, ruleId: string, vehicleIds: readonly number[]): Promise<void> {
+  if (vehicleIds.length === 0) return;
+  await sql`insert into alarm_rule_vehicle (rule_id, vehicle_id)
+    select ${ruleId}, one from unnest(${[...vehicleIds]}::integer[]) as one on conflict do nothing`.execute(db);
+}
+
+/** A rule with the vehicles that it lists. */
+export interface KnownRule {
+  readonly kind: AlarmKind;
+  /** Undefined for all vehicles of the application. */
+  readonly vehicleIds: number[] | undefined;
+}
+
+/** Finds a rule, and locks it. @throws Failure NOT_FOUND, also for one of another application */
+export async function lockRule(db: Database, applicationId: number, id: string): Promise<KnownRule> {
+  await raiseIngestBarrier(db);
+  const row = await firstRow(
+    db,
+    sql<{ kind: AlarmKind; vehicleIds: number[] | null }>`select kind, case when not all_vehicles then array(
+        select vehicle_id from alarm_rule_vehicle where rule_id = alarm_rule.id) end as "vehicleIds"
+      from alarm_rule where id = ${requireUuid(id)} and application_id = ${applicationId} and deleted_at is null
+      for update`,
+  );
+  if (!row) throw new Failure('NOT_FOUND');
+  return { kind: row.kind, vehicleIds: row.vehicleIds ?? undefined };
+}
+
+/**
+ * Changes a rule that lockRule returned. Other parameters begin again and end its alarms; other vehicles end the alarms of
+ * those that it no longer applies to.
+ * @returns the ids of the alarms that ended
+ */
+export async function updateRule(
+  db: Database,
+  applicationId: number,
+  id: string,
+  fields: RuleFields,
+): Promise<string[]> {
+  const geofenceId = await requireGeofence(db, applicationId, fields.parameters);
+  const changed = await firstRow(
+    db,
+    sql`update alarm_rule set parameters = ${parametersOf(fields)}::jsonb, geofence_id = ${geofenceId}::uuid,
+        active_from = clock_timestamp()
+      where id = ${id} and (parameters, geofence_id)
+        is distinct from (${parametersOf(fields)}::jsonb, ${geofenceId}::uuid) returning id`,
+  );
+  const { vehicleIds } = fields;
+  await sql`update alarm_rule set name = ${fields.name}, all_vehicles = ${vehicleIds === undefined}
+    where id = ${id}`.execute(db);
+  await sql`delete from alarm_rule_vehicle where rule_id = ${id}
+    and vehicle_id <> all(${[...(vehicleIds ?? [])]}::integer[])`.execute(db);
+  await addVehicles(db, id, vehicleIds ?? []);
+  const isEnded = changed
+    ? sql<boolean>`true`
+    : sql<boolean>`${vehicleIds !== undefined} and vehicle_id <> all(${[...(vehicleIds ?? [])]}::integer[])`;
+  return endAlarms(db, sql<boolean>`rule_id = ${id} and ${isEnded}`);
+}
+
+/** Deletes a rule that lockRule returned, and ends its alarms, which stay. @returns the ids of the alarms that ended */
+export async function deleteRule(db: Database, id: string): Promise<string[]> {
+  await sql`update alarm_rule set deleted_at = clock_timestamp(), geofence_id = null where id = ${id}`.execute(db);
+  await sql`delete from alarm_rule_vehicle where rule_id = ${id}`.execute(db);
+  return endAlarms(db, sql<boolean>`rule_id = ${id}`);
+}
+
+function timeBound(field: string, operator: '>=' | '<', time: Timestamp | undefined): RawBuilder<boolean>[] {
+  if (time === undefined || time === '') return [];
+  return [
+    sql<boolean>`alarm.raised_at ${sql.raw(operator)} ${isoMicroseconds(parseTimestamp(field, time))}::timestamptz`,
+  ];
+}
+
+const positionForm = /^([0-9T:.Z-]{20,40})_([0-9a-f-]{36})$/;
+
+/** Names the position of an alarm in the list. */
+export const positionOf = ({ raisedAt, id }: ShownAlarm): string => `${raisedAt}_${id}`;
+
+function beyond(after: string | undefined): RawBuilder<boolean>[] {
+  if (after === undefined) return [];
+  const [, raisedAt = '', id = ''] = positionForm.exec(after) ?? [];
+  if (!isUuid(id)) throw invalidParameter('after', 'must be the position of a list');
+  const time = isoMicroseconds(parseTimestamp('after', raisedAt));
+  return [sql<boolean>`(alarm.raised_at, alarm.id) < (${time}::timestamptz, ${id}::uuid)`];
+}
+
+function filtersOf({ vehicleId, ruleId, kind, state, acknowledged, from, until, after }: AlarmsQuery) {
+  const filters: RawBuilder<boolean>[] = [];
+  if (vehicleId !== undefined) filters.push(sql<boolean>`alarm.vehicle_id = ${parseVehicleId(vehicleId) ?? 0}`);
+  if (ruleId !== undefined) filters.push(sql<boolean>`alarm.rule_id::text = ${ruleId.toLowerCase()}`);
+  if (kind !== undefined) filters.push(sql<boolean>`alarm.kind = ${kind}`);
+  if (state !== undefined) filters.push(sql<boolean>`(alarm.cleared_at is null) = ${state === 'open'}`);
+  if (acknowledged !== undefined) filters.push(sql<boolean>`(alarm.acknowledged_at is not null) = ${acknowledged}`);
+  return [...filters, ...timeBound('from', '>=', from), ...timeBound('until', '<', until), ...beyond(after)];
+}
+
+/** Lists alarms, the newest first. @throws Failure INVALID_PARAMETER */
+export async function listAlarms(
+  db: Database,
+  viewer: Viewer,
+  query: AlarmsQuery,
+  limit: number,
+): Promise<ShownAlarm[]> {
+  const conditions = [visibleTo(viewer), ofApplications('alarm.application_id', viewer), ...filtersOf(query)];
+  return selectAlarms(
+    db,
+    sql`${sql.join(conditions, sql` and `)} order by alarm.raised_at desc, alarm.id desc limit ${limit}`,
+  );
+}
+
+/** Finds an alarm of a vehicle that the caller has access to. @throws Failure NOT_FOUND */
+export async function findAlarm(db: Database, caller: Caller, id: string): Promise<ShownAlarm> {
+  const [alarm] = await selectAlarms(db, sql`alarm.id = ${requireUuid(id)} and ${accessibleTo(caller)}`);
+  if (!alarm) throw new Failure('NOT_FOUND');
+  return alarm;
+}
+
+/** Acknowledges an alarm that is not acknowledged yet. @returns whether it did */
+export async function acknowledgeAlarm(db: Database, id: string, by: string, note: string): Promise<boolean> {
+  const row = await firstRow(
+    db,
+    sql`update alarm set acknowledged_at = clock_timestamp(), acknowledged_by = ${by}, note = ${note === '' ? null : note}
+      where id = ${id} and acknowledged_at is null returning id`,
+  );
+  return row !== undefined;
+}

@@ -1,0 +1,116 @@
+import { alarmKinds } from '@odograph/contracts/alarms';
+import { maximumGeofencePoints } from '@odograph/contracts/geofences';
+import { moment, text, timestamp, VehicleId, word } from '@odograph/http/schemas';
+import Type, { type Static } from 'typebox';
+
+const uuid = (description: string) =>
+  Type.String({ maxLength: 256, description, examples: ['0197a1de-5f0e-7000-8000-000000000005'] });
+
+export const RulePath = Type.Object({ id: uuid('rule identifier') });
+export const GeofencePath = Type.Object({ id: uuid('geofence identifier') });
+export const AlarmPath = Type.Object({ id: uuid('alarm identifier') });
+
+const Point = Type.Unsafe<[longitude: number, latitude: number]>({
+  ...{ type: 'array', items: { type: 'number', minimum: -180, maximum: 180 }, minItems: 2, maxItems: 2 },
+  description: 'longitude and latitude, decimal degrees',
+  examples: [[2.35, 48.85]],
+});
+
+/** GeoJSON (RFC 7946). */
+export const Geometry = Type.Union([
+  Type.Object({ type: word(['Point'] as const), coordinates: Point }, { title: 'GeofenceCentre' }),
+  Type.Object(
+    {
+      type: word(['Polygon'] as const),
+      coordinates: Type.Array(Type.Array(Point, { minItems: 4, maxItems: maximumGeofencePoints }), {
+        minItems: 1,
+        maxItems: 1,
+        description: 'one closed ring; an edge of more than 180 degrees of longitude goes the other way around',
+      }),
+    },
+    { title: 'GeofencePolygon' },
+  ),
+]);
+
+const name = text(1, 256, { description: 'name', examples: ['Depot'] });
+const appId = Type.String({ description: 'application', examples: ['app-7f3a'] });
+const radiusMetres = Type.Optional(
+  Type.Number({ minimum: 10, maximum: 500_000, description: 'of a circle around a Point', examples: [500] }),
+);
+
+export const NewGeofence = Type.Object({
+  name,
+  geometry: { ...Geometry, examples: [{ type: 'Point', coordinates: [2.35, 48.85] }] },
+  radiusMetres,
+});
+export type NewGeofence = Static<typeof NewGeofence>;
+export const Geofence = Type.Object(
+  { id: uuid('geofence identifier'), appId, name: Type.String(), geometry: Geometry, radiusMetres },
+  { title: 'Geofence' },
+);
+
+/** Which of them a rule needs depends on its kind; see rules.ts. */
+export const Parameters = Type.Partial(
+  Type.Object({
+    afterMinutes: Type.Integer({ minimum: 1, maximum: 525_600, description: 'silent: minutes without contact' }),
+    belowPercent: Type.Number({ minimum: 1, maximum: 100, description: 'low-battery: charge of the traction battery' }),
+    belowVolts: Type.Number({ minimum: 1, maximum: 100, description: 'low-battery: volts in the CAN data' }),
+    canKey: text(1, 256, {
+      description: 'low-battery: key of the CAN datum with the volts',
+      examples: ['battery_volts'],
+    }),
+    geofenceId: uuid('geofence: its identifier'),
+    when: word(['inside', 'outside'] as const, { description: 'geofence: the side that raises the alarm' }),
+    limitKmh: Type.Number({ minimum: 1, maximum: 1000, description: 'speed: limit in km/h' }),
+  }),
+  { additionalProperties: false },
+);
+export type Parameters = Static<typeof Parameters>;
+
+export const mostVehiclesPerRule = 1000;
+export const NewAlarmRule = Type.Object({
+  name,
+  kind: word(alarmKinds),
+  parameters: Type.Optional({ ...Parameters, examples: [{ limitKmh: 130 }] }),
+  vehicleIds: Type.Optional(
+    Type.Array(VehicleId, {
+      minItems: 1,
+      maxItems: mostVehiclesPerRule,
+      description: 'the vehicles it applies to; left out for all vehicles of the application',
+    }),
+  ),
+});
+export type NewAlarmRule = Static<typeof NewAlarmRule>;
+export const AlarmRule = Type.Object(
+  {
+    id: uuid('rule identifier'),
+    appId,
+    name: Type.String(),
+    kind: word(alarmKinds),
+    parameters: Parameters,
+    vehicleIds: Type.Optional(Type.Array(VehicleId, { description: 'left out for all vehicles of the application' })),
+    activeFrom: moment('of its creation or last change: earlier readings do not count'),
+  },
+  { title: 'AlarmRule' },
+);
+
+const limit = Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'most elements of the answer' });
+export const ListQuery = Type.Object({
+  limit,
+  after: Type.Optional(uuid('the last identifier of the previous page')),
+});
+export const AlarmsQuery = Type.Object({
+  vehicleId: Type.Optional(VehicleId),
+  ruleId: Type.Optional(uuid('alarms of one rule')),
+  kind: Type.Optional(word(alarmKinds)),
+  state: Type.Optional(word(['open', 'cleared'] as const)),
+  acknowledged: Type.Optional(Type.Boolean({ description: 'only those that a person acknowledged, or did not' })),
+  from: Type.Optional(timestamp('raised at this time or later')),
+  until: Type.Optional(timestamp('raised before this time')),
+  limit,
+  after: Type.Optional(Type.String({ maxLength: 128, description: 'continues a list; see the header Link' })),
+});
+export type AlarmsQuery = Static<typeof AlarmsQuery>;
+export const Acknowledgement = Type.Object({
+  note: Type.Optional(text(0, 2000, { description: 'what was found or done', examples: ['called the driver'] })),
+});
