@@ -256,7 +256,7 @@ describe('a route', () => {
     }
   });
 
-  it.each(['/', '/queues', '/queues/', '/queues/api/queues'])(
+  it.each(['/queues', '/queues/', '/queues/api/queues'])(
     "of the operator's pages requires it too: %s",
     async (path) => {
       const answers = [
