@@ -125,6 +125,23 @@ describe.skipIf(!hasRedisServer)('a browser', () => {
     expect(stranger.state.commands).toEqual([]);
   });
 
+  it('sees an alarm raised, acknowledged and cleared; other applications do not', async () => {
+    const stranger = await open((await createApplication(platform.db)).token);
+    const client = await open();
+    await client.until((state) => state.isComplete);
+    const rule = { name: 'too fast', kind: 'speed', parameters: { limitKmh: 100 }, vehicleIds: [vehicle.id] };
+    expect((await api.post('/v1/x/alarm-rules', rule)).status).toBe(200);
+    await upload(48.1, { location: { latitude: 48.1, longitude: 2.2, speed: 140 } });
+    await client.until(({ alarms }) => alarms.length === 1);
+    const [raised] = client.state.alarms;
+    expect(raised).toMatchObject({ vehicleId: vehicle.id, kind: 'speed', value: 140, late: false });
+    await api.post(`/v1/x/alarms/${raised.id}/acknowledge`, { note: 'called the driver' });
+    await client.until(({ alarms }) => alarms.at(-1).note === 'called the driver');
+    await upload(48.2, { location: { latitude: 48.2, longitude: 2.2, speed: 40 } });
+    await client.until(({ alarms }) => alarms.at(-1).clearedAt !== undefined);
+    expect(stranger.state.alarms).toEqual([]);
+  });
+
   it('sees created, linked and archived vehicles, and raised states', async () => {
     const client = await open();
     await client.until((state) => state.isComplete);

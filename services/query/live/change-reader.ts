@@ -10,14 +10,16 @@ const clockSkewMs = 5000;
 /** Ids of what changed. */
 export interface ReadChanges {
   readonly vehicleIds: ReadonlySet<number>;
-  readonly commandIds: ReadonlySet<string>;
+  /** Of commands and alarms. */
+  readonly eventIds: ReadonlySet<string>;
 }
 
 /** The changes of the last ten minutes. */
 export interface RecentChanges {
   /** When vehicles last changed, UNIX milliseconds. */
   readonly vehiclesAtMs: ReadonlyMap<number, number>;
-  readonly commandsAtMs: ReadonlyMap<string, number>;
+  /** When commands and alarms last changed, UNIX milliseconds. */
+  readonly eventsAtMs: ReadonlyMap<string, number>;
   /** All changes since then are included, UNIX milliseconds. */
   readonly fromMs: number;
 }
@@ -52,7 +54,7 @@ export class ChangeReader {
   /** Reads the changes of the last ten minutes; later reads continue behind them. @throws while Redis is unavailable */
   async readRecent(): Promise<RecentChanges> {
     const vehiclesAtMs = new Map<number, number>();
-    const commandsAtMs = new Map<string, number>();
+    const eventsAtMs = new Map<string, number>();
     const startMs = Date.now() - changesKeptMs;
     const [oldest] = await this.#range('-', 1);
     const isTrimmed = oldest === undefined || timeOf(oldest[0]) > startMs;
@@ -60,16 +62,16 @@ export class ChangeReader {
     for (let start = String(startMs); ; start = `(${this.#last}`) {
       const entries = await this.#range(start, entriesPerRead);
       for (const [id, fields] of entries) {
-        const { vehicleIds, commandIds } = readChanges(fields);
+        const { vehicleIds, commandIds, alarmIds } = readChanges(fields);
         for (const vehicleId of vehicleIds) vehiclesAtMs.set(vehicleId, timeOf(id));
-        for (const commandId of commandIds) commandsAtMs.set(commandId, timeOf(id));
+        for (const eventId of [...commandIds, ...alarmIds]) eventsAtMs.set(eventId, timeOf(id));
         this.#last = id;
       }
       if (entries.length < entriesPerRead) break;
     }
     this.#positionMs = Date.now() - clockSkewMs;
     const knownMs = oldest === undefined ? Date.now() : timeOf(oldest[0]);
-    return { vehiclesAtMs, commandsAtMs, fromMs: isTrimmed ? knownMs : startMs };
+    return { vehiclesAtMs, eventsAtMs, fromMs: isTrimmed ? knownMs : startMs };
   }
 
   /**
@@ -84,7 +86,7 @@ export class ChangeReader {
   /** Reads new changes; waits up to two seconds for the first. @throws while Redis is unavailable */
   async read(): Promise<ReadChanges> {
     const vehicleIds = new Set<number>();
-    const commandIds = new Set<string>();
+    const eventIds = new Set<string>();
     const startMs = Date.now();
     const streams = await this.#redis.xread(
       'COUNT',
@@ -99,13 +101,13 @@ export class ChangeReader {
     for (const [id, fields] of entries) {
       const changes = readChanges(fields);
       for (const vehicleId of changes.vehicleIds) vehicleIds.add(vehicleId);
-      for (const commandId of changes.commandIds) commandIds.add(commandId);
+      for (const eventId of [...changes.commandIds, ...changes.alarmIds]) eventIds.add(eventId);
       this.#last = id;
     }
     // Nothing was added until the read began, or everything that was has been read.
     const readMs = entries.length < entriesPerRead ? startMs - clockSkewMs : 0;
     this.#positionMs = Math.max(this.#positionMs, readMs, entries.length > 0 ? timeOf(this.#last) : 0);
-    return { vehicleIds, commandIds };
+    return { vehicleIds, eventIds };
   }
 
   async #findEnd(): Promise<string> {

@@ -16,6 +16,7 @@ export class BrowserState {
   readonly vehicles = new Map<string, LiveVehicle>();
   readonly cells = new Map<string, LiveCell>();
   readonly commands: LiveCommand[] = [];
+  readonly alarms: ReceivedEvent['data'][] = [];
   mode = '';
   isComplete = false;
 
@@ -35,6 +36,7 @@ export class BrowserState {
       else this.cells.delete(cell.id);
     }
     if (event === 'command') this.commands.push(data);
+    if (event === 'alarm') this.alarms.push(data);
   }
 }
 

@@ -3,15 +3,21 @@ import { BrowserState } from './event-client.fixture.ts';
 import { EventStream } from './event-stream.ts';
 import { createFleet, row, showAll, showEverywhere } from './fleet.fixture.ts';
 import { FleetView } from './fleet-view.ts';
-import type { RecentCommand } from './recent-commands.ts';
+import type { RecentEvent } from './recent-events.ts';
 
 const vehicles = 500;
-const command = (n: number): RecentCommand => ({ id: `${n}`, vehicleId: 1, json: '{}', changedAtMs: n });
+const command = (n: number): RecentEvent => ({
+  id: `${n}`,
+  vehicleId: 1,
+  event: 'command',
+  json: '{}',
+  changedAtMs: n,
+});
 
 function openStream() {
   const fleet = createFleet(Array.from({ length: vehicles }, (_, n) => row(n + 1)));
   const view = new FleetView(fleet, showAll, showEverywhere, 'START');
-  const stream = new EventStream({ view, showsCommand: () => true, nextEventId: () => '1-0' });
+  const stream = new EventStream({ view, shows: () => true, nextEventId: () => '1-0' });
   return { fleet, stream };
 }
 

@@ -1,20 +1,20 @@
 import { Readable } from 'node:stream';
 import type { FleetView, Scope } from './fleet-view.ts';
 import type { VehicleChange } from './live-fleet.ts';
-import type { RecentCommand } from './recent-commands.ts';
+import type { RecentEvent } from './recent-events.ts';
 
 /** Bytes that wait for the client in this process; further ones wait in the socket. */
 const bufferBytes = 64 * 1024;
 /** A client that is further behind than this is disconnected: it resumes without a loss. */
-const mostCommands = 1000;
+const mostEvents = 1000;
 /** EventSource reconnects after this time. */
 const reconnectMs = 2000;
 
 export interface EventStreamOptions {
   /** Undefined for a stream without vehicles. */
   readonly view: FleetView | undefined;
-  /** Sends commands of the vehicles that this permits; undefined for a stream without commands. */
-  readonly showsCommand: ((command: RecentCommand) => boolean) | undefined;
+  /** Whether to send a command or an alarm. */
+  readonly shows: (event: RecentEvent) => boolean;
   /** Names the position up to which everything has been sent. */
   nextEventId(): string;
 }
@@ -25,7 +25,7 @@ export interface EventStreamOptions {
  */
 export class EventStream extends Readable {
   readonly #options: EventStreamOptions;
-  readonly #commands = new Map<string, RecentCommand>();
+  readonly #events = new Map<string, RecentEvent>();
   #isWanted = false;
   #isHeard = false;
   #heartbeatsMissed = 0;
@@ -39,9 +39,9 @@ export class EventStream extends Readable {
   }
 
   /** Takes in changes of the fleet, and sends them when the client reads. */
-  apply(changes: readonly VehicleChange[], commands: readonly RecentCommand[]): void {
+  apply(changes: readonly VehicleChange[], events: readonly RecentEvent[]): void {
     this.#options.view?.apply(changes);
-    this.#addCommands(commands);
+    this.#addEvents(events);
     this.#sendPending();
   }
 
@@ -74,16 +74,14 @@ export class EventStream extends Readable {
     this.#sendPending();
   }
 
-  #addCommands(commands: readonly RecentCommand[]): void {
-    const { showsCommand } = this.#options;
-    if (!showsCommand) return;
-    for (const command of commands) if (showsCommand(command)) this.#commands.set(command.id, command);
-    if (this.#commands.size > mostCommands) this.destroy(new Error('client reads too slowly'));
+  #addEvents(events: readonly RecentEvent[]): void {
+    for (const event of events) if (this.#options.shows(event)) this.#events.set(event.id, event);
+    if (this.#events.size > mostEvents) this.destroy(new Error('client reads too slowly'));
   }
 
   #sendPending(): void {
     while (this.#isWanted && !this.destroyed) {
-      const text = this.#nextCommand() ?? this.#nextOfView();
+      const text = this.#nextEvent() ?? this.#nextOfView();
       if (text === undefined) return;
       this.#write(text);
     }
@@ -94,11 +92,11 @@ export class EventStream extends Readable {
     this.#isWanted = this.push(text);
   }
 
-  #nextCommand(): string | undefined {
-    const [next] = this.#commands.values();
+  #nextEvent(): string | undefined {
+    const [next] = this.#events.values();
     if (!next) return undefined;
-    this.#commands.delete(next.id);
-    return `event: command\n${this.#idLine()}data: ${next.json}\n\n`;
+    this.#events.delete(next.id);
+    return `event: ${next.event}\n${this.#idLine()}data: ${next.json}\n\n`;
   }
 
   #nextOfView(): string | undefined {
@@ -111,7 +109,7 @@ export class EventStream extends Readable {
 
   /** The position, when the client has received everything up to it; a client that resumes there misses nothing. */
   #idLine(): string {
-    const isUpToDate = this.#commands.size === 0 && this.#options.view?.isUpToDate !== false;
+    const isUpToDate = this.#events.size === 0 && this.#options.view?.isUpToDate !== false;
     return isUpToDate ? `id: ${this.#options.nextEventId()}\n` : '';
   }
 }

@@ -8,7 +8,7 @@ import { EventStream } from './event-stream.ts';
 import { FleetView, isVisible, type Scope, type ViewRequest } from './fleet-view.ts';
 import { LiveUpdates } from './live-updates.ts';
 import { findGrantedIds } from './queries.ts';
-import type { RecentCommand } from './recent-commands.ts';
+import type { RecentEvent } from './recent-events.ts';
 
 const mostStreams = 1000;
 const mostStreamsPerPerson = 20;
@@ -26,7 +26,7 @@ export interface StreamRequest {
   /** Identifies the person or program whose streams are counted together. */
   readonly person: string;
   readonly view: ViewRequest | undefined;
-  readonly withCommands: boolean;
+  readonly events: ReadonlySet<RecentEvent['event']>;
   /** The header Last-Event-ID. */
   readonly lastEventId: string | undefined;
   /** Finds what the client may see. @throws Failure when its session has ended */
@@ -53,10 +53,10 @@ function parseEventId(text: string | undefined): EventId | undefined {
 }
 
 /** Identifies what a stream shows, so that a position is not used for another one. */
-function fingerprintOf({ applicationIds, vehicleIds }: Scope, { view, withCommands }: StreamRequest): string {
+function fingerprintOf({ applicationIds, vehicleIds }: Scope, { view, events }: StreamRequest): string {
   const scope = [applicationIds ? [...applicationIds] : null, vehicleIds ? [...vehicleIds] : null];
   const shown = view ? [view.area, view.zoom, [...view.followed]] : null;
-  const text = JSON.stringify([scope, shown, withCommands]);
+  const text = JSON.stringify([scope, shown, [...events].sort()]);
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
@@ -139,8 +139,8 @@ export class LiveStreams {
     this.#updates ??= new LiveUpdates({
       ...this.#options,
       failures: this.#failures,
-      onUpdate: (changes, commands) => {
-        for (const stream of this.#streams) stream.apply(changes, commands);
+      onUpdate: (changes, events) => {
+        for (const stream of this.#streams) stream.apply(changes, events);
       },
     });
     const updates = this.#updates;
@@ -176,19 +176,19 @@ export class LiveStreams {
     const reason = request.lastEventId === undefined ? 'START' : 'EXPIRED';
     const view = request.view && new FleetView(updates.fleet, scope, request.view, reason);
     const nameOf = () => current.fingerprint + (view ? view.mode.charAt(0) : '');
-    const showsCommand = ({ vehicleId }: RecentCommand): boolean => {
-      const vehicle = updates.fleet.find(vehicleId);
+    const shows = ({ event, vehicleId }: RecentEvent): boolean => {
+      const vehicle = request.events.has(event) ? updates.fleet.find(vehicleId) : undefined;
       return vehicle !== undefined && isVisible(current.scope, vehicle);
     };
-    const missed: RecentCommand[] = [];
+    const missed: RecentEvent[] = [];
     if (given?.fingerprint === nameOf()) {
       const changed = updates.fleet.changedSince(given.positionMs, overlapMs);
       if (changed) view?.resume(changed);
-      missed.push(...(updates.commands.changedSince(given.positionMs - overlapMs) ?? []));
+      missed.push(...(updates.events.changedSince(given.positionMs - overlapMs) ?? []));
     }
     const stream = new EventStream({
       view,
-      showsCommand: request.withCommands ? showsCommand : undefined,
+      shows,
       nextEventId: () => `${updates.positionMs}-${nameOf()}`,
     });
     stream.apply([], missed);

@@ -6,8 +6,8 @@ import type { Counter } from '@odograph/runtime/metrics';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { ChangeReader, type RecentChanges } from './change-reader.ts';
 import { LiveFleet, type VehicleChange } from './live-fleet.ts';
-import { findAllVehicles, findCommands, findVehicles, isReplica } from './queries.ts';
-import { type RecentCommand, RecentCommands } from './recent-commands.ts';
+import { findAllVehicles, findEvents, findVehicles, isReplica } from './queries.ts';
+import { type RecentEvent, RecentEvents } from './recent-events.ts';
 
 /** Streams send changes four times a second. */
 const intervalMs = 250;
@@ -28,7 +28,7 @@ export interface LiveUpdatesOptions {
   readonly logger: Logger;
   readonly failures: Counter;
   /** Called after the fleet has changed. */
-  onUpdate(changes: readonly VehicleChange[], commands: readonly RecentCommand[]): void;
+  onUpdate(changes: readonly VehicleChange[], events: readonly RecentEvent[]): void;
 }
 
 /**
@@ -37,7 +37,7 @@ export interface LiveUpdatesOptions {
  */
 export class LiveUpdates {
   readonly fleet = new LiveFleet();
-  readonly commands = new RecentCommands();
+  readonly events = new RecentEvents();
   /** Resolves when the fleet is loaded. */
   readonly loaded: Promise<void>;
   readonly #options: LiveUpdatesOptions;
@@ -47,9 +47,9 @@ export class LiveUpdates {
   readonly #stopped = new AbortController();
   /** Changed, and still to be read. */
   readonly #vehicleIds = new Set<number>();
-  readonly #commandIds = new Set<string>();
+  readonly #eventIds = new Set<string>();
   /** Read from a replica, and to be read once more. */
-  readonly #repeated = { vehicleIds: new Set<number>(), commandIds: new Set<string>() };
+  readonly #repeated = { vehicleIds: new Set<number>(), eventIds: new Set<string>() };
   #isReplica = false;
   /** Announcements may have been lost. */
   #isBehind = false;
@@ -93,10 +93,8 @@ export class LiveUpdates {
       changedAtMs: recent.vehiclesAtMs,
       knownFromMs: recent.fromMs,
     });
-    this.commands.add(
-      await findCommands(db, [...recent.commandsAtMs.keys()]),
-      (id) => recent.commandsAtMs.get(id) ?? 0,
-    );
+    const recentIds = [...recent.eventsAtMs.keys()];
+    this.events.update(recentIds, await findEvents(db, recentIds), (id) => recent.eventsAtMs.get(id) ?? 0);
     this.#positionMs = this.#reader.positionMs;
     this.#reloadedAt = this.#updatedAt = performance.now();
   }
@@ -109,7 +107,7 @@ export class LiveUpdates {
       return await this.#reader.readRecent();
     } catch (error) {
       this.#fail(error);
-      return { vehiclesAtMs: new Map(), commandsAtMs: new Map(), fromMs: Date.now() };
+      return { vehiclesAtMs: new Map(), eventsAtMs: new Map(), fromMs: Date.now() };
     }
   }
 
@@ -135,9 +133,9 @@ export class LiveUpdates {
     if (this.#isBehind) await this.#reader.recover();
     if (this.#isBehind || performance.now() - this.#reloadedAt > reloadMs) await this.#reload();
     this.#isBehind = false;
-    const { vehicleIds, commandIds } = await this.#reader.read();
+    const { vehicleIds, eventIds } = await this.#reader.read();
     for (const id of vehicleIds) this.#vehicleIds.add(id);
-    for (const id of commandIds) this.#commandIds.add(id);
+    for (const id of eventIds) this.#eventIds.add(id);
     await this.#update();
     if (performance.now() - this.#agedAt < ageMs) return;
     this.#agedAt = performance.now();
@@ -146,30 +144,30 @@ export class LiveUpdates {
 
   async #update(): Promise<void> {
     const { db, onUpdate } = this.#options;
-    const { vehicleIds, commandIds } = this.#repeated;
+    const { vehicleIds, eventIds } = this.#repeated;
     const readVehicles = new Set([...this.#vehicleIds, ...vehicleIds]);
-    const readCommands = [...this.#commandIds, ...commandIds];
+    const readEvents = [...this.#eventIds, ...eventIds];
     vehicleIds.clear();
-    commandIds.clear();
+    eventIds.clear();
     const rows = readVehicles.size === 0 ? [] : await findVehicles(db, [...readVehicles]);
-    const commands = await findCommands(db, readCommands);
-    if (this.#isReplica) this.#repeat([...this.#vehicleIds], [...this.#commandIds]);
+    const events = await findEvents(db, readEvents);
+    if (this.#isReplica) this.#repeat([...this.#vehicleIds], [...this.#eventIds]);
     this.#vehicleIds.clear();
-    this.#commandIds.clear();
+    this.#eventIds.clear();
     this.#positionMs = this.#reader.positionMs;
     const nowMs = this.#nowMs();
     const changes = this.fleet.update(readVehicles, rows, nowMs);
     onUpdate(
       changes,
-      this.commands.add(commands, () => nowMs),
+      this.events.update(readEvents, events, () => nowMs),
     );
   }
 
   /** Has changes read once more, after the time by which a replica may be behind. */
-  #repeat(vehicleIds: readonly number[], commandIds: readonly string[]): void {
+  #repeat(vehicleIds: readonly number[], eventIds: readonly string[]): void {
     setTimeout(() => {
       for (const id of vehicleIds) this.#repeated.vehicleIds.add(id);
-      for (const id of commandIds) this.#repeated.commandIds.add(id);
+      for (const id of eventIds) this.#repeated.eventIds.add(id);
     }, replicaLagMs).unref();
   }
 

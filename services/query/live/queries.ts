@@ -1,4 +1,5 @@
 import type { Viewer } from '@odograph/contracts/caller';
+import { type ShownAlarm, selectAlarms } from '@odograph/database/alarms';
 import type { Database } from '@odograph/database/database';
 import { visibleTo } from '@odograph/database/vehicle-access';
 import { outOfService } from '@odograph/database/vehicle-conditions';
@@ -76,15 +77,33 @@ export async function findGrantedIds(db: Database, viewer: Viewer): Promise<numb
   return rows.map(({ id }) => id);
 }
 
-/** A command as the stream sends it, with the number of its vehicle. */
-export interface CommandOfVehicle {
+interface CommandOfVehicle {
   readonly vehicleId: number;
-  readonly command: LiveCommand;
+  readonly event: 'command';
+  readonly data: LiveCommand;
 }
 
-/** Finds commands, in the order in which they were requested. */
-export async function findCommands(db: Database, ids: readonly string[]): Promise<CommandOfVehicle[]> {
+interface AlarmOfVehicle {
+  readonly vehicleId: number;
+  readonly event: 'alarm';
+  readonly data: ShownAlarm;
+}
+
+/** A command or an alarm as the stream sends it, with the number of its vehicle. */
+export type EventOfVehicle = CommandOfVehicle | AlarmOfVehicle;
+
+/** Finds the commands and alarms among these ids; commands in the order in which they were requested. */
+export async function findEvents(db: Database, ids: readonly string[]): Promise<EventOfVehicle[]> {
   if (ids.length === 0) return [];
+  return [...(await findCommands(db, ids)), ...(await findAlarms(db, ids))];
+}
+
+async function findAlarms(db: Database, ids: readonly string[]): Promise<AlarmOfVehicle[]> {
+  const alarms = await selectAlarms(db, sql`alarm.id = any(${ids}::uuid[]) order by alarm.raised_at`);
+  return alarms.map((data) => ({ vehicleId: Number(data.vehicleId), event: 'alarm', data }));
+}
+
+async function findCommands(db: Database, ids: readonly string[]): Promise<CommandOfVehicle[]> {
   const rows = await db
     .selectFrom('command')
     .select(['id', 'vehicle_id', 'action', 'state', 'created_at', 'expires_at', 'sent_at', 'ended_at'])
@@ -94,7 +113,8 @@ export async function findCommands(db: Database, ids: readonly string[]): Promis
     .execute();
   return rows.map((row) => ({
     vehicleId: row.vehicle_id,
-    command: {
+    event: 'command',
+    data: {
       vehicleId: String(row.vehicle_id),
       id: row.id,
       action: row.action as LiveCommand['action'],

@@ -10,7 +10,7 @@ import type { LiveStreams } from './live-streams.ts';
 import { LiveEvent } from './schemas.ts';
 
 const mostFollowed = 100;
-const eventTypes = ['vehicles', 'commands'] as const;
+const eventTypes = ['vehicles', 'commands', 'alarms'] as const;
 
 const Query = Type.Object({
   bbox: Type.Optional(
@@ -35,7 +35,7 @@ const Query = Type.Object({
     Type.String({
       maxLength: 256,
       description: `separated by commas: ${eventTypes.join(', ')}; all by default`,
-      examples: ['vehicles,commands'],
+      examples: ['vehicles,alarms'],
     }),
   ),
 });
@@ -90,7 +90,7 @@ export function liveRoutes(streams: LiveStreams): RoutePlugin {
           tags: ['live'],
           summary: 'The fleet live, as server-sent events',
           description:
-            'Positions, states and command outcomes as they change. Each event is `event`, `id` and `data`, which is JSON.',
+            'Positions, states, command outcomes and alarms as they change. Each event is `event`, `id` and `data`, which is JSON.',
           produces: ['text/event-stream'],
           querystring: Query,
           headers: Headers,
@@ -103,7 +103,10 @@ export function liveRoutes(streams: LiveStreams): RoutePlugin {
           {
             person: personOf(request),
             view: types.includes('vehicles') ? parseView(request.query) : undefined,
-            withCommands: types.includes('commands'),
+            events: new Set([
+              ...(types.includes('commands') ? ['command' as const] : []),
+              ...(types.includes('alarms') ? ['alarm' as const] : []),
+            ]),
             lastEventId: request.headers['last-event-id'] || undefined,
             findViewer: () => request.findViewer(),
           },

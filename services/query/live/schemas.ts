@@ -1,4 +1,5 @@
 import { commandStates, deviceActions } from '@odograph/contracts/commands';
+import { Alarm } from '@odograph/http/alarm-schema';
 import { moment, word } from '@odograph/http/schemas';
 import Type, { type Static } from 'typebox';
 
@@ -96,4 +97,5 @@ export const LiveEvent = Type.Union([
   ),
   event('cells', Type.Object({ cells: Type.Array(LiveCell) }, { title: 'LiveCells' })),
   event('command', LiveCommand),
+  event('alarm', Alarm),
 ]);

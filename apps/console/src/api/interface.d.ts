@@ -472,6 +472,34 @@ export interface components {
         Actions: {
             actions: ("IMMOBILIZE" | "CENTRAL-LOCK" | "HONK" | "TURNING-LIGHTS" | "UNLOCK-TRUNK" | "CLOSE-WINDOWS" | "OPEN-WINDOWS")[];
         };
+        Alarm: {
+            /** Format: date-time */
+            acknowledgedAt?: string;
+            acknowledgedBy?: string;
+            appId: string;
+            /** Format: date-time */
+            clearedAt?: string;
+            commandId?: string;
+            id: string;
+            /** @enum {string} */
+            kind: "towing" | "crash" | "jamming" | "silent" | "low-battery" | "geofence" | "speed" | "unanswered-command";
+            late: boolean;
+            location?: components["schemas"]["AlarmLocation"];
+            note?: string;
+            /** Format: date-time */
+            noticedAt: string;
+            plate: string;
+            /** Format: date-time */
+            raisedAt: string;
+            ruleId: string;
+            ruleName: string;
+            value?: number;
+            vehicleId: string;
+        };
+        AlarmLocation: {
+            latitude: number;
+            longitude: number;
+        };
         AuditRow: {
             action: string;
             actor: string;
@@ -686,6 +714,11 @@ export interface components {
             status: components["schemas"]["Status"];
             timestamp: number;
             vehicle: components["schemas"]["Vehicle"];
+        };
+        LiveAlarmEvent: {
+            data: components["schemas"]["Alarm"];
+            /** @enum {string} */
+            event: "alarm";
         };
         LiveCell: {
             count: number;
@@ -1587,7 +1620,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["LiveResetEvent"] | components["schemas"]["LiveSnapshotEvent"] | components["schemas"]["LiveChangesEvent"] | components["schemas"]["LiveCellsEvent"] | components["schemas"]["LiveCommandEvent"];
+                    "text/event-stream": components["schemas"]["LiveResetEvent"] | components["schemas"]["LiveSnapshotEvent"] | components["schemas"]["LiveChangesEvent"] | components["schemas"]["LiveCellsEvent"] | components["schemas"]["LiveCommandEvent"] | components["schemas"]["LiveAlarmEvent"];
                 };
             };
         };

@@ -131,6 +131,7 @@ export class Fleet {
       this.#onCommand(event.data);
       return;
     }
+    if (event.event === 'alarm') return;
     this.#tell(this.#take(event));
     this.#version.value += 1;
     // The first answer of a large fleet says so; from now on only what the map shows is asked for.
@@ -140,7 +141,7 @@ export class Fleet {
     }
   }
 
-  #take(event: Exclude<LiveEvent, { event: 'command' }>): FleetChange {
+  #take(event: Exclude<LiveEvent, { event: 'command' | 'alarm' }>): FleetChange {
     switch (event.event) {
       case 'reset':
         this.vehicles.clear();

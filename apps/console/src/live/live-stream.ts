@@ -9,7 +9,8 @@ export type LiveEvent =
   | Schema<'LiveSnapshotEvent'>
   | Schema<'LiveChangesEvent'>
   | Schema<'LiveCellsEvent'>
-  | Schema<'LiveCommandEvent'>;
+  | Schema<'LiveCommandEvent'>
+  | Schema<'LiveAlarmEvent'>;
 export type LiveVehicle = Schema<'LiveVehicle'>;
 export type LiveCell = Schema<'LiveCell'>;
 export type LiveCommand = Schema<'LiveCommand'>;
