@@ -30,7 +30,8 @@ async function start(settings: Record<string, string>): Promise<{ code: number; 
     [],
     childEnvironment({
       ...{
-        DATABASE_URL: inject('databaseUrl'),
+        // Other files occupy the one session of the embedded engine for seconds at a time.
+        DATABASE_URL: inject('faultsDatabaseUrl'),
         REDIS_URL: inject('redisUrl'),
         DATA_DIR: directory,
         LOG_LEVEL: 'silent',

@@ -118,6 +118,13 @@ export async function readSequences(client: Client): Promise<SequenceValue[]> {
 /** Sets sequences to values read by readSequences. */
 export async function writeSequences(client: Client, sequences: readonly SequenceValue[]): Promise<void> {
   for (const { name, value } of sequences) {
-    if (value !== null) await client.query('select setval($1::regclass, $2)', [`public.${identifier(name)}`, value]);
+    const sequence = `public.${identifier(name)}`;
+    if (value !== null) await client.query('select setval($1::regclass, $2)', [sequence, value]);
+    // Loading the tables may have used it.
+    else
+      await client.query(
+        'select setval($1::regclass, seqstart, false) from pg_sequence where seqrelid = $1::regclass',
+        [sequence],
+      );
   }
 }

@@ -134,7 +134,7 @@ describe('GET /v1/x/devices', () => {
           expect(found).toEqual(expected.map(({ deviceId }) => deviceId));
         },
       ),
-      { numRuns: 30 },
+      { numRuns: 10 },
     );
   }, 60_000);
 
