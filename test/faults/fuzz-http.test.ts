@@ -133,7 +133,7 @@ describe(`every operation of the interface, for any request (seed ${seed})`, () 
     expect(operations.length).toBeGreaterThan(40);
     const faults: string[] = [];
     for (const operation of operations) {
-      const found = await fuzz(operation, runs(20, 300));
+      const found = await fuzz(operation, runs(10, 300));
       faults.push(...found.slice(0, 3).map((fault) => `${operation.method} ${operation.path}: ${fault}`));
     }
     expect(faults).toEqual([]);
