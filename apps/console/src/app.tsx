@@ -122,7 +122,7 @@ function Unreachable() {
   );
 }
 
-/** The console: the screen of the address for who is signed in, else the sign-in. */
+/** The console: the screen of the address for a signed-in person, else the sign-in. */
 export function App() {
   const { path, query } = address.value;
   const now = session.value;

@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema, sessionEnded } from './api/client.ts';
 import { address, navigate } from './parts/router.ts';
 
-/** Who is signed in. */
+/** The signed-in person. */
 export type Person = Schema<'SignedInPerson'>;
 
 type Session =
@@ -20,7 +20,7 @@ function open(person: Person): void {
   session.value = { state: 'signed in', person };
 }
 
-/** Finds out who is signed in; tries again while the platform does not answer. */
+/** Finds the signed-in person; tries again while the platform does not answer. */
 export async function readSession(): Promise<void> {
   try {
     open(await answerOf(api.GET('/v1/x/session')));
@@ -96,7 +96,7 @@ export async function signOut({ everywhere = false } = {}): Promise<void> {
   navigate('/sign-in');
 }
 
-/** Changes the password of who is signed in; other sessions of the account end. @throws CallFailure */
+/** Changes the password of the signed-in person; other sessions of the account end. @throws CallFailure */
 export async function changePassword(currentPassword: string, newPassword: string): Promise<void> {
   await answerOf(api.POST('/v1/x/session/password', { body: { currentPassword, newPassword } }));
   await readSession();

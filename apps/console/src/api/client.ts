@@ -20,6 +20,9 @@ export class CallFailure extends Error {
   }
 }
 
+/** What to show of a failed call. */
+export const messageOf = (error: unknown): string => (error instanceof CallFailure ? error.message : String(error));
+
 /** Whether the platform has refused the session since the sign-in. */
 export const sessionEnded = signal(false);
 

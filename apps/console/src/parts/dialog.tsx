@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 
-/** A dialog over the page; Escape and a click beside it close it. */
+/** A dialog over the page; Escape and a click outside close it. */
 export function Dialog({
   title,
   children,

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { CallFailure } from '../api/client.ts';
+import { messageOf } from '../api/client.ts';
 
-/** What is loaded, on its way or failed. The data of before stays while it is loaded again. */
+/** The state of a load. Earlier data stays while it is loaded again. */
 export interface Loaded<Data> {
   readonly data: Data | undefined;
   /** The message of the failure of the last attempt. */
@@ -30,7 +30,7 @@ export function useLoad<Data>(load: () => Promise<Data>, inputs: readonly unknow
         if (isCurrent) state.value = { data: loaded, isLoading: false };
       },
       (error: unknown) => {
-        const failure = error instanceof CallFailure ? error.message : String(error);
+        const failure = messageOf(error);
         if (isCurrent) state.value = { ...state.value, failure, isLoading: false };
       },
     );

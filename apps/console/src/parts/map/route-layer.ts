@@ -37,7 +37,7 @@ export function drawRoute(map: MapLibreMap, route: Route): void {
   void map.getSource<GeoJSONSource>('route')?.setData({ type: 'FeatureCollection', features });
 }
 
-/** The box around a route; undefined for an empty one. */
+/** The bounds of a route; undefined for an empty one. */
 export function boundsOf(route: Route): [west: number, south: number, east: number, north: number] | undefined {
   if (route.length === 0) return undefined;
   const longitudes = route.map(([longitude]) => longitude);

@@ -57,14 +57,14 @@ function unwrap(ring: Ring): Ring {
 function placeName({ geometry, properties }: Feature): Feature<Point>[] {
   const name = properties?.['name'];
   if (typeof name !== 'string' || name === 'Antarctica') return [];
-  const boxes = partsOf(geometry).map(([outline]) => boxOf(outline ?? []));
-  const [largest] = boxes.sort((one, other) => other.area - one.area);
+  const parts = partsOf(geometry).map(([outline]) => boundsOf(outline ?? []));
+  const [largest] = parts.sort((one, other) => other.area - one.area);
   if (!largest) return [];
   const rank = -largest.area;
   return [{ type: 'Feature', geometry: { type: 'Point', coordinates: largest.middle }, properties: { name, rank } }];
 }
 
-function boxOf(outline: Ring): { middle: [number, number]; area: number } {
+function boundsOf(outline: Ring): { middle: [number, number]; area: number } {
   const longitudes = outline.map(([longitude = 0]) => longitude);
   const latitudes = outline.map(([, latitude = 0]) => latitude);
   const [west, east] = [Math.min(...longitudes), Math.max(...longitudes)];

@@ -1,10 +1,10 @@
 import './audit.css';
 import { useSignal } from '@preact/signals';
-import { useRef } from 'preact/hooks';
-import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
+import { answerOf, api, messageOf, type Schema } from '../../api/client.ts';
 import { formatFull, formatNumber, formatTime } from '../../parts/format.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
 import { address, navigate } from '../../parts/router.ts';
+import { SearchBox } from '../../parts/search-box.tsx';
 import { useLoad } from '../../parts/use-load.ts';
 import { session } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
@@ -13,7 +13,6 @@ type Row = Schema<'AuditRow'>;
 type Operator = Schema<'SignedInOperator'>;
 
 const pageRows = 100;
-const typingMs = 250;
 
 interface Request {
   /** Empty for the actions outside of any application. */
@@ -105,7 +104,7 @@ function Rows({ request }: { request: Request }) {
       isComplete.value = page.length < pageRows;
       failure.value = undefined;
     } catch (error) {
-      failure.value = error instanceof CallFailure ? error.message : String(error);
+      failure.value = messageOf(error);
     }
   };
   return (
@@ -147,7 +146,7 @@ function Verification() {
           : text.sound(formatNumber(rows), chains.length),
       };
     } catch (error) {
-      state.value = { sound: false, message: error instanceof CallFailure ? error.message : String(error) };
+      state.value = { sound: false, message: messageOf(error) };
     }
   };
   const result = state.value;
@@ -187,7 +186,6 @@ function ChainChoice({ request, operator }: { request: Request; operator: Operat
 /** Who changed what, and whether the record is whole. */
 export function AuditScreen() {
   const { audit: text } = texts.value;
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   if (session.value.state !== 'signed in' || session.value.person.kind !== 'operator') {
     return <Empty title={text.operatorsOnly} />;
   }
@@ -201,19 +199,12 @@ export function AuditScreen() {
       <header class="audit-bar">
         <h1>{text.title}</h1>
         <ChainChoice request={request} operator={operator} />
-        <search>
-          <input
-            class="input"
-            type="search"
-            aria-label={text.search}
-            placeholder={text.search}
-            defaultValue={request.search}
-            onInput={({ currentTarget: { value } }) => {
-              clearTimeout(timer.current);
-              timer.current = setTimeout(() => open({ ...readRequest(), search: value.trim() }), typingMs);
-            }}
-          />
-        </search>
+        <SearchBox
+          label={text.search}
+          placeholder={text.search}
+          initial={request.search}
+          onSearch={(search) => open({ ...readRequest(), search })}
+        />
         {operator.role === 'administrator' && !operator.limited && <Verification />}
       </header>
       <Rows request={request} />

@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
+import { answerOf, api, messageOf, type Schema } from '../../api/client.ts';
 import { formatBytes, formatFull, formatTime } from '../../parts/format.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
 import { useLoad } from '../../parts/use-load.ts';
@@ -54,7 +54,7 @@ export function Quarantine() {
       await answerOf(api.POST('/v1/x/admin/quarantine/replay', { body: { ids: [id] } }));
       outcome.value = text.replayed;
     } catch (error) {
-      outcome.value = error instanceof CallFailure ? error.message : String(error);
+      outcome.value = messageOf(error);
     }
     reload();
   };

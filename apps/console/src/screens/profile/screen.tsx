@@ -10,7 +10,6 @@ import { texts } from '../../texts/texts.ts';
 function Account({ person }: { person: Person }) {
   const { profile: text } = texts.value;
   const isOperator = person.kind === 'operator';
-  const isLimited = isOperator && person.limited;
   const applications = isOperator ? person.applications.map(({ name }) => name).join(', ') : person.applicationName;
   return (
     <section class="card">
@@ -19,7 +18,7 @@ function Account({ person }: { person: Person }) {
         <dt>{text.role}</dt>
         <dd>{text.roles[isOperator ? person.role : 'user']}</dd>
         <dt>{text.applications}</dt>
-        <dd>{isOperator && !isLimited ? text.everyApplication : applications}</dd>
+        <dd>{isOperator && !person.limited ? text.everyApplication : applications}</dd>
       </dl>
       <div class="row">
         <button type="button" class="button" onClick={() => void signOut()}>
@@ -126,7 +125,7 @@ function Password({ mustChange }: { mustChange: boolean }) {
   );
 }
 
-/** Who is signed in, how the console looks, and the password. */
+/** The account, how the console looks, and the password. */
 export function ProfileScreen() {
   const now = session.value;
   if (now.state !== 'signed in') return null;

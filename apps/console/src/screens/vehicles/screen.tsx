@@ -5,6 +5,7 @@ import { formatNumber } from '../../parts/format.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
 import { prefer, preferences } from '../../parts/preferences.ts';
 import { address, navigate } from '../../parts/router.ts';
+import { SearchBox } from '../../parts/search-box.tsx';
 import { StateMark } from '../../parts/vehicle-state.tsx';
 import { texts } from '../../texts/texts.ts';
 import { type ColumnName, columnNames, columnsOf, usualColumns } from './columns.tsx';
@@ -14,7 +15,6 @@ import { useTable } from './use-table.ts';
 const states = ['moving', 'parked', 'silent', 'private'] as const;
 const rowHeight = 35;
 const spare = 10;
-const typingMs = 250;
 
 function readRequest(): TableRequest {
   const { query } = address.value;
@@ -24,26 +24,6 @@ function readRequest(): TableRequest {
 
 function open(request: TableRequest): void {
   navigate(`/vehicles?${new URLSearchParams(parametersOf(request))}`, { replace: true });
-}
-
-function SearchBox({ request }: { request: TableRequest }) {
-  const { map } = texts.value;
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  return (
-    <search class="search">
-      <input
-        class="input"
-        type="search"
-        aria-label={map.searchLabel}
-        placeholder={map.search}
-        defaultValue={request.search}
-        onInput={({ currentTarget: { value } }) => {
-          clearTimeout(timer.current);
-          timer.current = setTimeout(() => open({ ...readRequest(), search: value.trim() }), typingMs);
-        }}
-      />
-    </search>
-  );
 }
 
 function StateChoice({ request }: { request: TableRequest }) {
@@ -197,7 +177,7 @@ function Rows({ request, columns }: { request: TableRequest; columns: ReturnType
 
 /** All vehicles as a table: searched, filtered and sorted by the platform. */
 export function VehiclesScreen() {
-  const { vehicles: text } = texts.value;
+  const { vehicles: text, map } = texts.value;
   const request = readRequest();
   const chosen = preferences.value.columns;
   const names = columnNames.filter((name) => (chosen ?? usualColumns).includes(name));
@@ -206,7 +186,12 @@ export function VehiclesScreen() {
     <div class="vehicles">
       <div class="vehicles-bar">
         <h1>{text.title}</h1>
-        <SearchBox request={request} />
+        <SearchBox
+          label={map.searchLabel}
+          placeholder={map.search}
+          initial={request.search}
+          onSearch={(search) => open({ ...readRequest(), search })}
+        />
         <StateChoice request={request} />
         <span class="spacer" />
         <ColumnChoice shown={names} />

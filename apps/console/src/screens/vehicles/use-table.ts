@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { CallFailure } from '../../api/client.ts';
+import { messageOf } from '../../api/client.ts';
 import { loadPage, type TablePage, type TableRequest, type TableVehicle } from './table-data.ts';
 
 /** The first page is loaded again at this interval, until a person scrolls beyond it. */
@@ -37,7 +37,7 @@ export function useTable(request: TableRequest) {
       failure.value = undefined;
     } catch (error) {
       if (mine !== generation.current) return;
-      failure.value = error instanceof CallFailure ? error.message : String(error);
+      failure.value = messageOf(error);
     }
     isLoading.value = false;
   };

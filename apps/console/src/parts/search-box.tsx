@@ -1,0 +1,32 @@
+import { useRef } from 'preact/hooks';
+
+/** A search is started this long after the last key. */
+const typingMs = 250;
+
+interface SearchBoxOptions {
+  readonly label: string;
+  readonly placeholder: string;
+  readonly initial: string;
+  /** Called with the text, without white space around it, when a person pauses. */
+  readonly onSearch: (text: string) => void;
+}
+
+/** A field for text that the platform searches for. */
+export function SearchBox({ label, placeholder, initial, onSearch }: SearchBoxOptions) {
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  return (
+    <search class="search">
+      <input
+        class="input"
+        type="search"
+        aria-label={label}
+        placeholder={placeholder}
+        defaultValue={initial}
+        onInput={({ currentTarget: { value } }) => {
+          clearTimeout(timer.current);
+          timer.current = setTimeout(() => onSearch(value.trim()), typingMs);
+        }}
+      />
+    </search>
+  );
+}
