@@ -32,7 +32,7 @@ const tables = (viewer: Viewer) => sql`device
   left join (select device_id, count(*)::integer as uploads from quarantine where resolved_at is null group by device_id)
     as faults on faults.device_id = device.id`;
 
-/** True for the devices of visible vehicles; a person who is no user also sees those that belong to its applications. */
+/** True for the devices of visible vehicles; an operator or an application also sees those that belong to its applications. */
 function isVisible({ applicationIds, userId }: Viewer): RawBuilder<boolean> {
   if (userId !== undefined) return sql<boolean>`(device.deleted_at is null and vehicle.id is not null)`;
   const owned =

@@ -2,7 +2,7 @@ import { type AlarmKind, type AlarmParameters, alarmHysteresis } from '@odograph
 import { type GeofenceShape, locateBy } from '@odograph/contracts/geofences';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
 
-/** A reading with what decides about it besides its fields. */
+/** A reading, and the facts beyond its fields that decide whether it raises or clears an alarm. */
 export interface JudgedReading {
   readonly timeMicroseconds: number;
   readonly reading: Pick<TelemetryReading, 'location' | 'status' | 'can' | 'electric' | 'fleet' | 'alarms'>;

@@ -15,7 +15,7 @@ const mostStreamsPerPerson = 20;
 const heartbeatMs = 15_000;
 /** A client that has read nothing for so many heartbeats is disconnected. */
 const mostHeartbeatsMissed = 4;
-/** The fleet stays in memory for so long after the last stream. */
+/** How long the fleet stays in memory after the last stream. */
 const keptMs = 60_000;
 /** Changes shortly before the position are sent again, since the clocks of processes differ. */
 const overlapMs = 10_000;
