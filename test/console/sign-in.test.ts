@@ -19,8 +19,8 @@ describe.skipIf(!hasBrowser)('signing in to the console', () => {
   it('asks who you are at every address, and asks for nothing outside of the platform', async () => {
     const { page, errors, foreignRequests } = await watchPage(browser, platform.httpUrl);
     await page.goto('/vehicles?state=moving');
+    await page.waitForURL(`${platform.httpUrl}/sign-in?next=%2Fvehicles%3Fstate%3Dmoving`);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    expect(page.url()).toBe(`${platform.httpUrl}/sign-in?next=%2Fvehicles%3Fstate%3Dmoving`);
     expect({ errors, foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
     await page.context().close();
   });
