@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { OperatorRole } from '@odograph/contracts/caller';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { createApplication, createUnlinkedVehicle, createUser } from '@odograph/testkit/fixtures';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { sql } from 'kysely';
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { findSignedIn } from './accounts.ts';
 import { openDatabase } from './database.ts';
 import { visibleTo } from './vehicle-access.ts';
 
-const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 2 });
+const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 2 });
 afterAll(() => db.destroy());
 
 async function createOperator(role: OperatorRole, applicationIds: readonly number[] = []): Promise<string> {

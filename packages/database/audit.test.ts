@@ -1,10 +1,11 @@
 import { openDatabase } from '@odograph/database/database';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { appendAudit, verifyAudit } from './audit.ts';
 
-const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
+const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 4 });
 let chain = 1_900_000_000 + Math.floor(Math.random() * 100_000_000);
 
 const entry = (action: string) => ({

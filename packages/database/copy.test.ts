@@ -1,13 +1,14 @@
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { BinaryRows } from './binary-rows.ts';
 import { copyInto } from './copy.ts';
 import { openDatabase } from './database.ts';
 import { sqlState } from './postgres-failure.ts';
 
 // One connection, because a temporary table exists in one session.
-const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 1 });
+const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 1 });
 const columns = ['id', 'whole', 'small', 'big', 'fraction', 'yes', 'word', 'document', 'moment'];
 
 beforeAll(async () => {

@@ -1,10 +1,11 @@
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import type { Pool } from 'pg';
-import { afterEach, beforeEach, expect, inject, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createPool } from './pool.ts';
 
 let pool: Pool;
 beforeEach(() => {
-  pool = createPool({ url: inject('databaseUrl'), name: 'test', size: 1, preparedStatements: 2 });
+  pool = createPool({ url: testDatabaseUrl(), name: 'test', size: 1, preparedStatements: 2 });
 });
 afterEach(() => pool.end());
 

@@ -8,12 +8,7 @@ import { createOwnDatabase } from './own-database.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    databaseUrl: string;
-    /** A second database, embedded a second engine, for tests whose open transactions and silent connections block others. */
-    faultsDatabaseUrl: string;
     redisUrl: string;
-    /** Whether the database is a TimescaleDB server; the embedded engine has one session and no background jobs. */
-    isNativeDatabase: boolean;
   }
 }
 
@@ -29,15 +24,18 @@ export default async function setup(project: TestProject): Promise<Undo> {
   const isNative = chooseEngineSource(DATABASE_URL) !== 'embedded';
   const server = isNative ? await startEngine('TimescaleDB', DATABASE_URL, directory) : undefined;
   if (server) undo.push(server.stop);
-  const database = await createOwnDatabase(server?.url, 'test');
-  undo.push(database.drop);
-  const faultsDatabase = await createOwnDatabase(server?.url, 'faults');
-  undo.push(faultsDatabase.drop);
+  // The embedded engine has one session: with an engine for each worker, no test file waits for another's transactions.
+  const databases = await Promise.all(
+    Array.from({ length: project.config.maxWorkers }, (_, worker) => createOwnDatabase(server?.url, `test${worker}`)),
+  );
+  undo.push(() => Promise.all(databases.map((database) => database.drop())));
   const redis = await startEngine('Redis', REDIS_URL, directory);
   undo.push(redis.stop);
 
-  project.provide('databaseUrl', database.url);
-  project.provide('faultsDatabaseUrl', faultsDatabase.url);
+  project.provide(
+    'databaseUrls',
+    databases.map((database) => database.url),
+  );
   project.provide('isNativeDatabase', isNative);
   project.provide('redisUrl', redis.url);
   return async () => {

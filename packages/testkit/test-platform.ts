@@ -14,6 +14,7 @@ import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 import { inject } from 'vitest';
 import { roleSettings } from './database-roles.ts';
 import { freePort } from './free-port.ts';
+import { testDatabaseUrl } from './test-database.ts';
 
 export const testAdminToken = 'admin-token-of-the-tests';
 
@@ -55,11 +56,11 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
     READING_MAX_AGE_DAYS: '36500',
     READING_NEW_CHUNKS_PER_HOUR: '1000000',
     QUARANTINE_RETENTION_DAYS: '0',
-    ...(inRoles ? { LOG_LEVEL: 'error', ...roleSettings(settings['DATABASE_URL'] ?? inject('databaseUrl')) } : {}),
+    ...(inRoles ? { LOG_LEVEL: 'error', ...roleSettings(settings['DATABASE_URL'] ?? testDatabaseUrl()) } : {}),
     ...settings,
   });
   return resolveConfig(config, {
-    databaseUrl: config.DATABASE_URL ?? inject('databaseUrl'),
+    databaseUrl: config.DATABASE_URL ?? testDatabaseUrl(),
     redisUrl: config.REDIS_URL ?? inject('redisUrl'),
   });
 }

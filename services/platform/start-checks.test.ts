@@ -11,6 +11,7 @@ import { spawnServices } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { watchRedisDurability } from './redis-durability.ts';
@@ -30,8 +31,7 @@ async function start(settings: Record<string, string>): Promise<{ code: number; 
     [],
     childEnvironment({
       ...{
-        // Other files occupy the one session of the embedded engine for seconds at a time.
-        DATABASE_URL: inject('faultsDatabaseUrl'),
+        DATABASE_URL: testDatabaseUrl(),
         REDIS_URL: inject('redisUrl'),
         DATA_DIR: directory,
         LOG_LEVEL: 'silent',
@@ -113,7 +113,7 @@ describe('a start that cannot succeed', { timeout: 90_000 }, () => {
   });
 
   it('names the missing database, without the password', async () => {
-    const url = new URL(inject('databaseUrl'));
+    const url = new URL(testDatabaseUrl());
     url.pathname = '/missing';
     url.password = 'secret';
     const failure = await checkDatabase('DATABASE_URL', url.href, 0).catch((error: Error) => error.message);

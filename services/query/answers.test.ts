@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { openDatabase } from '@odograph/database/database';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -187,10 +188,10 @@ describe('an answer', () => {
 
 it('answers OVERLOADED when the database does not answer in time', async ({ skip }) => {
   skip(!inject('isNativeDatabase'), 'the embedded database has one session');
-  const url = new URL(inject('databaseUrl'));
+  const url = new URL(testDatabaseUrl());
   url.searchParams.set('statement_timeout', '200');
   const impatient = await startTestPlatform([queryService], { QUERY_DATABASE_URL: url.href });
-  const blocker = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 1 });
+  const blocker = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 1 });
   try {
     await blocker.transaction().execute(async (transaction) => {
       await sql`lock table vehicle_latest in access exclusive mode`.execute(transaction);

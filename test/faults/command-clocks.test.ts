@@ -8,8 +8,9 @@ import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platf
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { spawnRedis } from '@odograph/testkit/redis-server';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { createSteppedClock, type SteppedClock } from './parts/stepped-clock.fixture.ts';
 
@@ -31,14 +32,14 @@ describe.skipIf(!hasRedisServer)('when the clock of the platform jumps', () => {
   beforeAll(async () => {
     const directory = await mkdtemp(join(tmpdir(), 'odograph-faults-'));
     closes.push(() => rm(directory, { recursive: true, force: true }));
-    const db = openDatabase({ url: inject('databaseUrl'), name: 'faults', size: 1 });
+    const db = openDatabase({ url: testDatabaseUrl(), name: 'faults', size: 1 });
     closes.push(() => db.destroy());
     const redis = await spawnRedis(directory);
     closes.push(() => redis.end('SIGKILL'));
     clock = await createSteppedClock(join(directory, 'clock'));
     const mqttPort = await freePort();
     child = await spawnPlatform(['broker', 'command', 'query'], {
-      ...{ DATABASE_URL: inject('databaseUrl'), REDIS_URL: redis.url, DATA_DIR: directory, LOG_LEVEL: 'warn' },
+      ...{ DATABASE_URL: testDatabaseUrl(), REDIS_URL: redis.url, DATA_DIR: directory, LOG_LEVEL: 'warn' },
       ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys, ACK_TIMEOUT_MS: String(ackTimeoutMs) },
       ...{ HTTP_PORT: String(await freePort()), MQTT_PORT: String(mqttPort), HTTP_REQUESTS_PER_MINUTE: '60' },
       ...clock.settings,

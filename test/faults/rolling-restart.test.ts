@@ -7,6 +7,7 @@ import { connectDevice, type DeviceConnection } from '@odograph/simulator/device
 import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { afterAll, afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
 import { type BalancedRequest, Balancer } from './parts/load-balancer.fixture.ts';
@@ -15,7 +16,7 @@ import { report } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 300_000 + scale.rounds * 60_000;
 const clients = 8;
-const db = openDatabase({ url: inject('databaseUrl'), name: 'faults', size: 2 });
+const db = openDatabase({ url: testDatabaseUrl(), name: 'faults', size: 2 });
 afterAll(() => db.destroy());
 
 let directory: string;
@@ -28,7 +29,7 @@ afterEach(() => rm(directory, { recursive: true, force: true }));
 
 async function start(service: string, port: number): Promise<ChildPlatform> {
   return spawnPlatform([service], {
-    ...{ DATABASE_URL: inject('databaseUrl'), REDIS_URL: inject('redisUrl'), DATA_DIR: directory, LOG_LEVEL: 'warn' },
+    ...{ DATABASE_URL: testDatabaseUrl(), REDIS_URL: inject('redisUrl'), DATA_DIR: directory, LOG_LEVEL: 'warn' },
     ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys, HTTP_PORT: String(port) },
     ...{ HTTP_REQUESTS_PER_MINUTE: '1000000', MQTT_PORT: String(mqttPort), SHUTDOWN_DRAIN_MS: '1000' },
     QUEUE_PREFIX: `rolling-${mqttPort}`,

@@ -10,8 +10,9 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { spawnRedis } from '@odograph/testkit/redis-server';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startLoad } from './parts/load.fixture.ts';
 import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { scale } from './parts/scale.fixture.ts';
@@ -38,11 +39,11 @@ describe.skipIf(!hasRedisServer)('a rolling restart under connected devices', ()
     closes.push(() => rm(directory, { recursive: true, force: true }));
     const redis = await spawnRedis(directory);
     closes.push(() => redis.end('SIGKILL'));
-    const opened = openDatabase({ url: inject('faultsDatabaseUrl'), name: 'faults', size: 2 });
+    const opened = openDatabase({ url: testDatabaseUrl(), name: 'faults', size: 2 });
     closes.push(() => opened.destroy());
     db = opened;
     settings = {
-      ...{ DATABASE_URL: inject('faultsDatabaseUrl'), REDIS_URL: redis.url, DATA_DIR: directory, LOG_LEVEL: 'warn' },
+      ...{ DATABASE_URL: testDatabaseUrl(), REDIS_URL: redis.url, DATA_DIR: directory, LOG_LEVEL: 'warn' },
       ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys, SHUTDOWN_DRAIN_MS: '0' },
     };
   }, timeoutMs);

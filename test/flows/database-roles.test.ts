@@ -13,9 +13,10 @@ import { connectDevice } from '@odograph/simulator/device-connection';
 import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { applyDatabaseRoles, roleSettings, urlInRole } from '@odograph/testkit/database-roles';
 import { eventually } from '@odograph/testkit/eventually';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const all = [
   ingestService,
@@ -28,7 +29,7 @@ const all = [
   consoleService,
 ];
 const services = Object.keys(serviceDatabaseNames);
-const databaseUrl = inject('databaseUrl');
+const databaseUrl = testDatabaseUrl();
 const owner = openDatabase({ url: databaseUrl, name: 'test', size: 2 });
 const now = Math.floor(Date.now() / 1000);
 

@@ -7,10 +7,10 @@ import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testk
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice, type TestVehicle } from '@odograph/testkit/fixtures';
-import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOwner, type Owner } from './owner.fixture.ts';
 import {
   numberForms,
@@ -31,7 +31,6 @@ import {
 } from './route-table.fixture.ts';
 
 /** Holds nothing but what this file stores, since every row of it is searched. */
-let database: OwnDatabase;
 let db: Database;
 let config: ResolvedConfig;
 /** All services except ingest, so that uploads wait in Redis until the test starts it. */
@@ -60,9 +59,8 @@ async function ingest(until: () => Promise<void> = async () => undefined): Promi
 }
 
 beforeAll(async () => {
-  database = await createOwnDatabase(inject('isNativeDatabase') ? inject('databaseUrl') : undefined, 'privacy');
-  db = openDatabase({ url: database.url, name: 'test', size: 2 });
-  config = await testConfig({ DATABASE_URL: database.url });
+  db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 2 });
+  config = await testConfig();
   front = await spawnPlatform(
     ['broker', 'query', 'fleet', 'access', 'registration', 'command', 'console'],
     await settings(),
@@ -79,7 +77,6 @@ afterAll(async () => {
   await queue?.close();
   if (front?.process.exitCode === null) await front.end('SIGTERM');
   await db?.destroy();
-  await database?.drop();
 });
 
 const now = () => Date.now() / 1000;

@@ -10,6 +10,7 @@ import { type ApiAnswer, type ApiClient, createApiClient } from '@odograph/testk
 import { type ChildPlatform, spawnPlatform, spawnServices } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 
@@ -18,9 +19,7 @@ const planted: Record<string, string> = {
   'admin token': 'planted-admin-token-0123456789',
   'encryption key': 'planted-encryption-key-0123456789abcdef',
   // The embedded engine has one password for every user.
-  'database password': inject('isNativeDatabase')
-    ? 'planted-database-password'
-    : new URL(inject('databaseUrl')).password,
+  'database password': inject('isNativeDatabase') ? 'planted-database-password' : new URL(testDatabaseUrl()).password,
   // The real password of Redis, if any: it would reject another.
   'Redis password': new URL(inject('redisUrl')).password || 'planted-redis-password',
   'key of the registration provider': 'planted-provider-key',
@@ -66,14 +65,14 @@ const plantedUser = `planted_${process.pid}`;
 /** Runs statements on a database server; the embedded engine has no roles. */
 async function onServer(...statements: string[]): Promise<void> {
   if (!inject('isNativeDatabase')) return;
-  const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 1 });
+  const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 1 });
   for (const statement of statements) await sql.raw(statement).execute(db);
   await db.destroy();
 }
 
 /** Builds the address of the database through the proxy, with a user of this test's own. */
 function plantedDatabaseUrl(): string {
-  const url = new URL(inject('databaseUrl'));
+  const url = new URL(testDatabaseUrl());
   url.username = inject('isNativeDatabase') ? plantedUser : url.username;
   url.password = planted['database password'] ?? '';
   url.port = String(line.port);
@@ -89,7 +88,7 @@ function plantedRedisUrl(): string {
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'odograph-secrets-'));
   await onServer(`create role ${plantedUser} superuser login password '${planted['database password']}'`);
-  line = await startLine(new URL(inject('databaseUrl')));
+  line = await startLine(new URL(testDatabaseUrl()));
   const mapping = join(directory, 'mapping.json');
   await writeFile(mapping, JSON.stringify({ brand: 'make' }));
   const [httpPort, mqttPort] = [String(await freePort()), String(await freePort())];

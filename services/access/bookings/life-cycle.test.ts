@@ -5,14 +5,15 @@ import type { Tables } from '@odograph/database/tables';
 import type { RequestContext } from '@odograph/http/request-context';
 import { Sealer } from '@odograph/runtime/sealing';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import fc from 'fast-check';
 import { type Kysely, sql } from 'kysely';
-import { afterAll, expect, inject, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { createBooking, deleteBooking, stopBooking, updateBooking } from './life-cycle.ts';
 import { applyStep, isActive, type Model, type Step } from './life-cycle-model.fixture.ts';
 import { type Booking, listActive, listOfVehicle } from './queries.ts';
 
-const db: Kysely<Tables> = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 2 });
+const db: Kysely<Tables> = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 2 });
 const issuer = { sealer: new Sealer([randomUUID()], 'device keys'), longestAuthorizationMs: 366 * 86_400_000 };
 afterAll(() => db.destroy());
 

@@ -3,10 +3,11 @@ import { openDatabase } from '@odograph/database/database';
 import { hashSecret } from '@odograph/runtime/secrets';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { afterEachStatement } from '@odograph/testkit/statements';
-import { afterAll, expect, inject, it } from 'vitest';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
+import { afterAll, expect, it } from 'vitest';
 import { CredentialStore } from './credentials.ts';
 
-const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 2 });
+const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 2 });
 afterAll(() => db.destroy());
 
 it('looks up devices that connect within 10 ms with one statement', async () => {

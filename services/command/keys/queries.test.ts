@@ -2,8 +2,9 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { type Database, openDatabase } from '@odograph/database/database';
 import { deviceKeyContext, Sealer } from '@odograph/runtime/sealing';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { claimDue, markPublished, readList, republishAll, republishUnconfirmed } from './queries.ts';
 
 const sealer = new Sealer([randomUUID()], 'device keys');
@@ -12,7 +13,7 @@ let deviceId: string;
 let vehicleId: number;
 
 beforeAll(() => {
-  db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
+  db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 4 });
 });
 afterAll(() => db.destroy());
 beforeEach(async () => {

@@ -4,11 +4,12 @@ import { createLogger } from '@odograph/runtime/logger';
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { findListTables, findRemains, findVehicleTables, purgeDeletedVehicles, purgeSteps } from './purge.ts';
 
-const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
+const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 4 });
 const logger = createLogger('silent');
 let application: TestApplication;
 

@@ -4,10 +4,11 @@ import { openQueue } from '@odograph/queue/queues';
 import { createLogger } from '@odograph/runtime/logger';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { startTestPlatform } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ingestService } from '../service.ts';
 import { Drive } from './drive.fixture.ts';
 import { randomReadings } from './random-drive.fixture.ts';
@@ -17,7 +18,7 @@ import { segmentTrips } from './segmentation/segment-trips.ts';
 import type { TripReading } from './segmentation/trip-reading.ts';
 import { distributeTouched, touchTrips } from './trip-work.ts';
 
-const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
+const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 4 });
 let application: TestApplication;
 
 beforeAll(async () => {

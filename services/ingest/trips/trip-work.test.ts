@@ -1,11 +1,12 @@
 import { type Database, openDatabase } from '@odograph/database/database';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { distributeTouched, finishWork, takeWork, touchTrips } from './trip-work.ts';
 
-const db = openDatabase({ url: inject('databaseUrl'), name: 'test', size: 4 });
+const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 4 });
 let vehicleId: number;
 
 beforeAll(async () => {

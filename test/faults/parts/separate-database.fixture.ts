@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { openDatabase } from '@odograph/database/database';
 import { startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
 import { holderPid } from '@odograph/embedded/process/engine-owner.fixture';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { sql } from 'kysely';
 import { inject } from 'vitest';
 
@@ -58,5 +59,5 @@ async function startEmbedded(): Promise<SeparateDatabase> {
 
 /** Creates a database on the server of this run, or an embedded engine if the run uses one; the caller drops it. */
 export function createSeparateDatabase(): Promise<SeparateDatabase> {
-  return inject('isNativeDatabase') ? createOnServer(inject('databaseUrl')) : startEmbedded();
+  return inject('isNativeDatabase') ? createOnServer(testDatabaseUrl()) : startEmbedded();
 }

@@ -5,6 +5,7 @@ import { type Database, openDatabase } from '@odograph/database/database';
 import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
 import { freePort } from '@odograph/testkit/free-port';
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { inject } from 'vitest';
@@ -109,7 +110,7 @@ async function killAll(victims: readonly ProcessName[], running: Running, db: Da
 
 /** Opens a testbed; the caller closes it. */
 export async function openTestbed({ databaseUrl, settings: given = {} }: TestbedOptions = {}): Promise<Testbed> {
-  const url = databaseUrl ?? inject('faultsDatabaseUrl');
+  const url = databaseUrl ?? testDatabaseUrl();
   const directory = await mkdtemp(join(tmpdir(), 'odograph-faults-'));
   const db = openDatabase({ url, name: 'faults', size: 2 });
   const redis = await spawnRedis(directory);
