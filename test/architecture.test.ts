@@ -168,11 +168,12 @@ describe('architecture', () => {
     expect(cycles).toEqual([]);
   });
 
-  it('only the settings read the environment, and in tests the choice of engines', () => {
+  it('only the settings read the environment, and in tests the choice of engines and databases', () => {
     const readers = files.filter(({ path }) => readFileSync(join(root, path), 'utf8').includes('process.env'));
     expect(readers.map(({ path }) => path).filter((path) => !path.endsWith('architecture.test.ts'))).toEqual([
       'packages/runtime/config.ts',
       'packages/testkit/engines.ts',
+      'packages/testkit/test-database.ts',
     ]);
   });
 
