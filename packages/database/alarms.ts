@@ -1,6 +1,7 @@
 import type { AlarmKind } from '@odograph/contracts/alarms';
 import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
+import { isoTime } from './iso-time.ts';
 
 /** An alarm as the interface and the live stream show it. Times are ISO 8601, UTC. */
 export interface ShownAlarm {
@@ -26,7 +27,7 @@ export interface ShownAlarm {
 /** An alarm noticed longer than this after it was raised is late. */
 const lateMinutes = 5;
 
-const iso = (column: string) => sql`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+const iso = (column: string) => isoTime(column, 'microseconds');
 
 /** Selects alarms of vehicles that are not deleted. @param selection SQL after `where`, on `alarm` and `vehicle` */
 export async function selectAlarms(db: Database, selection: RawBuilder<unknown>): Promise<ShownAlarm[]> {

@@ -6,6 +6,7 @@ import { isUuid } from '@odograph/contracts/uuid';
 import { type ShownAlarm, selectAlarms } from '@odograph/database/alarms';
 import type { Database } from '@odograph/database/database';
 import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
+import { isoTime } from '@odograph/database/iso-time';
 import { accessibleTo, parseVehicleId, visibleTo } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
 import { endAlarms, firstRow, following, ofApplications, requireUuid, seesVehicles } from './geofence-queries.ts';
@@ -36,7 +37,7 @@ export async function listRules(
     select jsonb_strip_nulls(jsonb_build_object('id', rule.id, 'appId', application.app_id, 'name', rule.name,
       'kind', rule.kind, 'parameters', rule.parameters || jsonb_build_object('geofenceId', rule.geofence_id),
       'vehicleIds', case when not rule.all_vehicles then visible.ids end,
-      'activeFrom', to_char(rule.active_from at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))) as one
+      'activeFrom', ${isoTime('rule.active_from', 'microseconds')})) as one
     from alarm_rule as rule join application on application.id = rule.application_id
     cross join lateral (select coalesce(jsonb_agg(vehicle.id::text order by vehicle.id), '[]') as ids
       from alarm_rule_vehicle as listed join vehicle on vehicle.id = listed.vehicle_id

@@ -1,6 +1,7 @@
 import type { Viewer } from '@odograph/contracts/caller';
 import type { Microseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
+import { isoTime } from '@odograph/database/iso-time';
 import { namesUser, visibleTo } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
 import { instant } from '../reading-keys.ts';
@@ -37,14 +38,10 @@ function isVisibleBooking(viewer: Viewer): RawBuilder<boolean> {
 
 const bookingJson = sql<CalendarBooking>`json_strip_nulls(json_build_object('bookingId', booking.id,
   'vehicleId', vehicle.id::text, 'plate', vehicle.plate, 'appId', application.app_id, 'userId', booking.user_id,
-  'type', booking.type, 'from', ${utc('booking.starts_at')}, 'until', ${utc('booking.ends_at')},
-  'stoppedAt', ${utc('booking.stopped_at')},
+  'type', booking.type, 'from', ${isoTime('booking.starts_at')}, 'until', ${isoTime('booking.ends_at')},
+  'stoppedAt', ${isoTime('booking.stopped_at')},
   'state', case when booking.stopped_at is not null then 'STOPPED' when booking.ends_at <= now() then 'ENDED'
     when booking.starts_at <= now() then 'ACTIVE' else 'PLANNED' end))`;
-
-function utc(column: string): RawBuilder<string> {
-  return sql<string>`to_char(${sql.ref(column)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-}
 
 /** Lists the bookings of an interval that a person may see, in the order of their start. */
 export async function listBookings(
@@ -73,7 +70,7 @@ export async function listPendingRequests(db: Database, { applicationIds, userId
   const { rows } = await sql<{ request: VehicleRequest }>`
     select json_strip_nulls(json_build_object('requestId', vehicle_request.id, 'appId', application.app_id,
       'userId', vehicle_request.user_id, 'plate', vehicle_request.plate, 'request', vehicle_request.request,
-      'createdAt', ${utc('vehicle_request.created_at')})) as request
+      'createdAt', ${isoTime('vehicle_request.created_at')})) as request
     from vehicle_request join application on application.id = vehicle_request.application_id
     where vehicle_request.state = 'pending' and ${ofApplications}
       and ${userId === undefined ? sql`true` : sql`vehicle_request.user_id = ${userId}`}
@@ -92,8 +89,8 @@ export async function findAccess(db: Database, viewer: Viewer, vehicleId: number
   const { rows } = await sql<VehicleAccess>`
     select
       (select coalesce(json_agg(json_strip_nulls(json_build_object('authorizationId', held.id, 'userId', held.driver_id,
-          'level', held.level, 'from', ${utc('held.valid_from')}, 'until', ${utc('held.valid_until')},
-          'suspendedUntil', case when held.suspended_until > now() then ${utc('held.suspended_until')} end))
+          'level', held.level, 'from', ${isoTime('held.valid_from')}, 'until', ${isoTime('held.valid_until')},
+          'suspendedUntil', case when held.suspended_until > now() then ${isoTime('held.suspended_until')} end))
           order by held.valid_from, held.id), '[]')
         from bluetooth_authorization as held where held.vehicle_id = vehicle.id and held.revoked_at is null
           and held.valid_until > now() and ${isOwn(named)}) as authorizations,

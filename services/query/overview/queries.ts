@@ -1,5 +1,6 @@
 import type { Viewer } from '@odograph/contracts/caller';
 import type { Database } from '@odograph/database/database';
+import { isoTime } from '@odograph/database/iso-time';
 import { visibleTo } from '@odograph/database/vehicle-access';
 import { outOfService } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
@@ -173,9 +174,6 @@ function selectIds(request: TableRequest, after: TableKey | undefined, limit: nu
     limit ${limit === undefined ? sql`all` : sql`${limit}::integer`}`;
 }
 
-const utc = (time: RawBuilder<unknown>) =>
-  sql<string>`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-
 /** The fields of TableVehicle; those that are null are left out. */
 const vehicleJson = sql<TableVehicle>`json_strip_nulls(json_build_object(
   'id', vehicle.id::text, 'appId', application.app_id, 'plate', vehicle.plate, 'vin', vehicle.vin,
@@ -183,12 +181,12 @@ const vehicleJson = sql<TableVehicle>`json_strip_nulls(json_build_object(
   'deviceId', coalesce((select device_id from device_link where device_link.vehicle_id = vehicle.id
     and device_link.period @> now()), ''),
   'state', ${state}, 'flags', array_remove(${outOfService}, 'archived'),
-  'lastContact', ${utc(sql`vehicle_latest.received_at`)}, 'time', ${utc(sql`vehicle_latest.time`)},
+  'lastContact', ${isoTime('vehicle_latest.received_at')}, 'time', ${isoTime('vehicle_latest.time')},
   'location', ${unlessPrivate(sql`case when vehicle_latest.location is not null then json_build_object(
     'latitude', vehicle_latest.location->'latitude', 'longitude', vehicle_latest.location->'longitude',
-    'time', ${utc(sql`vehicle_latest.location_time`)}) end`)},
+    'time', ${isoTime('vehicle_latest.location_time')}) end`)},
   'speed', ${values.speed}, 'mileage', ${values.mileage}, 'soc', ${values.soc}, 'range', ${values.range},
-  'ignition', vehicle_latest.status->'ignition', 'parkedSince', ${utc(parkedSince)}))`;
+  'ignition', vehicle_latest.status->'ignition', 'parkedSince', ${isoTime(parkedSince)}))`;
 
 /** Reads a page of the table. @returns the vehicles, each with its key */
 export async function readTable(

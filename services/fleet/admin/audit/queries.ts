@@ -1,5 +1,6 @@
 import { type ChainVerdict, verifyAudit } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
+import { isoTime } from '@odograph/database/iso-time';
 import type { Tables } from '@odograph/database/tables';
 import { type Kysely, sql } from 'kysely';
 
@@ -43,7 +44,7 @@ export async function listAudit(db: Database, chain: number, request: AuditSearc
       : [sql`strpos(lower(concat_ws(' ', actor, action, subject)), lower(${search}::text)) > 0`]),
   ];
   const { rows } = await sql<AuditRow>`
-    select position, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at, actor, address, action,
+    select position, ${isoTime('at', 'microseconds')} as at, actor, address, action,
       subject, details, outcome
     from audit where ${sql.join(conditions, sql` and `)}
     order by position ${isNewest ? sql`desc` : sql`asc`} limit ${limit}`.execute(db);
