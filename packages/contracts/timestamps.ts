@@ -57,6 +57,11 @@ export function parseTimestamp(field: string, timestamp: Timestamp): Microsecond
   return moment;
 }
 
+/** Parses a timestamp that may be left out. @throws Failure as parseTimestamp */
+export function parseOptionalTimestamp(field: string, timestamp: Timestamp | undefined): Microseconds | undefined {
+  return timestamp === undefined ? undefined : parseTimestamp(field, timestamp);
+}
+
 /** Formats a timestamp in ISO 8601, UTC, with microseconds, which PostgreSQL reads exactly. */
 export function isoMicroseconds(moment: Microseconds): string {
   const microseconds = ((moment % 1000n) + 1000n) % 1000n;

@@ -1,5 +1,5 @@
 import { invalidParameter } from '@odograph/contracts/failures';
-import { parseTimestamp } from '@odograph/contracts/timestamps';
+import { parseOptionalTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
 import { sampleIntervalSeconds } from '@odograph/database/pipeline-samples';
 import type { RoutePlugin } from '@odograph/http/authentication';
@@ -71,6 +71,11 @@ const PipelineQuery = Type.Object({
   points: Type.Integer({ minimum: 1, maximum: 2000, default: 360, description: 'most points to answer' }),
 });
 
+function millisecondsOf(field: string, time: Timestamp | undefined): number | undefined {
+  const parsed = parseOptionalTimestamp(field, time);
+  return parsed === undefined ? undefined : Number(parsed / 1000n);
+}
+
 /** The history of the pipeline: rates, latencies, queue and sizes, as each process measured them. */
 export function pipelineRoutes(db: Database): RoutePlugin {
   return (http) => {
@@ -88,8 +93,8 @@ export function pipelineRoutes(db: Database): RoutePlugin {
         },
       },
       async ({ query: { from, until, points } }) => {
-        const untilMs = until === undefined ? Date.now() : Number(parseTimestamp('until', until) / 1000n);
-        const fromMs = from === undefined ? untilMs - hourMs : Number(parseTimestamp('from', from) / 1000n);
+        const untilMs = millisecondsOf('until', until) ?? Date.now();
+        const fromMs = millisecondsOf('from', from) ?? untilMs - hourMs;
         if (fromMs >= untilMs) throw invalidParameter('from', 'must be before until');
         const stepSeconds = Math.max(sampleIntervalSeconds, Math.ceil((untilMs - fromMs) / 1000 / points));
         return { stepSeconds, points: await readPipeline(db, fromMs, untilMs, stepSeconds) };

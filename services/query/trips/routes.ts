@@ -1,5 +1,5 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { parseTimestamp } from '@odograph/contracts/timestamps';
+import { parseOptionalTimestamp } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
@@ -64,8 +64,8 @@ async function readRequest(
   vehicleId: number,
   query: Static<typeof TripsQuery>,
 ): Promise<TripRequest> {
-  const from = query.from === undefined ? undefined : parseTimestamp('from', query.from);
-  const until = query.until === undefined ? undefined : parseTimestamp('until', query.until);
+  const from = parseOptionalTimestamp('from', query.from);
+  const until = parseOptionalTimestamp('until', query.until);
   const usual = await findUsualInterval(db, applicationId);
   return {
     vehicleId,

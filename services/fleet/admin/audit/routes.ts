@@ -1,4 +1,4 @@
-import { isoMicroseconds, parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
+import { isoMicroseconds, parseOptionalTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
 import { findScope } from '@odograph/database/accounts';
 import { operatorChain } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
@@ -63,8 +63,10 @@ const AuditQuery = Type.Object({
   until: Type.Optional(timestamp('end of the period')),
 });
 
-const momentOf = (field: string, value: Timestamp | undefined): string | undefined =>
-  value === undefined ? undefined : isoMicroseconds(parseTimestamp(field, value));
+function momentOf(field: string, value: Timestamp | undefined): string | undefined {
+  const parsed = parseOptionalTimestamp(field, value);
+  return parsed === undefined ? undefined : isoMicroseconds(parsed);
+}
 
 /** The operator's routes that list and verify the audit. */
 export function operatorAuditRoutes(db: Kysely<Tables>): RoutePlugin {
