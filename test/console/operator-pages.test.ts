@@ -24,7 +24,7 @@ describe.skipIf(!hasBrowser)('a page for operators', () => {
     const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
     const account = { name: path.slice(1), role: 'viewer' };
     const { password } = (await admin.post('/v1/x/admin/operators', account)).body;
-    const { page } = await watchPage(browser, platform.httpUrl);
+    const { page, foreignRequests, errors } = await watchPage(browser, platform.httpUrl);
     await page.goto(path);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await page.getByLabel('Name').fill(account.name);
@@ -32,6 +32,8 @@ describe.skipIf(!hasBrowser)('a page for operators', () => {
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL((url) => url.pathname.startsWith(path));
     await page.waitForFunction(`document.title.includes('${title}')`);
+    await page.waitForLoadState('networkidle');
+    expect({ errors, foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
     // The browser gives scripts no access to the cookie, and sends the Origin that a change needs.
     expect(await page.evaluate('document.cookie')).toBe('');
     const signOut = "fetch('/v1/x/session', { method: 'DELETE' }).then(({ status }) => status)";

@@ -22,10 +22,17 @@ const guard: NonNullable<BoardHooks['before']> = ({ method, route }) => ({
 
 type AdaptedQueues = { readonly [Name in QueueName]: TypedQueue<Name> };
 
+/** Links of bull-board's page to fonts of another server. The policy blocks them; the browser should not even try. */
+const foreignLinks = /<link [^>]*href="https?:[^>]*>/g;
+
 /** The queue page (bull-board) at /queues; to be registered with operator authentication. */
 export function queuePage(queues: AdaptedQueues): RoutePlugin {
   return async (http) => {
     servePages(http);
+    http.addHook('onSend', async (_request, reply, payload) => {
+      const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
+      return isPage && typeof payload === 'string' ? payload.replaceAll(foreignLinks, '') : payload;
+    });
     await http.register(createBoard(queues).registerPlugin(), { prefix: '/queues' });
   };
 }
