@@ -79,7 +79,7 @@ export function writeVehicle(row: LiveRow, state: LiveState): LiveVehicle {
       isLocated && { location: { latitude, longitude, ...(angle !== null && { angle }), time: iso(locatedAtMs) } }),
     ...(isShown && speed && { speed: speed.kmh }),
     ...(soc !== null && { soc }),
-    ...(isShown && state !== 'moving' && row.parkedAtMs !== null && { parkedSince: iso(row.parkedAtMs) }),
+    ...(isShown && !isMoving(row) && row.parkedAtMs !== null && { parkedSince: iso(row.parkedAtMs) }),
     ...(row.contactAtMs !== null && { lastContact: iso(row.contactAtMs) }),
   };
 }
