@@ -41,7 +41,13 @@ export function seesApplication({ applicationIds }: Operator, applicationId: num
 }
 
 /** The person whose browser is signed in: an operator, or a user of an application. */
-export type SignedIn = { readonly operator: Operator } | { readonly caller: Caller & { readonly userId: string } };
+export type SignedIn =
+  | {
+      readonly operator: Operator;
+      /** Someone else has chosen the password: the session only changes it. */
+      readonly mustChangePassword: boolean;
+    }
+  | { readonly caller: Caller & { readonly userId: string } };
 
 /** A browser session ends after this time without use. */
 export const sessionIdleHours = 12;

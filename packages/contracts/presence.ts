@@ -6,6 +6,11 @@ export function presenceKey(prefix: string): string {
   return `${prefix}:presence`;
 }
 
+/** Names the hash of device id to the time, in UNIX milliseconds, at which its last MQTT session ended. */
+export function disconnectedKey(prefix: string): string {
+  return `${prefix}:disconnected`;
+}
+
 /** Names the key that a running broker renews. */
 export function brokerKey(prefix: string, brokerId: string): string {
   return `${prefix}:broker:${brokerId}`;

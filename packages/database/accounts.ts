@@ -37,6 +37,7 @@ interface SignInRow {
   operator_id: string | null;
   name: string;
   role: OperatorRole;
+  must_change_password: boolean;
   /** Null without a limit. */
   application_ids: number[] | null;
   application_id: number;
@@ -51,7 +52,7 @@ interface SignInRow {
  */
 export async function findSignedIn(db: Database, tokenSha256: Buffer): Promise<SignedIn> {
   const { rows } = await sql<SignInRow>`
-    select sign_in.operator_id, operator.name, operator.role, session.application_id, session.user_id,
+    select sign_in.operator_id, operator.name, operator.role, operator.must_change_password, session.application_id, session.user_id,
       (select array_agg(application_id) from operator_application where operator_id = operator.id) as application_ids,
       ${signInHasExpired} as expired
     from sign_in
@@ -65,7 +66,8 @@ export async function findSignedIn(db: Database, tokenSha256: Buffer): Promise<S
   if (row.expired) throw new Failure('TOKEN_EXPIRED', 'the session has expired');
   const { operator_id: id, name, role, application_ids: applicationIds } = row;
   if (id === null) return { caller: { applicationId: row.application_id, userId: row.user_id } };
-  return { operator: { id, name, role, ...(applicationIds !== null && { applicationIds }) } };
+  const operator = { id, name, role, ...(applicationIds !== null && { applicationIds }) };
+  return { operator, mustChangePassword: row.must_change_password };
 }
 
 /**

@@ -120,6 +120,18 @@ async function findSignedIn(accounts: Accounts, request: FastifyRequest): Promis
   return accounts.findSignedIn(hashSecret(token));
 }
 
+/**
+ * Finds the person as all routes but those of the session do.
+ * @throws Failure PASSWORD_CHANGE_REQUIRED for an operator whose password someone else has chosen
+ */
+async function findAdmitted(accounts: Accounts, request: FastifyRequest): Promise<SignedIn | undefined> {
+  const signedIn = await findSignedIn(accounts, request);
+  if (signedIn !== undefined && 'operator' in signedIn && signedIn.mustChangePassword) {
+    throw new Failure('PASSWORD_CHANGE_REQUIRED', 'change the password first: POST /v1/x/session/password');
+  }
+  return signedIn;
+}
+
 /** The right that a route for callers and viewers needs; it confines an operator to an application by itself. */
 const rightOf = (request: FastifyRequest): Right =>
   request.routeOptions.config.right ?? [isRead(request) ? 'viewer' : 'operator', 'application'];
@@ -142,7 +154,7 @@ const namedApplication = ({ headers }: FastifyRequest): string => String(headers
 async function authenticateCaller(accounts: Accounts, request: FastifyRequest): Promise<Caller> {
   const token = accessTokenOf(request);
   if (token !== '') return accounts.findCaller(hashSecret(token));
-  const signedIn = await findSignedIn(accounts, request);
+  const signedIn = await findAdmitted(accounts, request);
   if (signedIn === undefined) throw new Failure('MISSING_TOKEN');
   if ('caller' in signedIn) return signedIn.caller;
   requireRight(signedIn.operator, rightOf(request));
@@ -164,7 +176,7 @@ function authenticateViewer({ accounts, adminToken }: Guard) {
     const token = accessTokenOf(request);
     if (token !== '') return viewerOf(await accounts.findCaller(hashSecret(token)));
     if (isAdmin(request, reply)) return {};
-    const signedIn = await findSignedIn(accounts, request);
+    const signedIn = await findAdmitted(accounts, request);
     if (signedIn === undefined) throw new Failure('MISSING_TOKEN');
     if ('caller' in signedIn) return viewerOf(signedIn.caller);
     requireRight(signedIn.operator, rightOf(request));
@@ -192,7 +204,8 @@ function requireViewer(guard: Guard): Hook {
 }
 
 /**
- * Sends a browser to the sign-in instead of refusing the page that it opens; that page sends it back to `next`. Everything
+ * Sends a browser to the sign-in instead of refusing the page that it opens, and to the change of a password that is due;
+ * the sign-in sends it back to `next`. Everything
  * else that is not authenticated gets its failure.
  */
 function orSignIn(authenticate: Hook): Hook {
@@ -202,7 +215,9 @@ function orSignIn(authenticate: Hook): Hook {
     } catch (error) {
       const { authorization, accept = '' } = request.headers;
       const opensPage = isRead(request) && authorization === undefined && accept.includes('text/html');
-      if (!opensPage || !(error instanceof Failure) || error.status !== 401) throw error;
+      if (!opensPage || !(error instanceof Failure)) throw error;
+      if (error.code === 'PASSWORD_CHANGE_REQUIRED') return reply.redirect('/profile', 303);
+      if (error.status !== 401) throw error;
       // The request line may hold a whole URL, with a host that is not ours.
       const { pathname, search } = new URL(request.url, 'http://localhost');
       return reply.redirect(`/sign-in?next=${encodeURIComponent(pathname + search)}`, 303);
@@ -218,7 +233,7 @@ function requireOperator({ accounts, adminToken }: Guard): Hook {
       request.operator = { role: 'administrator' };
       return;
     }
-    const signedIn = await findSignedIn(accounts, request);
+    const signedIn = await findAdmitted(accounts, request);
     if (signedIn === undefined) throw missingAdminToken(reply);
     if (!('operator' in signedIn)) throw new Failure('UNAUTHORIZED', 'this is for operators');
     const { right } = request.routeOptions.config;

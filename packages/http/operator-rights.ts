@@ -55,6 +55,8 @@ const rights: Readonly<Record<string, Right>> = {
   'POST devices/:id/release': operate,
   'POST devices/:id/secret': operate,
   'DELETE devices/:id/certificates': operate,
+  'POST device-imports': operate,
+  'GET device-connection': read,
   'GET devices/:id/key': read,
   'POST devices/:id/key': administer,
   'DELETE devices/:id/tokens': administer,

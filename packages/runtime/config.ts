@@ -46,6 +46,7 @@ const Settings = Type.Object({
   MQTT_PORT: port(1883),
   MQTTS_PORT: port(8883),
   MQTT_URL: Type.Optional(form('^mqtts?://', 'must begin with mqtt:// or mqtts://')),
+  MQTT_PUBLIC_URL: Type.Optional(form('^mqtts?://', 'must begin with mqtt:// or mqtts://')),
   MQTT_TLS_CERTIFICATE: Type.Optional(Type.String({ minLength: 1 })),
   MQTT_TLS_KEY: Type.Optional(Type.String({ minLength: 1 })),
   MQTT_TLS_CLIENT_CA: Type.Optional(Type.String({ minLength: 1 })),

@@ -1,4 +1,4 @@
-import { brokerKey, brokerOfSession, presenceKey } from '@odograph/contracts/presence';
+import { brokerKey, brokerOfSession, disconnectedKey, presenceKey } from '@odograph/contracts/presence';
 import type { Redis } from './redis.ts';
 
 /** Lua: whether a device has a session whose broker's key exists, in one round trip. */
@@ -33,4 +33,25 @@ export async function findPresent(redis: Redis, prefix: string, ids?: readonly s
     if ((await redis.exists(brokerKey(prefix, broker))) === 1) live.add(broker);
   }
   return new Set([...sessions].flatMap(([id, session]) => (live.has(brokerOfSession(session)) ? [id] : [])));
+}
+
+/**
+ * Finds when the last MQTT sessions of devices ended, as the brokers noticed it: a session that ended while Redis was
+ * unavailable, or with its broker, ended when a broker could write it.
+ * @returns UNIX milliseconds by device id; devices whose first session has not ended are left out
+ * @throws when Redis is unavailable
+ */
+export async function findSessionEnds(
+  redis: Redis,
+  prefix: string,
+  ids: readonly string[],
+): Promise<Map<string, number>> {
+  if (ids.length === 0) return new Map();
+  const times = await redis.hmget(disconnectedKey(prefix), ...ids);
+  return new Map(
+    ids.flatMap((id, index): [string, number][] => {
+      const time = times[index];
+      return typeof time === 'string' ? [[id, Number(time)]] : [];
+    }),
+  );
 }

@@ -5,13 +5,15 @@ import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { operatorRoutes, sessionRoutes, tokenRoutes, viewerRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
-import { findPresent } from '@odograph/runtime/presence';
+import type { ResolvedConfig } from '@odograph/runtime/config';
+import { findPresent, findSessionEnds } from '@odograph/runtime/presence';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { LoginLimit } from './accounts/login-limit.ts';
 import { loginRoutes, passwordRoutes } from './accounts/routes.ts';
 import { operatorApplicationRoutes } from './admin/applications/routes.ts';
 import { operatorAuditRoutes } from './admin/audit/routes.ts';
+import { operatorDeviceImportRoutes } from './admin/device-imports/routes.ts';
 import { operatorDeviceModelRoutes } from './admin/device-models/routes.ts';
 import { operatorDeviceRoutes } from './admin/devices/routes.ts';
 import { SessionRechecks } from './admin/devices/session-rechecks.ts';
@@ -36,6 +38,13 @@ function openFleetDatabase(host: ServiceHost<Http>) {
   const db = openDatabase({ url: host.config.DATABASE_URL, name: 'fleet', size: host.config.DATABASE_POOL_SIZE });
   host.onStop('fleet database', () => db.destroy());
   return db;
+}
+
+/** The addresses of the broker for devices: MQTT_PUBLIC_URL, else the ports at the name by which people reach the platform. */
+function mqttAddresses(config: ResolvedConfig, hostname: string): string[] {
+  if (config.MQTT_PUBLIC_URL !== undefined) return [config.MQTT_PUBLIC_URL];
+  const plain = `mqtt://${hostname}:${config.MQTT_PORT}`;
+  return config.MQTT_TLS_CERTIFICATE === undefined ? [plain] : [`mqtts://${hostname}:${config.MQTTS_PORT}`, plain];
 }
 
 async function openRedis(host: ServiceHost<Http>): Promise<Redis> {
@@ -81,7 +90,10 @@ export const fleetService: Service<Http> = {
       alarmRoutes({ db, changes }),
     ]);
     await viewerRoutes(http, { accounts, adminToken }, [
-      deviceTableRoutes(db, (ids) => findPresent(redis, config.QUEUE_PREFIX, ids)),
+      deviceTableRoutes(db, {
+        findConnected: (ids) => findPresent(redis, config.QUEUE_PREFIX, ids),
+        findEnds: (ids) => findSessionEnds(redis, config.QUEUE_PREFIX, ids),
+      }),
       alarmViewRoutes(db),
     ]);
     await operatorRoutes(http, { accounts, adminToken }, [
@@ -89,7 +101,11 @@ export const fleetService: Service<Http> = {
       operatorUserRoutes(db),
       operatorOperatorRoutes(db),
       operatorVehicleRoutes(db, changes),
-      operatorDeviceRoutes({ db, changes, recheckSession: (deviceId) => rechecks.request(deviceId) }),
+      operatorDeviceRoutes({
+        ...{ db, changes, recheckSession: (deviceId) => rechecks.request(deviceId) },
+        addressesFor: (hostname) => mqttAddresses(config, hostname),
+      }),
+      operatorDeviceImportRoutes(db, changes),
       operatorDeviceModelRoutes(db),
       operatorRequestRoutes(db, changes),
       operatorPersonRoutes(db),

@@ -90,6 +90,9 @@ const parameters: Readonly<Record<string, (names: OperatedNames) => Record<strin
   'PUT vehicles/{id}': () => ({ tankLitres: 7 }),
   'GET devices': ({ application }) => ({ appId: application }),
   'POST devices': ({ application }) => ({ appId: application, id: `walk-${randomUUID()}`, model: 'generic' }),
+  'POST device-imports': ({ application }) => ({
+    csv: `id,model,appId\nwalk-${randomUUID()},generic,${application}`,
+  }),
   'POST devices/{id}/link': ({ vehicle }) => ({ vehicleId: vehicle }),
   'PUT devices/{id}/link': ({ vehicle }) => ({ vehicleId: vehicle }),
   'PUT device-models/{name}': () => ({ ...model, digitalOutputs: {}, scenarii: {} }),

@@ -242,6 +242,28 @@ describe('a route of the interface', () => {
     }
   });
 
+  it('refuses an operator whose password someone else has chosen, unless it is about the session', async () => {
+    const { id, cookie } = await createOperator(platform.db, { role: 'administrator' });
+    await platform.db.updateTable('operator').set({ must_change_password: true }).where('id', '=', id).execute();
+    const headers = { cookie, origin: platform.httpUrl, 'x-application': operated.names.application };
+    const before = await rowsOf(operated);
+    const refused = routes.filter((route) => route.tokens.includes('session') && guardOf(route) !== 'session');
+    expect(refused.length).toBeGreaterThan(100);
+    for (const route of refused) {
+      const { status, body } = await ask(route, headers);
+      const name = `${route.method} ${route.path}`;
+      expect([name, status, body.error]).toEqual([name, 403, 'PASSWORD_CHANGE_REQUIRED']);
+    }
+    expect(await rowsOf(operated)).toBe(before);
+    const client = createBrowser(platform.httpUrl, cookie);
+    expect((await client.get('/v1/x/session')).body.mustChangePassword).toBe(true);
+    const page = await fetch(new URL('/queues', platform.httpUrl), {
+      ...{ headers: { cookie, accept: 'text/html' }, redirect: 'manual' },
+    });
+    expect([page.status, page.headers.get('location')]).toEqual([303, '/profile']);
+    expect((await client.delete('/v1/x/session')).status).toBe(200);
+  });
+
   it('changes nothing with a session from a page of another site, whatever its method', async () => {
     const { cookie } = await createOperator(platform.db);
     const before = await rowsOf(operated);

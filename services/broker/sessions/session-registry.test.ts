@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
-import { brokerKey, brokerOfSession, presenceKey } from '@odograph/contracts/presence';
+import { brokerKey, brokerOfSession, disconnectedKey, presenceKey } from '@odograph/contracts/presence';
 import { createLogger } from '@odograph/runtime/logger';
 import { Gauge, Registry } from '@odograph/runtime/metrics';
 import type { Redis } from '@odograph/runtime/redis';
@@ -28,6 +28,8 @@ afterAll(async () => {
 });
 
 const sessionOf = (deviceId: string) => redis.hget(presenceKey(platform.config.QUEUE_PREFIX), deviceId);
+const endOf = async (deviceId: string) =>
+  Number(await redis.hget(disconnectedKey(platform.config.QUEUE_PREFIX), deviceId));
 const gone = (deviceId: string) => eventually(async () => expect(await sessionOf(deviceId)).toBeNull());
 
 it('has a session in Redis when its CONNACK arrives, with the key of its broker', async () => {
@@ -47,6 +49,22 @@ it('removes the session of a broken connection', async () => {
   expect(await sessionOf(identity.deviceId)).not.toBeNull();
   await device.close('cut');
   await gone(identity.deviceId);
+});
+
+it('keeps the time at which the last session of a device ended, not that of one that was replaced', async () => {
+  const identity = await createDevice(platform.db);
+  const first = await connectDevice(platform.mqttUrl, identity);
+  const second = await connectDevice(platform.mqttUrl, identity);
+  await closed(first);
+  // Written on the same connection to Redis as the removal of the first session, after it.
+  const other = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
+  expect(await redis.hexists(disconnectedKey(platform.config.QUEUE_PREFIX), identity.deviceId)).toBe(0);
+  const before = Date.now();
+  await second.close();
+  await gone(identity.deviceId);
+  expect(await endOf(identity.deviceId)).toBeGreaterThanOrEqual(before);
+  expect(await endOf(identity.deviceId)).toBeLessThanOrEqual(Date.now());
+  await other.close();
 });
 
 it('closes the older of two connections with one id and keeps the session of the newer, many times', async () => {
@@ -114,6 +132,7 @@ it('removes the sessions of a dead broker and keeps those of a live one', async 
   const second = await startTestPlatform([brokerService], { QUEUE_PREFIX: prefix });
   expect(await sessionOf('of-dead')).toBeNull();
   expect(await sessionOf('of-alive')).toBe(`${alive} 1`);
+  expect(Date.now() - (await endOf('of-dead'))).toBeLessThan(10_000);
   await second.stop();
 });
 

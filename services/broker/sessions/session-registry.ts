@@ -1,5 +1,5 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
-import { brokerKey, brokerOfSession, presenceKey } from '@odograph/contracts/presence';
+import { brokerKey, brokerOfSession, disconnectedKey, presenceKey } from '@odograph/contracts/presence';
 import { deviceTopic } from '@odograph/contracts/topics';
 import type { Gauge } from '@odograph/runtime/metrics';
 import type { Redis } from '@odograph/runtime/redis';
@@ -63,9 +63,15 @@ const refreshMs = 3000;
 const writeTimeoutMs = 1000;
 const fieldsPerCommand = 500;
 
-/** Removes each field that still has the given value, so that a session never removes its successor. */
-const removeIfEqual = `for i = 1, #ARGV, 2 do
-  if redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1] then redis.call('HDEL', KEYS[1], ARGV[i]) end
+/**
+ * Removes each field that still has the given value, so that a session never removes its successor, and keeps the time in
+ * the other hash.
+ */
+const removeIfEqual = `for i = 2, #ARGV, 2 do
+  if redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1] then
+    redis.call('HDEL', KEYS[1], ARGV[i])
+    redis.call('HSET', KEYS[2], ARGV[i], ARGV[1])
+  end
 end`;
 
 export interface SessionRegistryOptions {
@@ -84,6 +90,7 @@ export class SessionRegistry {
   readonly #options: SessionRegistryOptions;
   readonly #brokerKey: string;
   readonly #key: string;
+  readonly #disconnectedKey: string;
   readonly #live = new Map<string, DeviceSession>();
   readonly #onReady = (): void => void this.#attempt(() => this.#writeAll());
   /** Sessions that began while others were being written: device id to session id. */
@@ -99,6 +106,7 @@ export class SessionRegistry {
     this.#options = options;
     this.#brokerKey = brokerKey(options.prefix, options.brokerId);
     this.#key = presenceKey(options.prefix);
+    this.#disconnectedKey = disconnectedKey(options.prefix);
     options.connectedDevices.set(0);
   }
 
@@ -214,6 +222,7 @@ export class SessionRegistry {
   }
 
   async #remove(fieldsAndValues: string[]): Promise<void> {
-    await this.#options.redis.eval(removeIfEqual, 1, this.#key, ...fieldsAndValues);
+    const keys = [this.#key, this.#disconnectedKey];
+    await this.#options.redis.eval(removeIfEqual, keys.length, ...keys, Date.now(), ...fieldsAndValues);
   }
 }

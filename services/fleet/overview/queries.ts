@@ -3,7 +3,7 @@ import { invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { visibleTo } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
-import type { SortColumn, TableDevice } from './schemas.ts';
+import type { DeviceDetail, SortColumn, TableDevice } from './schemas.ts';
 
 /** Which devices the table shows, and in what order. */
 export interface DeviceRequest {
@@ -84,7 +84,7 @@ interface Row {
   total: number;
 }
 
-type StoredDevice = Omit<TableDevice, 'connected'>;
+export type StoredDevice = Omit<TableDevice, 'connected' | 'disconnectedSince'>;
 
 function toDevice(row: Row): StoredDevice {
   const optional = (name: keyof StoredDevice, time: Date | null) => (time ? { [name]: time.toISOString() } : {});
@@ -138,4 +138,39 @@ async function requireVisible(db: Database, viewer: Viewer, deviceId: string): P
   const { rows } =
     await sql`select from ${tables(viewer)} where device.id = ${deviceId} and ${isVisible(viewer)}`.execute(db);
   if (rows.length === 0) throw invalidParameter('after', 'must be taken from the Link of an answer');
+}
+
+/** Lists the links of a device to vehicles that a person sees, newest first. */
+export async function readLinks(db: Database, viewer: Viewer, deviceId: string): Promise<DeviceDetail['links']> {
+  const { rows } = await sql<{ vehicle_id: number; plate: string; from: Date | null; until: Date | null }>`
+    select vehicle.id as vehicle_id, plate, lower(period) as "from", upper(period) as until
+    from device_link join vehicle on vehicle.id = device_link.vehicle_id and ${visibleTo(viewer)}
+    where device_id = ${deviceId} order by period desc`.execute(db);
+  return rows.map(({ vehicle_id, plate, from, until }) => ({
+    ...{ vehicleId: String(vehicle_id), plate },
+    ...(from && { from: from.toISOString() }),
+    ...(until && { until: until.toISOString() }),
+  }));
+}
+
+/** Uploads are looked for among so many readings of a vehicle by device time, the newest ones. */
+const readingsLookedAt = 500;
+
+/** Lists the uploads that hold the newest readings of a device under a link, newest first. */
+export async function readUploads(
+  db: Database,
+  deviceId: string,
+  { vehicleId, from = '-infinity', until = 'infinity' }: DeviceDetail['links'][number],
+): Promise<DeviceDetail['uploads']> {
+  const { rows } = await sql<{ received_at: Date; readings: number; first: Date; last: Date }>`
+    select received_at, count(*)::integer as readings, min(time) as first, max(time) as last
+    from (select received_at, time from reading
+      where vehicle_id = ${vehicleId}::integer and device_id = ${deviceId}
+        and time >= ${from}::timestamptz and time < ${until}::timestamptz
+      order by time desc limit ${readingsLookedAt}) as newest
+    group by received_at order by received_at desc`.execute(db);
+  return rows.map(({ received_at, readings, first, last }) => ({
+    ...{ receivedAt: received_at.toISOString(), vehicleId, readings },
+    ...{ firstTime: first.toISOString(), lastTime: last.toISOString() },
+  }));
 }

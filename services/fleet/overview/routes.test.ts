@@ -1,4 +1,4 @@
-import { brokerKey, presenceKey } from '@odograph/contracts/presence';
+import { brokerKey, disconnectedKey, presenceKey } from '@odograph/contracts/presence';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
 import { type ApiClient, clientWithToken, createBrowser } from '@odograph/testkit/api-client';
@@ -43,6 +43,15 @@ async function connect(...deviceIds: string[]): Promise<void> {
   await redis.set(brokerKey(prefix, 'alive'), '1');
   for (const id of deviceIds) await redis.hset(presenceKey(prefix), id, 'alive 1');
   await redis.hset(presenceKey(prefix), 'of-a-dead-broker', 'dead 1');
+  redis.disconnect();
+}
+
+/** Ends the sessions of devices at a time. */
+async function disconnect(time: string, ...deviceIds: string[]): Promise<void> {
+  const redis = connectRedis(platform.config.REDIS_URL, createLogger('silent'));
+  const { QUEUE_PREFIX: prefix } = platform.config;
+  await new Promise<void>((resolve) => (redis.status === 'ready' ? resolve() : redis.once('ready', resolve)));
+  for (const id of deviceIds) await redis.hset(disconnectedKey(prefix), id, Date.parse(time));
   redis.disconnect();
 }
 
@@ -153,6 +162,74 @@ describe('GET /v1/x/devices', () => {
       expect(await ids(`q=${id}`, admin)).toEqual([id]);
       const { status, body } = await client.get(`/v1/x/devices?after=${id}`);
       expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', 'after']);
+    }
+  });
+});
+
+describe('GET /v1/x/devices/{id}', () => {
+  const detail = (id: string, as = client) => as.get(`/v1/x/devices/${id}`);
+
+  it('says since when a device is not connected, and leaves it out while it is', async () => {
+    const { deviceId } = await createDevice(db, { applicationId: application.id });
+    expect((await detail(deviceId)).body.disconnectedSince).toBeUndefined();
+    await disconnect('2026-01-02T03:04:05.678Z', deviceId);
+    expect((await detail(deviceId)).body).toMatchObject({
+      ...{ connected: false, disconnectedSince: '2026-01-02T03:04:05.678Z' },
+    });
+    expect((await list()).devices[0].disconnectedSince).toBe('2026-01-02T03:04:05.678Z');
+    await connect(deviceId);
+    const { connected, disconnectedSince } = (await detail(deviceId)).body;
+    expect([connected, disconnectedSince]).toEqual([true, undefined]);
+  });
+
+  it('answers the links of a device in time, and its last uploads with the readings that are stored', async () => {
+    const vehicle = await createVehicle(db, application);
+    const second = await createVehicle(db, application);
+    await sql`delete from device_link where device_id in (${vehicle.deviceId}, ${second.deviceId})`.execute(db);
+    await sql`insert into device_link (device_id, vehicle_id, period) values
+      (${vehicle.deviceId}, ${vehicle.id}::integer, '(,2026-02-01)'),
+      (${vehicle.deviceId}, ${second.id}::integer, '[2026-02-01,)')`.execute(db);
+    await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at)
+      select time, ${application.id}, ${second.id}::integer, device, received::timestamptz from (values
+        (timestamptz '2026-02-02 08:00', ${vehicle.deviceId}, '2026-02-02 09:00'),
+        ('2026-02-02 08:10', ${vehicle.deviceId}, '2026-02-02 09:00'), ('2026-02-02 10:00', ${vehicle.deviceId}, '2026-02-02 10:01'),
+        ('2026-02-02 11:00', 'another device', '2026-02-02 11:01')) as uploaded (time, device, received)`.execute(db);
+    const { links, uploads } = (await detail(vehicle.deviceId)).body;
+    const february = '2026-02-01T00:00:00.000Z';
+    expect(links).toEqual([
+      { vehicleId: second.id, plate: expect.any(String), from: february },
+      { vehicleId: vehicle.id, plate: expect.any(String), until: february },
+    ]);
+    const [eight, ten, received] = ['08:00', '10:00', '09:00'].map((time) => `2026-02-02T${time}:00.000Z`);
+    expect(uploads).toEqual([
+      { receivedAt: '2026-02-02T10:01:00.000Z', vehicleId: second.id, readings: 1, firstTime: ten, lastTime: ten },
+      {
+        ...{ receivedAt: received, vehicleId: second.id, readings: 2 },
+        ...{ firstTime: eight, lastTime: '2026-02-02T08:10:00.000Z' },
+      },
+    ]);
+  });
+
+  it('hides devices, and links to vehicles, that a person does not see', async () => {
+    const [mine, other] = [await createVehicle(db, application), await createVehicle(db, application)];
+    await sql`update device_link set period = '[2026-02-01,)' where device_id = ${mine.deviceId}`.execute(db);
+    await sql`delete from device_link where device_id = ${other.deviceId}`.execute(db);
+    await sql`insert into device_link (device_id, vehicle_id, period)
+      values (${mine.deviceId}, ${other.id}::integer, '(,2026-02-01)')`.execute(db);
+    const user = clientWithToken(
+      platform.httpUrl,
+      (await createUser(db, application, { vehicleIds: [mine.id], role: 'viewer' })).token,
+    );
+    expect((await detail(mine.deviceId)).body.links).toHaveLength(2);
+    expect((await detail(mine.deviceId, user)).body.links.map(({ vehicleId }: Row) => vehicleId)).toEqual([mine.id]);
+    const foreign = await createVehicle(db, await createApplication(db));
+    for (const [id, as] of [
+      [other.deviceId, user],
+      [foreign.deviceId, client],
+      ['missing', admin],
+    ] as const) {
+      const { status, body } = await detail(id, as);
+      expect([status, body]).toEqual([404, { error: 'UNKNOWN_DEVICE', message: 'no such device' }]);
     }
   });
 });

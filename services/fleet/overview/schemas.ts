@@ -1,4 +1,4 @@
-import { DeviceId, Flag, moment, text, word } from '@odograph/http/schemas';
+import { DeviceId, Flag, moment, text, VehicleId, word } from '@odograph/http/schemas';
 import Type, { type Static } from 'typebox';
 
 /** The columns of the table by which it can be sorted. */
@@ -19,6 +19,9 @@ export const TableDevice = Type.Object(
     plate: name('license plate of that vehicle', 'AB-123-CD'),
     linkedSince: Type.Optional(moment('start of the link; left out for a link without a start')),
     connected: Type.Boolean({ description: 'has an MQTT session', examples: [true] }),
+    disconnectedSince: Type.Optional(
+      moment('when its last MQTT session ended; left out while it has one, and if it never had one'),
+    ),
     lastUpload: Type.Optional(moment('when the platform last stored a reading of the device for that vehicle')),
     createdAt: moment('when the device was provisioned'),
     secretIssuedAt: moment('when its secret was issued'),
@@ -32,6 +35,36 @@ export const TableDevice = Type.Object(
   { title: 'TableDevice' },
 );
 export type TableDevice = Static<typeof TableDevice>;
+
+const Link = Type.Object(
+  {
+    vehicleId: VehicleId,
+    plate: name('license plate of the vehicle', 'AB-123-CD'),
+    from: Type.Optional(moment('start; left out for a link without a start')),
+    until: Type.Optional(moment('end; left out for the current link')),
+  },
+  { title: 'DeviceLink' },
+);
+const Upload = Type.Object(
+  {
+    receivedAt: moment('when the platform received it'),
+    vehicleId: VehicleId,
+    readings: Type.Integer({ description: 'readings of it that are stored', minimum: 1, examples: [3] }),
+    firstTime: moment('device time of its oldest reading'),
+    lastTime: moment('device time of its newest reading'),
+  },
+  { title: 'StoredUpload' },
+);
+
+export const DeviceDetail = Type.Object(
+  {
+    ...TableDevice.properties,
+    links: Type.Array(Link, { description: 'to vehicles that the person sees, newest first' }),
+    uploads: Type.Array(Upload, { description: 'the last ones, newest first, of at most 500 readings' }),
+  },
+  { title: 'DeviceDetail' },
+);
+export type DeviceDetail = Static<typeof DeviceDetail>;
 
 export const DeviceTable = Type.Object(
   {

@@ -1,12 +1,14 @@
 import type { OperatorRequest } from '@odograph/contracts/caller';
+import { Failure } from '@odograph/contracts/failures';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { findDeviceOwner, findVehicleOwner } from '@odograph/database/vehicle-access';
 import type { Http } from '@odograph/http/http';
+import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, DeviceId, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import Type from 'typebox';
 import {
   changeLinks,
@@ -25,17 +27,40 @@ const ReleasedDevice = Type.Object(
 );
 const linkRefusals = ['UNKNOWN_DEVICE', 'UNKNOWN_VEHICLE', 'VEHICLE_NOT_AVAILABLE', 'VEHICLE_ALREADY_LINKED'] as const;
 
+const onlyIfLinked = 'the vehicle that the device must still be linked to: else CHANGED_MEANWHILE';
+
+interface LinkBody {
+  readonly vehicleId: string;
+  readonly fromVehicleId?: string;
+}
+
+/**
+ * Checks that the link of a device is the one that a person saw; run it in changeLinks.
+ * @throws Failure CHANGED_MEANWHILE
+ */
+async function requireLinkTo(trx: Database, deviceId: string, vehicleId: string | undefined): Promise<void> {
+  if (vehicleId === undefined) return;
+  const link = await trx
+    .selectFrom('device_link')
+    .select('vehicle_id')
+    .where('device_id', '=', deviceId)
+    .where(sql<boolean>`upper_inf(period)`)
+    .executeTakeFirst();
+  if (String(link?.vehicle_id) !== vehicleId) throw new Failure('CHANGED_MEANWHILE');
+}
+
 /** The rules are those of /v1/device, for the application of the vehicle. */
 export function addLinkRoutes(http: Http, db: Kysely<Tables>, changes: ChangeAnnouncer): void {
   const body = Type.Object({ vehicleId: VehicleId });
   const linkTo = async (
-    { params, body, ip, operator }: OperatorRequest & { params: { id: string }; body: { vehicleId: string } },
+    { params, body, ip, operator }: OperatorRequest & { params: { id: string }; body: LinkBody },
     change: typeof linkDevice,
   ): Promise<Record<string, never>> => {
     const target = { deviceId: params.id, vehicleId: body.vehicleId };
     const made = await changeLinks(db, async (trx) => {
       const applicationId = await findVehicleOwner(trx, operator, body.vehicleId);
       await findDeviceOwner(trx, operator, params.id);
+      await requireLinkTo(trx, params.id, body.fromVehicleId);
       await assignOwner(trx, params.id, applicationId);
       const link = await change(trx, { applicationId }, target);
       return recordLinkChange(trx, operatorOrigin({ ip, operator }, applicationId), params.id, link);
@@ -59,11 +84,15 @@ export function addLinkRoutes(http: Http, db: Kysely<Tables>, changes: ChangeAnn
   http.put(
     '/v1/x/admin/devices/:id/link',
     {
+      preValidation: leaveOutEmpty('fromVehicleId'),
       schema: {
         params: DevicePath,
         summary: 'Move a device to another vehicle',
-        body,
-        response: answers(EmptyAnswer, ...linkRefusals),
+        body: Type.Object({
+          vehicleId: VehicleId,
+          fromVehicleId: Type.Optional(Type.Unsafe<string>({ ...VehicleId, description: onlyIfLinked })),
+        }),
+        response: answers(EmptyAnswer, ...linkRefusals, 'CHANGED_MEANWHILE'),
       },
     },
     (request) => linkTo(request, moveDevice),
@@ -84,16 +113,46 @@ async function endLinkOf(
   return { applicationId, vehicleIds: vehiclesOf(change) };
 }
 
+function addUnlinking(http: Http, { db, changes }: DeviceOptions): void {
+  http.delete(
+    '/v1/x/admin/devices/:id/link',
+    {
+      preValidation: leaveOutEmpty('vehicleId'),
+      schema: {
+        summary: 'Unlink a device from its vehicle',
+        params: DevicePath,
+        body: Type.Object({
+          vehicleId: Type.Optional(Type.Unsafe<string>({ ...VehicleId, description: onlyIfLinked })),
+        }),
+        response: answers(EmptyAnswer, 'UNKNOWN_DEVICE', 'CHANGED_MEANWHILE'),
+      },
+    },
+    async ({ params, body, ip, operator }) => {
+      const ended = await changeLinks(db, async (trx) => {
+        await findDeviceOwner(trx, operator, params.id);
+        await requireLinkTo(trx, params.id, body.vehicleId);
+        return endLinkOf(trx, params.id, { ip, operator });
+      });
+      await changes.announce(ended);
+      return {};
+    },
+  );
+}
+
 /** What the operator's routes for devices use. */
 export interface DeviceOptions {
   readonly db: Kysely<Tables>;
   readonly changes: ChangeAnnouncer;
   /** Has the brokers check the MQTT session of a device again; it ends if its credentials are no longer valid. */
   readonly recheckSession: (deviceId: string) => Promise<void>;
+  /** Where devices connect to. @param hostname the name by which the request reached the platform */
+  readonly addressesFor: (hostname: string) => string[];
 }
 
 /** Routes that end the link of a device: unlinking, releasing and deleting it. */
-export function addUnlinkRoutes(http: Http, { db, changes, recheckSession }: DeviceOptions): void {
+export function addUnlinkRoutes(http: Http, options: DeviceOptions): void {
+  addUnlinking(http, options);
+  const { db, changes, recheckSession } = options;
   const endLinkAnd = async <T>(
     { params: { id }, ip, operator }: OperatorRequest & { params: { id: string } },
     action: 'device.release' | 'device.delete',
@@ -110,20 +169,6 @@ export function addUnlinkRoutes(http: Http, { db, changes, recheckSession }: Dev
     return made.changed;
   };
 
-  http.delete(
-    '/v1/x/admin/devices/:id/link',
-    {
-      schema: {
-        summary: 'Unlink a device from its vehicle',
-        params: DevicePath,
-        response: answers(EmptyAnswer, 'UNKNOWN_DEVICE'),
-      },
-    },
-    async ({ params, ip, operator }) => {
-      await changes.announce(await changeLinks(db, (trx) => endLinkOf(trx, params.id, { ip, operator })));
-      return {};
-    },
-  );
   http.post(
     '/v1/x/admin/devices/:id/release',
     {

@@ -125,6 +125,25 @@ describe('/v1/x/admin/devices', () => {
     }
   });
 
+  it('moves and unlinks a device only from the vehicle that a person saw it linked to, if that is given', async () => {
+    const [first, second, third] = [await newVehicle(), await newVehicle(), await newVehicle()];
+    const deviceId = await newDevice({ vehicleId: first });
+    const link = `/v1/x/admin/devices/${deviceId}/link`;
+    const move = (vehicleId: string, fromVehicleId: string) => admin.put(link, { vehicleId, fromVehicleId });
+    expect((await move(second, first)).status).toBe(200);
+    const { status, body } = await move(third, first);
+    expect([status, body.error]).toEqual([412, 'CHANGED_MEANWHILE']);
+    expect((await admin.delete(link, { vehicleId: first })).body.error).toBe('CHANGED_MEANWHILE');
+    expect((await admin.delete(link, { vehicleId: second })).status).toBe(200);
+    expect((await admin.delete(link, { vehicleId: second })).body.error).toBe('CHANGED_MEANWHILE');
+    expect((await move(third, second)).body.error).toBe('CHANGED_MEANWHILE');
+  });
+
+  it('names the addresses of the broker at the name by which it was asked', async () => {
+    const { body } = await admin.get('/v1/x/admin/device-connection');
+    expect(body).toEqual({ urls: [platform.mqttUrl] });
+  });
+
   it('releases a device from its vehicle and application, to be claimed with a new code', async () => {
     const vehicleId = await newVehicle();
     const deviceId = await newDevice({ vehicleId });

@@ -1,12 +1,9 @@
 import type { OperatorRequest } from '@odograph/contracts/caller';
-import { invalidParameter } from '@odograph/contracts/failures';
-import { serviceAccountPrefix } from '@odograph/contracts/service-accounts';
-import { deviceIdPattern } from '@odograph/contracts/topics';
-import { findApplicationId, findListed, findScope } from '@odograph/database/accounts';
-import { type AuditOrigin, appendAudit, operatorOrigin } from '@odograph/database/audit';
+import { findListed } from '@odograph/database/accounts';
+import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
-import { findDeviceOwner, findVehicleOwner } from '@odograph/database/vehicle-access';
+import { findDeviceOwner } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { AppId, pageLimit } from '@odograph/http/operator-routes';
@@ -14,33 +11,21 @@ import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, DeviceId, EmptyAnswer, moment, text, VehicleId } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { changeLinks, linkDevice, recordLinkChange } from '../../devices/queries.ts';
+import { changeLinks, vehiclesOf } from '../../devices/queries.ts';
 import { addLinkRoutes, addUnlinkRoutes, type DeviceOptions } from './link-routes.ts';
 import {
-  createDevice,
-  type DeviceSecrets,
-  listDevices,
-  type NewDevice,
-  replaceSecret,
-  revokeCertificates,
-} from './queries.ts';
+  DeviceSecret,
+  NewDevice,
+  NewSecrets,
+  type ProvisionedDevice,
+  provisionDevice,
+  recordProvisioning,
+} from './provisioning.ts';
+import { listDevices, replaceSecret, revokeCertificates } from './queries.ts';
 
 const maximumOverlapSeconds = 30 * 86_400;
 const optionalText = (example: string) => Type.Unsafe<string>({ ...text(0, 64, { examples: [example] }), default: '' });
 const DevicePath = Type.Object({ id: DeviceId });
-const DeviceSecret = Type.Object(
-  { deviceId: DeviceId, secret: Type.String({ examples: ['c2VjcmV0LW9mLXRoZS1kZXZpY2U'] }) },
-  { title: 'DeviceSecret' },
-);
-const NewSecrets = Type.Object(
-  {
-    ...DeviceSecret.properties,
-    claimCode: Type.Optional(
-      Type.String({ description: 'lets an application link a device without an owner', examples: ['K7QX-2M4P'] }),
-    ),
-  },
-  { title: 'NewDevice' },
-);
 const ListedDevice = Type.Object(
   {
     deviceId: DeviceId,
@@ -51,14 +36,6 @@ const ListedDevice = Type.Object(
   },
   { title: 'ListedDevice' },
 );
-const NewDeviceBody = Type.Object({
-  id: Type.String({ pattern: deviceIdPattern, description: '1 to 64 of A-Z a-z 0-9 . _ : -', examples: ['unit-0001'] }),
-  model: text(1, 64, { examples: ['generic'] }),
-  appId: Type.Optional(AppId),
-  vehicleId: Type.Optional(VehicleId),
-  bluetoothName: optionalText('ODO-0001'),
-  bluetoothPin: optionalText('0000'),
-});
 const Rotation = Type.Object({
   overlapSeconds: Type.Integer({
     minimum: 0,
@@ -77,15 +54,8 @@ export function operatorDeviceRoutes(options: DeviceOptions): RoutePlugin {
     addLinkRoutes(http, db, changes);
     addUnlinkRoutes(http, options);
     addCredentialRoutes(http, db, recheckSession);
+    addConnection(http, options);
   };
-}
-
-async function enterDevice(trx: Database, origin: AuditOrigin, device: NewDevice): Promise<DeviceSecrets> {
-  const secrets = await createDevice(trx, device);
-  const { id, model } = device;
-  const subject = `device:${id}`;
-  await appendAudit(trx, { ...origin, action: 'device.create', subject, details: { model }, outcome: 'done' });
-  return secrets;
 }
 
 function addCreation(http: Http, { db, changes }: DeviceOptions): void {
@@ -95,7 +65,7 @@ function addCreation(http: Http, { db, changes }: DeviceOptions): void {
       preValidation: leaveOutEmpty('appId', 'vehicleId', 'bluetoothName', 'bluetoothPin'),
       schema: {
         summary: 'Create a device and link it to a vehicle if one is given; its secret is shown only once',
-        body: NewDeviceBody,
+        body: NewDevice,
         response: answers(
           NewSecrets,
           'UNKNOWN_APPLICATION',
@@ -107,30 +77,35 @@ function addCreation(http: Http, { db, changes }: DeviceOptions): void {
       },
     },
     async (request) => {
-      const { operator } = request;
-      const { id, appId, vehicleId, ...rest } = request.body;
-      if (id.startsWith(serviceAccountPrefix)) {
-        throw invalidParameter('id', `must not begin with ${serviceAccountPrefix}`);
-      }
-      if (vehicleId === undefined) {
-        const device = { ...rest, id, applicationId: await findScope(db, operator, appId) };
-        const origin = operatorOrigin(request, device.applicationId);
-        return db.transaction().execute((trx) => enterDevice(trx, origin, device));
-      }
-      const named = appId === undefined ? undefined : await findApplicationId(db, appId, operator.applicationIds);
-      const caller = { applicationId: await findVehicleOwner(db, operator, vehicleId) };
-      if (named !== undefined && named !== caller.applicationId) {
-        throw invalidParameter('vehicleId', 'is a vehicle of another application');
-      }
-      const secrets = await changeLinks(db, async (trx) => {
-        const origin = operatorOrigin(request, caller.applicationId);
-        const entered = await enterDevice(trx, origin, { ...rest, id, ...caller });
-        await recordLinkChange(trx, origin, id, await linkDevice(trx, caller, { deviceId: id, vehicleId }));
-        return entered;
-      });
-      await changes.announce({ vehicleIds: [Number(vehicleId)] });
+      const { body, operator } = request;
+      const provision = async (trx: Database): Promise<ProvisionedDevice> => {
+        const provisioned = await provisionDevice(trx, operator, body);
+        await recordProvisioning(trx, request, provisioned);
+        return provisioned;
+      };
+      if (body.vehicleId === undefined) return (await db.transaction().execute(provision)).secrets;
+      const { secrets, link } = await changeLinks(db, provision);
+      await changes.announce({ vehicleIds: vehiclesOf(link ?? {}) });
       return secrets;
     },
+  );
+}
+
+function addConnection(http: Http, { addressesFor }: DeviceOptions): void {
+  http.get(
+    '/v1/x/admin/device-connection',
+    {
+      schema: {
+        summary: 'Addresses at which devices reach the broker',
+        response: answers(
+          Type.Object(
+            { urls: Type.Array(Type.String({ examples: ['mqtts://telematics.example.com:8883'] })) },
+            { title: 'DeviceConnection' },
+          ),
+        ),
+      },
+    },
+    async ({ hostname }) => ({ urls: addressesFor(hostname) }),
   );
 }
 
