@@ -6,22 +6,32 @@ export const answerPolicy = {
   directives: { defaultSrc: ["'none'"], baseUri: ["'none'"], formAction: ["'none'"], frameAncestors: ["'none'"] },
 };
 
-/** The policy of pages: scripts, data, fonts and workers from this origin only, and no inline scripts. */
-export const pagePolicy = [
-  "default-src 'self'",
-  "style-src 'self' 'unsafe-inline'",
-  "img-src 'self' data: blob:",
-  "worker-src 'self' blob:",
-  "object-src 'none'",
-  "base-uri 'self'",
-  "form-action 'self'",
-  "frame-ancestors 'none'",
-].join('; ');
+/**
+ * Builds the policy of pages: scripts, data, fonts and workers from this origin only, and no inline scripts.
+ * @param dataOrigin one more origin for data and images, such as the server of map tiles
+ */
+function createPolicy(dataOrigin?: string): string {
+  return [
+    "default-src 'self'",
+    "style-src 'self' 'unsafe-inline'",
+    `img-src 'self' data: blob:${dataOrigin === undefined ? '' : ` ${dataOrigin}`}`,
+    ...(dataOrigin === undefined ? [] : [`connect-src 'self' ${dataOrigin}`]),
+    "worker-src 'self' blob:",
+    "object-src 'none'",
+    "base-uri 'self'",
+    "form-action 'self'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+}
 
-/** Gives every answer of these routes the content security policy of a page. */
-export function servePages(http: Http): void {
+/** The policy of pages that load everything from this origin. */
+export const pagePolicy = createPolicy();
+
+/** Gives every answer of these routes the content security policy of a page. @param dataOrigin see createPolicy */
+export function servePages(http: Http, dataOrigin?: string): void {
+  const policy = createPolicy(dataOrigin);
   http.addHook('onSend', async (_request, reply) => {
-    reply.header('content-security-policy', pagePolicy);
+    reply.header('content-security-policy', policy);
   });
 }
 

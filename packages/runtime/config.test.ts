@@ -32,6 +32,24 @@ it('names each invalid setting once, with the rule that it breaks', () => {
   );
 });
 
+it('takes one map: a file, the address of images, or that of a style', () => {
+  const url = 'https://tiles.example/{z}/{x}/{y}.png';
+  expect(readConfig({ MAP_TILES_URL: url }).MAP_TILES_URL).toBe(url);
+  expect(() => readConfig({ MAP_TILES: url })).toThrow(
+    'MAP_TILES: must be a PMTiles file; MAP_TILES_URL is for an address',
+  );
+  for (const wrong of [
+    'https://tiles.example/',
+    'https://{s}.example/{z}/{x}/{y}',
+    'tiles/{z}/{x}/{y}',
+    'https://a b/{z}/{x}/{y}',
+  ]) {
+    expect(() => readConfig({ MAP_TILES_URL: wrong })).toThrow('MAP_TILES_URL: must be an address');
+  }
+  const several = { MAP_TILES: '/area.pmtiles', MAP_TILES_URL: url, MAP_STYLE_URL: 'https://tiles.example/style.json' };
+  expect(() => readConfig(several)).toThrow('MAP_STYLE_URL: cannot be combined with MAP_TILES');
+});
+
 describe('a setting in a file', () => {
   let directory: string;
   beforeEach(async () => {

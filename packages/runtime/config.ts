@@ -103,6 +103,15 @@ const Settings = Type.Object({
   REGISTRATION_PROVIDER_CALLS_PER_MINUTE: count(120),
   REGISTRATION_CACHE_SECONDS: count(30 * 86_400),
   REGISTRATION_NEGATIVE_CACHE_SECONDS: count(86_400),
+  MAP_TILES: Type.Optional(form('^(?!https?://)', 'must be a PMTiles file; MAP_TILES_URL is for an address')),
+  MAP_TILES_URL: Type.Optional(
+    form(
+      '^https?://[^/?#{}]+/(?=.*\\{z\\})(?=.*\\{x\\})(?=.*\\{y\\})',
+      'must be an address with {z}, {x} and {y}, such as https://tiles.example/{z}/{x}/{y}.png',
+    ),
+  ),
+  MAP_STYLE_URL: httpUrl,
+  MAP_ATTRIBUTION: Type.Optional(Type.String({ maxLength: 500 })),
   SHUTDOWN_TIMEOUT_MS: milliseconds(15_000),
   SHUTDOWN_DRAIN_MS: milliseconds(2000, 0),
   LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { default: 'info' }),
@@ -192,6 +201,18 @@ function networkFaults({ HTTP_TRUST_PROXY: proxies, METRICS_NETWORKS: metrics }:
   ];
 }
 
+/** Checks the settings of the map: their addresses, and that there is one map. */
+function mapFaults(settings: Readonly<Record<string, string>>): string[] {
+  const given = ['MAP_TILES', 'MAP_TILES_URL', 'MAP_STYLE_URL'].filter((name) => settings[name] !== undefined);
+  const [one, ...others] = given;
+  return [
+    ...given.flatMap((name) =>
+      name !== 'MAP_TILES' && !URL.canParse(settings[name] ?? '') ? [`${name}: must be an address`] : [],
+    ),
+    ...others.map((name) => `${name}: cannot be combined with ${one}`),
+  ];
+}
+
 /**
  * Reads the settings from environment variables; an empty variable counts as not set, and NAME_FILE names a file with the value.
  * @throws InvalidSettings naming every variable that is at fault
@@ -210,7 +231,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   if (unreadable.length > 0) throw new InvalidSettings(unreadable);
   const settings = Value.Convert(Settings, Value.Default(Settings, given));
   const faults = settingFaults(settings);
-  faults.push(...networkFaults(given));
+  faults.push(...networkFaults(given), ...mapFaults(given));
   if (environment['MQTT_TLS_CERTIFICATE'] && !environment['MQTT_TLS_KEY']) {
     faults.push('MQTT_TLS_KEY: is required with MQTT_TLS_CERTIFICATE');
   }

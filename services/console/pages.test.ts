@@ -30,6 +30,26 @@ describe('the console', () => {
     expect(page).not.toMatch(/<script(?![^>]* src=)|<style|\son\w+=/);
   });
 
+  it('allows data and images of one more site with MAP_TILES_URL or MAP_STYLE_URL, and of no other', async () => {
+    const policyWith = async (setting: Record<string, string>): Promise<string[]> => {
+      const other = await startTestPlatform([consoleService], setting);
+      const { headers } = await fetch(`${other.httpUrl}/map`);
+      await other.stop();
+      return headers.get('content-security-policy')?.split('; ') ?? [];
+    };
+    const usual = (await get('/map')).headers.get('content-security-policy')?.split('; ') ?? [];
+    for (const setting of [
+      { MAP_TILES_URL: 'https://u:p@tiles.example:8443/a;b/{z}/{x}/{y}.png' },
+      { MAP_STYLE_URL: 'https://tiles.example:8443/style.json' },
+    ]) {
+      const policy = await policyWith(setting);
+      const added = policy.filter((directive) => !usual.includes(directive));
+      const site = 'https://tiles.example:8443';
+      expect(added).toEqual([`img-src 'self' data: blob: ${site}`, `connect-src 'self' ${site}`]);
+      expect(usual.filter((directive) => !policy.includes(directive))).toEqual(["img-src 'self' data: blob:"]);
+    }
+  });
+
   it('answers files compressed, to be kept for a year', async () => {
     const plain = await get(script, { 'accept-encoding': 'identity' });
     const size = (await plain.arrayBuffer()).byteLength;

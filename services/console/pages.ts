@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url';
 import staticFiles from '@fastify/static';
-import type { RoutePlugin } from '@odograph/http/authentication';
+import type { Http } from '@odograph/http/http';
 import { servePages } from '@odograph/http/page-policy';
 
 /** What apps/console/build.ts makes. */
@@ -9,9 +9,12 @@ const built = fileURLToPath(new URL('../../apps/console/dist/', import.meta.url)
 /** The addresses of the console's screens. All of them answer the same page, which shows the screen of its address. */
 const screens = ['/', '/sign-in', '/map', '/vehicles', '/vehicles/*', '/pipeline', '/audit', '/profile'];
 
-/** The web console (apps/console): its page and the files that it loads. They hold no data, so they need no session. */
-export const consolePages: RoutePlugin = async (http) => {
-  servePages(http);
+/**
+ * Serves the web console (apps/console): its page and the files that it loads. They hold no data, so they need no session.
+ * @param mapOrigin the site of the map's tiles, which browsers may then load data and images from
+ */
+export async function consolePages(http: Http, mapOrigin: string | undefined): Promise<void> {
+  servePages(http, mapOrigin);
   await http.register(staticFiles, {
     root: `${built}assets`,
     prefix: '/assets/',
@@ -26,4 +29,4 @@ export const consolePages: RoutePlugin = async (http) => {
       reply.header('cache-control', 'no-cache').sendFile('index.html', built, { cacheControl: false }),
     );
   }
-};
+}

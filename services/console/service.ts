@@ -1,11 +1,13 @@
 import type { QueueName, queueNames } from '@odograph/contracts/queues';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { operatorPages, operatorRoutes, referencePage } from '@odograph/http/authentication';
+import { operatorPages, operatorRoutes, referencePage, viewerRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { openQueue } from '@odograph/queue/queues';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
+import { PmtilesFile } from './map/pmtiles-file.ts';
+import { mapOrigin, mapRoutes } from './map/routes.ts';
 import { consolePages } from './pages.ts';
 import { pipelineRoutes } from './pipeline/routes.ts';
 import { quarantineRoutes } from './quarantine/routes.ts';
@@ -17,6 +19,16 @@ function openConsoleQueue<Name extends QueueName>(host: ServiceHost<Http>, name:
   const queue = openQueue(name, { redisUrl: host.config.REDIS_URL, prefix: host.config.QUEUE_PREFIX });
   host.onStop(`console queue ${name}`, () => queue.close());
   return queue;
+}
+
+/** Opens the file of MAP_TILES, and logs when it cannot be used: the console then shows the outlines of countries. */
+function openMapFile({ config, logger }: ServiceHost<Http>): PmtilesFile | undefined {
+  const path = config.MAP_TILES;
+  if (path === undefined) return undefined;
+  return new PmtilesFile(path, ({ fault }) => {
+    if (fault === undefined) logger.info({ file: path }, 'MAP_TILES in use');
+    else logger.error({ file: path }, `MAP_TILES: ${path} ${fault}; the map shows outlines of countries only`);
+  });
 }
 
 /** The web console, the pages of the queues, and the routes for quarantined uploads. */
@@ -39,16 +51,23 @@ export const consoleService: Service<Http> = {
       sealer: await openSealer(config, 'quarantine'),
       maximumBacklogJobs: config.UPLOAD_BACKLOG_JOBS,
     };
-    await http.register(async (scope: Http) => consolePages(scope));
+    await http.register(async (scope: Http) => consolePages(scope, mapOrigin(config)));
     const guard = { accounts: accountsIn(db), adminToken };
     await referencePage(http, guard);
     await operatorPages(http, guard, [queuePage(queues)]);
     await operatorRoutes(http, guard, [quarantineRoutes(db, replayTarget), pipelineRoutes(db)]);
+    const mapFile = openMapFile(host);
+    await viewerRoutes(http, guard, [mapRoutes(config, mapFile)]);
+    await mapFile?.check();
 
     return {
       async health() {
         await pingDatabase(db);
-        return { ok: true, state: 'running' };
+        const map = await mapFile?.check();
+        return {
+          ok: true,
+          state: map?.fault === undefined ? 'running' : `running; the file of MAP_TILES ${map.fault}`,
+        };
       },
     };
   },

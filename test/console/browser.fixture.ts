@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { inflateSync } from 'node:zlib';
 import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
@@ -54,6 +55,33 @@ export async function watchPage(
     if (url.protocol.startsWith('http') && url.origin !== origin) foreignRequests.push(request.url());
   });
   return { page, errors, foreignRequests };
+}
+
+/** Opens an address as a person does who has to sign in first. */
+export async function openSignedIn(
+  { page }: WatchedPage,
+  path: string,
+  { name, password }: { readonly name: string; readonly password: string },
+): Promise<void> {
+  await page.goto(path);
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL((url) => url.pathname + url.search === path);
+}
+
+/** Reads the colour of a point of the page, such as #ff8000. */
+export async function colourAt(page: Page, x: number, y: number): Promise<string> {
+  const png = await page.screenshot({ clip: { x, y, width: 1, height: 1 } });
+  const data: Buffer[] = [];
+  // Chunks: length, type, data, checksum (PNG specification, 5.3).
+  for (let at = 8, length = 0; at < png.length; at += length + 12) {
+    length = png.readUInt32BE(at);
+    if (png.toString('latin1', at + 4, at + 8) === 'IDAT') data.push(png.subarray(at + 8, at + 8 + length));
+  }
+  // One row: its filter, which leaves the first pixel as it is, and the colour.
+  const row = inflateSync(Buffer.concat(data));
+  return `#${row.toString('hex', 1, 4)}`;
 }
 
 interface AxeResult {

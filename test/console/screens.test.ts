@@ -6,7 +6,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../services/fleet/accounts/passwords.ts';
 import { loadServices } from '../../services/platform/services.ts';
 import { startTcpProxy, type TcpProxy } from '../faults/parts/tcp-proxy.fixture.ts';
-import { findBarriers, hasBrowser, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import {
+  findBarriers,
+  hasBrowser,
+  openSignedIn,
+  startBrowser,
+  type WatchedPage,
+  watchPage,
+} from './browser.fixture.ts';
 import { createAccount, createTestFleet, password, reading, type TestFleet } from './fleet.fixture.ts';
 
 let platform: TestPlatform;
@@ -20,12 +27,7 @@ let watched: WatchedPage;
 /** Signs in as a person does, and opens an address. */
 async function open(path: string, account = name): Promise<WatchedPage> {
   watched = await watchPage(browser, origin);
-  const { page } = watched;
-  await page.goto(path);
-  await page.getByLabel('Name').fill(account);
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL((url) => url.pathname + url.search === path);
+  await openSignedIn(watched, path, { name: account, password });
   return watched;
 }
 

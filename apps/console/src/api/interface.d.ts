@@ -353,6 +353,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/map": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getMap"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/session": {
         parameters: {
             query?: never;
@@ -821,6 +837,13 @@ export interface components {
             angle: number;
             latitude: number;
             longitude: number;
+        };
+        MapSettings: {
+            attribution: string;
+            fault?: string;
+            /** @enum {string} */
+            kind: "world" | "vector-file" | "raster-file" | "images" | "style";
+            url?: string;
         };
         PipelinePoint: {
             acceptedUploadsPerSecond: number | null;
@@ -1621,6 +1644,27 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["LiveResetEvent"] | components["schemas"]["LiveSnapshotEvent"] | components["schemas"]["LiveChangesEvent"] | components["schemas"]["LiveCellsEvent"] | components["schemas"]["LiveCommandEvent"] | components["schemas"]["LiveAlarmEvent"];
+                };
+            };
+        };
+    };
+    getMap: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MapSettings"];
                 };
             };
         };

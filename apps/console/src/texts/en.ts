@@ -73,6 +73,9 @@ export const en = {
     fit: 'Show the whole fleet',
     hideList: 'Hide the list',
     showList: 'Show the list',
+    fileFault: (fault: string) => `The map file of the platform ${fault}. Shown are outlines of countries.`,
+    sourceFault: (site: string) => `The map of ${site} could not be loaded. Shown are outlines of countries.`,
+    foundByPlatform: (count: string) => `${count} found in the whole fleet`,
   },
   vehicle: {
     speed: 'Speed',

@@ -75,6 +75,9 @@ export const fr: Texts = {
     fit: 'Afficher toute la flotte',
     hideList: 'Masquer la liste',
     showList: 'Afficher la liste',
+    fileFault: (fault) => `Fichier de carte inutilisable (${fault}). Seuls les contours des pays sont affichés.`,
+    sourceFault: (site) => `La carte de ${site} n’a pas pu être chargée. Seuls les contours des pays sont affichés.`,
+    foundByPlatform: (count) => `${count} trouvés dans toute la flotte`,
   },
   vehicle: {
     speed: 'Vitesse',

@@ -4,6 +4,7 @@ import type { FeatureCollection } from 'geojson';
 import type { LayerSpecification, StyleSpecification } from 'maplibre-gl';
 import { type GeoJSONSource, Map as MapLibreMap, NavigationControl, ScaleControl, setWorkerUrl } from 'maplibre-gl';
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?url';
+import { addDetail, beforeCaller } from './detail.ts';
 import { type MapPalette, paletteOf } from './palette.ts';
 import { type Countries, loadCountries } from './world.ts';
 
@@ -32,6 +33,7 @@ function worldLayers({ sea, land, border, label, halo }: MapPalette): LayerSpeci
       },
       paint: { 'text-color': label, 'text-halo-color': halo, 'text-halo-width': 1.2, 'text-opacity': 0.85 },
     },
+    { id: beforeCaller, type: 'background', layout: { visibility: 'none' } },
   ];
 }
 
@@ -99,5 +101,6 @@ export function createBaseMap(
   map.addControl(new NavigationControl({ showCompass: false }), 'top-right');
   map.addControl(new ScaleControl({ maxWidth: 120 }), 'bottom-right');
   drawWorld(map);
+  addDetail(map, isDark);
   return map;
 }

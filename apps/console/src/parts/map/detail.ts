@@ -1,0 +1,140 @@
+import type { IControl, LayerSpecification, Map as MapLibreMap, StyleSpecification } from 'maplibre-gl';
+import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
+import { checkSession } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+import type { Detail } from './pmtiles.ts';
+
+/** The layer below which the detail of the map lies; what a screen draws lies above. */
+export const beforeCaller = 'end-of-base-map';
+/** Begins the names of sources and layers of the detail, which are not ours to choose. */
+const prefix = 'detail-';
+/** After so many failures without a tile in between the map does without. */
+const mostFailures = 3;
+
+type MapSettings = Schema<'MapSettings'>;
+
+/** A style sheet of another site. @throws when it cannot be loaded */
+async function loadStyle(url: string, attribution: string): Promise<Detail> {
+  const response = await fetch(url, { credentials: 'omit' });
+  if (!response.ok) throw new Error(`the style was answered with ${response.status}`);
+  const { sources, layers, glyphs, sprite } = (await response.json()) as StyleSpecification;
+  const entries = Object.entries(sources).map(([name, source], index) =>
+    index === 0 && attribution !== '' ? [name, { ...source, attribution }] : [name, source],
+  );
+  return {
+    sources: Object.fromEntries(entries),
+    layers,
+    ...(glyphs !== undefined && { glyphs }),
+    ...(sprite !== undefined && { sprite }),
+  };
+}
+
+/** One layer of images; darker on a dark page, since no server has dark ones at the same address. */
+function imagesOf(source: { tiles: string[] } | { url: string }, attribution: string, isDark: boolean): Detail {
+  const paint = isDark ? { 'raster-brightness-max': 0.6, 'raster-saturation': -0.5 } : {};
+  return {
+    sources: { images: { type: 'raster', tileSize: 256, attribution, ...source } },
+    layers: [{ id: 'images', type: 'raster', source: 'images', paint }],
+  };
+}
+
+async function loadDetail({ kind, url = '', attribution }: MapSettings, isDark: boolean): Promise<Detail | undefined> {
+  if (kind === 'images') return imagesOf({ tiles: [url] }, attribution, isDark);
+  if (kind === 'style') return loadStyle(url, attribution);
+  if (kind === 'world') return undefined;
+  const { openPmtiles, streetsOf } = await import('./pmtiles.ts');
+  const source = { url: openPmtiles(new URL(url, location.href).href) };
+  return kind === 'vector-file' ? streetsOf(source.url, attribution, isDark) : imagesOf(source, attribution, isDark);
+}
+
+/** Tells the person, on the map, why it has less detail than usual. */
+class Notice implements IControl {
+  readonly #element = document.createElement('p');
+
+  constructor(text: string) {
+    this.#element.className = 'maplibregl-ctrl map-notice';
+    this.#element.role = 'status';
+    this.#element.textContent = text;
+  }
+
+  onAdd(): HTMLElement {
+    return this.#element;
+  }
+
+  onRemove(): void {
+    this.#element.remove();
+  }
+}
+
+function draw(map: MapLibreMap, { sources, layers, glyphs, sprite }: Detail): void {
+  if (glyphs !== undefined) map.setGlyphs(glyphs);
+  if (typeof sprite === 'string') map.setSprite(sprite);
+  for (const [name, source] of Object.entries(sources)) map.addSource(prefix + name, source);
+  for (const layer of layers) {
+    const source = 'source' in layer ? { source: `${prefix}${String(layer.source)}` } : {};
+    map.addLayer({ ...layer, ...source, id: prefix + layer.id } as LayerSpecification, beforeCaller);
+  }
+  map.setLayoutProperty('country-names', 'visibility', 'none');
+}
+
+function remove(map: MapLibreMap): void {
+  const { layers, sources } = map.getStyle();
+  for (const { id } of layers) if (id.startsWith(prefix)) map.removeLayer(id);
+  for (const name of Object.keys(sources)) if (name.startsWith(prefix)) map.removeSource(name);
+  map.setGlyphs(null);
+  map.setLayoutProperty('country-names', 'visibility', 'visible');
+}
+
+/** Calls back once when the source of the detail keeps failing. */
+function watchFailures(map: MapLibreMap, onFault: () => void): void {
+  let failures = 0;
+  map.on('sourcedata', ({ sourceId, tile }) => {
+    if (tile && sourceId.startsWith(prefix)) failures = 0;
+  });
+  map.on('error', (event) => {
+    const { sourceId, tile, error } = event as typeof event & { sourceId?: string; tile?: object };
+    if (!sourceId?.startsWith(prefix)) {
+      // A listener takes the place of the usual message.
+      console.error(error);
+      return;
+    }
+    // The session has ended: the map continues after the sign-in.
+    if (error.message.includes('401')) void checkSession().catch(() => undefined);
+    else failures += tile ? 1 : mostFailures;
+    if (failures < mostFailures) return;
+    failures = Number.NEGATIVE_INFINITY;
+    onFault();
+  });
+}
+
+/** Draws what the platform has for the map between the outlines of countries and what the screen draws. */
+export function addDetail(map: MapLibreMap, isDark: boolean): void {
+  let isRemoved = false;
+  map.once('remove', () => {
+    isRemoved = true;
+  });
+  const styled = new Promise((resolve) => void map.once('style.load', resolve));
+  const tell = (text: string) => void (isRemoved || map.addControl(new Notice(text), 'top-left'));
+  const load = async () => {
+    const settings = await answerOf(api.GET('/v1/x/map'));
+    const { map: text } = texts.value;
+    if (settings.fault !== undefined) tell(text.fileFault(settings.fault));
+    const site = new URL(settings.url ?? '', location.href).host;
+    try {
+      const [detail] = await Promise.all([loadDetail(settings, isDark), styled]);
+      if (!detail || isRemoved) return;
+      watchFailures(map, () => {
+        remove(map);
+        tell(text.sourceFault(site));
+      });
+      draw(map, detail);
+    } catch (error) {
+      console.error(error);
+      tell(text.sourceFault(site));
+    }
+  };
+  load().catch((error: unknown) => {
+    // Without an answer of the platform the screen says so.
+    if (!(error instanceof CallFailure)) throw error;
+  });
+}

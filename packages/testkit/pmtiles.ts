@@ -1,0 +1,111 @@
+import { gzipSync } from 'node:zlib';
+
+const extent = 4096;
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let left = value;
+  while (left >= 0x80) {
+    bytes.push((left % 0x80) | 0x80);
+    left = Math.floor(left / 0x80);
+  }
+  return Buffer.from([...bytes, left]);
+}
+
+/** Encodes a member of a message (Protocol Buffers, "Encoding"). */
+function member(field: number, value: number | string | Buffer): Buffer {
+  if (typeof value === 'number') return Buffer.concat([varint(field << 3), varint(value)]);
+  const bytes = Buffer.from(value);
+  return Buffer.concat([varint((field << 3) | 2), varint(bytes.length), bytes]);
+}
+
+const zigzag = (value: number): number => (value < 0 ? -value * 2 - 1 : value * 2);
+const command = (id: number, count: number): number => (count << 3) | id;
+const packed = (values: readonly number[]): Buffer => Buffer.concat(values.map(varint));
+
+/** A feature of a layer: the whole tile, or a point in it. */
+interface TileFeature {
+  readonly point?: readonly [x: number, y: number];
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+const wholeTile = [
+  command(1, 1),
+  0,
+  0,
+  command(2, 3),
+  ...[extent, 0, 0, extent, -extent, 0].map(zigzag),
+  command(7, 1),
+];
+
+/** Encodes a layer (Mapbox Vector Tile Specification 2.1, section 4). */
+function layer(name: string, features: readonly TileFeature[]): Buffer {
+  const entries = features.flatMap(({ properties }) => Object.entries(properties));
+  const keys = [...new Set(entries.map(([key]) => key))];
+  const values = [...new Set(entries.map(([, value]) => value))];
+  const encode = ({ point, properties }: TileFeature): Buffer => {
+    const tags = Object.entries(properties).flatMap(([key, value]) => [keys.indexOf(key), values.indexOf(value)]);
+    const geometry = point ? [command(1, 1), ...point.map(zigzag)] : wholeTile;
+    return Buffer.concat([member(2, packed(tags)), member(3, point ? 1 : 3), member(4, packed(geometry))]);
+  };
+  const parts = [
+    member(15, 2),
+    member(1, name),
+    ...features.map((feature) => member(2, encode(feature))),
+    ...keys.map((key) => member(3, key)),
+    ...values.map((value) => member(4, member(1, value))),
+    member(5, extent),
+  ];
+  return member(3, Buffer.concat(parts));
+}
+
+/** The world as one vector tile in the schema of Protomaps: one area, and the name of a country in two languages. */
+export const worldTile = (area: 'earth' | 'water'): Buffer =>
+  gzipSync(
+    Buffer.concat([
+      layer(area, [{ properties: { kind: area } }]),
+      layer('places', [
+        {
+          point: [extent / 2 + 27, Math.round(extent * 0.344)],
+          properties: { kind: 'country', name: 'Testland', 'name:en': 'Testland', 'name:fr': 'Pays témoin' },
+        },
+      ]),
+    ]),
+  );
+
+interface PmtilesOptions {
+  /** 1 for vector tiles, 2 for PNG (PMTiles specification 3, "Tile Type"). */
+  readonly tileType?: number;
+  readonly tile?: Buffer;
+  readonly layers?: readonly string[];
+  readonly attribution?: string;
+  /** 2 is gzip (PMTiles specification 3, "Compression"). */
+  readonly tileCompression?: number;
+}
+
+/** Builds a PMTiles file with one tile, that of zoom 0 (PMTiles specification 3). */
+export function createPmtiles({
+  tileType = 1,
+  tile = worldTile('earth'),
+  layers = ['earth', 'places'],
+  attribution = 'Survey of Testland',
+  tileCompression = tileType === 1 ? 2 : 1,
+}: PmtilesOptions = {}): Buffer {
+  // One entry: number of entries, tile id, run length, length of the tile, its offset plus one.
+  const directory = gzipSync(packed([1, 0, 1, tile.length, 1]));
+  const metadata = gzipSync(JSON.stringify({ attribution, vector_layers: layers.map((id) => ({ id, fields: {} })) }));
+  const header = Buffer.alloc(127);
+  header.write('PMTiles', 'latin1');
+  header.writeUInt8(3, 7);
+  const parts = [directory, metadata, Buffer.alloc(0), tile];
+  let offset = header.length;
+  for (const [index, { length }] of parts.entries()) {
+    header.writeBigUInt64LE(BigInt(offset), 8 + index * 16);
+    header.writeBigUInt64LE(BigInt(length), 16 + index * 16);
+    offset += length;
+  }
+  for (const position of [72, 80, 88]) header.writeBigUInt64LE(1n, position);
+  header.set([1, 2, tileCompression, tileType, 0, 0], 96);
+  for (const [index, degrees] of [-180, -85, 180, 85].entries()) header.writeInt32LE(degrees * 1e7, 102 + index * 4);
+  return Buffer.concat([header, ...parts]);
+}

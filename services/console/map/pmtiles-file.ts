@@ -1,0 +1,165 @@
+import type { Stats } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
+import { gunzipSync } from 'node:zlib';
+
+/** What the map can be drawn from, or why it cannot. */
+export type PmtilesState =
+  | { readonly fault: string }
+  | { readonly fault: undefined; readonly tiles: 'vector' | 'raster'; readonly attribution: string };
+
+const headerBytes = 127;
+/** The root directory and the metadata of a planet are far smaller. */
+const maximumPartBytes = 8 * 1024 ** 2;
+const uncompressed = 1;
+const gzip = 2;
+const vectorTiles = 1;
+/** PNG, JPEG, WebP, AVIF. */
+const rasterTiles: readonly number[] = [2, 3, 4, 5];
+
+class PmtilesFault extends Error {}
+
+/** Part of the file. */
+interface Part {
+  readonly offset: number;
+  readonly length: number;
+}
+
+interface Header {
+  readonly rootDirectory: Part;
+  readonly metadata: Part;
+  /** Where the last part ends. */
+  readonly end: number;
+  readonly internalCompression: number;
+  readonly tileCompression: number;
+  readonly tileType: number;
+}
+
+/** Reads the header (PMTiles specification 3, "Header"). @throws PmtilesFault */
+function readHeader(bytes: Buffer): Header {
+  if (bytes.toString('latin1', 0, 7) !== 'PMTiles' || bytes.length < headerBytes) {
+    throw new PmtilesFault('is not a PMTiles file');
+  }
+  const version = bytes.readUInt8(7);
+  if (version !== 3) throw new PmtilesFault(`has version ${version} of PMTiles, not 3`);
+  const partAt = (position: number): Part => ({
+    offset: Number(bytes.readBigUInt64LE(position)),
+    length: Number(bytes.readBigUInt64LE(position + 8)),
+  });
+  const [rootDirectory, metadata, leaves, tiles] = [partAt(8), partAt(24), partAt(40), partAt(56)];
+  return {
+    rootDirectory,
+    metadata,
+    end: Math.max(...[rootDirectory, metadata, leaves, tiles].map(({ offset, length }) => offset + length)),
+    internalCompression: bytes.readUInt8(97),
+    tileCompression: bytes.readUInt8(98),
+    tileType: bytes.readUInt8(99),
+  };
+}
+
+/** @throws PmtilesFault when browsers cannot read the file */
+function requireReadable({ end, internalCompression, tileCompression, tileType }: Header, size: number): void {
+  if (size < end) throw new PmtilesFault(`is truncated: ${size} of ${end} bytes`);
+  const isReadable = (compression: number) => compression === uncompressed || compression === gzip;
+  const isVector = tileType === vectorTiles;
+  if (!isReadable(internalCompression) || (isVector && !isReadable(tileCompression))) {
+    throw new PmtilesFault('is compressed by a method that browsers cannot read; use gzip');
+  }
+  if (!isVector && !rasterTiles.includes(tileType)) throw new PmtilesFault('has tiles of an unknown type');
+}
+
+async function readPart(file: FileHandle, { offset, length }: Part, compression: number): Promise<Buffer> {
+  if (length > maximumPartBytes) throw new PmtilesFault('is damaged');
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
+  if (bytesRead < length) throw new PmtilesFault('is truncated');
+  try {
+    return compression === gzip ? gunzipSync(buffer, { maxOutputLength: maximumPartBytes }) : buffer;
+  } catch (cause) {
+    throw new PmtilesFault('is damaged', { cause });
+  }
+}
+
+function readMetadata(bytes: Buffer): { readonly attribution: string; readonly layers: readonly string[] } {
+  try {
+    const { attribution, vector_layers: layers } = JSON.parse(bytes.toString()) as Record<string, unknown>;
+    return {
+      attribution: typeof attribution === 'string' ? attribution : '',
+      layers: Array.isArray(layers) ? layers.map((layer) => String(Object(layer).id)) : [],
+    };
+  } catch (cause) {
+    throw new PmtilesFault('is damaged', { cause });
+  }
+}
+
+async function inspect(file: FileHandle, size: number): Promise<PmtilesState> {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(headerBytes), 0, headerBytes, 0);
+  const header = readHeader(buffer.subarray(0, bytesRead));
+  requireReadable(header, size);
+  await readPart(file, header.rootDirectory, header.internalCompression);
+  const { attribution, layers } = readMetadata(await readPart(file, header.metadata, header.internalCompression));
+  if (header.tileType !== vectorTiles) return { fault: undefined, tiles: 'raster', attribution };
+  if (!layers.includes('earth'))
+    throw new PmtilesFault('has no layer "earth"; vector tiles must be a Protomaps basemap');
+  return { fault: undefined, tiles: 'vector', attribution };
+}
+
+/** A file at one moment: its size, and an entity tag that changes whenever it is written or replaced (RFC 9110, 8.8.3). */
+export interface FileVersion {
+  readonly size: number;
+  readonly etag: string;
+}
+
+/** Describes a file as it is now. */
+export function versionOf({ size, mtimeMs, ino }: Stats): FileVersion {
+  return { size, etag: `"${[ino, size, Math.round(mtimeMs * 1000)].map((part) => part.toString(36)).join('-')}"` };
+}
+
+function describeFault(error: unknown): string {
+  if (error instanceof PmtilesFault) return error.message;
+  const code = String(Object(error).code);
+  const reasons: Readonly<Record<string, string>> = {
+    ENOENT: 'does not exist',
+    EACCES: 'may not be read by this process',
+    EISDIR: 'is a directory',
+  };
+  return reasons[code] ?? `cannot be read (${code})`;
+}
+
+/** The PMTiles file of the map, which may be replaced, damaged and mended while the platform runs. */
+export class PmtilesFile {
+  readonly path: string;
+  readonly #onChange: (state: PmtilesState) => void;
+  #etag: string | undefined;
+  #state: PmtilesState | undefined;
+
+  /** @param onChange called when the file becomes usable or unusable, and at first */
+  constructor(path: string, onChange: (state: PmtilesState) => void) {
+    this.path = path;
+    this.#onChange = onChange;
+  }
+
+  /** Checks the file, unless it is the one that was checked before. Never throws. */
+  async check(): Promise<PmtilesState> {
+    const before = this.#state;
+    const state = await this.#read().catch((error: unknown): PmtilesState => {
+      this.#etag = undefined;
+      return { fault: describeFault(error) };
+    });
+    this.#state = state;
+    if (before === undefined || before.fault !== state.fault) this.#onChange(state);
+    return state;
+  }
+
+  async #read(): Promise<PmtilesState> {
+    const { etag } = versionOf(await stat(this.path));
+    if (this.#state !== undefined && etag === this.#etag) return this.#state;
+    const file = await open(this.path);
+    try {
+      const { size } = await file.stat();
+      const state = await inspect(file, size);
+      this.#etag = etag;
+      return state;
+    } finally {
+      await file.close();
+    }
+  }
+}
