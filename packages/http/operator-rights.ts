@@ -68,6 +68,7 @@ const rights: Readonly<Record<string, Right>> = {
   'POST requests/:id/approve': operate,
   'POST requests/:id/decline': operate,
   'GET quarantine': read,
+  'GET quarantine/reasons': read,
   'GET quarantine/:id': read,
   'POST quarantine/:id/open': operate,
   'POST quarantine/replay': operate,

@@ -17,7 +17,7 @@ const withoutPositions = (data: string) => `(select coalesce(jsonb_agg(datum ord
   where datum->>'key' !~* '${positionKeyPattern}')`;
 
 /** SQL text of the latest CAN data and sensors; while privacy is on, without data whose key denotes a position. */
-const latestLists = {
+export const latestLists = {
   can: `case when vehicle_latest.can is not null and ${privacyIsOn}
     then ${withoutPositions('vehicle_latest.can')} else vehicle_latest.can end`,
   sensors: `case when vehicle_latest.sensors is not null and ${privacyIsOn}

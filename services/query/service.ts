@@ -15,13 +15,14 @@ import { calendarRoutes } from './bookings/routes.ts';
 import { changeRoutes } from './changes/routes.ts';
 import { customCanRoutes } from './customcan/routes.ts';
 import { fleetStatusRoutes } from './fleet-status/routes.ts';
-import { gapRoutes } from './gaps/routes.ts';
+import { breakRoutes, gapRoutes } from './gaps/routes.ts';
 import { historyRoutes } from './history/routes.ts';
 import { latestRoutes } from './latest/routes.ts';
 import { LiveStreams } from './live/live-streams.ts';
 import { liveRoutes } from './live/routes.ts';
 import { vehicleTableRoutes } from './overview/routes.ts';
 import { ReadBudget } from './read-budget.ts';
+import { recordRoutes } from './records/routes.ts';
 import { seriesRoutes } from './series/routes.ts';
 import { trackRoutes } from './tracks/routes.ts';
 import { trailRoutes } from './trail/routes.ts';
@@ -107,6 +108,8 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
           vehicleTableRoutes(db),
           seriesRoutes(db),
           trailRoutes(db),
+          recordRoutes(db),
+          breakRoutes(db),
           calendarRoutes(db),
           liveRoutes(live),
         ]);

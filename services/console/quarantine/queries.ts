@@ -1,6 +1,7 @@
 import type { Operator } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
+import { isoTime } from '@odograph/database/iso-time';
 import type { Resealed } from '@odograph/database/sealed-values';
 import { quarantineContext, type Sealer } from '@odograph/runtime/sealing';
 import { type RawBuilder, sql } from 'kysely';
@@ -70,19 +71,69 @@ function selectUploads(db: Database) {
     .select('dismissed_reason');
 }
 
-/** Lists quarantined uploads by id, at most `limit` after the id `after`. */
+/** Which quarantined uploads to list. */
+export interface QuarantineSearch {
+  /** The last id of the page before; undefined for the first page. */
+  readonly after?: number | undefined;
+  readonly limit: number;
+  readonly order: 'oldest' | 'newest';
+  readonly isOpen?: boolean | undefined;
+  readonly deviceId?: string | undefined;
+  /** Only uploads of devices while they were linked to this vehicle, or that are linked to it and were to none then. */
+  readonly vehicleId?: number | undefined;
+  readonly reason?: string | undefined;
+}
+
+const ofVehicle = (vehicleId: number) => sql<boolean>`exists (select from device_link as link
+  where link.device_id = quarantine.device_id and link.vehicle_id = ${vehicleId} and (
+    link.period @> quarantine.received_at or (upper_inf(link.period) and not exists (select from device_link as earlier
+      where earlier.device_id = quarantine.device_id and earlier.period @> quarantine.received_at))))`;
+const hasReason = (reason: string) => sql<boolean>`faults @> ${JSON.stringify([{ reason }])}::jsonb`;
+
+/** Lists quarantined uploads in the order of their ids. */
 export async function listQuarantine(
   db: Database,
   operator: Operator,
-  { after, limit }: { after: number; limit: number },
+  { after, limit, order, isOpen, deviceId, vehicleId, reason }: QuarantineSearch,
 ): Promise<QuarantinedUpload[]> {
+  const isNewest = order === 'newest';
+  const conditions = [
+    visibleTo(operator),
+    ...(after === undefined ? [] : [isNewest ? sql<boolean>`id < ${after}` : sql<boolean>`id > ${after}`]),
+    ...(isOpen === undefined
+      ? []
+      : [isOpen ? sql<boolean>`resolved_at is null` : sql<boolean>`resolved_at is not null`]),
+    ...(deviceId === undefined ? [] : [sql<boolean>`device_id = ${deviceId}`]),
+    ...(vehicleId === undefined ? [] : [ofVehicle(vehicleId)]),
+    ...(reason === undefined ? [] : [hasReason(reason)]),
+  ];
   const rows = await selectUploads(db)
-    .where('id', '>', after)
-    .where(visibleTo(operator))
-    .orderBy('id')
+    .where(sql<boolean>`${sql.join(conditions, sql` and `)}`)
+    .orderBy('id', isNewest ? 'desc' : 'asc')
     .limit(limit)
     .execute();
   return rows.map(describe);
+}
+
+/** Open quarantined uploads with one reason. */
+export interface ReasonCount {
+  readonly reason: string;
+  readonly uploads: number;
+  readonly devices: number;
+  /** ISO 8601. */
+  readonly newestAt: string;
+}
+
+/** Counts the open uploads that an operator sees by the reasons of their faults, the most frequent first. */
+export async function countReasons(db: Database, operator: Operator): Promise<ReasonCount[]> {
+  const { rows } = await sql<ReasonCount>`
+    select reason, count(*)::integer as uploads, count(distinct device_id)::integer as devices,
+      ${isoTime(sql`max(received_at)`)} as "newestAt"
+    from quarantine cross join lateral (
+      select distinct fault->>'reason' as reason from jsonb_array_elements(faults) as fault) as of_upload
+    where resolved_at is null and ${visibleTo(operator)}
+    group by reason order by uploads desc, reason`.execute(db);
+  return rows;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { UploadBatch } from '@odograph/contracts/queues';
 import { openQueue, type TypedQueue } from '@odograph/queue/queues';
 import { openSealer, quarantineContext, Sealer } from '@odograph/runtime/sealing';
 import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -84,6 +85,48 @@ describe('/v1/x/admin/quarantine', () => {
     const next = await admin.get(`${path}?after=${id}`);
     expect(next.body.quarantine[0]).toMatchObject({ id: second, resolvedAt: receivedAt.toISOString() });
     expect(JSON.stringify([page.body, next.body])).not.toContain('48.8566');
+  });
+
+  it('lists the newest first, and by device, reason, vehicle and whether they are open', async () => {
+    const vehicle = await createVehicle(platform.db, await createApplication(platform.db));
+    const first = await quarantine(Buffer.from('first'));
+    const second = await quarantine(Buffer.from('second'), receivedAt);
+    await sql`update quarantine set device_id = ${vehicle.deviceId}, faults = '[{"index":null,"reason":"DEVICE_NOT_LINKED"}]'
+      where id = ${second.id}::bigint`.execute(platform.db);
+    const ids = async (query: string) =>
+      (await admin.get(`${path}?${query}`)).body.quarantine.map(({ id }: { id: string }) => id);
+    expect(await ids('order=newest&limit=2')).toEqual([second.id, first.id]);
+    expect(await ids(`order=newest&limit=1&after=${second.id}`)).toEqual([first.id]);
+    expect(await ids(`deviceId=${first.deviceId}`)).toEqual([first.id]);
+    expect(await ids(`deviceId=${first.deviceId}&open=false`)).toEqual([]);
+    expect(await ids(`reason=DEVICE_NOT_LINKED&after=${Number(first.id) - 1}`)).toEqual([second.id]);
+    expect(await ids(`vehicleId=${vehicle.id}`)).toEqual([second.id]);
+    await sql`update device_link set period = tstzrange('2026-03-01', null) where device_id = ${vehicle.deviceId}`.execute(
+      platform.db,
+    );
+    expect(await ids(`vehicleId=${vehicle.id}`)).toEqual([second.id]);
+    const other = await createVehicle(platform.db, await createApplication(platform.db));
+    await sql`update device_link set device_id = ${vehicle.deviceId}, period = tstzrange(null, '2026-03-01')
+      where device_id = ${other.deviceId}`.execute(platform.db);
+    expect(await ids(`vehicleId=${vehicle.id}`)).toEqual([]);
+    expect(await ids(`vehicleId=${other.id}`)).toEqual([second.id]);
+    expect((await admin.get(`${path}?vehicleId=1`)).body.error).toBe('UNKNOWN_VEHICLE');
+  });
+
+  it('counts open uploads by the reasons of their faults', async () => {
+    const { id, deviceId } = await quarantine(Buffer.from('counted'));
+    const reason = `REASON_${id}`;
+    const faults = [
+      { index: 0, reason },
+      { index: 1, reason },
+    ];
+    await sql`update quarantine set faults = ${JSON.stringify(faults)}::jsonb where id = ${id}::bigint`.execute(
+      platform.db,
+    );
+    const counted = { reason, uploads: 1, devices: 1, newestAt: receivedAt.toISOString() };
+    expect((await admin.get(`${path}/reasons`)).body.reasons).toContainEqual(counted);
+    await sql`update quarantine set resolved_at = now() where device_id = ${deviceId}`.execute(platform.db);
+    expect((await admin.get(`${path}/reasons`)).body.reasons).not.toContainEqual(counted);
   });
 
   it('answers NOT_FOUND for an id that does not exist, 401 without the admin token', async () => {

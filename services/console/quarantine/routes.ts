@@ -2,13 +2,15 @@ import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { findVisibleVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { answers, DeviceId, moment, text } from '@odograph/http/schemas';
+import { answers, DeviceId, Flag, isTrue, moment, text, VehicleId, word } from '@odograph/http/schemas';
 import { quarantineContext } from '@odograph/runtime/sealing';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import {
+  countReasons,
   dismissUploads,
   findMissing,
   findPayloads,
@@ -46,22 +48,58 @@ const Quarantined = Type.Object(
   { title: 'QuarantinedUpload' },
 );
 
+const Reason = Type.Object(
+  {
+    reason: Type.String({ examples: ['DEVICE_NOT_LINKED'] }),
+    uploads: Type.Integer({ examples: [12] }),
+    devices: Type.Integer({ examples: [1] }),
+    newestAt: moment('when the newest of them was received'),
+  },
+  { title: 'QuarantineReason' },
+);
+
+const QuarantineQuery = Type.Object({
+  limit: Type.Integer({ minimum: 1, maximum: 10_000, default: 1000 }),
+  after: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'the last id of the page before' }),
+  ),
+  order: Type.Optional(word(['oldest', 'newest'], { description: 'which uploads come first; oldest by default' })),
+  open: Type.Optional({ ...Flag, description: 'true: neither stored nor dismissed yet' }),
+  deviceId: Type.Optional(DeviceId),
+  vehicleId: Type.Optional(VehicleId),
+  reason: Type.Optional(text(1, 64, { description: 'only uploads with a fault of this reason', examples: ['FUTURE'] })),
+});
+
 function addReadRoutes(http: Http, db: Database): void {
   http.get(
     '/v1/x/admin/quarantine',
     {
       schema: {
         summary: 'List quarantined uploads with their faults',
-        querystring: Type.Object({
-          limit: Type.Integer({ minimum: 1, maximum: 10_000, default: 1000 }),
-          after: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, default: 0 }),
-        }),
-        response: answers(Type.Object({ quarantine: Type.Array(Quarantined) })),
+        querystring: QuarantineQuery,
+        response: answers(Type.Object({ quarantine: Type.Array(Quarantined) }), 'UNKNOWN_VEHICLE'),
       },
     },
-    async ({ query, operator }) => ({
-      quarantine: (await listQuarantine(db, operator, query)) as Type.Static<typeof Quarantined>[],
-    }),
+    async ({ query: { open, vehicleId, order = 'oldest', ...search }, operator }) => {
+      const uploads = await listQuarantine(db, operator, {
+        ...search,
+        order,
+        isOpen: open === undefined ? undefined : isTrue(open),
+        vehicleId: vehicleId === undefined ? undefined : await findVisibleVehicle(db, operator, vehicleId),
+      });
+      return { quarantine: uploads as Type.Static<typeof Quarantined>[] };
+    },
+  );
+
+  http.get(
+    '/v1/x/admin/quarantine/reasons',
+    {
+      schema: {
+        summary: 'Count the open quarantined uploads by the reasons of their faults',
+        response: answers(Type.Object({ reasons: Type.Array(Reason) })),
+      },
+    },
+    async ({ operator }) => ({ reasons: await countReasons(db, operator) }),
   );
 
   http.get(

@@ -78,26 +78,47 @@ export async function listPendingRequests(db: Database, { applicationIds, userId
   return rows.map(({ request }) => request);
 }
 
+const mostEnded = 200;
+
 /**
  * Finds who may use a vehicle: its Bluetooth authorizations that have not ended, and its grants. A user who does not manage
  * the vehicle sees its own.
+ * @param withEnded also lists the 200 authorizations that ended last; those that an update replaced go on in another
  */
-export async function findAccess(db: Database, viewer: Viewer, vehicleId: number): Promise<VehicleAccess> {
+export async function findAccess(
+  db: Database,
+  viewer: Viewer,
+  vehicleId: number,
+  withEnded: boolean,
+): Promise<VehicleAccess> {
   const { userId } = viewer;
-  const isOwn = (own: RawBuilder<boolean>) => (userId === undefined ? sql`true` : sql`(${manages(viewer)} or ${own})`);
+  const isOwn = (own: RawBuilder<boolean>) =>
+    userId === undefined ? sql<boolean>`true` : sql<boolean>`(${manages(viewer)} or ${own})`;
   const named = userId === undefined ? sql<boolean>`true` : namesUser(userId, sql`held.driver_id`);
   const { rows } = await sql<VehicleAccess>`
     select
       (select coalesce(json_agg(json_strip_nulls(json_build_object('authorizationId', held.id, 'userId', held.driver_id,
           'level', held.level, 'from', ${isoTime('held.valid_from')}, 'until', ${isoTime('held.valid_until')},
-          'suspendedUntil', case when held.suspended_until > now() then ${isoTime('held.suspended_until')} end))
+          'suspendedUntil', case when held.suspended_until > now() then ${isoTime('held.suspended_until')} end,
+          'revokedAt', ${isoTime('held.revoked_at')}, 'issuedAt', ${isoTime('held.created_at')}, 'issuedBy', held.issuer))
           order by held.valid_from, held.id), '[]')
-        from bluetooth_authorization as held where held.vehicle_id = vehicle.id and held.revoked_at is null
-          and held.valid_until > now() and ${isOwn(named)}) as authorizations,
+        from (${selectHeld(isOwn(named), withEnded)}) as held) as authorizations,
       (select coalesce(json_agg(json_build_object('userId', held.user_id, 'username', user_account.username,
           'role', held.role) order by user_account.username), '[]')
         from vehicle_grant as held join user_account on user_account.id = held.user_id and user_account.deleted_at is null
         where held.vehicle_id = vehicle.id and ${isOwn(sql<boolean>`held.user_id = ${userId ?? null}::uuid`)}) as grants
     from vehicle where vehicle.id = ${vehicleId} and ${visibleTo(viewer)}`.execute(db);
   return rows[0] ?? { authorizations: [], grants: [] };
+}
+
+/** Selects the authorizations of the table `vehicle`'s row that have not ended, and on demand those that ended last. */
+function selectHeld(isShown: RawBuilder<boolean>, withEnded: boolean): RawBuilder<unknown> {
+  const hasEnded = sql`(held.revoked_at is not null or held.valid_until <= now())`;
+  const from = sql`select held.*, issuer.username as issuer from bluetooth_authorization as held
+    left join user_account as issuer on issuer.id = held.issued_by
+    where held.vehicle_id = vehicle.id and held.replaced_by is null and ${isShown}`;
+  const current = sql`${from} and not ${hasEnded}`;
+  if (!withEnded) return current;
+  return sql`(${current}) union all (${from} and ${hasEnded}
+    order by least(held.revoked_at, held.valid_until) desc limit ${mostEnded}::integer)`;
 }

@@ -159,12 +159,33 @@ describe('GET /v1/x/vehicle/{id}/access', () => {
       authorizations: [
         {
           ...{ authorizationId: own, userId: user.username.toUpperCase(), level: 'DRIVE' },
-          ...{ from: '2025-03-01T00:00:00.000Z', until: '2099-01-01T00:00:00.000Z' },
+          ...{ from: '2025-03-01T00:00:00.000Z', until: '2099-01-01T00:00:00.000Z', issuedAt: expect.any(String) },
         },
       ],
       grants: [{ userId: user.id, username: user.username, role: 'driver' }],
     });
     const stranger = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
     expect((await stranger.get(path)).body.error).toBe('UNKNOWN_VEHICLE');
+  });
+
+  it('lists ended authorizations on demand, with who issued them and when they were revoked', async () => {
+    const manager = await createUser(platform.db, application, { vehicleIds: [vehicle.id], role: 'manager' });
+    const { rows } = await sql<{ id: string }>`insert into bluetooth_authorization
+      (vehicle_id, driver_id, level, valid_from, valid_until, revoked_at, issued_by, replaced_by) values
+      (${vehicle.id}::integer, 'past', 'DRIVE', '2025-03-01', '2025-03-02', null, null, null),
+      (${vehicle.id}::integer, 'revoked', 'DRIVE', '2025-03-02', '2099-01-01', '2025-03-03', ${manager.id}, null),
+      (${vehicle.id}::integer, 'replaced', 'DRIVE', '2025-03-03', '2099-01-01', '2025-03-03', null, gen_random_uuid()),
+      (${vehicle.id}::integer, 'current', 'DRIVE', '2025-03-04', '2099-01-01', null, null, null) returning id`.execute(
+      platform.db,
+    );
+    const path = `/v1/x/vehicle/${vehicle.id}/access`;
+    const drivers = (body: { authorizations: { userId: string }[] }) => body.authorizations.map(({ userId }) => userId);
+    expect(drivers((await client.get(path)).body)).toEqual(['current']);
+    const { body } = await client.get(`${path}?ended=true`);
+    expect(drivers(body)).toEqual(['past', 'revoked', 'current']);
+    expect(body.authorizations[1]).toMatchObject({
+      ...{ authorizationId: rows[1]?.id, revokedAt: '2025-03-03T00:00:00.000Z', issuedBy: manager.username },
+    });
+    expect(body.authorizations[0]).not.toHaveProperty('issuedBy');
   });
 });

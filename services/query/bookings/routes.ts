@@ -5,11 +5,11 @@ import type { Database } from '@odograph/database/database';
 import { findVisibleVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { sendPage } from '@odograph/http/paging';
-import { answers, pageHeaders } from '@odograph/http/schemas';
+import { answers, isTrue, pageHeaders } from '@odograph/http/schemas';
 import { VehicleParameters } from '../schemas.ts';
 import { parseInterval } from '../series/rules.ts';
 import { type BookingKey, findAccess, listBookings, listPendingRequests } from './queries.ts';
-import { Calendar, CalendarQuery, VehicleAccess } from './schemas.ts';
+import { AccessQuery, Calendar, CalendarQuery, VehicleAccess } from './schemas.ts';
 
 const path = '/v1/x/bookings';
 const keyForm = /^(\d{1,17})_(.{36})$/;
@@ -67,10 +67,12 @@ export function calendarRoutes(db: Database): RoutePlugin {
           summary: 'Who may use a vehicle: its Bluetooth authorizations and its grants',
           description: 'A user who does not manage the vehicle sees its own.',
           params: VehicleParameters,
+          querystring: AccessQuery,
           response: answers(VehicleAccess, 'UNKNOWN_VEHICLE'),
         },
       },
-      async ({ viewer, params }) => findAccess(db, viewer, await findVisibleVehicle(db, viewer, params.id)),
+      async ({ viewer, params, query: { ended = false } }) =>
+        findAccess(db, viewer, await findVisibleVehicle(db, viewer, params.id), isTrue(ended)),
     );
   };
 }

@@ -1,5 +1,5 @@
 import { grantRoles } from '@odograph/database/vehicle-access';
-import { moment, timestamp, VehicleId, word } from '@odograph/http/schemas';
+import { Flag, moment, timestamp, VehicleId, word } from '@odograph/http/schemas';
 import Type, { type Static } from 'typebox';
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
@@ -54,6 +54,10 @@ export const CalendarQuery = Type.Object({
   ),
 });
 
+export const AccessQuery = Type.Object({
+  ended: Type.Optional({ ...Flag, description: 'whether to list also the 200 authorizations that ended last' }),
+});
+
 export const VehicleAccess = Type.Object(
   {
     authorizations: Type.Array(
@@ -65,10 +69,13 @@ export const VehicleAccess = Type.Object(
           from: moment('start, inclusive'),
           until: moment('end, exclusive'),
           suspendedUntil: Type.Optional(moment('end of a suspension that has not ended')),
+          revokedAt: Type.Optional(moment('when it was revoked')),
+          issuedAt: moment('when it was issued'),
+          issuedBy: Type.Optional(text('name of the user who issued it; left out if the application did', 'driver-17')),
         },
         { title: 'HeldAuthorization' },
       ),
-      { description: 'Bluetooth authorizations that are current or planned' },
+      { description: 'Bluetooth authorizations that are current or planned, and with `ended` also past ones' },
     ),
     grants: Type.Array(
       Type.Object(

@@ -1,5 +1,8 @@
+import type { Microseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
+import { isoTime } from '@odograph/database/iso-time';
 import { sql } from 'kysely';
+import { instant } from '../reading-keys.ts';
 
 /** A gap in the sequence of a device, open or closed. */
 export interface GapRow {
@@ -21,7 +24,49 @@ interface Row {
   closed_at: Date | null;
 }
 
+/** An interval for which data is missing on purpose or was lost. */
+export interface Break {
+  kind: 'PRIVACY' | 'GAP';
+  from: string;
+  until?: string;
+  missing?: number;
+}
+
 const mostGaps = 1000;
+const mostBreaks = 200;
+/** Readings before the moment at which a gap was noticed among which its neighbours are looked for. */
+const searchedReadings = 2000;
+
+/**
+ * Lists the privacy intervals of a vehicle that overlap an interval, and the gaps in it that did not close by arrival, at most
+ * 200 of each. A gap lies between the device times of its neighbours in the sequence; one whose neighbours are not near the
+ * moment at which it was noticed is left out.
+ */
+export async function listBreaks(
+  db: Database,
+  vehicleId: number,
+  { from, until }: { from: Microseconds; until: Microseconds },
+): Promise<Break[]> {
+  const { rows } = await sql<{ one: Break }>`
+    with gaps as (${gapsOf(vehicleId)}),
+    noticed as (select * from gaps where state <> 'ARRIVED' and period @> since
+      and since >= ${instant(from)} and since < ${instant(until)} + interval '1 day' order by since limit ${mostBreaks}::integer),
+    located as (select noticed.*, max(near.time) filter (where near.sequence < from_sequence) as last_before,
+        min(near.time) filter (where near.sequence > until_sequence) as first_after
+      from noticed cross join lateral (select time, sequence from reading where vehicle_id = ${vehicleId}
+        and time <= noticed.since + interval '5 minutes' and device_id = noticed.device_id
+        order by time desc limit ${searchedReadings}::integer) as near
+      group by noticed.device_id, from_sequence, until_sequence, state, since, closed_at, noticed.period),
+    private as (select period from privacy_period where vehicle_id = ${vehicleId}
+      and period && tstzrange(${instant(from)}, ${instant(until)}) order by period limit ${mostBreaks}::integer)
+    select json_strip_nulls(json_build_object('kind', kind, 'from', ${isoTime('start')}, 'until', ${isoTime('finish')},
+      'missing', missing)) as one
+    from (select 'PRIVACY' as kind, lower(period) as start, upper(period) as finish, null::bigint as missing from private
+      union all select 'GAP', last_before, first_after, until_sequence - from_sequence + 1 from located
+      where last_before < first_after and first_after > ${instant(from)} and last_before < ${instant(until)}) as found
+    order by start`.execute(db);
+  return rows.map(({ one }) => one);
+}
 
 /**
  * Lists the open gaps and those closed in the last `closedDays` days: open ones first, the newest first in each group, at
@@ -29,18 +74,9 @@ const mostGaps = 1000;
  */
 export async function listGaps(db: Database, vehicleId: number, closedDays: number): Promise<GapRow[]> {
   const { rows } = await sql<Row>`
-    with links as (select device_id, period from device_link where vehicle_id = ${vehicleId}),
-    gaps as (
-      select links.device_id, (gap->>'from')::bigint as from_sequence, (gap->>'until')::bigint as until_sequence,
-        'OPEN' as state, to_timestamp((gap->>'sinceMs')::bigint / 1000.0) as since, null::timestamptz as closed_at,
-        links.period
-      from links join device_sequence on device_sequence.device_id = links.device_id
-      cross join lateral jsonb_array_elements(device_sequence.gaps) as gap
-      union all
-      select links.device_id, from_sequence, until_sequence, outcome, since, closed_at, links.period
-      from links join closed_gap on closed_gap.device_id = links.device_id
-      where closed_at > now() - make_interval(days => ${closedDays}))
-    select device_id, from_sequence, until_sequence, state, since, closed_at from gaps where period @> since
+    with gaps as (${gapsOf(vehicleId)})
+    select device_id, from_sequence, until_sequence, state, since, closed_at from gaps
+    where period @> since and coalesce(closed_at, 'infinity') > now() - make_interval(days => ${closedDays})
     order by closed_at desc nulls first, since desc, device_id, from_sequence desc limit ${mostGaps}`.execute(db);
   return rows.map((row) => ({
     deviceId: row.device_id,
@@ -52,3 +88,15 @@ export async function listGaps(db: Database, vehicleId: number, closedDays: numb
     ...(row.closed_at && { closedAt: row.closed_at.toISOString() }),
   }));
 }
+
+/** SQL of all gaps of the devices that are or were linked to a vehicle, with the interval of the link. */
+const gapsOf = (vehicleId: number) => sql`
+  with links as (select device_id, period from device_link where vehicle_id = ${vehicleId})
+  select links.device_id, (gap->>'from')::bigint as from_sequence, (gap->>'until')::bigint as until_sequence,
+    'OPEN' as state, to_timestamp((gap->>'sinceMs')::bigint / 1000.0) as since, null::timestamptz as closed_at,
+    links.period
+  from links join device_sequence on device_sequence.device_id = links.device_id
+  cross join lateral jsonb_array_elements(device_sequence.gaps) as gap
+  union all
+  select links.device_id, from_sequence, until_sequence, outcome, since, closed_at, links.period
+  from links join closed_gap on closed_gap.device_id = links.device_id`;

@@ -88,3 +88,45 @@ describe('GET /v1/x/vehicle/{id}/gaps', () => {
     }
   });
 });
+
+describe('GET /v1/x/vehicle/{id}/breaks', () => {
+  const read = async (from: string, until: string) =>
+    (await client.get(`/v1/x/vehicle/${vehicle.id}/breaks?from=${from}&until=${until}`)).body;
+  const store = (seconds: number, sequence: number) =>
+    sql`insert into reading (time, application_id, vehicle_id, device_id, sequence, received_at)
+      values (to_timestamp(${since / 1000 + seconds}), ${application.id}, ${Number(vehicle.id)}, ${vehicle.deviceId},
+        ${sequence}, now())`.execute(platform.db);
+
+  it('places a gap between its neighbours in the sequence, and lists privacy intervals', async () => {
+    for (const [seconds, sequence] of [
+      [-60, 3],
+      [-50, 4],
+      [-5, 10],
+      [-1, 11],
+      [20, 12],
+    ] as const) {
+      await store(seconds, sequence);
+    }
+    await sql`insert into privacy_period values
+      (${Number(vehicle.id)}, tstzrange('2025-01-21T06:00:00Z', '2025-01-21T07:00:00Z')),
+      (${Number(vehicle.id)}, tstzrange('2025-01-21T09:00:00Z', null))`.execute(platform.db);
+    const gap = { kind: 'GAP', from: '2025-01-21T07:59:10.000Z', until: '2025-01-21T07:59:55.000Z', missing: 5 };
+    const first = { kind: 'PRIVACY', from: '2025-01-21T06:00:00.000Z', until: '2025-01-21T07:00:00.000Z' };
+    const last = { kind: 'PRIVACY', from: '2025-01-21T09:00:00.000Z' };
+    expect(await read('2025-01-21', '2025-01-22')).toEqual({ breaks: [first, gap, last] });
+    expect(await read('2025-01-21T07:30:00Z', '2025-01-21T08:30:00Z')).toEqual({ breaks: [gap] });
+    expect(await read('2025-01-21T07:00:00Z', '2025-01-21T07:30:00Z')).toEqual({ breaks: [] });
+  });
+
+  it('leaves out a gap that arrived, and one whose neighbours are not known', async () => {
+    expect(await read('2025-01-21', '2025-01-22')).toEqual({ breaks: [] });
+    const now = Math.floor(Date.now() / 1000);
+    expect(await read(String(now - 7 * 86_400), String(now))).toEqual({ breaks: [] });
+  });
+
+  it('answers UNKNOWN_VEHICLE to another application', async () => {
+    const stranger = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
+    const { body } = await stranger.get(`/v1/x/vehicle/${vehicle.id}/breaks?from=0&until=1`);
+    expect(body.error).toBe('UNKNOWN_VEHICLE');
+  });
+});
