@@ -114,6 +114,8 @@ function adminValue(name: string, path: string, quarantineId: string): string {
     file_sha256: '0'.repeat(64),
     plate_or_vin: owner.names.plate,
     name: 'generic',
+    deviceId: owner.vehicle.deviceId,
+    vehicleId: owner.vehicle.id,
     id: path.includes('/quarantine/') ? quarantineId : owner.vehicle.deviceId,
   };
   const value = values[name];

@@ -5,13 +5,13 @@ import { type RawBuilder, sql } from 'kysely';
 import { latestLists, privacyIsOn } from '../reading-json.ts';
 import { columnFields, columnOf } from '../series/rules.ts';
 import type { LatestGroup } from './rules.ts';
-import type { DeviceLink, RecordedReading } from './schemas.ts';
+import type { VehicleLink, RecordedReading } from './schemas.ts';
 
 const mostLinks = 1000;
 
 /** Lists the devices that were linked to a vehicle, the newest link first, at most 1,000. */
-export async function listLinks(db: Database, vehicleId: number): Promise<DeviceLink[]> {
-  const { rows } = await sql<{ link: DeviceLink }>`
+export async function listLinks(db: Database, vehicleId: number): Promise<VehicleLink[]> {
+  const { rows } = await sql<{ link: VehicleLink }>`
     select json_strip_nulls(json_build_object('deviceId', device_id,
       'from', ${isoTime(sql`nullif(lower(period), '-infinity')`)}, 'until', ${isoTime(sql`nullif(upper(period), 'infinity')`)})) as link
     from device_link where vehicle_id = ${vehicleId}

@@ -7,7 +7,7 @@ import Type from 'typebox';
 import { VehicleParameters } from '../schemas.ts';
 import { listLinks, readLatestGroups, readNewest } from './queries.ts';
 import { valuesOf } from './rules.ts';
-import { DeviceLink, LatestValue, RecordedReading, RecordsQuery } from './schemas.ts';
+import { VehicleLink, LatestValue, RecordedReading, RecordsQuery } from './schemas.ts';
 
 /** Additions to the interface: what the platform has of a vehicle, value by value, reading by reading, and from which device. */
 export function recordRoutes(db: Database): RoutePlugin {
@@ -52,7 +52,7 @@ export function recordRoutes(db: Database): RoutePlugin {
           tags: ['vehicles and devices'],
           summary: 'The devices that are or were linked to a vehicle, the newest link first',
           params: VehicleParameters,
-          response: answers(Type.Object({ links: Type.Array(DeviceLink) }), 'UNKNOWN_VEHICLE'),
+          response: answers(Type.Object({ links: Type.Array(VehicleLink) }), 'UNKNOWN_VEHICLE'),
         },
       },
       async ({ viewer, params }) => ({ links: await listLinks(db, await findVisibleVehicle(db, viewer, params.id)) }),

@@ -3,15 +3,15 @@ import Type, { type Static } from 'typebox';
 
 const DeviceId = Type.String({ description: 'device identifier', examples: ['unit-0001'] });
 
-export const DeviceLink = Type.Object(
+export const VehicleLink = Type.Object(
   {
     deviceId: DeviceId,
     from: Type.Optional(moment('start, inclusive; left out for a link that reaches back without bound')),
     until: Type.Optional(moment('end, exclusive; left out while the device is linked')),
   },
-  { title: 'DeviceLink' },
+  { title: 'VehicleLink' },
 );
-export type DeviceLink = Static<typeof DeviceLink>;
+export type VehicleLink = Static<typeof VehicleLink>;
 
 export const LatestValue = Type.Object(
   {
