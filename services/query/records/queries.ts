@@ -5,7 +5,7 @@ import { type RawBuilder, sql } from 'kysely';
 import { latestLists, privacyIsOn } from '../reading-json.ts';
 import { columnFields, columnOf } from '../series/rules.ts';
 import type { LatestGroup } from './rules.ts';
-import type { VehicleLink, RecordedReading } from './schemas.ts';
+import type { RecordedReading, VehicleLink } from './schemas.ts';
 
 const mostLinks = 1000;
 

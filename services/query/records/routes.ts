@@ -7,7 +7,7 @@ import Type from 'typebox';
 import { VehicleParameters } from '../schemas.ts';
 import { listLinks, readLatestGroups, readNewest } from './queries.ts';
 import { valuesOf } from './rules.ts';
-import { VehicleLink, LatestValue, RecordedReading, RecordsQuery } from './schemas.ts';
+import { LatestValue, RecordedReading, RecordsQuery, VehicleLink } from './schemas.ts';
 
 /** Additions to the interface: what the platform has of a vehicle, value by value, reading by reading, and from which device. */
 export function recordRoutes(db: Database): RoutePlugin {
