@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { BrowserState } from './event-client.fixture.ts';
 import { EventStream } from './event-stream.ts';
@@ -14,10 +15,10 @@ const command = (n: number): RecentEvent => ({
   changedAtMs: n,
 });
 
-function openStream() {
+function openStream({ isOnce = false } = {}) {
   const fleet = createFleet(Array.from({ length: vehicles }, (_, n) => row(n + 1)));
   const view = new FleetView(fleet, showAll, showEverywhere, 'START');
-  const stream = new EventStream({ view, shows: () => true, nextEventId: () => '1-0' });
+  const stream = new EventStream({ view, shows: () => true, nextEventId: () => '1-0', isOnce });
   return { fleet, stream };
 }
 
@@ -73,5 +74,18 @@ describe('a stream whose client does not read', () => {
     readAll(stream);
     expect([stream.heartbeat(), stream.heartbeat()]).toEqual([0, 0]);
     expect(readAll(stream)).toBe(': heartbeat\nid: 1-0\n\n');
+  });
+});
+
+describe('a stream that is read once', () => {
+  it('ends with its position when the client has everything', async () => {
+    const { stream } = openStream({ isOnce: true });
+    const ended = once(stream, 'end');
+    const text = readAll(stream);
+    expect(text).toContain('"complete":true');
+    expect(text).toMatch(/: up to date\nid: 1-0\n\n$/);
+    stream.resume();
+    await ended;
+    expect(stream.readableEnded).toBe(true);
   });
 });

@@ -17,6 +17,8 @@ export interface EventStreamOptions {
   readonly shows: (event: RecentEvent) => boolean;
   /** Names the position up to which everything has been sent. */
   nextEventId(): string;
+  /** Whether the answer ends as soon as the client is up to date. */
+  readonly isOnce: boolean;
 }
 
 /**
@@ -82,9 +84,18 @@ export class EventStream extends Readable {
   #sendPending(): void {
     while (this.#isWanted && !this.destroyed) {
       const text = this.#nextEvent() ?? this.#nextOfView();
-      if (text === undefined) return;
+      if (text === undefined) {
+        if (this.#options.isOnce) this.#finish();
+        return;
+      }
       this.#write(text);
     }
+  }
+
+  /** Names the position, from which the next answer continues, and ends this one. */
+  #finish(): void {
+    this.#write(`: up to date\n${this.#idLine()}\n`);
+    this.end();
   }
 
   #write(text: string): void {

@@ -29,6 +29,8 @@ export interface StreamRequest {
   readonly events: ReadonlySet<RecentEvent['event']>;
   /** The header Last-Event-ID. */
   readonly lastEventId: string | undefined;
+  /** Whether the answer ends as soon as the client is up to date. */
+  readonly isOnce: boolean;
   /** Finds what the client may see. @throws Failure when its session has ended */
   findViewer(): Promise<Viewer>;
 }
@@ -190,6 +192,7 @@ export class LiveStreams {
       view,
       shows,
       nextEventId: () => `${updates.positionMs}-${nameOf()}`,
+      isOnce: request.isOnce,
     });
     stream.apply([], missed);
     this.#streams.add(stream);

@@ -38,6 +38,10 @@ const Query = Type.Object({
       examples: ['vehicles,alarms'],
     }),
   ),
+  once: Type.Boolean({
+    default: false,
+    description: 'ends the answer as soon as the client is up to date: for reading at intervals, with Last-Event-ID',
+  }),
 });
 const Headers = Type.Object({
   'last-event-id': Type.Optional(
@@ -79,7 +83,7 @@ const personOf = (request: Parameters<typeof credentialOf>[0]): string =>
 /** GET /v1/x/events, the live stream (docs/interface.md, "Live stream"). */
 export function liveRoutes(streams: LiveStreams): RoutePlugin {
   return (http) => {
-    // A stream never ends, and the server waits for answers when it closes.
+    // A stream may never end, and the server waits for answers when it closes.
     http.addHook('preClose', async () => streams.endAll());
 
     http.get(
@@ -108,6 +112,7 @@ export function liveRoutes(streams: LiveStreams): RoutePlugin {
               ...(types.includes('alarms') ? ['alarm' as const] : []),
             ]),
             lastEventId: request.headers['last-event-id'] || undefined,
+            isOnce: request.query.once,
             findViewer: () => request.findViewer(),
           },
           request.viewer,

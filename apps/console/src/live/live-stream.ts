@@ -15,16 +15,30 @@ export type LiveVehicle = Schema<'LiveVehicle'>;
 export type LiveCell = Schema<'LiveCell'>;
 export type LiveCommand = Schema<'LiveCommand'>;
 
-/** Whether the page is up to date, and since when it is not, UNIX milliseconds. */
+/**
+ * Whether the page is up to date, and since when it is not, UNIX milliseconds. `polling`: a proxy holds the stream back, so the
+ * states are read at intervals.
+ */
 export type Connection =
-  | { readonly state: 'connecting' | 'live' }
+  | { readonly state: 'connecting' | 'live' | 'polling' }
   | { readonly state: 'lost'; readonly sinceMs: number };
 
 const path = '/v1/x/events';
 /** The platform sends at least a heartbeat each 15 s. */
 const silenceMs = 40_000;
+/** The platform begins to answer at once; what does not arrive for so long is held back on its way. */
+const firstBytesMs = 15_000;
+/** A connection that still delivers after this time is not held back. */
+const flowsMs = 20_000;
+const pollMs = 10_000;
+/** How long to read at intervals before the stream is tried again. */
+const heldBackMs = 300_000;
+const watchMs = 2500;
 const firstPauseMs = 500;
 const longestPauseMs = 10_000;
+
+/** Until when to read at intervals, in all streams of the page: a proxy that holds back one holds back all. */
+let heldBackUntilMs = 0;
 
 const delay = (milliseconds: number, cancel: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
@@ -35,9 +49,12 @@ const delay = (milliseconds: number, cancel: AbortSignal): Promise<void> =>
     });
   });
 
+/** How a connection ended: without an event, after events, or, when it was to end, with everything up to now. */
+type Outcome = 'failed' | 'held back' | 'ended' | 'up to date';
+
 /**
- * One connection to the live stream that comes back by itself: after an error, a restart of the platform and a sleep of the
- * machine it continues behind the last event that it received, without a loss.
+ * One connection to the live stream, renewed after an error, a restart of the platform and a sleep of the machine; it continues
+ * behind the last event that it received, without a loss.
  */
 export class LiveStream {
   readonly connection = signal<Connection>({ state: 'connecting' });
@@ -47,14 +64,22 @@ export class LiveStream {
   #attempt = new AbortController();
   #lastEventId = '';
   #heardMs = Date.now();
+  #startedMs = Date.now();
+  #hasAnswer = false;
+  #isSilent = false;
+  /** Connections in a row that fell silent soon after their start. */
+  #silences = 0;
+  /**
+   * Whether a proxy holds the stream back: `suspected` after silence, `probable` once a read that ends was answered. A second
+   * silence confirms it; the first may have been a connection that died in a sleep of the machine.
+   */
+  #suspicion: 'none' | 'suspected' | 'probable' = 'none';
 
   /** @param query of GET /v1/x/events. @param handle is called with every event, in order */
   constructor(query: URLSearchParams, handle: (event: LiveEvent) => void) {
     this.#query = query.toString();
     this.#handle = handle;
-    const watch = setInterval(() => {
-      if (Date.now() - this.#heardMs > silenceMs) this.#attempt.abort();
-    }, 5000);
+    const watch = setInterval(() => this.#endSilence(), watchMs);
     this.#stopped.signal.addEventListener('abort', () => clearInterval(watch));
     // A network that is back is tried at once.
     addEventListener('online', () => this.#attempt.abort(), { signal: this.#stopped.signal });
@@ -67,41 +92,82 @@ export class LiveStream {
     this.#attempt.abort();
   }
 
+  #endSilence(): void {
+    const now = Date.now();
+    const isSilent = this.#hasAnswer ? now - this.#heardMs > silenceMs : now - this.#startedMs > firstBytesMs;
+    if (!isSilent || this.#attempt.signal.aborted) return;
+    this.#isSilent = true;
+    this.#attempt.abort();
+  }
+
   async #run(): Promise<void> {
     let pauseMs = firstPauseMs;
     while (!this.#stopped.signal.aborted) {
-      this.#attempt = new AbortController();
-      this.#heardMs = Date.now();
-      const wasLive = await this.#connect(this.#attempt.signal).catch(() => false);
+      const isPolling = Date.now() < heldBackUntilMs;
+      const outcome = await this.#connect(isPolling || this.#suspicion === 'suspected');
       if (this.#stopped.signal.aborted) return;
+      if (outcome === 'up to date' && isPolling) {
+        this.connection.value = { state: 'polling' };
+        await delay(pollMs, this.#stopped.signal);
+        continue;
+      }
+      if (this.#suspect(outcome)) continue;
       if (this.connection.value.state !== 'lost') this.connection.value = { state: 'lost', sinceMs: this.#heardMs };
-      pauseMs = wasLive ? firstPauseMs : Math.min(pauseMs * 2, longestPauseMs);
+      pauseMs = outcome === 'ended' ? firstPauseMs : Math.min(pauseMs * 2, longestPauseMs);
       // Browsers that lost the connection at the same moment must not come back at the same moment.
-      await delay(pauseMs * (0.5 + Math.random()), AbortSignal.any([this.#stopped.signal]));
+      await delay(pauseMs * (0.5 + Math.random()), this.#stopped.signal);
     }
   }
 
-  /** Reads one connection to its end. @returns whether it delivered events */
-  async #connect(signal: AbortSignal): Promise<boolean> {
+  /** Draws the conclusion of a connection. @returns whether the next one follows at once, to confirm it */
+  #suspect(outcome: Outcome): boolean {
+    const before = this.#suspicion;
+    this.#suspicion = 'none';
+    heldBackUntilMs = 0;
+    if (outcome === 'up to date') this.#suspicion = 'probable';
+    else if (outcome !== 'held back' || before === 'suspected') return false;
+    else if (before === 'probable') heldBackUntilMs = Date.now() + heldBackMs;
+    else this.#suspicion = 'suspected';
+    return true;
+  }
+
+  /** Reads one connection to its end. @param isOnce whether it ends when everything up to now has arrived */
+  async #connect(isOnce: boolean): Promise<Outcome> {
+    this.#attempt = new AbortController();
+    this.#startedMs = Date.now();
+    this.#hasAnswer = false;
+    this.#isSilent = false;
+    const outcome = await this.#read(isOnce, this.#attempt.signal).catch((): Outcome => 'failed');
+    if (!this.#isSilent) return outcome;
+    this.#silences += 1;
+    return outcome === 'failed' || this.#silences > 1 ? 'held back' : outcome;
+  }
+
+  async #read(isOnce: boolean, signal: AbortSignal): Promise<Outcome> {
     const headers = this.#lastEventId === '' ? {} : { 'last-event-id': this.#lastEventId };
-    const response = await fetch(`${path}?${this.#query}`, { headers, signal, cache: 'no-store' });
+    const query = `${this.#query}${isOnce ? '&once=true' : ''}`;
+    const response = await fetch(`${path}?${query}`, { headers, signal, cache: 'no-store' });
     if (response.status === 401) await checkSession();
-    if (!response.ok || !response.body) return false;
-    let isLive = false;
+    if (!response.ok || !response.body) return 'failed';
+    let outcome: Outcome = 'failed';
     try {
-      const onBytes = () => {
-        this.#heardMs = Date.now();
-      };
-      for await (const event of readEvents(response.body, onBytes)) {
+      for await (const event of readEvents(response.body, () => this.#hear())) {
         if (signal.aborted) break;
         this.#deliver(event);
-        if (!isLive) this.connection.value = { state: 'live' };
-        isLive = true;
+        if (!isOnce && outcome === 'failed') this.connection.value = { state: 'live' };
+        outcome = 'ended';
       }
+      if (isOnce && !signal.aborted) outcome = 'up to date';
     } catch {
       // Cut off: the next connection continues.
     }
-    return isLive;
+    return outcome;
+  }
+
+  #hear(): void {
+    this.#heardMs = Date.now();
+    this.#hasAnswer = true;
+    if (this.#heardMs - this.#startedMs > flowsMs) this.#silences = 0;
   }
 
   #deliver({ event, data, id }: StreamEvent): void {

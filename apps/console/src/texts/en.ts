@@ -43,6 +43,8 @@ export const en = {
     live: 'Live',
     lost: (since: string) => `No connection since ${since}`,
     lostText: 'What is shown is from then. The page is live again as soon as the platform answers.',
+    polling: 'Read every 10 s',
+    pollingText: 'A proxy holds back the live stream. Switch off its buffering for /v1/x/events.',
   },
   map: {
     label: 'Map of the vehicles',

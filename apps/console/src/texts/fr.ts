@@ -45,6 +45,8 @@ export const fr: Texts = {
     live: 'En direct',
     lost: (since) => `Sans connexion depuis ${since}`,
     lostText: 'L’affichage date de ce moment. La page reprend le direct dès que la plateforme répond.',
+    polling: 'Lecture toutes les 10 s',
+    pollingText: 'Un proxy retient le flux en direct. Désactivez sa mise en tampon pour /v1/x/events.',
   },
   map: {
     label: 'Carte des véhicules',

@@ -50,10 +50,11 @@ function useFleet(): Fleet {
 function ConnectionLine({ fleet }: { fleet: Fleet }) {
   const { connection: text } = texts.value;
   const connection = fleet.connection.value;
-  const isLost = connection.state === 'lost';
+  const { state } = connection;
   return (
-    <p class={`connection ${connection.state}`} role="status" {...(isLost && { title: text.lostText })}>
-      {isLost ? text.lost(formatTime(connection.sinceMs)) : text[connection.state]}
+    <p class={`connection ${state}`} role="status" {...(state === 'lost' && { title: text.lostText })}>
+      {state === 'lost' ? text.lost(formatTime(connection.sinceMs)) : text[state]}
+      {state === 'polling' && <small>{text.pollingText}</small>}
     </p>
   );
 }
