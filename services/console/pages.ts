@@ -7,7 +7,18 @@ import { servePages } from '@odograph/http/page-policy';
 const built = fileURLToPath(new URL('../../apps/console/dist/', import.meta.url));
 
 /** The addresses of the console's screens. All of them answer the same page, which shows the screen of its address. */
-const screens = ['/', '/sign-in', '/map', '/vehicles', '/vehicles/*', '/pipeline', '/audit', '/profile'];
+const screens = [
+  '/',
+  '/sign-in',
+  '/map',
+  '/vehicles',
+  '/vehicles/*',
+  '/devices',
+  '/devices/*',
+  '/pipeline',
+  '/audit',
+  '/profile',
+];
 
 /**
  * Serves the web console (apps/console): its page and the files that it loads. They hold no data, so they need no session.

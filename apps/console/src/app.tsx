@@ -3,7 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { sessionEnded } from './api/client.ts';
-import { AuditIcon, Logo, MapIcon, PipelineIcon, ProfileIcon, VehiclesIcon } from './parts/icons.tsx';
+import { AuditIcon, DevicesIcon, Logo, MapIcon, PipelineIcon, ProfileIcon, VehiclesIcon } from './parts/icons.tsx';
 import { LoadFailure, Loading } from './parts/placeholders.tsx';
 import { address, navigate } from './parts/router.ts';
 import { SignInAgain, SignInScreen } from './screens/sign-in/screen.tsx';
@@ -45,6 +45,10 @@ const screens: readonly { readonly path: RegExp; readonly show: ComponentType }[
     path: /^\/vehicles\/\d+(?:\/\w+)?$/,
     show: lazy(async () => (await import('./screens/vehicle/screen.tsx')).VehicleScreen),
   },
+  {
+    path: /^\/devices(?:\/[^/]+)?$/,
+    show: lazy(async () => (await import('./screens/devices/screen.tsx')).DevicesScreen),
+  },
   { path: /^\/pipeline$/, show: lazy(async () => (await import('./screens/pipeline/screen.tsx')).PipelineScreen) },
   { path: /^\/audit$/, show: lazy(async () => (await import('./screens/audit/screen.tsx')).AuditScreen) },
   { path: /^\/profile$/, show: lazy(async () => (await import('./screens/profile/screen.tsx')).ProfileScreen) },
@@ -83,6 +87,7 @@ function Rail() {
       </div>
       <RailLink to="/map" label={navigation.map} icon={MapIcon} />
       <RailLink to="/vehicles" label={navigation.vehicles} icon={VehiclesIcon} />
+      <RailLink to="/devices" label={navigation.devices} icon={DevicesIcon} />
       {isOperator() && <RailLink to="/pipeline" label={navigation.pipeline} icon={PipelineIcon} />}
       {isOperator() && <RailLink to="/audit" label={navigation.audit} icon={AuditIcon} />}
       <div class="rail-end">

@@ -44,6 +44,23 @@ export const actingFor = (appId: string): { 'X-Application'?: string } =>
 export const isOperator = (): boolean =>
   session.value.state === 'signed in' && session.value.person.kind === 'operator';
 
+const operatorRoles = ['viewer', 'operator', 'administrator'] as const;
+
+/** Whether the person is an operator with this role or one that includes it. */
+export function hasRole(least: (typeof operatorRoles)[number]): boolean {
+  if (session.value.state !== 'signed in' || session.value.person.kind !== 'operator') return false;
+  return operatorRoles.indexOf(session.value.person.role) >= operatorRoles.indexOf(least);
+}
+
+/** The applications that the operator sees, and whether these are all that there are for the operator. */
+export function operatorApplications() {
+  if (session.value.state !== 'signed in' || session.value.person.kind !== 'operator') {
+    return { applications: [], isLimited: true };
+  }
+  const { applications, limited: isLimited } = session.value.person;
+  return { applications, isLimited };
+}
+
 /** Whether the person has a password that someone else has chosen. */
 export const mustChangePassword = (): boolean =>
   session.value.state === 'signed in' && session.value.person.mustChangePassword;

@@ -273,6 +273,182 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/admin/device-connection": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminDeviceConnection"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/device-imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postAdminDeviceImports"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/device-models": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminDeviceModels"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminDevices"];
+        put?: never;
+        post: operations["postAdminDevices"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/devices/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["deleteAdminDevicesById"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/devices/{id}/certificates": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["deleteAdminDevicesByIdCertificates"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/devices/{id}/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminDevicesByIdKey"];
+        put?: never;
+        post: operations["postAdminDevicesByIdKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/devices/{id}/link": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put: operations["putAdminDevicesByIdLink"];
+        post: operations["postAdminDevicesByIdLink"];
+        delete: operations["deleteAdminDevicesByIdLink"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/devices/{id}/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postAdminDevicesByIdRelease"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/devices/{id}/secret": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postAdminDevicesByIdSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/devices/{id}/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["deleteAdminDevicesByIdTokens"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/admin/pipeline": {
         parameters: {
             query?: never;
@@ -329,6 +505,38 @@ export interface paths {
             cookie?: never;
         };
         get: operations["getCommands"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/devices": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getDeviceTable"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/devices/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getDeviceDetail"];
         put?: never;
         post?: never;
         delete?: never;
@@ -644,6 +852,97 @@ export interface components {
             timestamp: number;
             vehicle: components["schemas"]["Vehicle"];
         };
+        DeviceConnection: {
+            urls: string[];
+        };
+        DeviceDetail: {
+            appId: string;
+            connected: boolean;
+            /** Format: date-time */
+            createdAt: string;
+            deviceId: string;
+            /** Format: date-time */
+            disconnectedSince?: string;
+            /** Format: date-time */
+            lastUpload?: string;
+            /** Format: date-time */
+            linkedSince?: string;
+            links: components["schemas"]["DeviceLink"][];
+            model: string;
+            plate: string;
+            /** Format: date-time */
+            previousSecretUntil?: string;
+            quarantined: number;
+            /** Format: date-time */
+            secretIssuedAt: string;
+            uploads: components["schemas"]["StoredUpload"][];
+            vehicleId: string;
+        };
+        DeviceImport: {
+            devices: components["schemas"]["NewDevice"][];
+            faults: components["schemas"]["DeviceImportFault"][];
+            lines: number;
+        };
+        DeviceImportFault: {
+            column: string;
+            line: number;
+            message: string;
+        };
+        DeviceKey: {
+            deviceId: string;
+            key: string;
+            keyVersion: number;
+        };
+        DeviceKeyState: {
+            confirmedAt: string | null;
+            confirmedVersion: number;
+            deviceId: string;
+            epoch: number;
+            keyVersion: number;
+            listVersion: number;
+            publishedVersion: number;
+            refusedReason: null | string;
+        };
+        DeviceLink: {
+            /** Format: date-time */
+            from?: string;
+            plate: string;
+            /** Format: date-time */
+            until?: string;
+            vehicleId: string;
+        };
+        DeviceModel: {
+            actions: ("IMMOBILIZE" | "START" | "LOCK" | "UNLOCK" | "HONK" | "TURNING-LIGHTS" | "UNLOCK-TRUNK" | "OPEN-WINDOWS" | "CLOSE-WINDOWS" | "STATUS")[];
+            bluetooth: boolean;
+            digitalOutputs: {
+                closeWindows?: number;
+                demobilize?: number;
+                honk?: number;
+                immobilize?: number;
+                lock?: number;
+                openWindows?: number;
+                turningLights?: number;
+                unlock?: number;
+                unlockTrunk?: number;
+            };
+            encryptedCommands: ("immobilize" | "demobilize" | "lock" | "unlock" | "honk" | "turningLights" | "unlockTrunk" | "openWindows" | "closeWindows" | "readio")[];
+            name: string;
+            proprietaryCan: boolean;
+            scenarii: {
+                crash_detection?: string;
+                gnss_jamming?: string;
+                gps_jamming?: string;
+                towing_detection?: string;
+            };
+        };
+        DeviceSecret: {
+            deviceId: string;
+            secret: string;
+        };
+        DeviceTable: {
+            devices: components["schemas"]["TableDevice"][];
+            total: number;
+        };
         Done: Record<string, never>;
         Electric: {
             current: number;
@@ -730,6 +1029,14 @@ export interface components {
             status: components["schemas"]["Status"];
             timestamp: number;
             vehicle: components["schemas"]["Vehicle"];
+        };
+        ListedDevice: {
+            appId: string | null;
+            /** Format: date-time */
+            createdAt: string;
+            deviceId: string;
+            model: string;
+            vehicleId: string | null;
         };
         LiveAlarmEvent: {
             data: components["schemas"]["Alarm"];
@@ -845,6 +1152,11 @@ export interface components {
             kind: "world" | "vector-file" | "raster-file" | "images" | "style";
             url?: string;
         };
+        NewDevice: {
+            claimCode?: string;
+            deviceId: string;
+            secret: string;
+        };
         PipelinePoint: {
             acceptedUploadsPerSecond: number | null;
             /** Format: date-time */
@@ -885,6 +1197,10 @@ export interface components {
             index: number | null;
             message?: string;
             reason: string;
+        };
+        ReleasedDevice: {
+            claimCode: string;
+            deviceId: string;
         };
         Scenarii: {
             crash_detection: components["schemas"]["Scenario"];
@@ -952,6 +1268,37 @@ export interface components {
             ignition: boolean;
             mileage: number;
             movement: boolean;
+        };
+        StoredUpload: {
+            /** Format: date-time */
+            firstTime: string;
+            /** Format: date-time */
+            lastTime: string;
+            readings: number;
+            /** Format: date-time */
+            receivedAt: string;
+            vehicleId: string;
+        };
+        TableDevice: {
+            appId: string;
+            connected: boolean;
+            /** Format: date-time */
+            createdAt: string;
+            deviceId: string;
+            /** Format: date-time */
+            disconnectedSince?: string;
+            /** Format: date-time */
+            lastUpload?: string;
+            /** Format: date-time */
+            linkedSince?: string;
+            model: string;
+            plate: string;
+            /** Format: date-time */
+            previousSecretUntil?: string;
+            quarantined: number;
+            /** Format: date-time */
+            secretIssuedAt: string;
+            vehicleId: string;
         };
         TableLocation: {
             latitude: number;
@@ -1519,6 +1866,368 @@ export interface operations {
             };
         };
     };
+    getAdminDeviceConnection: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceConnection"];
+                };
+            };
+        };
+    };
+    postAdminDeviceImports: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @default false */
+                    check?: boolean | null;
+                    csv: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceImport"];
+                };
+            };
+        };
+    };
+    getAdminDeviceModels: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        models: components["schemas"]["DeviceModel"][];
+                    };
+                };
+            };
+        };
+    };
+    getAdminDevices: {
+        parameters: {
+            query?: {
+                after?: string;
+                appId?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        devices: components["schemas"]["ListedDevice"][];
+                    };
+                };
+            };
+        };
+    };
+    postAdminDevices: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    appId?: string | null;
+                    /** @default  */
+                    bluetoothName?: string | null;
+                    /** @default  */
+                    bluetoothPin?: string | null;
+                    id: string;
+                    model: string;
+                    vehicleId?: string | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NewDevice"];
+                };
+            };
+        };
+    };
+    deleteAdminDevicesById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    deleteAdminDevicesByIdCertificates: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    getAdminDevicesByIdKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceKeyState"];
+                };
+            };
+        };
+    };
+    postAdminDevicesByIdKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceKey"];
+                };
+            };
+        };
+    };
+    putAdminDevicesByIdLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    fromVehicleId?: string | null;
+                    vehicleId: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    postAdminDevicesByIdLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    vehicleId: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    deleteAdminDevicesByIdLink: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    vehicleId?: string | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    postAdminDevicesByIdRelease: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReleasedDevice"];
+                };
+            };
+        };
+    };
+    postAdminDevicesByIdSecret: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @default 0 */
+                    overlapSeconds?: number | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceSecret"];
+                };
+            };
+        };
+    };
+    deleteAdminDevicesByIdTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        epoch: number;
+                    };
+                };
+            };
+        };
+    };
     getAdminPipeline: {
         parameters: {
             query?: {
@@ -1549,7 +2258,12 @@ export interface operations {
         parameters: {
             query?: {
                 after?: number;
+                deviceId?: string;
                 limit?: number;
+                open?: boolean | (0 | 1) | string;
+                order?: "oldest" | "newest";
+                reason?: string;
+                vehicleId?: string;
             };
             header?: never;
             path?: never;
@@ -1617,6 +2331,62 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Commands"];
+                };
+            };
+        };
+    };
+    getDeviceTable: {
+        parameters: {
+            query?: {
+                after?: string;
+                appId?: string;
+                connected?: boolean | (0 | 1) | string;
+                limit?: number;
+                linked?: boolean | (0 | 1) | string;
+                model?: string;
+                q?: string;
+                quarantined?: boolean | (0 | 1) | string;
+                sort?: "deviceId" | "model" | "appId" | "plate" | "createdAt" | "secretIssuedAt" | "lastUpload" | "quarantined" | "-deviceId" | "-model" | "-appId" | "-plate" | "-createdAt" | "-secretIssuedAt" | "-lastUpload" | "-quarantined";
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Has-More"?: "true" | "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceTable"];
+                };
+            };
+        };
+    };
+    getDeviceDetail: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeviceDetail"];
                 };
             };
         };

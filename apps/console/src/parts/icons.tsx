@@ -87,3 +87,9 @@ export const VehiclesIcon = icon(
   </>,
 );
 export const PipelineIcon = icon(<path d="M3 12h4l2.5-6 5 12 2.5-6h4" />);
+export const DevicesIcon = icon(
+  <>
+    <rect x="4" y="9.5" width="16" height="9.5" rx="2" />
+    <path d="M8 14.2h.01M12 14.2h4M8.5 9.5V5.5M5.8 4.6a4.5 4.5 0 0 1 5.4 0" />
+  </>,
+);

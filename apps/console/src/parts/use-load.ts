@@ -1,12 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { messageOf } from '../api/client.ts';
+import { CallFailure, messageOf } from '../api/client.ts';
 
 /** The state of a load. Earlier data stays while it is loaded again. */
 export interface Loaded<Data> {
   readonly data: Data | undefined;
   /** The message of the failure of the last attempt. */
   readonly failure: string | undefined;
+  /** Its code, of a call that was refused. */
+  readonly code: string | undefined;
   readonly isLoading: boolean;
   reload(): void;
 }
@@ -14,6 +16,7 @@ export interface Loaded<Data> {
 interface State<Data> {
   readonly data?: Data;
   readonly failure?: string;
+  readonly code?: string;
   readonly isLoading: boolean;
 }
 
@@ -30,18 +33,19 @@ export function useLoad<Data>(load: () => Promise<Data>, inputs: readonly unknow
         if (isCurrent) state.value = { data: loaded, isLoading: false };
       },
       (error: unknown) => {
-        const failure = messageOf(error);
-        if (isCurrent) state.value = { ...state.value, failure, isLoading: false };
+        const code = error instanceof CallFailure ? { code: error.code } : {};
+        if (isCurrent) state.value = { ...state.value, failure: messageOf(error), ...code, isLoading: false };
       },
     );
     return () => {
       isCurrent = false;
     };
   }, [...inputs, attempt.value]);
-  const { data, failure, isLoading } = state.value;
+  const { data, failure, code, isLoading } = state.value;
   return {
     data,
     failure,
+    code,
     isLoading,
     reload() {
       attempt.value += 1;

@@ -1,4 +1,5 @@
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
+import { nextPage, type Page } from '../../parts/use-pages.ts';
 
 export type TableVehicle = Schema<'TableVehicle'>;
 
@@ -11,14 +12,6 @@ export interface TableRequest {
   readonly sort: string;
 }
 
-export interface TablePage {
-  readonly vehicles: readonly TableVehicle[];
-  /** On the first page only. */
-  readonly total: number | undefined;
-  /** Where the next page begins; undefined on the last one. */
-  readonly after: string | undefined;
-}
-
 const pageSize = 200;
 
 /** The parameters of GET /v1/x/vehicles. */
@@ -27,13 +20,11 @@ export function parametersOf({ search, states, sort }: TableRequest): Readonly<R
 }
 
 /** Loads a page of the table. @throws CallFailure */
-export async function loadPage(request: TableRequest, after: string | undefined): Promise<TablePage> {
+export async function loadPage(request: TableRequest, after: string | undefined): Promise<Page<TableVehicle>> {
   const query = { ...parametersOf(request), limit: pageSize, ...(after !== undefined && { after }) };
   const call = api.GET('/v1/x/vehicles', { params: { query } });
   const { vehicles, total } = onlyJson(await answerOf(call));
-  const link = (await call).response.headers.get('link') ?? '';
-  const next = /[?&]after=([^&>]+)/.exec(link)?.[1];
-  return { vehicles, total, after: next === undefined ? undefined : decodeURIComponent(next.replaceAll('+', ' ')) };
+  return { rows: vehicles, total, after: nextPage((await call).response) };
 }
 
 /** The same address also answers CSV. @throws CallFailure */

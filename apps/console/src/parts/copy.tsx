@@ -1,0 +1,67 @@
+import { useSignal } from '@preact/signals';
+import { texts } from '../texts/texts.ts';
+
+const shownMs = 2000;
+
+/** Copies text. Without TLS, a browser offers no clipboard: the text is selected in a field and copied from there. */
+async function copy(text: string): Promise<void> {
+  if (navigator.clipboard !== undefined) {
+    await navigator.clipboard.writeText(text);
+    return;
+  }
+  const field = document.createElement('textarea');
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  document.execCommand('copy');
+  field.remove();
+}
+
+/** A button that copies text. @param label what is copied, for a screen reader */
+export function CopyButton({ text, label, title }: { text: string; label: string; title?: string }) {
+  const { copyText, copied } = texts.value;
+  const isCopied = useSignal(false);
+  const start = async () => {
+    await copy(text);
+    isCopied.value = true;
+    setTimeout(() => {
+      isCopied.value = false;
+    }, shownMs);
+  };
+  const shown = isCopied.value ? copied : (title ?? copyText);
+  return (
+    <button type="button" class="button" aria-label={`${shown}: ${label}`} onClick={() => void start()}>
+      {shown}
+    </button>
+  );
+}
+
+/** A button that saves text as a file. */
+export function SaveButton({
+  name,
+  type,
+  content,
+  title,
+}: {
+  name: string;
+  type: string;
+  content: string;
+  title: string;
+}) {
+  const save = () => {
+    const url = URL.createObjectURL(new Blob([content], { type }));
+    const link = document.createElement('a');
+    link.href = url;
+    link.download = name;
+    link.dataset['load'] = '';
+    document.body.append(link);
+    link.click();
+    link.remove();
+    URL.revokeObjectURL(url);
+  };
+  return (
+    <button type="button" class="button" onClick={save}>
+      {title}
+    </button>
+  );
+}

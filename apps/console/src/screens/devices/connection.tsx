@@ -1,0 +1,17 @@
+import { formatFull, formatTime } from '../../parts/format.ts';
+import { texts } from '../../texts/texts.ts';
+import type { TableDevice } from './device-data.ts';
+
+/** Whether a device is connected, or since when it is not. */
+export function Connection({ device }: { device: Pick<TableDevice, 'connected' | 'disconnectedSince'> }) {
+  const { devices: text } = texts.value;
+  const { connected, disconnectedSince } = device;
+  const state = connected ? 'connected' : 'disconnected';
+  return (
+    <span class={`device-connection ${state}`} title={disconnectedSince && formatFull(disconnectedSince)}>
+      <span class="dot" aria-hidden="true" />
+      {connected && text.connected}
+      {!connected && (disconnectedSince ? text.disconnected(formatTime(disconnectedSince)) : text.neverConnected)}
+    </span>
+  );
+}

@@ -1,0 +1,138 @@
+import { useSignal } from '@preact/signals';
+import { answerOf, api, CallFailure } from '../../api/client.ts';
+import { SelectField, TextField } from '../../parts/fields.tsx';
+import { readFields } from '../../parts/forms.ts';
+import { LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { useAction } from '../../parts/use-action.ts';
+import { useLoad } from '../../parts/use-load.ts';
+import { readVehicle, VehicleField } from '../../parts/vehicle-field.tsx';
+import { operatorApplications } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+import { type DeviceSecrets, loadAddresses, loadModels } from './device-data.ts';
+import { Settings } from './settings.tsx';
+
+const idPattern = '\\s*[A-Za-z0-9._:\\-]+\\s*';
+
+/** Creates the device of the form. @throws CallFailure */
+async function create(form: HTMLFormElement): Promise<DeviceSecrets> {
+  const { id = '', model = '', appId = '', vehicle = '', bluetoothName = '', bluetoothPin = '' } = readFields(form);
+  const vehicleId = await readVehicle(vehicle, appId || undefined);
+  if (vehicle.trim() !== '' && vehicleId === undefined) {
+    throw new CallFailure('UNKNOWN_VEHICLE', texts.value.noSuchVehicle);
+  }
+  const body = {
+    ...{ id: id.trim(), model, bluetoothName, bluetoothPin },
+    ...(appId !== '' && { appId }),
+    ...(vehicleId !== undefined && { vehicleId }),
+  };
+  return answerOf(api.POST('/v1/x/admin/devices', { body }));
+}
+
+interface FormOptions {
+  readonly models: readonly string[];
+  readonly onCreated: (secrets: DeviceSecrets) => void;
+}
+
+function DeviceForm({ models, onCreated }: FormOptions) {
+  const { devices: text } = texts.value;
+  const { applications, isLimited } = operatorApplications();
+  const appId = useSignal(isLimited ? (applications[0]?.appId ?? '') : '');
+  const model = useSignal(models.find((one) => one === 'generic') ?? models[0] ?? '');
+  const action = useAction();
+  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    void action.run(async () => onCreated(await create(form)));
+  };
+  return (
+    <form class="card form" onSubmit={submit}>
+      <TextField
+        label={text.columns.deviceId}
+        name="id"
+        hint={text.idRule}
+        required
+        maxLength={64}
+        pattern={idPattern}
+      />
+      <SelectField
+        label={text.columns.model}
+        value={model.value}
+        options={models.map((one) => [one, one])}
+        onChange={(one) => {
+          model.value = one;
+        }}
+        name="model"
+      />
+      <SelectField
+        label={text.columns.appId}
+        value={appId.value}
+        options={[
+          ...(isLimited ? [] : [['', text.noApplication] as const]),
+          ...applications.map((one) => [one.appId, one.name] as const),
+        ]}
+        hint={appId.value === '' ? text.noApplicationText : undefined}
+        onChange={(one) => {
+          appId.value = one;
+        }}
+        name="appId"
+      />
+      <VehicleField label={text.vehicle} name="vehicle" appId={appId.value || undefined} hint={text.vehicleText} />
+      <details>
+        <summary>{text.bluetooth}</summary>
+        <TextField label={text.bluetoothName} name="bluetoothName" maxLength={64} />
+        <TextField label={text.bluetoothPin} name="bluetoothPin" maxLength={64} />
+      </details>
+      <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
+      <div class="row">
+        <button type="submit" class="button primary" disabled={action.isRunning}>
+          {text.create}
+        </button>
+      </div>
+    </form>
+  );
+}
+
+/** Provisions a device in one form, and shows its settings with the secret once. */
+export function NewDevicePage() {
+  const { devices: text } = texts.value;
+  const created = useSignal<DeviceSecrets | undefined>(undefined);
+  const { data, failure, reload } = useLoad(() => Promise.all([loadModels(), loadAddresses()]), []);
+  if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
+  const [models, urls] = data;
+  const secrets = created.value;
+  return (
+    <div class="page devices-form">
+      <a href="/devices">{text.back}</a>
+      {secrets ? (
+        <>
+          <h1>{text.created(secrets.deviceId)}</h1>
+          <Settings secrets={secrets} urls={urls} />
+          <div class="row">
+            <button
+              type="button"
+              class="button"
+              onClick={() => {
+                created.value = undefined;
+              }}
+            >
+              {text.addAnother}
+            </button>
+            <a class="button primary" href={`/devices/${encodeURIComponent(secrets.deviceId)}`}>
+              {text.open}
+            </a>
+          </div>
+        </>
+      ) : (
+        <>
+          <h1>{text.add}</h1>
+          <DeviceForm
+            models={models}
+            onCreated={(device) => {
+              created.value = device;
+            }}
+          />
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,135 @@
+import { type Column, DataTable } from '../../parts/data-table.tsx';
+import { formatAgo, formatDay, formatFull, formatNumber } from '../../parts/format.ts';
+import { address, navigate } from '../../parts/router.ts';
+import { SearchBox } from '../../parts/search-box.tsx';
+import { usePages } from '../../parts/use-pages.ts';
+import { hasRole } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+import { Connection } from './connection.tsx';
+import {
+  type DeviceFilter,
+  type DeviceRequest,
+  filterNames,
+  filters,
+  isSortColumn,
+  loadPage,
+  type TableDevice,
+} from './device-data.ts';
+
+function readRequest(): DeviceRequest {
+  const { query } = address.value;
+  const chosen = (query.get('show') ?? '').split(',');
+  const sort = query.get('sort') ?? '';
+  return {
+    search: query.get('q') ?? '',
+    filters: filterNames.filter((name) => chosen.includes(name)),
+    sort: isSortColumn(sort) ? sort : 'deviceId',
+  };
+}
+
+function open({ search, filters: chosen, sort }: DeviceRequest): void {
+  const query = { ...(search && { q: search }), ...(chosen.length > 0 && { show: chosen.join(',') }), sort };
+  navigate(`/devices?${new URLSearchParams(query)}`, { replace: true });
+}
+
+/** Chooses a filter, or takes it back; another one of the same parameter goes. */
+function toggle(chosen: readonly DeviceFilter[], name: DeviceFilter): DeviceFilter[] {
+  if (chosen.includes(name)) return chosen.filter((one) => one !== name);
+  const [parameter] = Object.keys(filters[name]);
+  return [...chosen.filter((one) => Object.keys(filters[one])[0] !== parameter), name];
+}
+
+function Filters({ request }: { request: DeviceRequest }) {
+  const { devices: text, map } = texts.value;
+  return (
+    <fieldset class="chips">
+      <legend class="visually-hidden">{map.filter}</legend>
+      {filterNames.map((name) => (
+        <label key={name}>
+          <input
+            class="visually-hidden"
+            type="checkbox"
+            checked={request.filters.includes(name)}
+            onChange={() => open({ ...request, filters: toggle(request.filters, name) })}
+          />
+          {text.filters[name]}
+        </label>
+      ))}
+    </fieldset>
+  );
+}
+
+function columns(): Column<TableDevice>[] {
+  const { columns: titles } = texts.value.devices;
+  const time = (moment: string | undefined, write: (moment: string) => string) =>
+    moment && <span title={formatFull(moment)}>{write(moment)}</span>;
+  return [
+    {
+      ...{ name: 'deviceId', title: titles.deviceId },
+      cell: ({ deviceId }) => <a href={`/devices/${encodeURIComponent(deviceId)}`}>{deviceId}</a>,
+    },
+    {
+      name: 'connection',
+      title: titles.connection,
+      isSortable: false,
+      cell: (device) => <Connection device={device} />,
+    },
+    {
+      ...{ name: 'plate', title: titles.plate },
+      cell: ({ vehicleId, plate }) => vehicleId && <a href={`/vehicles/${vehicleId}`}>{plate}</a>,
+    },
+    { name: 'lastUpload', title: titles.lastUpload, cell: ({ lastUpload }) => time(lastUpload, formatAgo) },
+    { name: 'model', title: titles.model, cell: ({ model }) => model },
+    { name: 'appId', title: titles.appId, cell: ({ appId }) => appId },
+    { name: 'secretIssuedAt', title: titles.secretIssuedAt, cell: (device) => time(device.secretIssuedAt, formatDay) },
+    {
+      ...{ name: 'quarantined', title: titles.quarantined, isNumber: true },
+      cell: ({ quarantined }) => (quarantined > 0 ? formatNumber(quarantined) : ''),
+    },
+  ];
+}
+
+/** All devices as a table: searched, filtered and sorted by the platform. */
+export function DevicesTable() {
+  const { devices: text } = texts.value;
+  const request = readRequest();
+  const pages = usePages(
+    (after) => loadPage(request, after),
+    [request.search, request.sort, request.filters.join(',')],
+  );
+  return (
+    <div class="table-screen">
+      <div class="screen-bar">
+        <h1>{text.title}</h1>
+        <SearchBox
+          label={text.searchLabel}
+          placeholder={text.search}
+          initial={request.search}
+          onSearch={(search) => open({ ...readRequest(), search })}
+        />
+        <Filters request={request} />
+        <span class="spacer" />
+        {hasRole('operator') && (
+          <>
+            <a class="button" href="/devices?add=file">
+              {text.addMany}
+            </a>
+            <a class="button primary" href="/devices?add=one">
+              {text.add}
+            </a>
+          </>
+        )}
+      </div>
+      <DataTable
+        label={text.title}
+        pages={pages}
+        columns={columns()}
+        keyOf={({ deviceId }) => deviceId}
+        sort={request.sort}
+        onSort={(sort) => isSortColumn(sort) && open({ ...request, sort })}
+        count={(total, formatted) => (total === 1 ? text.countOne : text.count(formatted))}
+        empty={request.search || request.filters.length > 0 ? text.noMatch : text.none}
+      />
+    </div>
+  );
+}
