@@ -1,4 +1,5 @@
-import { type DecodedReading, decodeTelemetry, type UploadFault } from '@odograph/codec/telemetry-json';
+import { decodeTelemetry } from '@odograph/codec/native/json';
+import type { DecodedReading, UploadFault } from '@odograph/codec/readings';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { maximumClockLeadSeconds } from '@odograph/contracts/telemetry';
 

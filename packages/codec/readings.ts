@@ -1,18 +1,12 @@
-import { isUtf8 } from 'node:buffer';
 import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
-import {
-  latestTimestamp,
-  maximumReadingBytes,
-  maximumReadingsPerUpload,
-  TelemetryReading,
-} from '@odograph/contracts/telemetry';
+import { latestTimestamp, maximumReadingBytes, TelemetryReading } from '@odograph/contracts/telemetry';
 import { parseTimestamp } from '@odograph/contracts/timestamps';
 import { Compile } from 'typebox/compile';
 
 /** Why an upload or one of its readings is invalid. `index` is the position of the reading; null: the whole upload. */
 export interface UploadFault {
   index: number | null;
-  reason: 'NOT_UTF8' | 'NOT_JSON' | 'NOT_A_READING' | 'TOO_MANY_READINGS' | 'INVALID_FIELD' | 'TOO_LARGE';
+  reason: 'NOT_UTF8' | 'NOT_JSON' | 'MALFORMED' | 'NOT_A_READING' | 'TOO_MANY_READINGS' | 'INVALID_FIELD' | 'TOO_LARGE';
   /** Path of the invalid field, separated by dots. */
   field?: string;
   message: string;
@@ -33,31 +27,13 @@ export interface DecodedTelemetry {
 const beyondCalendar = 'timestamp must be in UNIX seconds, and lies beyond the year 9999: is it in milliseconds?';
 const readingCheck = Compile(TelemetryReading);
 
-/**
- * Decodes a telemetry upload in JSON: one reading or an array of them (docs/device-protocol.md, "Telemetry").
- * Never throws: an invalid reading becomes a fault and does not affect the others.
- */
-export function decodeTelemetry(payload: Buffer | string): DecodedTelemetry {
-  if (typeof payload !== 'string' && !isUtf8(payload)) {
-    return spoiled({ index: null, reason: 'NOT_UTF8', message: 'the upload is not UTF-8' });
-  }
-  let value: unknown;
-  try {
-    value = JSON.parse(typeof payload === 'string' ? payload : payload.toString('utf8'));
-  } catch {
-    return spoiled({ index: null, reason: 'NOT_JSON', message: 'the upload is not JSON' });
-  }
-  if (!Array.isArray(value)) return decodeReadings([value]);
-  if (value.length <= maximumReadingsPerUpload) return decodeReadings(value);
-  const message = `an upload must have at most ${maximumReadingsPerUpload} readings; this one has ${value.length}`;
-  return spoiled({ index: null, reason: 'TOO_MANY_READINGS', message });
-}
-
-function spoiled(fault: UploadFault): DecodedTelemetry {
+/** Reports a fault of a whole upload. */
+export function spoiled(fault: UploadFault): DecodedTelemetry {
   return { readings: [], faults: [fault] };
 }
 
-function decodeReadings(values: readonly unknown[]): DecodedTelemetry {
+/** Checks readings in the form of the platform's own uploads, whatever format they were decoded from. */
+export function checkReadings(values: readonly unknown[]): DecodedTelemetry {
   const decoded: DecodedTelemetry = { readings: [], faults: [] };
   for (const [index, value] of values.entries()) {
     if (!readingCheck.Check(value)) {
@@ -73,8 +49,26 @@ function decodeReadings(values: readonly unknown[]): DecodedTelemetry {
 
 const jsonBytes = (value: unknown): number => (value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value)));
 
-function sizeFault(index: number, { can, sensors }: TelemetryReading): UploadFault | undefined {
-  if (can === undefined && sensors === undefined) return undefined;
+/** Characters of a `can` list; each takes at most six bytes as JSON. */
+function charactersOf(entries: readonly { key: string; value: string }[] = []): number {
+  let characters = 0;
+  for (const { key, value } of entries) characters += key.length + value.length;
+  return characters;
+}
+
+/** Most readings are so small that nothing needs to be written as JSON to know it. */
+function isSmall({ can = [], sensors = [] }: TelemetryReading): boolean {
+  let [entries, characters] = [can.length, charactersOf(can)];
+  for (const { name, data } of sensors) {
+    entries += 1 + data.length;
+    characters += name.length + charactersOf(data);
+  }
+  return 6 * characters + 24 * entries + 4 <= maximumReadingBytes;
+}
+
+function sizeFault(index: number, reading: TelemetryReading): UploadFault | undefined {
+  if (isSmall(reading)) return undefined;
+  const { can, sensors } = reading;
   const bytes = jsonBytes(can) + jsonBytes(sensors);
   if (bytes <= maximumReadingBytes) return undefined;
   const message = `can and sensors of a reading must have at most ${maximumReadingBytes} bytes as JSON; these have ${bytes}`;

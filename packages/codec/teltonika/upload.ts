@@ -1,0 +1,19 @@
+import { checkReadings, type DecodedTelemetry, spoiled } from '../readings.ts';
+import { decodeAvlRecords } from './avl.ts';
+
+/**
+ * Decodes an upload of a Teltonika device: the data field of a packet, from codec id to second count. Never throws: what
+ * does not follow the protocol becomes a fault.
+ */
+export function decodeTeltonika(data: Buffer): DecodedTelemetry {
+  try {
+    return checkReadings(decodeAvlRecords(data));
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    return spoiled({
+      index: null,
+      reason: 'MALFORMED',
+      message: `the packet is not one of Teltonika's: ${error.message}`,
+    });
+  }
+}
