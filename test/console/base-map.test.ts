@@ -4,6 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createApplication, type TestApplication } from '@odograph/testkit/fixtures';
 import { createPmtiles, worldTile } from '@odograph/testkit/pmtiles';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -16,6 +17,8 @@ let browser: Browser;
 let directory: string;
 let file: string;
 let platform: TestPlatform;
+/** Has no vehicles, so that the map shows the world. */
+let application: TestApplication;
 
 /** Replaces the file of the map as `mv` does. */
 async function replace(content: Buffer): Promise<void> {
@@ -25,7 +28,7 @@ async function replace(content: Buffer): Promise<void> {
 
 async function openMap(on: TestPlatform, options: BrowserContextOptions = {}): Promise<WatchedPage> {
   const watched = await watchPage(browser, on.httpUrl, options);
-  await openSignedIn(watched, '/map', { name: await createAccount(on, undefined), password });
+  await openSignedIn(watched, '/map', { name: await createAccount(on, { application }), password });
   return watched;
 }
 
@@ -43,6 +46,7 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
     await replace(createPmtiles());
     const services = await loadServices();
     [platform, browser] = await Promise.all([startTestPlatform(services, { MAP_TILES: file }), startBrowser()]);
+    application = await createApplication(platform.db);
   });
   afterAll(async () => {
     await browser?.close();
@@ -57,7 +61,7 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
     page.on('response', (response) => {
       if (response.url().endsWith('/v1/x/map/tiles')) statuses.add(response.status());
     });
-    await openSignedIn(watched, '/map', { name: await createAccount(platform, undefined), password });
+    await openSignedIn(watched, '/map', { name: await createAccount(platform, { application }), password });
     await expect.poll(middleOf(page), patience).toBe(colours[colorScheme].earth);
     await page.locator('.maplibregl-ctrl-attrib', { hasText: 'Survey of Testland' }).waitFor({ state: 'attached' });
     expect({ statuses: [...statuses], errors, foreignRequests }).toEqual({
@@ -99,6 +103,29 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
     await page.getByText(/could not be loaded. Shown are outlines of countries/).waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     expect(await page.getByText(/could not be loaded/).count()).toBe(1);
+    await page.context().close();
+  });
+
+  it('is there after less than 700 kB, and loads finer coasts only when a person looks closer', async () => {
+    const watched = await watchPage(browser, platform.httpUrl);
+    const { page } = watched;
+    const sizes = new Map<string, Promise<number>>();
+    page.on('requestfinished', (request) => {
+      const size = request.sizes().then(({ responseBodySize }) => responseBodySize);
+      sizes.set(new URL(request.url()).pathname, size);
+    });
+    await openSignedIn(watched, '/map', { name: await createAccount(platform, { application }), password });
+    await page.getByText('Live', { exact: true }).waitFor();
+    await expect.poll(middleOf(page), patience).toBe(colours.light.earth);
+    const total = (await Promise.all(sizes.values())).reduce((sum, size) => sum + size, 0);
+    expect(total).toBeGreaterThan(300_000);
+    expect(total).toBeLessThan(700_000);
+    const coasts = () =>
+      [...sizes.keys()].filter((path) => path.includes('countries-')).map((path) => /\d+m/.exec(path)?.[0]);
+    expect(coasts()).toEqual(['110m']);
+    expect([...sizes.keys()].filter((path) => /chart|replay/.test(path))).toEqual([]);
+    for (let zoom = 0; zoom < 3; zoom += 1) await page.getByRole('button', { name: 'Zoom in' }).click();
+    await expect.poll(coasts).toEqual(['110m', '50m']);
     await page.context().close();
   });
 

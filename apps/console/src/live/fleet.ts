@@ -21,6 +21,8 @@ export interface View {
 export interface FleetChange {
   /** Everything before is void. */
   readonly isReset: boolean;
+  /** Nothing from before the reset is left to come: what has not come since is gone. */
+  readonly isComplete: boolean;
   readonly vehicles: readonly LiveVehicle[];
   readonly left: readonly string[];
   readonly cells: readonly LiveCell[];
@@ -35,7 +37,7 @@ interface FleetOptions {
 
 /** A part of the map without vehicles. */
 const nowhere = '0,-90,0,-90';
-const nothing: FleetChange = { isReset: false, vehicles: [], left: [], cells: [] };
+const nothing: FleetChange = { isReset: false, isComplete: false, vehicles: [], left: [], cells: [] };
 
 /**
  * The live vehicles of one screen. Without a view these are all vehicles, in a fleet of up to 2,000; a larger fleet is
@@ -57,8 +59,8 @@ export class Fleet {
   #unsubscribe = (): void => undefined;
   #view: View | undefined;
   #followed: string | undefined;
-  /** Whether the fleet is too large to be had as a whole. */
-  #isLarge = false;
+  /** Whether the fleet is too large to be had as a whole: only what the map shows is loaded. */
+  readonly isLarge = signal(false);
   #opened: string | undefined;
 
   /** @param only the one vehicle to load; all of them without it */
@@ -82,13 +84,13 @@ export class Fleet {
   /** Shows another part of the map. A small fleet is loaded as a whole, so nothing is asked for. */
   show(view: View): void {
     this.#view = view;
-    if (this.#isLarge) this.#open();
+    if (this.isLarge.peek()) this.#open();
   }
 
   /** Includes a vehicle wherever it is. */
   follow(vehicleId: string | undefined): void {
     this.#followed = vehicleId;
-    if (this.#isLarge) this.#open();
+    if (this.isLarge.peek()) this.#open();
   }
 
   stop(): void {
@@ -119,7 +121,7 @@ export class Fleet {
       return query;
     }
     const view = this.#view;
-    if (!this.#isLarge || !view) return query;
+    if (!this.isLarge.peek() || !view) return query;
     query.set('bbox', [view.west, view.south, view.east, view.north].map((degrees) => degrees.toFixed(4)).join(','));
     query.set('zoom', view.zoom.toFixed(1));
     if (this.#followed !== undefined) query.set('vehicles', this.#followed);
@@ -135,8 +137,8 @@ export class Fleet {
     this.#tell(this.#take(event));
     this.#version.value += 1;
     // The first answer of a large fleet says so; from now on only what the map shows is asked for.
-    if (event.event === 'reset' && event.data.mode === 'cells' && !this.#isLarge) {
-      this.#isLarge = true;
+    if (event.event === 'reset' && event.data.mode === 'cells' && !this.isLarge.peek()) {
+      this.isLarge.value = true;
       if (this.#view) this.#open();
     }
   }
@@ -151,7 +153,7 @@ export class Fleet {
       case 'snapshot':
         for (const vehicle of event.data.vehicles) this.vehicles.set(vehicle.id, vehicle);
         if (event.data.complete) this.isComplete.value = true;
-        return { ...nothing, vehicles: event.data.vehicles };
+        return { ...nothing, isComplete: event.data.complete, vehicles: event.data.vehicles };
       case 'changes':
         for (const vehicle of event.data.vehicles) this.vehicles.set(vehicle.id, vehicle);
         for (const id of event.data.left) this.vehicles.delete(id);

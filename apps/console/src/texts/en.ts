@@ -78,7 +78,8 @@ export const en = {
     showList: 'Show the list',
     fileFault: (fault: string) => `The map file of the platform ${fault}. Shown are outlines of countries.`,
     sourceFault: (site: string) => `The map of ${site} could not be loaded. Shown are outlines of countries.`,
-    foundByPlatform: (count: string) => `${count} found in the whole fleet`,
+    foundInFleet: (count: string) => `${count} found in the whole fleet`,
+    searchFailed: 'The fleet could not be searched.',
   },
   vehicle: {
     speed: 'Speed',

@@ -80,7 +80,8 @@ export const fr: Texts = {
     showList: 'Afficher la liste',
     fileFault: (fault) => `Fichier de carte inutilisable (${fault}). Seuls les contours des pays sont affichés.`,
     sourceFault: (site) => `La carte de ${site} n’a pas pu être chargée. Seuls les contours des pays sont affichés.`,
-    foundByPlatform: (count) => `${count} trouvés dans toute la flotte`,
+    foundInFleet: (count) => `${count} dans toute la flotte`,
+    searchFailed: 'La recherche dans la flotte a échoué.',
   },
   vehicle: {
     speed: 'Vitesse',

@@ -40,6 +40,8 @@ export class FleetLayer {
   readonly #fleet: Fleet;
   readonly #palette: MapPalette;
   readonly #events: FleetLayerEvents;
+  /** Vehicles on the map; after a reset some of them may be gone. */
+  readonly #drawn = new Set<string>();
   #unlisten = (): void => undefined;
 
   /** @param map that has loaded its style */
@@ -150,21 +152,27 @@ export class FleetLayer {
 
   #drawAll(): void {
     const vehicles = [...this.#fleet.vehicles.values()].flatMap(ofVehicle);
+    for (const id of this.#fleet.vehicles.keys()) this.#drawn.add(id);
     const cells = [...this.#fleet.cells.values()].map(ofCell);
     void this.#source('vehicles')?.setData({ type: 'FeatureCollection', features: vehicles });
     void this.#source('cells')?.setData({ type: 'FeatureCollection', features: cells });
   }
 
-  #draw({ isReset, vehicles, left, cells }: FleetChange): void {
+  #draw({ isReset, isComplete, vehicles, left, cells }: FleetChange): void {
     if (isReset) {
       // The old vehicles stay until the new ones arrive, unless the map changes between vehicles and cells.
       if (this.#fleet.mode.value === 'cells') void this.#source('vehicles')?.updateData({ removeAll: true });
       else void this.#source('cells')?.updateData({ removeAll: true });
       return;
     }
-    if (vehicles.length > 0 || left.length > 0) {
-      const gone = [...left, ...vehicles.filter(({ location }) => !location).map(({ id }) => id)].map(Number);
-      void this.#source('vehicles')?.updateData({ remove: gone, add: vehicles.flatMap(ofVehicle) });
+    for (const { id } of vehicles) this.#drawn.add(id);
+    const missing = isComplete ? [...this.#drawn].filter((id) => !this.#fleet.vehicles.has(id)) : [];
+    const gone = [...left, ...missing];
+    for (const id of gone) this.#drawn.delete(id);
+    if (vehicles.length > 0 || gone.length > 0) {
+      const hidden = vehicles.filter(({ location }) => !location).map(({ id }) => id);
+      const remove = [...gone, ...hidden].map(Number);
+      void this.#source('vehicles')?.updateData({ remove, add: vehicles.flatMap(ofVehicle) });
     }
     if (cells.length > 0) {
       const gone = cells.filter(({ count }) => count === 0).map(({ id }) => Number(id));

@@ -9,7 +9,8 @@ import { address, navigate } from '../../parts/router.ts';
 import { type ShownState, shownState } from '../../parts/vehicle-state.tsx';
 import { texts } from '../../texts/texts.ts';
 import { FleetMap } from './fleet-map.tsx';
-import { matches, SearchField, SideList, StateFilters } from './side-list.tsx';
+import { type ListedVehicle, matches, SearchField, SideList, StateFilters } from './side-list.tsx';
+import { type Found, useFleetSearch } from './use-fleet-search.ts';
 import { useRoute } from './use-route.ts';
 import { VehicleCard } from './vehicle-card.tsx';
 
@@ -70,6 +71,8 @@ interface MapState {
   readonly isFollowing: Signal<boolean>;
   readonly isListHidden: Signal<boolean>;
   select(vehicleId: string | undefined): void;
+  /** Selects a vehicle that may be anywhere, and keeps the map on it. */
+  follow(vehicleId: string): void;
   pick(vehicleIds: readonly string[]): void;
 }
 
@@ -85,32 +88,51 @@ function useMapState(): MapState {
     if (vehicleId !== selected) isFollowing.value = false;
     navigate(vehicleId === undefined ? '/map' : `/map?vehicle=${vehicleId}`, { replace: true });
   };
+  const follow = (vehicleId: string) => {
+    select(vehicleId);
+    isFollowing.value = true;
+  };
   const pick = (vehicleIds: readonly string[]) => {
     stack.value = vehicleIds.length > 1 ? vehicleIds : [];
     if (vehicleIds.length <= 1) select(vehicleIds[0]);
   };
-  return { fleet, selected, search, hidden, stack, isFollowing, isListHidden, select, pick };
+  return { fleet, selected, search, hidden, stack, isFollowing, isListHidden, select, follow, pick };
 }
 
-/** The vehicles that the list shows, in its order. */
-function listVehicles({ fleet, search, hidden, stack }: MapState): readonly LiveVehicle[] {
+/** The vehicles that the list shows, in its order: those of the map, then those found elsewhere. */
+function listVehicles({ fleet, search, hidden, stack }: MapState, found: Found | undefined): readonly ListedVehicle[] {
   const words = search.value.trim();
   const isShown = (vehicle: LiveVehicle) => {
     if (stack.value.length > 0) return stack.value.includes(vehicle.id);
     return !hidden.value.has(shownState(vehicle)) && (words === '' || matches(vehicle, words));
   };
-  return [...fleet.vehicles.values()].filter(isShown).sort(compare);
+  const elsewhere = found?.vehicles.filter(({ id }) => stack.value.length === 0 && !fleet.vehicles.has(id)) ?? [];
+  return [...[...fleet.vehicles.values()].filter(isShown).sort(compare), ...elsewhere];
 }
 
-function ListHead({ state, shown, inCells }: { state: MapState; shown: number; inCells: number | undefined }) {
+interface ListHeadOptions {
+  readonly state: MapState;
+  readonly shown: number;
+  /** Vehicles in the cells of the map; undefined when it shows vehicles. */
+  readonly inCells: number | undefined;
+  readonly found: Found | undefined;
+}
+
+function headingOf({ shown, inCells, found }: ListHeadOptions): string {
   const { map: text } = texts.value;
-  const { stack, pick } = state;
+  if (found?.isFailed) return text.searchFailed;
+  if (found) return text.foundInFleet(formatNumber(found.total));
   const total = inCells ?? shown;
   const count = total === 1 ? text.countOne : text.count(formatNumber(total));
-  const heading = inCells === undefined ? count : `${count} ${text.inView}`;
+  return inCells === undefined ? count : `${count} ${text.inView}`;
+}
+
+function ListHead(options: ListHeadOptions) {
+  const { map: text } = texts.value;
+  const { stack, pick } = options.state;
   return (
     <div class="map-list-head" role="status">
-      <span>{stack.value.length > 0 ? text.stacked(stack.value.length) : heading}</span>
+      <span>{stack.value.length > 0 ? text.stacked(stack.value.length) : headingOf(options)}</span>
       {stack.value.length > 0 && (
         <button type="button" class="button plain" onClick={() => pick([])}>
           {text.showAll}
@@ -122,9 +144,10 @@ function ListHead({ state, shown, inCells }: { state: MapState; shown: number; i
 
 function SidePanel({ state }: { state: MapState }) {
   const { map: text } = texts.value;
-  const { fleet, selected, search, hidden, isListHidden, select } = state;
+  const { fleet, selected, search, hidden, isListHidden, select, follow } = state;
   fleet.watch();
-  const vehicles = listVehicles(state);
+  const found = useFleetSearch(fleet.isLarge.value ? search.value.trim() : '');
+  const vehicles = listVehicles(state, found);
   const counts = countStates(fleet);
   const isCells = fleet.mode.value === 'cells';
   return (
@@ -146,6 +169,7 @@ function SidePanel({ state }: { state: MapState }) {
       <ListHead
         state={state}
         shown={vehicles.length}
+        found={found}
         inCells={isCells ? [...counts.values()].reduce((sum, count) => sum + count, 0) : undefined}
       />
       <div class="map-list">
@@ -153,9 +177,9 @@ function SidePanel({ state }: { state: MapState }) {
           vehicles={vehicles}
           selected={selected}
           isLoaded={fleet.mode.value !== undefined}
-          isCells={isCells}
+          isCells={isCells && !found}
           isFiltered={search.value !== '' || hidden.value.size > 0}
-          onSelect={select}
+          onSelect={(vehicleId) => (found ? follow(vehicleId) : select(vehicleId))}
         />
       </div>
       <ConnectionLine fleet={fleet} />

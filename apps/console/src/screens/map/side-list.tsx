@@ -1,4 +1,5 @@
 import type { Signal } from '@preact/signals';
+import type { Schema } from '../../api/client.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { formatAgo, formatNumber, formatPercent, formatSpeed } from '../../parts/format.ts';
 import { SearchIcon } from '../../parts/icons.tsx';
@@ -8,6 +9,9 @@ import { VirtualList } from '../../parts/virtual-list.tsx';
 import { texts } from '../../texts/texts.ts';
 
 const rowHeight = 50;
+
+/** A vehicle of the map, or one that the platform found elsewhere. */
+export type ListedVehicle = LiveVehicle | Schema<'TableVehicle'>;
 
 /** Whether every word of a search is in what identifies a vehicle. */
 export function matches({ plate, vin, brand, model, deviceId, id }: LiveVehicle, search: string): boolean {
@@ -77,7 +81,7 @@ export function StateFilters({
   );
 }
 
-function figureOf({ state, speed, soc }: LiveVehicle): string {
+function figureOf({ state, speed, soc }: ListedVehicle): string {
   if (state === 'moving' && speed !== undefined) return formatSpeed(speed);
   return soc === undefined ? '' : formatPercent(soc);
 }
@@ -87,15 +91,16 @@ function VehicleRow({
   isSelected,
   onSelect,
 }: {
-  vehicle: LiveVehicle;
+  vehicle: ListedVehicle;
   isSelected: boolean;
   onSelect: () => void;
 }) {
   const { plate, brand, model, location, lastContact } = vehicle;
+  const angle = location && 'angle' in location ? location.angle : undefined;
   const name = [stateText(vehicle), `${brand} ${model}`.trim()].filter((part) => part !== '').join(' · ');
   return (
     <button type="button" class="vehicle-row" aria-current={isSelected} onClick={onSelect}>
-      <StateMark state={shownState(vehicle)} angle={location?.angle} />
+      <StateMark state={shownState(vehicle)} angle={angle} />
       <strong>{plate}</strong>
       <small>{name}</small>
       <span class="figure">{figureOf(vehicle)}</span>
@@ -105,7 +110,7 @@ function VehicleRow({
 }
 
 interface SideListOptions {
-  readonly vehicles: readonly LiveVehicle[];
+  readonly vehicles: readonly ListedVehicle[];
   readonly selected: string | undefined;
   readonly isLoaded: boolean;
   /** Whether the map shows cells in place of vehicles. */
