@@ -1,24 +1,27 @@
 import { loadavg } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
+import { measureScreens, screenParts } from './parts/console-screens.ts';
 import { type Contender, startOdograph } from './parts/contender.ts';
 import { type Engines, withEngines } from './parts/engines.ts';
 import { openEventStream, probePlate, type Received, startProbe } from './parts/event-streams.ts';
 import { type BenchFleet, createFleet } from './parts/fleet.ts';
 import { planLoad } from './parts/measure-load.ts';
-import { readOptions } from './parts/options.ts';
+import { readOptions, UsageError } from './parts/options.ts';
 import { figure, printMachine, printTable } from './parts/report.ts';
 import { type ServiceProcess, startServices } from './parts/service-process.ts';
 import { TimeHistogram } from './parts/statistics.ts';
 
 export const description =
-  'live streams of browsers: from the PUBACK of an upload to each of them, and the CPU of query';
+  'live streams of browsers, from the PUBACK of an upload to each of them; map, table and chart of the console in Chromium';
 
 const options = {
+  part: { value: 'all', help: 'streams, map, list, chart, or all of them' },
   streams: { value: 200, help: 'browsers; a tenth of them see the whole fleet as cells, the others a part of a city' },
   vehicles: { value: 50_000, help: 'vehicles of the fleet' },
   rate: { value: 2000, help: 'uploads a second, each of another vehicle in that city' },
   seconds: { value: 30, help: 'how long' },
+  mapSeconds: { value: 60, help: 'how long each map is watched; docs/performance.md has figures of 600' },
   profile: { value: '', help: 'directory for a CPU profile of query' },
 } as const;
 type Settings = ReturnType<typeof readOptions<typeof options>>;
@@ -119,8 +122,7 @@ async function measure(
   await loading;
 }
 
-export async function run(parameters: readonly string[]): Promise<void> {
-  const settings = readOptions(parameters, options);
+async function measureStreams(settings: Settings): Promise<void> {
   const { rate, vehicles, streams, profile } = settings;
   await withEngines(async (engines) => {
     printMachine(engines);
@@ -143,4 +145,15 @@ export async function run(parameters: readonly string[]): Promise<void> {
     const received = await openBrowsers(engines, fleet, query, settings, pubacks);
     await measure(platform, query, received, settings);
   });
+}
+
+export async function run(parameters: readonly string[]): Promise<void> {
+  const settings = readOptions(parameters, options);
+  const { part } = settings;
+  const parts = part === 'all' ? ['streams', ...screenParts] : [part];
+  const unknown = parts.find((one) => one !== 'streams' && !screenParts.includes(one));
+  if (unknown !== undefined)
+    throw new UsageError(`--part must be streams, ${screenParts.join(', ')} or all, not ${unknown}`);
+  if (parts.includes('streams')) await measureStreams(settings);
+  if (parts.some((one) => one !== 'streams')) await measureScreens(parts, settings);
 }

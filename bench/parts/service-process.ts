@@ -8,7 +8,7 @@ import { childEnvironment } from '@odograph/runtime/config';
 import { type ProcessUsage, root } from './child-script.ts';
 import type { Engines } from './engines.ts';
 
-const adminToken = 'admin-token-of-the-benchmarks';
+export const adminToken = 'admin-token-of-the-benchmarks';
 const patienceMs = 60_000;
 
 export interface ServiceProcess {
