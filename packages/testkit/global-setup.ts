@@ -25,8 +25,9 @@ export default async function setup(project: TestProject): Promise<Undo> {
   const server = isNative ? await startEngine('TimescaleDB', DATABASE_URL, directory) : undefined;
   if (server) undo.push(server.stop);
   // The embedded engine has one session: with an engine for each worker, no test file waits for another's transactions.
+  const workers = Math.min(project.config.maxWorkers, project.vitest.state.getPaths().length);
   const databases = await Promise.all(
-    Array.from({ length: project.config.maxWorkers }, (_, worker) => createOwnDatabase(server?.url, `test${worker}`)),
+    Array.from({ length: workers }, (_, worker) => createOwnDatabase(server?.url, `test${worker}`)),
   );
   undo.push(() => Promise.all(databases.map((database) => database.drop())));
   const redis = await startEngine('Redis', REDIS_URL, directory);
