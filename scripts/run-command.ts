@@ -2,7 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const root = dirname(dirname(fileURLToPath(import.meta.url)));
+/** The root of the repository. */
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
 /** Runs a program from node_modules/.bin with inherited output. @returns whether it succeeded */
 export function runInstalled(program: string, ...parameters: string[]): boolean {
