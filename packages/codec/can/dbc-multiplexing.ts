@@ -12,7 +12,8 @@ export function applyMultiplexing(draft: DatabaseDraft, statements: readonly Sta
     if (statement.kind === 'selection') draft.attempt(() => select(draft, statement));
   }
   for (const message of draft.database.messages) {
-    const multiplexers = message.signals.filter(({ isMultiplexer }) => isMultiplexer);
+    // Three tell whether there is one besides a signal, and only one.
+    const multiplexers = message.signals.filter(({ isMultiplexer }) => isMultiplexer).slice(0, 3);
     const keep = (check: (signal: CanSignal) => void) => {
       const faulty = new Set(message.signals);
       for (const signal of message.signals) {

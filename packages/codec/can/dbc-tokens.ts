@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
 /** A file beyond this size is not read: real ones stay below 10 MB. */
-export const maximumFileBytes = 32 * 1024 * 1024;
+export const maximumFileBytes = 16 * 1024 * 1024;
 
 /** More faults than these are not listed, and more unreadable statements end the reading. */
 export const maximumFaults = 1000;
