@@ -15,6 +15,7 @@ const screens = [
   '/vehicles/*',
   '/devices',
   '/devices/*',
+  '/replay',
   '/pipeline',
   '/audit',
   '/profile',

@@ -171,9 +171,11 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
     const { page, errors } = await open('/pipeline', account.name);
     await page.getByText('processing uploads').waitFor();
     await page.getByRole('img', { name: 'Uploads accepted' }).waitFor();
-    const row = page.getByRole('row', { name: new RegExp(fleet.parked.deviceId) });
-    await row.getByRole('button', { name: 'Replay' }).click();
-    await page.getByText('Given to ingest again.').waitFor();
+    const uploads = page.getByRole('list', { name: 'Quarantine' }).getByRole('listitem');
+    const upload = uploads.filter({ hasText: fleet.parked.deviceId }).first();
+    await upload.locator('summary').click();
+    await upload.getByRole('button', { name: 'Replay' }).click();
+    await page.getByText('It came back').waitFor();
     expect(errors).toEqual([]);
     await page.context().close();
   });

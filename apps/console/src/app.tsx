@@ -49,6 +49,7 @@ const screens: readonly { readonly path: RegExp; readonly show: ComponentType }[
     path: /^\/devices(?:\/[^/]+)?$/,
     show: lazy(async () => (await import('./screens/devices/screen.tsx')).DevicesScreen),
   },
+  { path: /^\/replay$/, show: lazy(async () => (await import('./screens/replay/screen.tsx')).ReplayScreen) },
   { path: /^\/pipeline$/, show: lazy(async () => (await import('./screens/pipeline/screen.tsx')).PipelineScreen) },
   { path: /^\/audit$/, show: lazy(async () => (await import('./screens/audit/screen.tsx')).AuditScreen) },
   { path: /^\/profile$/, show: lazy(async () => (await import('./screens/profile/screen.tsx')).ProfileScreen) },

@@ -61,6 +61,10 @@ export function operatorApplications() {
   return { applications, isLimited };
 }
 
+/** Whether the person runs the whole platform: an operator without limits. */
+export const isUnlimited = (): boolean =>
+  session.value.state === 'signed in' && session.value.person.kind === 'operator' && !session.value.person.limited;
+
 /** Whether the person has a password that someone else has chosen. */
 export const mustChangePassword = (): boolean =>
   session.value.state === 'signed in' && session.value.person.mustChangePassword;

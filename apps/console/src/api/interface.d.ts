@@ -481,6 +481,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/admin/quarantine/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminQuarantineById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/quarantine/{id}/open": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postAdminQuarantineByIdOpen"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/quarantine/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postAdminQuarantineDismiss"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/quarantine/reasons": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminQuarantineReasons"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/admin/quarantine/replay": {
         parameters: {
             query?: never;
@@ -491,6 +555,22 @@ export interface paths {
         get?: never;
         put?: never;
         post: operations["postAdminQuarantineReplay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/bookings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getCalendar"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -625,6 +705,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/vehicle/{id}/access": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdAccess"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/vehicle/{id}/breaks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdBreaks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/vehicle/{id}/fields": {
         parameters: {
             query?: never;
@@ -633,6 +745,54 @@ export interface paths {
             cookie?: never;
         };
         get: operations["getVehicleByIdFields"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/vehicle/{id}/gaps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdGaps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/vehicle/{id}/links": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdLinks"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/vehicle/{id}/readings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdReadings"];
         put?: never;
         post?: never;
         delete?: never;
@@ -657,6 +817,22 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/vehicle/{id}/trail": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdTrail"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/vehicle/{id}/trips/{tripId}/track": {
         parameters: {
             query?: never;
@@ -665,6 +841,22 @@ export interface paths {
             cookie?: never;
         };
         get: operations["getVehicleByIdTripsByTripIdTrack"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/vehicle/{id}/values": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdValues"];
         put?: never;
         post?: never;
         delete?: never;
@@ -748,6 +940,36 @@ export interface components {
             head: string;
             length: number;
             prunedThrough: number;
+        };
+        Break: {
+            /** Format: date-time */
+            from: string;
+            /** @enum {string} */
+            kind: "PRIVACY" | "GAP";
+            missing?: number;
+            /** Format: date-time */
+            until?: string;
+        };
+        Calendar: {
+            bookings: components["schemas"]["CalendarBooking"][];
+            requests: components["schemas"]["PendingVehicleRequest"][];
+        };
+        CalendarBooking: {
+            appId: string;
+            bookingId: string;
+            /** Format: date-time */
+            from: string;
+            plate: string;
+            /** @enum {string} */
+            state: "PLANNED" | "ACTIVE" | "ENDED" | "STOPPED";
+            /** Format: date-time */
+            stoppedAt?: string;
+            /** @enum {string} */
+            type: "BOOKING" | "FREE_FLOATING";
+            /** Format: date-time */
+            until?: string;
+            userId: string;
+            vehicleId: string;
         };
         CanDatum: {
             key: string;
@@ -1012,12 +1234,47 @@ export interface components {
             /** @enum {string} */
             windows: "OPEN" | "CLOSED" | "";
         };
+        Gap: {
+            /** Format: date-time */
+            closedAt?: string;
+            deviceId: string;
+            fromSequence: number;
+            missing: number;
+            /** Format: date-time */
+            since: string;
+            /** @enum {string} */
+            state: "OPEN" | "ARRIVED" | "RESTARTED" | "GIVEN_UP";
+            untilSequence: number;
+        };
         Health: {
             services: {
                 [key: string]: components["schemas"]["ServiceHealth"];
             };
             /** @enum {string} */
             status: "ok" | "failing" | "draining";
+        };
+        HeldAuthorization: {
+            authorizationId: string;
+            /** Format: date-time */
+            from: string;
+            /** Format: date-time */
+            issuedAt: string;
+            issuedBy?: string;
+            /** @enum {string} */
+            level: "LOCK_UNLOCK" | "DRIVE";
+            /** Format: date-time */
+            revokedAt?: string;
+            /** Format: date-time */
+            suspendedUntil?: string;
+            /** Format: date-time */
+            until: string;
+            userId: string;
+        };
+        HeldGrant: {
+            /** @enum {string} */
+            role: "viewer" | "driver" | "manager";
+            userId: string;
+            username: string;
         };
         History: {
             status: components["schemas"]["HistoryReading"][];
@@ -1029,6 +1286,15 @@ export interface components {
             status: components["schemas"]["Status"];
             timestamp: number;
             vehicle: components["schemas"]["Vehicle"];
+        };
+        LatestValue: {
+            field?: string;
+            group: string;
+            name: string;
+            /** Format: date-time */
+            time: string;
+            unit: string;
+            value: string | number | boolean;
         };
         ListedDevice: {
             appId: string | null;
@@ -1157,6 +1423,15 @@ export interface components {
             deviceId: string;
             secret: string;
         };
+        PendingVehicleRequest: {
+            appId: string;
+            /** Format: date-time */
+            createdAt: string;
+            plate: string;
+            request: string;
+            requestId: string;
+            userId?: string;
+        };
         PipelinePoint: {
             acceptedUploadsPerSecond: number | null;
             /** Format: date-time */
@@ -1197,6 +1472,38 @@ export interface components {
             index: number | null;
             message?: string;
             reason: string;
+        };
+        QuarantineReason: {
+            devices: number;
+            /** Format: date-time */
+            newestAt: string;
+            reason: string;
+            uploads: number;
+        };
+        RecordedReading: {
+            alarms?: {
+                [key: string]: unknown;
+            };
+            can?: unknown[];
+            deviceId: string;
+            electric?: {
+                [key: string]: unknown;
+            };
+            fleet?: {
+                [key: string]: unknown;
+            };
+            location?: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            receivedAt: string;
+            sensors?: unknown[];
+            sequence?: number;
+            status?: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            time: string;
         };
         ReleasedDevice: {
             claimCode: string;
@@ -1268,6 +1575,15 @@ export interface components {
             ignition: boolean;
             mileage: number;
             movement: boolean;
+        };
+        Stop: {
+            /** Format: date-time */
+            from: string;
+            latitude: number;
+            longitude: number;
+            seconds: number;
+            /** Format: date-time */
+            until: string;
         };
         StoredUpload: {
             /** Format: date-time */
@@ -1343,6 +1659,27 @@ export interface components {
             /** @constant */
             type: "Feature";
         };
+        Trail: {
+            points: components["schemas"]["TrailPoint"][];
+            stops: components["schemas"]["Stop"][];
+            totals: components["schemas"]["TrailTotals"];
+        };
+        TrailPoint: {
+            angle?: number;
+            /** @constant */
+            gap?: true;
+            latitude: number;
+            longitude: number;
+            speed?: number;
+            time: number;
+        };
+        TrailTotals: {
+            distance: number;
+            gapSeconds: number;
+            maximumSpeed: number;
+            movingSeconds: number;
+            stoppedSeconds: number;
+        };
         Trip: {
             average_speed: number;
             cost: number;
@@ -1371,6 +1708,17 @@ export interface components {
             model: string;
             plate: string;
             vin: string;
+        };
+        VehicleAccess: {
+            authorizations: components["schemas"]["HeldAuthorization"][];
+            grants: components["schemas"]["HeldGrant"][];
+        };
+        VehicleLink: {
+            deviceId: string;
+            /** Format: date-time */
+            from?: string;
+            /** Format: date-time */
+            until?: string;
         };
         VehicleState: {
             accident: boolean;
@@ -2283,6 +2631,105 @@ export interface operations {
             };
         };
     };
+    getAdminQuarantineById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QuarantinedUpload"];
+                };
+            };
+        };
+    };
+    postAdminQuarantineByIdOpen: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": Record<string, never>;
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        base64: string;
+                        deviceId: string;
+                        id: string;
+                    };
+                };
+            };
+        };
+    };
+    postAdminQuarantineDismiss: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    ids: string[];
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        dismissed: number;
+                    };
+                };
+            };
+        };
+    };
+    getAdminQuarantineReasons: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        reasons: components["schemas"]["QuarantineReason"][];
+                    };
+                };
+            };
+        };
+    };
     postAdminQuarantineReplay: {
         parameters: {
             query?: never;
@@ -2307,6 +2754,35 @@ export interface operations {
                     "application/json": {
                         replayed: number;
                     };
+                };
+            };
+        };
+    };
+    getCalendar: {
+        parameters: {
+            query: {
+                after?: string;
+                from: string | number;
+                limit?: number;
+                until: string | number;
+                vehicleId?: string;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Has-More"?: "true" | "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Calendar"];
                 };
             };
         };
@@ -2395,6 +2871,7 @@ export interface operations {
         parameters: {
             query?: {
                 bbox?: string;
+                once?: boolean;
                 types?: string;
                 vehicles?: string;
                 zoom?: number;
@@ -2550,6 +3027,59 @@ export interface operations {
             };
         };
     };
+    getVehicleByIdAccess: {
+        parameters: {
+            query?: {
+                ended?: boolean | (0 | 1) | string;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["VehicleAccess"];
+                };
+            };
+        };
+    };
+    getVehicleByIdBreaks: {
+        parameters: {
+            query: {
+                from: string | number;
+                until: string | number;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        breaks: components["schemas"]["Break"][];
+                    };
+                };
+            };
+        };
+    };
     getVehicleByIdFields: {
         parameters: {
             query?: never;
@@ -2569,6 +3099,86 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Fields"];
+                };
+            };
+        };
+    };
+    getVehicleByIdGaps: {
+        parameters: {
+            query?: {
+                days?: number;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        gaps: components["schemas"]["Gap"][];
+                    };
+                };
+            };
+        };
+    };
+    getVehicleByIdLinks: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        links: components["schemas"]["VehicleLink"][];
+                    };
+                };
+            };
+        };
+    };
+    getVehicleByIdReadings: {
+        parameters: {
+            query?: {
+                before?: string | number;
+                limit?: number;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        readings: components["schemas"]["RecordedReading"][];
+                    };
                 };
             };
         };
@@ -2601,6 +3211,33 @@ export interface operations {
             };
         };
     };
+    getVehicleByIdTrail: {
+        parameters: {
+            query: {
+                from: string | number;
+                points?: number;
+                until: string | number;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Trail"];
+                };
+            };
+        };
+    };
     getVehicleByIdTripsByTripIdTrack: {
         parameters: {
             query?: {
@@ -2624,6 +3261,31 @@ export interface operations {
                 content: {
                     "application/geo+json": components["schemas"]["Track"];
                     "application/gpx+xml": string;
+                };
+            };
+        };
+    };
+    getVehicleByIdValues: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        values: components["schemas"]["LatestValue"][];
+                    };
                 };
             };
         };

@@ -5,6 +5,15 @@ import UPlot from 'uplot';
 import { formatClock, formatClockSeconds, formatShortDay } from './format.ts';
 import { isDark } from './preferences.ts';
 
+/** An interval that a chart marks. */
+export interface Band {
+  /** UNIX seconds. */
+  readonly from: number;
+  readonly until: number;
+  /** The custom property of its colour. */
+  readonly colour: '--alarm-soft' | '--silent-soft' | '--accent-soft';
+}
+
 interface ChartOptions {
   /** What the chart shows, for who does not see it. */
   readonly label: string;
@@ -15,6 +24,7 @@ interface ChartOptions {
   readonly height: number;
   /** Whether the axis begins at 0, which shows proportions; otherwise it shows changes. */
   readonly isFromZero?: boolean;
+  readonly bands?: readonly Band[];
   /** Where the cursor is, UNIX seconds. */
   readonly time: number | undefined;
   /** Called when a person points at a time. */
@@ -49,9 +59,21 @@ function formatTick([first = 0, second = 60]: readonly number[]): (tick: number)
   };
 }
 
+/** Fills the bands behind the line; each is at least two pixels wide, so that a short one is seen. */
+function drawBands(plot: UPlot, element: HTMLElement, bands: readonly Band[]): void {
+  const { left, top, width, height } = plot.bbox;
+  for (const { from, until, colour } of bands) {
+    const start = Math.max(left, plot.valToPos(from, 'x', true));
+    const end = Math.min(left + width, Math.max(plot.valToPos(until, 'x', true), start + 2));
+    if (end <= start) continue;
+    plot.ctx.fillStyle = resolve(element, colour);
+    plot.ctx.fillRect(start, top, end - start, height);
+  }
+}
+
 function optionsOf(
   element: HTMLElement,
-  { height, format, isFromZero, onPoint }: ChartOptions,
+  { height, format, isFromZero, bands = [], onPoint }: ChartOptions,
   isPointed: () => boolean,
 ): UPlot.Options {
   const [line, muted, accent] = [resolve(element, '--line'), resolve(element, '--muted'), resolve(element, '--accent')];
@@ -72,6 +94,7 @@ function optionsOf(
       { ...axis, values: (_plot, ticks) => ticks.map((tick) => format(tick)), size: 64 },
     ],
     hooks: {
+      drawClear: [(plot) => drawBands(plot, element, bands)],
       setCursor: [
         (plot) => {
           const { idx } = plot.cursor;
@@ -85,7 +108,7 @@ function optionsOf(
 
 /** One series over time, with a cursor that the page moves and follows. */
 export function Chart(options: ChartOptions) {
-  const { label, times, values, time, height } = options;
+  const { label, times, values, time, height, bands } = options;
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<UPlot | undefined>(undefined);
   const latest = useRef(options);
@@ -105,7 +128,7 @@ export function Chart(options: ChartOptions) {
       drawn.destroy();
       plot.current = undefined;
     };
-  }, [times, values, dark, height]);
+  }, [times, values, bands, dark, height]);
   useEffect(() => {
     const drawn = plot.current;
     if (!drawn || time === undefined || frame.current?.matches(':hover')) return;

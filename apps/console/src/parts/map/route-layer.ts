@@ -32,8 +32,11 @@ export function addRouteLayer(map: MapLibreMap, { accent, surface }: MapPalette)
 }
 
 /** Draws a route in place of the one before; an empty one draws nothing. */
-export function drawRoute(map: MapLibreMap, route: Route): void {
-  const features = route.length > 1 ? [lineOf(route)] : [];
+export const drawRoute = (map: MapLibreMap, route: Route): void => drawLines(map, [route]);
+
+/** Draws a route in parts, between which nothing is known, in place of the one before. */
+export function drawLines(map: MapLibreMap, lines: readonly Route[]): void {
+  const features = lines.filter(({ length }) => length > 1).map(lineOf);
   void map.getSource<GeoJSONSource>('route')?.setData({ type: 'FeatureCollection', features });
 }
 

@@ -134,6 +134,11 @@ function ListHead(options: ListHeadOptions) {
     <div class="map-list-head" role="status">
       <span>{stack.value.length > 0 ? text.stacked(stack.value.length) : headingOf(options)}</span>
       {stack.value.length > 0 && (
+        <a class="button plain" href={`/replay?vehicles=${stack.value.slice(0, 10).join(',')}`}>
+          {texts.value.replay.title}
+        </a>
+      )}
+      {stack.value.length > 0 && (
         <button type="button" class="button plain" onClick={() => pick([])}>
           {text.showAll}
         </button>

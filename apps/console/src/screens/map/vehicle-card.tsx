@@ -133,6 +133,9 @@ export function VehicleCard({ vehicle, isFollowed, route, onFollow, onRoute, onC
         </a>
         {state !== 'private' && (
           <>
+            <a class="button" href={`/replay?vehicles=${vehicle.id}`}>
+              {texts.value.replay.title}
+            </a>
             <Action label={map.follow} icon={FollowIcon} isOn={isFollowed} onClick={onFollow} />
             <Action
               label={map.trail}

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { api, CallFailure } from '../../api/client.ts';
 import { LoadFailure, Loading } from '../../parts/placeholders.tsx';
 import { useLoad } from '../../parts/use-load.ts';
+import { isUnlimited } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import { Figures } from './figures.tsx';
 import { Quarantine } from './quarantine.tsx';
@@ -69,27 +70,29 @@ export function PipelineScreen() {
     <div class="page">
       <div class="pipeline-head">
         <h1>{text.title}</h1>
-        <PeriodChoice period={period} />
+        {isUnlimited() && <PeriodChoice period={period} />}
       </div>
       <Services />
-      <Figures hours={periods[period.value]} />
+      {isUnlimited() && <Figures hours={periods[period.value]} />}
       <h2>{text.quarantine}</h2>
       <Quarantine />
-      <h2>{text.more}</h2>
-      <nav class="page-links" aria-label={text.more}>
-        <a class="button" href="/queues" data-load>
-          {text.queues}
-        </a>
-        <a class="button" href="/docs" data-load>
-          {text.reference}
-        </a>
-        <a class="button" href="/health" data-load>
-          {text.health}
-        </a>
-        <a class="button" href="/metrics" data-load>
-          {text.metrics}
-        </a>
-      </nav>
+      {isUnlimited() && <h2>{text.more}</h2>}
+      {isUnlimited() && (
+        <nav class="page-links" aria-label={text.more}>
+          <a class="button" href="/queues" data-load>
+            {text.queues}
+          </a>
+          <a class="button" href="/docs" data-load>
+            {text.reference}
+          </a>
+          <a class="button" href="/health" data-load>
+            {text.health}
+          </a>
+          <a class="button" href="/metrics" data-load>
+            {text.metrics}
+          </a>
+        </nav>
+      )}
     </div>
   );
 }

@@ -9,12 +9,16 @@ import { Empty, Loading } from '../../parts/placeholders.tsx';
 import { address } from '../../parts/router.ts';
 import { StateMark, shownState, stateText } from '../../parts/vehicle-state.tsx';
 import { texts } from '../../texts/texts.ts';
+import { AccessTab } from './access.tsx';
+import { BatteryHealth } from './battery.tsx';
 import { Charts } from './charts.tsx';
 import { Commands } from './commands.tsx';
 import { Now } from './now.tsx';
+import { Records } from './records.tsx';
 import { Trips } from './trips.tsx';
+import { Values } from './values.tsx';
 
-const tabs = ['now', 'charts', 'trips', 'commands'] as const;
+const tabs = ['now', 'charts', 'battery', 'trips', 'values', 'access', 'records', 'commands'] as const;
 type Tab = (typeof tabs)[number];
 
 function Title({ vehicle, fleet }: { vehicle: LiveVehicle; fleet: Fleet }) {
@@ -80,7 +84,11 @@ export function VehicleScreen() {
   const content: Readonly<Record<Tab, () => ComponentChildren>> = {
     now: () => <Now vehicle={vehicle} />,
     charts: () => <Charts vehicle={vehicle} />,
+    battery: () => <BatteryHealth vehicle={vehicle} />,
     trips: () => <Trips vehicle={vehicle} />,
+    values: () => <Values vehicle={vehicle} />,
+    access: () => <AccessTab vehicle={vehicle} />,
+    records: () => <Records vehicle={vehicle} />,
     commands: () => <Commands vehicle={vehicle} changed={command.value} />,
   };
   return (

@@ -4,14 +4,13 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { createBaseMap } from '../../parts/map/base-map.ts';
 import { addMarkerImages } from '../../parts/map/marker-images.ts';
 import { type MapPalette, paletteOf } from '../../parts/map/palette.ts';
-import { addRouteLayer, boundsOf, drawRoute, type Route } from '../../parts/map/route-layer.ts';
+import { addRouteLayer, boundsOf, drawLines } from '../../parts/map/route-layer.ts';
 import { isDark } from '../../parts/preferences.ts';
+import { linesOf, type Moment, type Trail } from '../../parts/trail.ts';
 import { texts } from '../../texts/texts.ts';
-import type { Moment, Stop } from './trip-data.ts';
 
 interface TripMapOptions {
-  readonly route: Route;
-  readonly stops: readonly Stop[];
+  readonly trail: Trail;
   readonly moment: Moment | undefined;
 }
 
@@ -50,7 +49,7 @@ function addMarkers(map: MapLibreMap, palette: MapPalette): void {
 }
 
 /** A trip on the map, with its stops and the vehicle at one moment. */
-export function TripMap({ route, stops, moment }: TripMapOptions) {
+export function TripMap({ trail, moment }: TripMapOptions) {
   const container = useRef<HTMLDivElement>(null);
   const [map, setMap] = useState<MapLibreMap | undefined>(undefined);
   const dark = isDark();
@@ -69,11 +68,12 @@ export function TripMap({ route, stops, moment }: TripMapOptions) {
   }, [dark]);
   useEffect(() => {
     if (!map) return;
-    drawRoute(map, route);
-    void map.getSource<GeoJSONSource>('stops')?.setData(points(stops.map((stop) => pointOf(stop, {}))));
-    const bounds = boundsOf(route);
+    const lines = linesOf(trail);
+    drawLines(map, lines);
+    void map.getSource<GeoJSONSource>('stops')?.setData(points(trail.stops.map((stop) => pointOf(stop, {}))));
+    const bounds = boundsOf(lines.flat());
     if (bounds) map.fitBounds(bounds, { padding: 50, maxZoom: 15, animate: false });
-  }, [map, route, stops]);
+  }, [map, trail]);
   useEffect(() => {
     const features = moment ? [pointOf(moment, { angle: moment.angle })] : [];
     void map?.getSource<GeoJSONSource>('vehicle')?.setData(points(features));

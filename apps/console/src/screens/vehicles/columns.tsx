@@ -1,7 +1,11 @@
+import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { formatAgo, formatDistance, formatFull, formatPercent, formatSpeed, formatTime } from '../../parts/format.ts';
 import { StateMark, shownState, stateText } from '../../parts/vehicle-state.tsx';
+import { texts } from '../../texts/texts.ts';
 import type { TableVehicle } from './table-data.ts';
+
+const mostReplayed = 10;
 
 interface Column {
   /** As in the parameters `sort` and `columns` of GET /v1/x/vehicles. */
@@ -23,8 +27,32 @@ export const usualColumns: readonly ColumnName[] = columnNames.slice(0, 11);
 const whenKnown = <Value,>(value: Value | undefined, write: (value: Value) => string): string =>
   value === undefined ? '' : write(value);
 
+/** The vehicles chosen for a replay, by their ids. */
+export const chosenVehicles = signal<readonly string[]>([]);
+
+/** A vehicle's plate, and the box that chooses it. */
+function PlateCell({ vehicle: { id, plate } }: { vehicle: TableVehicle }) {
+  const isChosen = chosenVehicles.value.includes(id);
+  return (
+    <span class="plate-cell">
+      <input
+        type="checkbox"
+        aria-label={texts.value.replay.choose(plate)}
+        checked={isChosen}
+        disabled={!isChosen && chosenVehicles.value.length >= mostReplayed}
+        onChange={() => {
+          chosenVehicles.value = isChosen
+            ? chosenVehicles.value.filter((one) => one !== id)
+            : [...chosenVehicles.value, id];
+        }}
+      />
+      <a href={`/vehicles/${id}`}>{plate}</a>
+    </span>
+  );
+}
+
 const cells: Readonly<Record<ColumnName, (vehicle: TableVehicle) => ComponentChildren>> = {
-  plate: ({ id, plate }) => <a href={`/vehicles/${id}`}>{plate}</a>,
+  plate: (vehicle) => <PlateCell vehicle={vehicle} />,
   state: (vehicle) => (
     <span class="state-cell">
       <StateMark state={shownState(vehicle)} size={14} />

@@ -6,7 +6,7 @@ import { SearchBox } from '../../parts/search-box.tsx';
 import { usePages } from '../../parts/use-pages.ts';
 import { StateMark } from '../../parts/vehicle-state.tsx';
 import { texts } from '../../texts/texts.ts';
-import { type ColumnName, columnNames, columnsOf, usualColumns } from './columns.tsx';
+import { type ColumnName, chosenVehicles, columnNames, columnsOf, usualColumns } from './columns.tsx';
 import { loadPage, parametersOf, type TableRequest } from './table-data.ts';
 
 const states = ['moving', 'parked', 'silent', 'private'] as const;
@@ -106,6 +106,11 @@ export function VehiclesScreen() {
         />
         <StateChoice request={request} />
         <span class="spacer" />
+        {chosenVehicles.value.length > 0 && (
+          <a class="button primary" href={`/replay?vehicles=${chosenVehicles.value.join(',')}`}>
+            {texts.value.replay.open(chosenVehicles.value.length)}
+          </a>
+        )}
         <ColumnChoice shown={names} />
         <a class="button" href={`/v1/x/vehicles?${csv}`} download="vehicles.csv" data-load>
           {text.download}

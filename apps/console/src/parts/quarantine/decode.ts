@@ -1,0 +1,85 @@
+import type { Schema } from '../../api/client.ts';
+import { findSyntaxFault, locate, type Span } from './json-fault.ts';
+
+type Fault = Schema<'QuarantineFault'>;
+
+/** The bytes of an upload as text and JSON, with the place of a fault in each. */
+export interface DecodedFault {
+  readonly fault: Fault;
+  /** In the text of the upload; undefined for a fault without a place, such as a device without a vehicle. */
+  readonly inText: Span | undefined;
+  /** In the bytes of the upload. */
+  readonly inBytes: Span | undefined;
+  /** The faulty reading as indented JSON; undefined for an upload that is no JSON. */
+  readonly json: string | undefined;
+  readonly inJson: Span | undefined;
+}
+
+export const bytesOf = (base64: string): Uint8Array =>
+  Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+export const textOf = (bytes: Uint8Array): string => new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes);
+
+const utf8Length = (text: string): number => new TextEncoder().encode(text).length;
+
+/** The first byte that is no UTF-8: behind it, the text no longer has the same bytes. */
+function findWrongByte(bytes: Uint8Array, text: string): Span | undefined {
+  const from = new TextEncoder().encode(text).findIndex((byte, index) => byte !== bytes[index]);
+  return from < 0 ? undefined : { from, until: from + 1 };
+}
+
+function bytesOfSpan(text: string, span: Span | undefined): Span | undefined {
+  if (!span) return undefined;
+  const from = utf8Length(text.slice(0, span.from));
+  return { from, until: from + utf8Length(text.slice(span.from, span.until)) };
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Decodes an upload, and finds the place of a fault in it. */
+export function decodeFault(bytes: Uint8Array, fault: Fault): DecodedFault {
+  const text = textOf(bytes);
+  if (fault.reason === 'NOT_UTF8') {
+    return { fault, inText: undefined, inBytes: findWrongByte(bytes, text), json: undefined, inJson: undefined };
+  }
+  const upload = parse(text);
+  if (upload === undefined) {
+    const inText = findSyntaxFault(text);
+    return { fault, inText, inBytes: bytesOfSpan(text, inText), json: undefined, inJson: undefined };
+  }
+  const isList = Array.isArray(upload);
+  const { index, field } = fault;
+  const fieldPath = field === undefined ? [] : field.split('.');
+  const reading: unknown = isList && index !== null ? upload[index] : upload;
+  const json = JSON.stringify(reading, null, 2);
+  if (index === null && fieldPath.length === 0) {
+    return { fault, inText: undefined, inBytes: undefined, json, inJson: undefined };
+  }
+  const inText = locate(text, [...(isList && index !== null ? [String(index)] : []), ...fieldPath]);
+  return { fault, inText, inBytes: bytesOfSpan(text, inText), json, inJson: locate(json, fieldPath) };
+}
+
+const bytesPerLine = 16;
+const linesAround = 8;
+
+/** A line of a hex dump: its offset, and its bytes. */
+export interface HexLine {
+  readonly offset: number;
+  readonly bytes: readonly number[];
+}
+
+/** The lines of a hex dump around a place; the first ones without it. */
+export function hexLines(bytes: Uint8Array, place: Span | undefined): HexLine[] {
+  const middle = Math.floor((place?.from ?? 0) / bytesPerLine);
+  const first = Math.max(0, middle - linesAround);
+  const count = Math.min(Math.ceil(bytes.length / bytesPerLine), first + 2 * linesAround) - first;
+  return Array.from({ length: Math.max(0, count) }, (_unused, line) => {
+    const offset = (first + line) * bytesPerLine;
+    return { offset, bytes: [...bytes.slice(offset, offset + bytesPerLine)] };
+  });
+}

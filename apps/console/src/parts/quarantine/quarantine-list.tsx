@@ -1,0 +1,191 @@
+import './quarantine.css';
+import { useSignal } from '@preact/signals';
+import { answerOf, api, messageOf } from '../../api/client.ts';
+import { mayChange } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+import { formatBytes, formatFull, formatTime } from '../format.ts';
+import { Empty, LoadFailure, Loading } from '../placeholders.tsx';
+import { useLoad } from '../use-load.ts';
+import { VehiclePicker } from '../vehicle-picker.tsx';
+import { faultText, type Upload, UploadDetails } from './upload-details.tsx';
+
+/** Which uploads of the quarantine to list; all open ones without members. */
+export interface QuarantineSearch {
+  readonly vehicleId?: string;
+  readonly deviceId?: string;
+  readonly reason?: string;
+}
+
+const mostRows = 100;
+const mostReplayed = 1000;
+const outcomeChecks = 20;
+const checkMs = 500;
+
+async function load(search: QuarantineSearch, limit: number): Promise<readonly Upload[]> {
+  const query = { ...search, open: true, order: 'newest' as const, limit };
+  return (await answerOf(api.GET('/v1/x/admin/quarantine', { params: { query } }))).quarantine;
+}
+
+const replay = (ids: readonly string[]) =>
+  answerOf(api.POST('/v1/x/admin/quarantine/replay', { body: { ids: [...ids] } }));
+
+/** Waits until an upload that was replayed is stored, or has come back. @returns what happened to it */
+async function awaitOutcome({ id, timesSeen }: Upload): Promise<'stored' | 'back' | 'waiting'> {
+  for (let check = 0; check < outcomeChecks; check += 1) {
+    await new Promise((resolve) => setTimeout(resolve, checkMs));
+    const now = await answerOf(api.GET('/v1/x/admin/quarantine/{id}', { params: { path: { id } } }));
+    if (now.resolvedAt !== null) return 'stored';
+    if (now.timesSeen > timesSeen) return 'back';
+  }
+  return 'waiting';
+}
+
+interface RepairOptions {
+  readonly upload: Upload;
+  readonly onOutcome: (message: string) => void;
+}
+
+interface DismissalOptions {
+  readonly isDisabled: boolean;
+  readonly onDismiss: (reason: string) => void;
+}
+
+/** Gives an upload up, with a reason. */
+function Dismissal({ isDisabled, onDismiss }: DismissalOptions) {
+  const { quarantine: text } = texts.value;
+  const reason = useSignal('');
+  return (
+    <form
+      class="dismiss"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onDismiss(reason.value);
+      }}
+    >
+      <input
+        class="input"
+        required
+        maxLength={1000}
+        aria-label={text.dismissReason}
+        placeholder={text.dismissReason}
+        onInput={({ currentTarget }) => {
+          reason.value = currentTarget.value;
+        }}
+      />
+      <button type="submit" class="button danger" disabled={isDisabled}>
+        {text.dismiss}
+      </button>
+    </form>
+  );
+}
+
+/** Links the device of an upload to a vehicle and replays its uploads, replays one, or gives it up. */
+function Repair({ upload, onOutcome }: RepairOptions) {
+  const { quarantine: text, pipeline } = texts.value;
+  const { id, deviceId, faults } = upload;
+  const isBusy = useSignal(false);
+  const run = async (action: () => Promise<string>) => {
+    isBusy.value = true;
+    try {
+      onOutcome(await action());
+    } catch (error) {
+      onOutcome(messageOf(error));
+    }
+    isBusy.value = false;
+  };
+  const replayAndWait = async (ids: readonly string[]) => {
+    await replay(ids);
+    return text.outcomes[await awaitOutcome(upload)];
+  };
+  const link = async (vehicleId: string) => {
+    await answerOf(
+      api.POST('/v1/x/admin/devices/{id}/link', { params: { path: { id: deviceId } }, body: { vehicleId } }),
+    );
+    const others = await load({ deviceId, reason: 'DEVICE_NOT_LINKED' }, mostReplayed);
+    return replayAndWait(others.map((one) => one.id));
+  };
+  const dismiss = async (reason: string) => {
+    await answerOf(api.POST('/v1/x/admin/quarantine/dismiss', { body: { ids: [id], reason } }));
+    return text.dismissed;
+  };
+  const isDisabled = !mayChange() || isBusy.value;
+  return (
+    <div class="repair">
+      {faults.some((fault) => fault.reason === 'DEVICE_NOT_LINKED') && mayChange() && (
+        <VehiclePicker label={text.link(deviceId)} onPick={(vehicle) => void run(() => link(vehicle.id))} />
+      )}
+      <button type="button" class="button" disabled={isDisabled} onClick={() => void run(() => replayAndWait([id]))}>
+        {pipeline.replay}
+      </button>
+      <Dismissal isDisabled={isDisabled} onDismiss={(reason) => void run(() => dismiss(reason))} />
+      {isBusy.value && <span class="spinner" />}
+    </div>
+  );
+}
+
+function Row({ upload, onOutcome }: RepairOptions) {
+  const { quarantine: text } = texts.value;
+  const isOpen = useSignal(false);
+  const { deviceId, faults, bytes, timesSeen, receivedAt } = upload;
+  const [first, ...others] = faults;
+  return (
+    <li>
+      <details
+        class="upload"
+        onToggle={({ currentTarget }) => {
+          isOpen.value = currentTarget.open;
+        }}
+      >
+        <summary>
+          <time dateTime={receivedAt} title={formatFull(receivedAt)}>
+            {formatTime(receivedAt)}
+          </time>
+          <strong>{deviceId}</strong>
+          <span class="fault-text">
+            {first ? faultText(first) : ''}
+            {others.length > 0 && <span class="muted">{` +${others.length}`}</span>}
+          </span>
+          <span class="muted">{formatBytes(bytes)}</span>
+          <span class="muted">{timesSeen > 1 && text.seen(timesSeen)}</span>
+        </summary>
+        {isOpen.value && (
+          <div class="upload-body">
+            <Repair upload={upload} onOutcome={onOutcome} />
+            {mayChange() && bytes > 0 && <UploadDetails upload={upload} />}
+            {!mayChange() && <p class="muted">{text.notOpened}</p>}
+          </div>
+        )}
+      </details>
+    </li>
+  );
+}
+
+/** Open uploads of the quarantine, the newest first, each with its bytes, its faults and what mends it. */
+export function QuarantineList({ search, onChange }: { search: QuarantineSearch; onChange?: () => void }) {
+  const { pipeline: text, quarantine } = texts.value;
+  const { vehicleId, deviceId, reason } = search;
+  const { data, failure, reload } = useLoad(() => load(search, mostRows), [vehicleId, deviceId, reason]);
+  const outcome = useSignal<string | undefined>(undefined);
+  if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
+  const onOutcome = (message: string) => {
+    outcome.value = message;
+    reload();
+    onChange?.();
+  };
+  return (
+    <>
+      <div role="status">{outcome.value && <p class="notice">{outcome.value}</p>}</div>
+      {failure && <p class="notice late">{failure}</p>}
+      {data.length === 0 ? (
+        <Empty title={text.noQuarantine} />
+      ) : (
+        <ul class="card" aria-label={text.quarantine}>
+          {data.map((upload) => (
+            <Row key={upload.id} upload={upload} onOutcome={onOutcome} />
+          ))}
+        </ul>
+      )}
+      {data.length === mostRows && <p class="muted">{quarantine.newestOnly(mostRows)}</p>}
+    </>
+  );
+}

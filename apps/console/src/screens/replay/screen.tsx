@@ -1,0 +1,185 @@
+import './replay.css';
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo } from 'preact/hooks';
+import { formatDistance, formatDuration, formatSpeed } from '../../parts/format.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { PlayBar } from '../../parts/play-bar.tsx';
+import { isDark, preferences } from '../../parts/preferences.ts';
+import { type Moment, momentAt } from '../../parts/trail.ts';
+import { useLoad } from '../../parts/use-load.ts';
+import { VehiclePicker } from '../../parts/vehicle-picker.tsx';
+import { texts } from '../../texts/texts.ts';
+import {
+  colourOf,
+  loadReplay,
+  mostVehicles,
+  open,
+  type ReplayedVehicle,
+  type ReplayRequest,
+  readRequest,
+} from './replay-data.ts';
+import { ReplayMap } from './replay-map.tsx';
+
+const paces = [1, 10, 30, 100, 300, 1000] as const;
+
+/** Writes a time for an input of the type datetime-local, in the zone of the page. */
+function toInput(seconds: number): string {
+  const offsetMinutes = preferences.value.zone === 'utc' ? 0 : new Date(seconds * 1000).getTimezoneOffset();
+  return new Date((seconds - offsetMinutes * 60) * 1000).toISOString().slice(0, 16);
+}
+
+const fromInput = (text: string): number =>
+  Math.floor(Date.parse(preferences.value.zone === 'utc' ? `${text}Z` : text) / 1000);
+
+function Interval({ request }: { request: ReplayRequest }) {
+  const { replay: text } = texts.value;
+  const change = (bound: 'from' | 'until', value: string) => {
+    const seconds = fromInput(value);
+    if (Number.isFinite(seconds)) open({ ...request, [bound]: seconds });
+  };
+  return (
+    <>
+      {(['from', 'until'] as const).map((bound) => (
+        <label key={bound} class="field">
+          <span>{text[bound]}</span>
+          <input
+            class="input"
+            type="datetime-local"
+            value={toInput(request[bound])}
+            onChange={({ currentTarget }) => change(bound, currentTarget.value)}
+          />
+        </label>
+      ))}
+    </>
+  );
+}
+
+interface RowOptions {
+  readonly vehicle: ReplayedVehicle;
+  readonly moment: Moment | undefined;
+  readonly colour: string;
+  readonly onRemove: () => void;
+}
+
+function VehicleRow({ vehicle, moment, colour, onRemove }: RowOptions) {
+  const { replay: text, states } = texts.value;
+  const { id, plate, name, trail } = vehicle;
+  const { distance, movingSeconds, maximumSpeed } = trail.totals;
+  const stopped = trail.stops.reduce((sum, { seconds }) => sum + seconds, 0);
+  const state = moment?.state ?? 'unknown';
+  return (
+    <tr>
+      <th scope="row">
+        <span class="replay-colour" style={{ background: colour }} aria-hidden="true" />
+        <a href={`/vehicles/${id}/trips`}>{plate}</a>
+        <span class="muted">{` ${name}`}</span>
+      </th>
+      <td>{state === 'unknown' ? text.noData : states[state]}</td>
+      <td class="number">{moment?.speed == null ? '–' : formatSpeed(moment.speed)}</td>
+      <td class="number">{formatDistance(distance)}</td>
+      <td class="number">{formatDuration(movingSeconds)}</td>
+      <td class="number">{formatSpeed(maximumSpeed)}</td>
+      <td>{texts.value.trips.stops(trail.stops.length, formatDuration(stopped))}</td>
+      <td>
+        <button type="button" class="button plain" onClick={onRemove}>
+          {text.remove}
+        </button>
+      </td>
+    </tr>
+  );
+}
+
+function Table({
+  vehicles,
+  moments,
+  request,
+}: {
+  vehicles: readonly ReplayedVehicle[];
+  moments: readonly (Moment | undefined)[];
+  request: ReplayRequest;
+}) {
+  const { replay: text } = texts.value;
+  const dark = isDark();
+  const heads = [text.state, text.speed, text.distance, text.driving, text.fastest, text.stops];
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
+    <section class="table-frame" tabIndex={0} aria-label={text.vehicles}>
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">{text.vehicle}</th>
+            {heads.map((head, index) => (
+              <th key={head} scope="col" class={index > 0 && index < 5 ? 'number' : ''}>
+                {head}
+              </th>
+            ))}
+            <td />
+          </tr>
+        </thead>
+        <tbody>
+          {vehicles.map((vehicle, index) => (
+            <VehicleRow
+              key={vehicle.id}
+              vehicle={vehicle}
+              moment={moments[index]}
+              colour={colourOf(index, dark)}
+              onRemove={() => open({ ...request, ids: request.ids.filter((id) => id !== vehicle.id) })}
+            />
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Player({ vehicles, request }: { vehicles: readonly ReplayedVehicle[]; request: ReplayRequest }) {
+  const { replay: text } = texts.value;
+  const times = vehicles.flatMap(({ trail: { points } }) => [points[0]?.time ?? [], points.at(-1)?.time ?? []].flat());
+  const from = times.length === 0 ? request.from : Math.floor(Math.min(...times));
+  const until = times.length === 0 ? request.until : Math.ceil(Math.max(...times));
+  const time = useSignal(from);
+  useEffect(() => {
+    time.value = from;
+  }, [from, until]);
+  const moments = useMemo(() => vehicles.map(({ trail }) => momentAt(trail, time.value)), [vehicles, time.value]);
+  return (
+    <>
+      <div class="replay-map">
+        <ReplayMap vehicles={vehicles} moments={moments} />
+        {times.length === 0 && <p class="notice late">{text.noPositions}</p>}
+      </div>
+      <div class="replay-controls">
+        <PlayBar from={from} until={until} time={time} label={text.time} paces={paces} />
+        <Table vehicles={vehicles} moments={moments} request={request} />
+      </div>
+    </>
+  );
+}
+
+/** Several vehicles replayed at once: one time, one map, a trail of its own colour for each. */
+export function ReplayScreen() {
+  const { replay: text } = texts.value;
+  const opened = useMemo(() => Math.floor(Date.now() / 1000), []);
+  const request = readRequest(opened);
+  const { ids, from, until } = request;
+  const { data, failure, reload } = useLoad(() => loadReplay(request), [ids.join(), from, until]);
+  const content = () => {
+    if (ids.length === 0) return <Empty title={text.none}>{<p>{text.noneText}</p>}</Empty>;
+    if (failure) return <LoadFailure message={failure} retry={reload} />;
+    return data ? <Player vehicles={data} request={request} /> : <Loading />;
+  };
+  return (
+    <div class="replay-screen">
+      <header class="replay-bar">
+        <h1>{text.title}</h1>
+        <Interval request={request} />
+        {ids.length < mostVehicles ? (
+          <VehiclePicker label={text.add} onPick={({ id }) => open({ ...request, ids: [...new Set([...ids, id])] })} />
+        ) : (
+          <p class="muted">{text.full(mostVehicles)}</p>
+        )}
+      </header>
+      {content()}
+    </div>
+  );
+}

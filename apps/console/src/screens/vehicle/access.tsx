@@ -1,0 +1,148 @@
+import type { ComponentChildren } from 'preact';
+import { answerOf, api, type Schema } from '../../api/client.ts';
+import type { LiveVehicle } from '../../live/live-stream.ts';
+import { formatFull, formatTime } from '../../parts/format.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { useLoad } from '../../parts/use-load.ts';
+import { texts } from '../../texts/texts.ts';
+
+type Access = Schema<'VehicleAccess'>;
+type Key = Schema<'HeldAuthorization'>;
+type Booking = Schema<'CalendarBooking'>;
+type KeyState = 'active' | 'planned' | 'suspended' | 'ended' | 'revoked';
+
+const daySeconds = 86_400;
+/** Bookings of this time before and after now are shown. */
+const bookingDays = 180;
+
+async function load(id: string): Promise<{ access: Access; bookings: readonly Booking[] }> {
+  const now = Math.floor(Date.now() / 1000);
+  const query = { from: now - bookingDays * daySeconds, until: now + bookingDays * daySeconds, vehicleId: id };
+  const [access, { bookings }] = await Promise.all([
+    answerOf(api.GET('/v1/x/vehicle/{id}/access', { params: { path: { id }, query: { ended: true } } })),
+    answerOf(api.GET('/v1/x/bookings', { params: { query } })),
+  ]);
+  return { access, bookings: [...bookings].reverse() };
+}
+
+const order: readonly KeyState[] = ['active', 'suspended', 'planned', 'revoked', 'ended'];
+
+function stateOf({ from, until, suspendedUntil, revokedAt }: Key, nowMs: number): KeyState {
+  if (revokedAt !== undefined) return 'revoked';
+  if (Date.parse(until) <= nowMs) return 'ended';
+  if (suspendedUntil !== undefined) return 'suspended';
+  return Date.parse(from) > nowMs ? 'planned' : 'active';
+}
+
+function When({ time }: { time: string | undefined }) {
+  return time === undefined ? <td>–</td> : <td title={formatFull(time)}>{formatTime(time)}</td>;
+}
+
+interface TableOptions {
+  readonly title: string;
+  readonly none: string;
+  readonly heads: readonly string[];
+  readonly rows: readonly ComponentChildren[];
+}
+
+/** A section with a table, or a sentence where it would be empty. */
+export function TableSection({ title, none, heads, rows }: TableOptions) {
+  return (
+    <div class="stack">
+      <h2>{title}</h2>
+      {rows.length === 0 ? (
+        <p class="muted">{none}</p>
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
+        <section class="card table-frame" tabIndex={0} aria-label={title}>
+          <table class="table">
+            <thead>
+              <tr>
+                {heads.map((head) => (
+                  <th key={head} scope="col">
+                    {head}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>{rows}</tbody>
+          </table>
+        </section>
+      )}
+    </div>
+  );
+}
+
+function KeyRow({ held, state }: { held: Key; state: KeyState }) {
+  const { access: text } = texts.value;
+  const { userId, level, from, until, suspendedUntil, revokedAt, issuedAt, issuedBy } = held;
+  return (
+    <tr>
+      <th scope="row">{userId}</th>
+      <td>
+        <span class={`outcome ${state === 'active' ? 'acknowledged' : ''}`}>{text.states[state]}</span>
+        {state === 'suspended' && <span class="muted">{` ${text.until(formatTime(suspendedUntil ?? until))}`}</span>}
+      </td>
+      <td>{text.levels[level]}</td>
+      <When time={from} />
+      <When time={revokedAt ?? until} />
+      <td title={formatFull(issuedAt)}>{`${issuedBy ?? text.application} · ${formatTime(issuedAt)}`}</td>
+    </tr>
+  );
+}
+
+function Keys({ authorizations }: Access) {
+  const { access: text } = texts.value;
+  const nowMs = Date.now();
+  const listed = authorizations
+    .map((held) => ({ held, state: stateOf(held, nowMs) }))
+    .sort((one, other) => order.indexOf(one.state) - order.indexOf(other.state));
+  return (
+    <TableSection
+      title={text.keys}
+      none={text.noKeys}
+      heads={[text.driver, text.state, text.level, text.from, text.untilHead, text.issuedBy]}
+      rows={listed.map(({ held, state }) => <KeyRow key={held.authorizationId} held={held} state={state} />)}
+    />
+  );
+}
+
+/** Who may use a vehicle: its keys, its bookings, and the users of the application who see it. */
+export function AccessTab({ vehicle }: { vehicle: LiveVehicle }) {
+  const { access: text } = texts.value;
+  const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id]);
+  if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
+  const { access, bookings } = data;
+  if (access.authorizations.length + access.grants.length + bookings.length === 0) {
+    return <Empty title={text.nobody}>{<p>{text.nobodyText}</p>}</Empty>;
+  }
+  return (
+    <div class="page">
+      <Keys {...access} />
+      <TableSection
+        title={text.bookings}
+        none={text.noBookings}
+        heads={[text.driver, text.state, text.from, text.untilHead]}
+        rows={bookings.map(({ bookingId, userId, state, from, until, stoppedAt }) => (
+          <tr key={bookingId}>
+            <th scope="row">{userId}</th>
+            <td>{text.bookingStates[state]}</td>
+            <When time={from} />
+            <When time={stoppedAt ?? until} />
+          </tr>
+        ))}
+      />
+      <TableSection
+        title={text.users}
+        none={text.noUsers}
+        heads={[text.user, text.role]}
+        rows={access.grants.map(({ userId, username, role }) => (
+          <tr key={userId}>
+            <th scope="row">{username}</th>
+            <td>{text.roles[role]}</td>
+          </tr>
+        ))}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,85 @@
+import { useSignal } from '@preact/signals';
+import { answerOf, api, type Schema } from '../../api/client.ts';
+import type { LiveVehicle } from '../../live/live-stream.ts';
+import { formatFull, formatTime } from '../../parts/format.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { SearchBox } from '../../parts/search-box.tsx';
+import { useLoad } from '../../parts/use-load.ts';
+import { texts } from '../../texts/texts.ts';
+
+type Value = Schema<'LatestValue'>;
+
+/** The values are read again at most this often, however fast readings arrive. */
+const refreshMs = 5000;
+
+async function load(id: string): Promise<readonly Value[]> {
+  return (await answerOf(api.GET('/v1/x/vehicle/{id}/values', { params: { path: { id } } }))).values;
+}
+
+function Row({ vehicleId, value: { group, name, value, unit, time, field } }: { vehicleId: string; value: Value }) {
+  const { values: text } = texts.value;
+  const groups: Readonly<Record<string, string>> = texts.value.vehiclePage.groups;
+  const chart = field && `/vehicles/${vehicleId}/charts?${new URLSearchParams({ fields: field })}`;
+  return (
+    <tr>
+      <td class="muted">{groups[group] ?? group}</td>
+      <th scope="row">{chart ? <a href={chart}>{name}</a> : name}</th>
+      <td class="number">{typeof value === 'boolean' ? texts.value[value ? 'yes' : 'no'] : String(value)}</td>
+      <td>{unit}</td>
+      <td title={formatFull(time)}>{formatTime(time)}</td>
+      <td>{chart && <a href={chart}>{text.chart}</a>}</td>
+    </tr>
+  );
+}
+
+/** Every latest value of a vehicle, CAN data and sensors included, to search; each opens its chart. */
+export function Values({ vehicle }: { vehicle: LiveVehicle }) {
+  const { values: text, vehiclePage, map } = texts.value;
+  const search = useSignal('');
+  const contactMs = vehicle.lastContact === undefined ? 0 : Date.parse(vehicle.lastContact);
+  const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id, Math.floor(contactMs / refreshMs)]);
+  if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
+  if (data.length === 0) return <Empty title={vehiclePage.noData}>{<p>{vehiclePage.noDataText}</p>}</Empty>;
+  const words = search.value.toLowerCase().split(/\s+/);
+  const shown = data.filter(({ group, name }) =>
+    words.every((word) => `${group} ${name}`.toLowerCase().includes(word)),
+  );
+  return (
+    <div class="page">
+      <SearchBox
+        label={text.search}
+        placeholder={text.search}
+        initial=""
+        onSearch={(typed) => {
+          search.value = typed;
+        }}
+      />
+      {shown.length === 0 ? (
+        <Empty title={map.noMatch} />
+      ) : (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
+        <section class="card table-frame" tabIndex={0} aria-label={vehiclePage.tabs.values}>
+          <table class="table">
+            <thead>
+              <tr>
+                <th scope="col">{text.group}</th>
+                <th scope="col">{text.name}</th>
+                <th scope="col" class="number">
+                  {text.value}
+                </th>
+                <th scope="col">{text.unit}</th>
+                <th scope="col">{text.time}</th>
+                <td />
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((value) => (
+                <Row key={`${value.group} ${value.name}`} vehicleId={vehicle.id} value={value} />
+              ))}
+            </tbody>
+          </table>
+        </section>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,214 @@
+import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
+import { createDevice, createUnlinkedVehicle, createUser } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadServices } from '../../services/platform/services.ts';
+import { findBarriers, hasBrowser, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { createAccount, createTestFleet, password, reading, type TestFleet } from './fleet.fixture.ts';
+
+let platform: TestPlatform;
+let browser: Browser;
+let fleet: TestFleet;
+let name: string;
+let stray: DeviceConnection;
+let strayId: string;
+
+/** Signs in as a person does, and opens an address. */
+async function open(path: string, account = name): Promise<WatchedPage> {
+  const watched = await watchPage(browser, platform.httpUrl);
+  const { page } = watched;
+  await page.goto(path);
+  await page.getByLabel('Name').fill(account);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL((url) => url.pathname + url.search === path);
+  return watched;
+}
+
+/** A reading with a number of the device, the health of its battery, CAN data and a sensor. */
+const detailed = (sequence: number, ago: number): object => ({
+  ...reading({ ago, speed: 36, driven: 19 }),
+  sequence,
+  electric: { soc: 80, soh: 96, voltage: 400, maxEnergy: 52 },
+  can: [
+    { key: 'rpm', value: '2100' },
+    { key: 'battery_volts', value: '12.6' },
+  ],
+  sensors: [{ name: 'cold room', data: [{ key: 'temperature', value: '4.5' }] }],
+});
+
+/** Gives the moving vehicle a past and a current key, a booking, a privacy interval, and two missing readings. */
+async function addHistory({ application, moving }: TestFleet): Promise<void> {
+  const { db } = platform;
+  const issuer = await createUser(db, application, { vehicleIds: [moving.id], role: 'manager' });
+  await moving.device.upload([detailed(1, 120), detailed(2, 110), detailed(5, 60)]);
+  await sql`insert into bluetooth_authorization (vehicle_id, driver_id, level, valid_from, valid_until, issued_by) values
+    (${moving.id}::integer, 'anna', 'DRIVE', now() - interval '1 day', now() + interval '1 day', ${issuer.id}),
+    (${moving.id}::integer, 'ben', 'LOCK_UNLOCK', now() - interval '3 days', now() - interval '2 days', null)`.execute(
+    db,
+  );
+  await sql`insert into booking (application_id, vehicle_id, user_id, type, starts_at, ends_at, authorization_id)
+    values (${application.id}, ${moving.id}::integer, 'anna', 'BOOKING', now() - interval '1 day', now() + interval '1 day',
+      gen_random_uuid())`.execute(db);
+  await sql`insert into privacy_period values
+    (${moving.id}::integer, tstzrange(now() - interval '3 hours', now() - interval '2 hours'))`.execute(db);
+}
+
+const close = (page: Page) => page.context().close();
+
+describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
+  beforeAll(async () => {
+    [platform, browser] = await Promise.all([
+      startTestPlatform(await loadServices(), { TRIPS_PAUSE_MS: '100' }),
+      startBrowser(),
+    ]);
+    fleet = await createTestFleet(platform);
+    name = await createAccount(platform, fleet);
+    await addHistory(fleet);
+    const device = await createDevice(platform.db, { applicationId: fleet.application.id });
+    strayId = device.deviceId;
+    stray = await connectDevice(platform.mqttUrl, device);
+  });
+  afterAll(async () => {
+    await browser?.close();
+    await stray?.close();
+    await fleet?.stop();
+    await platform?.stop();
+  });
+
+  it('shows the health of the traction battery and the voltage of the 12 V battery over time', async () => {
+    const { page, errors } = await open(`/vehicles/${fleet.moving.id}/battery`);
+    await page.getByText('96 %').first().waitFor();
+    await page.getByText('12.60').first().waitFor();
+    for (const chart of ['soh', 'maxEnergy', 'can.battery_volts'])
+      await page.getByRole('img', { name: chart }).waitFor();
+    expect(errors).toEqual([]);
+    await close(page);
+  });
+
+  it('lists every value, and opens the chart of one with the intervals without data marked', async () => {
+    const { page, errors } = await open(`/vehicles/${fleet.moving.id}/values`);
+    await page.getByRole('row', { name: /Sensors cold room temperature 4\.5/ }).waitFor();
+    await page.getByLabel('Search values').fill('rpm');
+    await page.getByRole('row', { name: /cold room/ }).waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'rpm' }).click();
+    await page.waitForURL(/charts\?fields=can\.rpm/);
+    await page.getByRole('img', { name: 'can.rpm' }).waitFor();
+    const marks = page.getByRole('list', { name: 'Marked in the charts' });
+    await marks.getByText('2 readings missing').waitFor();
+    await marks.getByText('Location privacy').waitFor();
+    expect(errors).toEqual([]);
+    await close(page);
+  });
+
+  it('says who has and had keys, who issued them, and who booked', async () => {
+    const { page, errors } = await open(`/vehicles/${fleet.moving.id}/access`);
+    const keys = page.getByRole('region', { name: 'Keys' });
+    await keys.getByRole('row', { name: /anna current drive .*[0-9a-f-]{8}/ }).waitFor();
+    await keys.getByRole('row', { name: /ben ended lock and unlock .* the application/ }).waitFor();
+    await page
+      .getByRole('region', { name: 'Bookings', exact: true })
+      .getByRole('row', { name: /anna current/ })
+      .waitFor();
+    expect(errors).toEqual([]);
+    await close(page);
+  });
+
+  it('lists missing readings, devices in time and readings as stored', async () => {
+    const { page, errors } = await open(`/vehicles/${fleet.moving.id}/records`);
+    await page
+      .getByRole('region', { name: 'Missing readings' })
+      .getByRole('row', { name: /2 3 – 4 missing/ })
+      .waitFor();
+    await page.getByRole('region', { name: 'Devices in time' }).getByText(fleet.moving.deviceId).waitFor();
+    await page.getByText('number 5').first().click();
+    await page.getByText('"key": "battery_volts"').first().waitFor();
+    expect(errors).toEqual([]);
+    await close(page);
+  });
+
+  it('moves the vehicle on the map with the cursor of the chart, and the cursor with the slider', async () => {
+    const { page } = await open(`/vehicles/${fleet.moving.id}/trips`);
+    const slider = page.getByRole('slider', { name: 'Time within the trip' });
+    const start = await slider.inputValue();
+    const chart = page.getByRole('img', { name: 'Speed over the trip' });
+    await chart.locator('.u-over').hover({ position: { x: 200, y: 30 } });
+    await expect.poll(() => slider.inputValue()).not.toBe(start);
+    const cursor = () => chart.locator('.u-cursor-x').evaluate((line) => line.style.transform);
+    await slider.hover();
+    const before = await cursor();
+    await slider.press('Home');
+    await expect.poll(cursor).not.toBe(before);
+    await close(page);
+  });
+
+  it('replays several vehicles at one time, chosen in the table', async () => {
+    const { page, errors, foreignRequests } = await open('/vehicles');
+    for (const { plate } of [fleet.moving, fleet.parked]) await page.getByLabel(`Choose ${plate} for a replay`).check();
+    await page.getByRole('link', { name: 'Replay (2)' }).click();
+    const rows = page.getByRole('region', { name: 'Vehicles of the replay' }).getByRole('row');
+    await rows.filter({ hasText: 'MV-100-AA' }).getByText('moving', { exact: false }).first().waitFor();
+    await rows.filter({ hasText: 'PK-200-BB' }).getByText('no data').waitFor();
+    const slider = page.getByRole('slider', { name: 'Time of the replay' });
+    const start = await slider.inputValue();
+    await page.getByRole('button', { name: 'Play' }).click();
+    await expect.poll(() => slider.inputValue()).not.toBe(start);
+    await rows.filter({ hasText: 'PK-200-BB' }).getByRole('button', { name: 'Remove' }).click();
+    await page.waitForURL((url) => url.searchParams.get('vehicles') === fleet.moving.id);
+    await rows.filter({ hasText: 'PK-200-BB' }).waitFor({ state: 'detached' });
+    expect({ errors, foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
+    await close(page);
+  });
+
+  it('quarantine shows the faulty place in the bytes, and links a device and replays in place', async () => {
+    await stray.upload([reading({ ago: 5 })]);
+    await fleet.parked.device.upload([{ ...reading(), location: { latitude: 'north', longitude: 2 } }]);
+    const target = await createUnlinkedVehicle(platform.db, fleet.application);
+    await platform.db.updateTable('vehicle').set({ plate: 'LK-400-DD' }).where('id', '=', Number(target)).execute();
+    const { page, errors } = await open('/pipeline');
+    await page.getByRole('button', { name: /Invalid field/ }).click();
+    const uploads = page.getByRole('list', { name: 'Quarantine' }).getByRole('listitem');
+    await uploads.filter({ hasText: fleet.parked.deviceId }).locator('summary').click();
+    await page.getByRole('region', { name: 'Decoded' }).locator('mark', { hasText: '"north"' }).waitFor();
+    await page.getByRole('region', { name: 'Bytes' }).locator('mark', { hasText: '6e' }).first().waitFor();
+    await page.getByRole('button', { name: /Device not linked/ }).click();
+    const strayed = uploads.filter({ hasText: strayId });
+    await strayed.locator('summary').click();
+    await page.getByLabel(`Link ${strayId} to…`).first().fill('LK-400');
+    await page.getByRole('button', { name: /LK-400-DD/ }).click();
+    await page.getByText('Stored.').waitFor();
+    await strayed.waitFor({ state: 'detached' });
+    const stored = sql`select from reading where vehicle_id = ${target}::integer`;
+    expect((await stored.execute(platform.db)).rows).toHaveLength(1);
+    expect(errors).toEqual([]);
+    await close(page);
+  });
+
+  it('has no barrier that axe finds serious in light and dark, and fits a narrow screen', async () => {
+    const { page } = await open(`/vehicles/${fleet.moving.id}/battery`);
+    const { id } = fleet.moving;
+    for (const [path, sign] of [
+      [`/vehicles/${id}/battery`, page.getByRole('img', { name: 'soh' })],
+      [`/vehicles/${id}/charts?fields=can.rpm`, page.getByRole('img', { name: 'can.rpm' })],
+      [`/vehicles/${id}/values`, page.getByRole('link', { name: 'rpm' })],
+      [`/vehicles/${id}/access`, page.getByRole('row', { name: /ben ended/ })],
+      [`/vehicles/${id}/records`, page.getByText('number 5').first()],
+      [`/replay?vehicles=${id}`, page.getByRole('button', { name: 'Play' })],
+    ] as const) {
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.goto(path);
+      await sign.waitFor();
+      expect([path, await findBarriers(page)]).toEqual([path, []]);
+      await page.emulateMedia({ colorScheme: 'dark' });
+      expect([path, 'dark', await findBarriers(page, ['color-contrast'])]).toEqual([path, 'dark', []]);
+      await page.setViewportSize({ width: 360, height: 720 });
+      const content = page.locator('.vehicle-body, .replay-screen');
+      const overflow = () => content.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+      await expect.poll(async () => [path, await overflow()]).toEqual([path, 0]);
+      await page.setViewportSize({ width: 960, height: 640 });
+    }
+    await close(page);
+  });
+});
