@@ -114,7 +114,7 @@ export function addDetail(map: MapLibreMap, isDark: boolean): void {
     isRemoved = true;
   });
   const styled = new Promise((resolve) => void map.once('style.load', resolve));
-  const tell = (text: string) => void (isRemoved || map.addControl(new Notice(text), 'bottom-left'));
+  const tell = (text: string) => void (isRemoved || map.addControl(new Notice(text), 'top-left'));
   const load = async () => {
     const settings = await answerOf(api.GET('/v1/x/map'));
     const { map: text } = texts.value;

@@ -1,5 +1,5 @@
 import type { Signal } from '@preact/signals';
-import type { Map as MapLibreMap } from 'maplibre-gl';
+import type { Map as MapLibreMap, PaddingOptions } from 'maplibre-gl';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Fleet } from '../../live/fleet.ts';
 import { createBaseMap } from '../../parts/map/base-map.ts';
@@ -29,6 +29,12 @@ interface Loaded {
 }
 
 const motion = (): { animate: boolean } => ({ animate: !matchMedia('(prefers-reduced-motion: reduce)').matches });
+
+/** Keeps clear of the card of the vehicle, where the map is wide enough for both. */
+function besideCard(map: MapLibreMap): PaddingOptions {
+  const left = map.getContainer().clientWidth > 720 ? 400 : 70;
+  return { top: 70, right: 70, bottom: 70, left };
+}
 
 function positionsOf(fleet: Fleet): Route {
   const places =
@@ -144,7 +150,7 @@ export function FleetMap(options: FleetMapOptions) {
     if (!loaded) return;
     drawRoute(loaded.map, route);
     const bounds = boundsOf(route);
-    if (bounds) loaded.map.fitBounds(bounds, { padding: 80, maxZoom: 15, ...motion() });
+    if (bounds) loaded.map.fitBounds(bounds, { padding: besideCard(loaded.map), maxZoom: 15, ...motion() });
   }, [loaded, route]);
   return <section class="map" ref={container} aria-label={texts.value.map.label} />;
 }

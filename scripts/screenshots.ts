@@ -1,0 +1,142 @@
+// Takes the pictures of docs/images: every screen of the console with the demo's fleet. Needs Chromium.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { findFreePort } from '@odograph/embedded/process/free-port';
+import { childEnvironment } from '@odograph/runtime/config';
+import { chromium, type Page } from 'playwright-core';
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const images = join(root, 'docs/images');
+const programs = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
+const viewport = { width: 1280, height: 800 };
+const quality = 82;
+const largestBytes = 150 * 1024;
+const demoPatienceMs = 300_000;
+/** For maps and charts to be drawn, by software. */
+const drawingMs = 4000;
+
+interface Screen {
+  readonly name: string;
+  /** `ID` stands for a vehicle that drives. */
+  readonly path: string;
+  /** Names of buttons to press, in this order. */
+  readonly press?: readonly (string | RegExp)[];
+  readonly colorScheme?: 'light' | 'dark';
+}
+
+const screens: readonly Screen[] = [
+  { name: 'map', path: '/map?vehicle=ID', press: ['Last trip'] },
+  { name: 'map-dark', path: '/map?vehicle=ID', press: ['Last trip'], colorScheme: 'dark' },
+  { name: 'vehicles', path: '/vehicles' },
+  { name: 'vehicle', path: '/vehicles/ID' },
+  { name: 'charts', path: '/vehicles/ID/charts' },
+  { name: 'trips', path: '/vehicles/ID/trips' },
+  { name: 'commands', path: '/vehicles/ID/commands' },
+  { name: 'devices', path: '/devices' },
+  { name: 'audit', path: '/audit' },
+  // Last, when it has some history.
+  { name: 'pipeline', path: '/pipeline' },
+];
+
+interface Demo {
+  readonly httpUrl: string;
+  readonly adminToken: string;
+  readonly vehicleId: string;
+  stop(): Promise<void>;
+}
+
+/** Starts `npm run demo` with data of its own, and waits until its fleet has its history. */
+async function startDemo(): Promise<Demo> {
+  const directory = await mkdtemp(join(tmpdir(), 'odograph-screenshots-'));
+  const httpPort = await findFreePort();
+  const settings = {
+    DATA_DIR: directory,
+    HTTP_PORT: String(httpPort),
+    MQTT_PORT: String(await findFreePort()),
+    LOG_LEVEL: 'error',
+  };
+  const child = spawn(process.execPath, ['scripts/run.mjs', 'services/platform/demo.ts'], {
+    cwd: root,
+    env: childEnvironment(settings),
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const exited = once(child, 'exit');
+  const end = Date.now() + demoPatienceMs;
+  let printed = '';
+  child.stdout.on('data', (chunk: Buffer) => {
+    printed += chunk.toString();
+  });
+  while (!printed.includes('appKey')) {
+    if (child.exitCode !== null || Date.now() > end) throw new Error('the demo did not start');
+    await delay(500);
+  }
+  const { vehicles } = JSON.parse(readFileSync(join(directory, 'demo-fleet.json'), 'utf8')) as {
+    vehicles: readonly { readonly id: string }[];
+  };
+  return {
+    httpUrl: `http://127.0.0.1:${httpPort}`,
+    adminToken: readFileSync(join(directory, 'admin-token'), 'utf8').trim(),
+    vehicleId: vehicles[0]?.id ?? '',
+    async stop() {
+      child.kill('SIGTERM');
+      await exited;
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function createOperator({ httpUrl, adminToken }: Demo): Promise<{ name: string; password: string }> {
+  const response = await fetch(`${httpUrl}/v1/x/admin/operators`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${adminToken}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'alex', role: 'administrator' }),
+  });
+  return (await response.json()) as { name: string; password: string };
+}
+
+async function signIn(page: Page, { name, password }: { name: string; password: string }): Promise<void> {
+  await page.goto('/sign-in?next=/profile');
+  await page.getByLabel('Name').fill(name);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForURL((url) => url.pathname === '/profile');
+}
+
+async function take(page: Page, { name, path, press = [], colorScheme = 'light' }: Screen, demo: Demo): Promise<void> {
+  await page.emulateMedia({ colorScheme });
+  await page.goto(path.replace('ID', demo.vehicleId));
+  await page.getByRole('main').waitFor();
+  for (const button of press) await page.getByRole('button', { name: button }).click();
+  await delay(drawingMs);
+  const client = await page.context().newCDPSession(page);
+  const { data } = await client.send('Page.captureScreenshot', { format: 'webp', quality });
+  await client.detach();
+  const file = join(images, `${name}.webp`);
+  writeFileSync(file, Buffer.from(data, 'base64'));
+  const { size } = statSync(file);
+  if (size > largestBytes) throw new Error(`${file} has ${size} bytes, more than ${largestBytes}`);
+  console.log(`${file.slice(root.length + 1)} ${Math.round(size / 1024)} kB`);
+}
+
+const executablePath = programs.find((program) => existsSync(program));
+if (executablePath === undefined) throw new Error(`needs ${programs.join(' or ')}`);
+mkdirSync(images, { recursive: true });
+const demo = await startDemo();
+const args = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'];
+const browser = await chromium.launch({ executablePath, args });
+try {
+  const account = await createOperator(demo);
+  const page = await browser.newPage({ baseURL: demo.httpUrl, viewport, locale: 'en-GB', timezoneId: 'Europe/Paris' });
+  page.setDefaultTimeout(60_000);
+  await signIn(page, account);
+  for (const screen of screens) await take(page, screen, demo);
+} finally {
+  await browser.close();
+  await demo.stop();
+}
