@@ -24,6 +24,7 @@ const administerPlatform: Right = ['administrator', 'platform'];
 const rights: Readonly<Record<string, Right>> = {
   'GET applications': read,
   'POST applications': administerPlatform,
+  'GET applications/:appId': read,
   'PUT applications/:appId': administer,
   'DELETE applications/:appId': administer,
   'POST applications/:appId/key': administer,
@@ -46,6 +47,7 @@ const rights: Readonly<Record<string, Right>> = {
   'GET vehicles': read,
   'POST vehicles': operate,
   'PUT vehicles/:id': operate,
+  'GET vehicles/:id/export': administer,
   'GET devices': read,
   'POST devices': operate,
   'DELETE devices/:id': operate,

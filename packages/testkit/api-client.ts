@@ -21,7 +21,7 @@ export function createApiClient(httpUrl: string, headers: Record<string, string>
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     });
     const text = await response.text();
-    const json = response.headers.get('content-type')?.includes('json') && text !== '';
+    const json = /[/+]json/.test(response.headers.get('content-type') ?? '') && text !== '';
     return { status: response.status, headers: response.headers, body: json ? JSON.parse(text) : text };
   };
   return {

@@ -16,6 +16,8 @@ const screens = [
   '/devices',
   '/devices/*',
   '/replay',
+  '/accounts',
+  '/accounts/*',
   '/pipeline',
   '/audit',
   '/profile',

@@ -3,7 +3,16 @@ import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { sessionEnded } from './api/client.ts';
-import { AuditIcon, DevicesIcon, Logo, MapIcon, PipelineIcon, ProfileIcon, VehiclesIcon } from './parts/icons.tsx';
+import {
+  AccountsIcon,
+  AuditIcon,
+  DevicesIcon,
+  Logo,
+  MapIcon,
+  PipelineIcon,
+  ProfileIcon,
+  VehiclesIcon,
+} from './parts/icons.tsx';
 import { LoadFailure, Loading } from './parts/placeholders.tsx';
 import { address, navigate } from './parts/router.ts';
 import { SignInAgain, SignInScreen } from './screens/sign-in/screen.tsx';
@@ -51,6 +60,10 @@ const screens: readonly { readonly path: RegExp; readonly show: ComponentType }[
   },
   { path: /^\/replay$/, show: lazy(async () => (await import('./screens/replay/screen.tsx')).ReplayScreen) },
   { path: /^\/pipeline$/, show: lazy(async () => (await import('./screens/pipeline/screen.tsx')).PipelineScreen) },
+  {
+    path: /^\/accounts(?:\/.+)?$/,
+    show: lazy(async () => (await import('./screens/accounts/screen.tsx')).AccountsScreen),
+  },
   { path: /^\/audit$/, show: lazy(async () => (await import('./screens/audit/screen.tsx')).AuditScreen) },
   { path: /^\/profile$/, show: lazy(async () => (await import('./screens/profile/screen.tsx')).ProfileScreen) },
 ];
@@ -90,6 +103,7 @@ function Rail() {
       <RailLink to="/vehicles" label={navigation.vehicles} icon={VehiclesIcon} />
       <RailLink to="/devices" label={navigation.devices} icon={DevicesIcon} />
       {isOperator() && <RailLink to="/pipeline" label={navigation.pipeline} icon={PipelineIcon} />}
+      {isOperator() && <RailLink to="/accounts" label={navigation.accounts} icon={AccountsIcon} />}
       {isOperator() && <RailLink to="/audit" label={navigation.audit} icon={AuditIcon} />}
       <div class="rail-end">
         <RailLink to="/profile" label={navigation.profile} icon={ProfileIcon} />

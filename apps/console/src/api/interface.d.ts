@@ -17,6 +17,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/vehicle": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicle"];
+        put: operations["putVehicle"];
+        post: operations["postVehicle"];
+        delete: operations["deleteVehicle"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/vehicle/{id}/customcan": {
         parameters: {
             query?: never;
@@ -241,6 +273,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/admin/applications": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminApplications"];
+        put?: never;
+        post: operations["postAdminApplications"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/applications/{appId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminApplicationsByAppId"];
+        put: operations["putAdminApplicationsByAppId"];
+        post?: never;
+        delete: operations["deleteAdminApplicationsByAppId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/applications/{appId}/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postAdminApplicationsByAppIdKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/applications/{appId}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["deleteAdminApplicationsByAppIdSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/admin/audit": {
         parameters: {
             query?: never;
@@ -449,6 +545,102 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/admin/operators": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminOperators"];
+        put?: never;
+        post: operations["postAdminOperators"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/operators/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put: operations["putAdminOperatorsByName"];
+        post?: never;
+        delete: operations["deleteAdminOperatorsByName"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/operators/{name}/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postAdminOperatorsByNamePassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/operators/{name}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["deleteAdminOperatorsByNameSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/persons/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminPersonsById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/persons/{id}/erase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postAdminPersonsByIdErase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/admin/pipeline": {
         parameters: {
             query?: never;
@@ -556,6 +748,102 @@ export interface paths {
         put?: never;
         post: operations["postAdminQuarantineReplay"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/users": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminUsers"];
+        put?: never;
+        post: operations["postAdminUsers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/users/{userId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["deleteAdminUsersByUserId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/users/{userId}/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postAdminUsersByUserIdPassword"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/users/{userId}/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["deleteAdminUsersByUserIdSessions"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/users/{userId}/vehicles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postAdminUsersByUserIdVehicles"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/users/{userId}/vehicles/{vehicleId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete: operations["deleteAdminUsersByUserIdVehiclesByVehicleId"];
         options?: never;
         head?: never;
         patch?: never;
@@ -916,6 +1204,31 @@ export interface components {
             latitude: number;
             longitude: number;
         };
+        Application: {
+            appId: string;
+            /** Format: date-time */
+            createdAt: string;
+            name: string;
+        };
+        ApplicationKey: {
+            appId: string;
+            appKey: string;
+        };
+        ApplicationSettings: {
+            deviceBytesPerSecond: number;
+            deviceUploadsPerSecond: number;
+            tariffPerKm: number;
+            tariffPerMinute: number;
+            timeZone: string;
+            version: string;
+            /** @enum {string} */
+            view: "dynamic" | "fleet" | "combined";
+        };
+        ArchivedVehicle: {
+            /** @enum {string} */
+            archived: "true" | "false";
+            id: string;
+        };
         AuditRow: {
             action: string;
             actor: string;
@@ -1181,12 +1494,29 @@ export interface components {
             temperature: number;
             voltage: number;
         };
+        ErasedPerson: {
+            changed: {
+                [key: string]: number;
+            };
+            pseudonym: string;
+        };
         Field: {
             field: string;
             unit: string;
         };
         Fields: {
             fields: components["schemas"]["Field"][];
+        };
+        FleetVehicleDetail: {
+            accessories: ("TEMPERATURE-SENSOR" | "CARDHOLDER" | "KEY-DETECTOR")[];
+            bluetoothName: string;
+            builder: string;
+            deviceId: string;
+            deviceModel: string;
+            energy: string;
+            Id: string;
+            model: string;
+            plate: string;
         };
         FleetVehicleState: {
             Accident: boolean;
@@ -1246,6 +1576,12 @@ export interface components {
             state: "OPEN" | "ARRIVED" | "RESTARTED" | "GIVEN_UP";
             untilSequence: number;
         };
+        Grant: {
+            plate: string;
+            /** @enum {string} */
+            role: "viewer" | "driver" | "manager";
+            vehicleId: string;
+        };
         Health: {
             services: {
                 [key: string]: components["schemas"]["ServiceHealth"];
@@ -1303,6 +1639,17 @@ export interface components {
             deviceId: string;
             model: string;
             vehicleId: string | null;
+        };
+        ListedOperator: {
+            appIds: string[];
+            /** Format: date-time */
+            createdAt: string;
+            mustChangePassword: boolean;
+            name: string;
+            /** @enum {string} */
+            role: "viewer" | "operator" | "administrator";
+            usedAt: string | null;
+            version: string;
         };
         LiveAlarmEvent: {
             data: components["schemas"]["Alarm"];
@@ -1423,6 +1770,10 @@ export interface components {
             deviceId: string;
             secret: string;
         };
+        OperatorPassword: {
+            name: string;
+            password: string;
+        };
         PendingVehicleRequest: {
             appId: string;
             /** Format: date-time */
@@ -1431,6 +1782,35 @@ export interface components {
             request: string;
             requestId: string;
             userId?: string;
+        };
+        PersonExport: {
+            account: {
+                [key: string]: unknown;
+            }[];
+            audit: {
+                [key: string]: unknown;
+            }[];
+            authorizations: {
+                [key: string]: unknown;
+            }[];
+            bookings: {
+                [key: string]: unknown;
+            }[];
+            commands: {
+                [key: string]: unknown;
+            }[];
+            grants: {
+                [key: string]: unknown;
+            }[];
+            requests: {
+                [key: string]: unknown;
+            }[];
+            sessions: {
+                [key: string]: unknown;
+            }[];
+            trips: {
+                [key: string]: unknown;
+            }[];
         };
         PipelinePoint: {
             acceptedUploadsPerSecond: number | null;
@@ -1702,6 +2082,13 @@ export interface components {
         Trips: {
             trips: components["schemas"]["Trip"][];
         };
+        User: {
+            grants: components["schemas"]["Grant"][];
+            mustChangePassword: boolean;
+            userId: string;
+            username: string;
+            vehicleIds: string[];
+        };
         Vehicle: {
             brand: string;
             id: string;
@@ -1765,6 +2152,139 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    getVehicle: {
+        parameters: {
+            query?: {
+                id?: string;
+                plate?: string;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetVehicleDetail"];
+                };
+            };
+        };
+    };
+    putVehicle: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    archived: boolean | (0 | 1) | string;
+                    id: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ArchivedVehicle"];
+                };
+            };
+        };
+    };
+    postVehicle: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    plate: string;
+                    /** @default  */
+                    request?: string | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        request_id: string;
+                    };
+                };
+            };
+        };
+    };
+    deleteVehicle: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    id: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    getVehicleById: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FleetVehicleDetail"];
                 };
             };
         };
@@ -2159,6 +2679,178 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    getAdminApplications: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        applications: components["schemas"]["Application"][];
+                    };
+                };
+            };
+        };
+    };
+    postAdminApplications: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    name: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationKey"];
+                };
+            };
+        };
+    };
+    getAdminApplicationsByAppId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                appId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationSettings"];
+                };
+            };
+        };
+    };
+    putAdminApplicationsByAppId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                appId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    deviceBytesPerSecond?: number | null;
+                    deviceUploadsPerSecond?: number | null;
+                    tariffPerKm?: number | null;
+                    tariffPerMinute?: number | null;
+                    timeZone?: string | null;
+                    version?: string | null;
+                    view?: ("dynamic" | "fleet" | "combined") | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationSettings"];
+                };
+            };
+        };
+    };
+    deleteAdminApplicationsByAppId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                appId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    postAdminApplicationsByAppIdKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                appId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @default 24 */
+                    overlapHours?: number | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApplicationKey"];
+                };
+            };
+        };
+    };
+    deleteAdminApplicationsByAppIdSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                appId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        ended: number;
+                    };
                 };
             };
         };
@@ -2576,6 +3268,200 @@ export interface operations {
             };
         };
     };
+    getAdminOperators: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        operators: components["schemas"]["ListedOperator"][];
+                    };
+                };
+            };
+        };
+    };
+    postAdminOperators: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @default [] */
+                    appIds?: string[] | null;
+                    /** @default false */
+                    mustChangePassword?: boolean | null;
+                    name: string;
+                    /** @enum {string} */
+                    role: "viewer" | "operator" | "administrator";
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorPassword"];
+                };
+            };
+        };
+    };
+    putAdminOperatorsByName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    appIds?: string[] | null;
+                    role?: ("viewer" | "operator" | "administrator") | null;
+                    version?: string | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ListedOperator"];
+                };
+            };
+        };
+    };
+    deleteAdminOperatorsByName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    postAdminOperatorsByNamePassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OperatorPassword"];
+                };
+            };
+        };
+    };
+    deleteAdminOperatorsByNameSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    getAdminPersonsById: {
+        parameters: {
+            query?: {
+                appId?: string;
+            };
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PersonExport"];
+                };
+            };
+        };
+    };
+    postAdminPersonsByIdErase: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    appId?: string | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ErasedPerson"];
+                };
+            };
+        };
+    };
     getAdminPipeline: {
         parameters: {
             query?: {
@@ -2754,6 +3640,183 @@ export interface operations {
                     "application/json": {
                         replayed: number;
                     };
+                };
+            };
+        };
+    };
+    getAdminUsers: {
+        parameters: {
+            query: {
+                appId: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        users: components["schemas"]["User"][];
+                    };
+                };
+            };
+        };
+    };
+    postAdminUsers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    appId: string;
+                    /** @default false */
+                    mustChangePassword?: boolean | null;
+                    password: string;
+                    username: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        userId: string;
+                    };
+                };
+            };
+        };
+    };
+    deleteAdminUsersByUserId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    postAdminUsersByUserIdPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @default true */
+                    mustChangePassword?: boolean | null;
+                    password: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    deleteAdminUsersByUserIdSessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    postAdminUsersByUserIdVehicles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                userId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    fromRole?: ("viewer" | "driver" | "manager") | null;
+                    /** @default driver */
+                    role?: ("viewer" | "driver" | "manager") | null;
+                    vehicleId: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+        };
+    };
+    deleteAdminUsersByUserIdVehiclesByVehicleId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                userId: string;
+                vehicleId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
                 };
             };
         };

@@ -93,3 +93,9 @@ export const DevicesIcon = icon(
     <path d="M8 14.2h.01M12 14.2h4M8.5 9.5V5.5M5.8 4.6a4.5 4.5 0 0 1 5.4 0" />
   </>,
 );
+export const AccountsIcon = icon(
+  <>
+    <circle cx="9" cy="8.5" r="3.2" />
+    <path d="M3.2 19c.7-3.1 3-4.6 5.8-4.6s5.1 1.5 5.8 4.6M15.5 5.6a3.2 3.2 0 0 1 0 5.8M17.6 14.9c1.7.7 2.8 2 3.2 4.1" />
+  </>,
+);

@@ -79,10 +79,28 @@ export async function changeSettings(
       device_uploads_per_second = ${changedRate('device_uploads_per_second', rates.deviceUploadsPerSecond)},
       device_bytes_per_second = ${changedRate('device_bytes_per_second', rates.deviceBytesPerSecond)}
     where app_id = ${appId} and deleted_at is null
-    returning view, time_zone, tariff_per_km, tariff_per_minute, device_uploads_per_second, device_bytes_per_second`.execute(
-    db,
-  );
-  const [row] = rows;
+    returning ${settingsColumns}`.execute(db);
+  return toSettings(rows);
+}
+
+const settingsColumns = sql`view, time_zone, tariff_per_km, tariff_per_minute, device_uploads_per_second,
+  device_bytes_per_second`;
+
+/** Reads the settings of an application. @throws Failure UNKNOWN_APPLICATION */
+export async function readSettings(db: Database, applicationId: number): Promise<ApplicationSettings> {
+  const { rows } = await sql<SettingsRow>`select ${settingsColumns} from application
+    where id = ${applicationId} and deleted_at is null`.execute(db);
+  return toSettings(rows);
+}
+
+/** Reads the settings of an application, and locks them until the transaction ends. @throws Failure UNKNOWN_APPLICATION */
+export async function lockSettings(db: Database, applicationId: number): Promise<ApplicationSettings> {
+  const { rows } = await sql<SettingsRow>`select ${settingsColumns} from application
+    where id = ${applicationId} and deleted_at is null for no key update`.execute(db);
+  return toSettings(rows);
+}
+
+function toSettings([row]: readonly SettingsRow[]): ApplicationSettings {
   if (!row) throw new Failure('UNKNOWN_APPLICATION');
   return {
     view: row.view ?? 'combined',

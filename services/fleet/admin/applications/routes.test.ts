@@ -26,6 +26,7 @@ describe('/v1/x/admin/applications', () => {
       tariffPerMinute: 0,
       deviceUploadsPerSecond: 0,
       deviceBytesPerSecond: 0,
+      version: expect.any(String),
     });
     expect((await admin.put(path, { view: 'fleet' })).body).toMatchObject({ view: 'fleet', tariffPerKm: 0.35 });
     expect((await admin.put(path, { view: 'combined' })).body.view).toBe('combined');
@@ -35,6 +36,18 @@ describe('/v1/x/admin/applications', () => {
       field: 'deviceUploadsPerSecond',
     });
     expect((await admin.put('/v1/x/admin/applications/none', {})).body.error).toBe('UNKNOWN_APPLICATION');
+  });
+
+  it('shows the settings, and refuses a change that is based on other ones', async () => {
+    const path = `/v1/x/admin/applications/${(await createApplication(platform.db)).appId}`;
+    const { body: seen } = await admin.get(path);
+    expect(seen).toMatchObject({ view: 'combined', tariffPerKm: 0 });
+    const { body: changed } = await admin.put(path, { tariffPerKm: 2, version: seen.version });
+    expect(changed.tariffPerKm).toBe(2);
+    const { status, body } = await admin.put(path, { tariffPerMinute: 3, version: seen.version });
+    expect([status, body.error]).toEqual([412, 'CHANGED_MEANWHILE']);
+    expect((await admin.get(path)).body).toEqual(changed);
+    expect((await admin.get('/v1/x/admin/applications/missing')).body.error).toBe('UNKNOWN_APPLICATION');
   });
 
   it('sets the rates of the devices of an application, and returns to those of the platform with 0', async () => {

@@ -9,6 +9,7 @@ import type { Http } from '@odograph/http/http';
 import { AppId } from '@odograph/http/operator-routes';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer, moment, text, word } from '@odograph/http/schemas';
+import { ExpectedVersion, requireVersion, Version, versionOf } from '@odograph/http/versions';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -23,6 +24,8 @@ import {
   findAnyApplicationId,
   findVehicleIds,
   listApplications,
+  lockSettings,
+  readSettings,
   rotateKey,
 } from './queries.ts';
 
@@ -54,10 +57,11 @@ const settings = {
   deviceUploadsPerSecond: deviceRate('publications per second', 1e6),
   deviceBytesPerSecond: deviceRate('bytes per second', 1e9),
 };
-const Settings = Type.Object(settings, { title: 'ApplicationSettings' });
-const SettingsChange = Type.Partial(
-  Type.Object({ ...settings, timeZone: text(1, 64, { examples: ['Europe/Paris'] }) }),
-);
+const Settings = Type.Object({ ...settings, version: Version }, { title: 'ApplicationSettings' });
+const SettingsChange = Type.Object({
+  ...Type.Partial(Type.Object({ ...settings, timeZone: text(1, 64, { examples: ['Europe/Paris'] }) })).properties,
+  version: ExpectedVersion,
+});
 
 /** Whether a name is in the IANA time zone database. */
 function isTimeZone(name: string): boolean {
@@ -101,13 +105,27 @@ export function operatorApplicationRoutes(db: Kysely<Tables>, changes: ChangeAnn
       async ({ operator }) => ({ applications: await listApplications(db, operator.applicationIds) }),
     );
 
-    addSettingsRoute(http, db);
+    addSettingsRoutes(http, db);
     addCredentialRoutes(http, db);
     addDeletion(http, db, changes);
   };
 }
 
-function addSettingsRoute(http: Http, db: Kysely<Tables>): void {
+function addSettingsRoutes(http: Http, db: Kysely<Tables>): void {
+  http.get(
+    '/v1/x/admin/applications/:appId',
+    {
+      schema: {
+        summary: 'Show the settings of an application',
+        params: ApplicationPath,
+        response: answers(Settings, 'UNKNOWN_APPLICATION'),
+      },
+    },
+    async ({ params: { appId }, operator }) => {
+      const settings = await readSettings(db, await findApplicationId(db, appId, operator.applicationIds));
+      return { ...settings, version: versionOf(settings) };
+    },
+  );
   http.put(
     '/v1/x/admin/applications/:appId',
     {
@@ -116,15 +134,16 @@ function addSettingsRoute(http: Http, db: Kysely<Tables>): void {
         summary: 'Change settings of an application; answers all of them',
         params: ApplicationPath,
         body: SettingsChange,
-        response: answers(Settings, 'UNKNOWN_APPLICATION'),
+        response: answers(Settings, 'UNKNOWN_APPLICATION', 'CHANGED_MEANWHILE'),
       },
     },
-    async ({ params: { appId }, body: change, ip, operator }) => {
+    async ({ params: { appId }, body: { version, ...change }, ip, operator }) => {
       if (change.timeZone !== undefined && !isTimeZone(change.timeZone)) {
         throw invalidParameter('timeZone', 'must be a name of the IANA time zone database');
       }
       return db.transaction().execute(async (trx) => {
         const applicationId = await findApplicationId(trx, appId, operator.applicationIds);
+        requireVersion(version, await lockSettings(trx, applicationId));
         const settings = await changeSettings(trx, appId, change);
         await appendAudit(trx, {
           ...operatorOrigin({ ip, operator }, applicationId),
@@ -133,7 +152,7 @@ function addSettingsRoute(http: Http, db: Kysely<Tables>): void {
           details: change,
           outcome: 'done',
         });
-        return settings;
+        return { ...settings, version: versionOf(settings) };
       });
     },
   );

@@ -44,6 +44,18 @@ describe('/v1/x/admin/operators', () => {
     expect(await sees()).toContain(application.appId);
   });
 
+  it('refuses a change that is based on what another person has changed meanwhile', async () => {
+    const name = newName();
+    await admin.post(path, { name, role: 'viewer' });
+    const { version } = await listed(name);
+    const first = await admin.put(`${path}/${name}`, { role: 'operator', version });
+    expect(first.status).toBe(200);
+    const { status, body } = await admin.put(`${path}/${name}`, { role: 'viewer', version });
+    expect([status, body.error]).toEqual([412, 'CHANGED_MEANWHILE']);
+    expect((await listed(name)).role).toBe('operator');
+    expect((await admin.put(`${path}/${name}`, { role: 'viewer', version: first.body.version })).status).toBe(200);
+  });
+
   it('keeps the limit of an operator whose application is deleted', async () => {
     const other = await createApplication(db);
     const { cookie } = await createOperator(db, { role: 'viewer', applicationIds: [other.id] });

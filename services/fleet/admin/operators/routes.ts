@@ -8,6 +8,7 @@ import type { Http } from '@odograph/http/http';
 import { AppId } from '@odograph/http/operator-routes';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer, moment, word } from '@odograph/http/schemas';
+import { ExpectedVersion, requireVersion, Version, versionOf } from '@odograph/http/versions';
 import { createSecret } from '@odograph/runtime/secrets';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
@@ -21,6 +22,7 @@ import {
   listOperators,
   lockOperator,
   resetOperatorPassword,
+  type ListedOperator as StoredOperator,
 } from './queries.ts';
 
 const passwordLength = 20;
@@ -46,6 +48,7 @@ const ListedOperator = Type.Object(
     role: Role,
     appIds: AppIds,
     mustChangePassword: Type.Boolean(),
+    version: Version,
     createdAt: moment('when it was created'),
     usedAt: Type.Union([moment('when a session that has not ended was last in use'), Type.Null()]),
   },
@@ -55,6 +58,9 @@ const NewPassword = Type.Object(
   { name: Name, password: Type.String({ examples: ['q83vEjRWeJCrze8SNFZ4'] }) },
   { title: 'OperatorPassword' },
 );
+
+const withVersions = (operators: readonly StoredOperator[]) =>
+  operators.map((one) => ({ ...one, version: versionOf({ role: one.role, appIds: one.appIds }) }));
 
 /** A password that no one needs to remember for long. */
 const createPassword = (): string => createSecret().slice(0, passwordLength);
@@ -86,7 +92,7 @@ export function operatorOperatorRoutes(db: Kysely<Tables>): RoutePlugin {
           response: answers(Type.Object({ operators: Type.Array(ListedOperator) })),
         },
       },
-      async () => ({ operators: await listOperators(db) }),
+      async () => ({ operators: withVersions(await listOperators(db)) }),
     );
     addCreation(http, db);
     addChange(http, db);
@@ -132,18 +138,20 @@ function addChange(http: Http, db: Kysely<Tables>): void {
       schema: {
         summary: 'Change the role or the applications of an operator; its sessions have the new ones at once',
         params: NamePath,
-        body: Type.Object({ role: Type.Optional(Role), appIds: Type.Optional(AppIds) }),
-        response: answers(ListedOperator, 'UNKNOWN_USER', 'UNKNOWN_APPLICATION'),
+        body: Type.Object({ role: Type.Optional(Role), appIds: Type.Optional(AppIds), version: ExpectedVersion }),
+        response: answers(ListedOperator, 'UNKNOWN_USER', 'UNKNOWN_APPLICATION', 'CHANGED_MEANWHILE'),
       },
     },
     async (request) => {
-      const { role, appIds } = request.body;
+      const { role, appIds, version } = request.body;
       return db.transaction().execute(async (trx) => {
         const { id, name } = await lockOperator(trx, request.params.name);
+        const [current] = await listOperators(trx, id);
+        requireVersion(version, { role: current?.role, appIds: current?.appIds });
         if (role !== undefined) await changeRole(trx, id, role);
         if (appIds !== undefined) await limitOperator(trx, id, await findLimit(trx, appIds));
         const details = { ...(role && { role }), ...(appIds && { appIds: appIds.join(' ') }) };
-        const [changed] = await listOperators(trx, id);
+        const [changed] = withVersions(await listOperators(trx, id));
         await record(trx, request, { name, action: 'operator.change', details });
         if (!changed) throw new Error('the locked operator is gone');
         return changed;

@@ -39,7 +39,7 @@ export interface ListedUser {
   username: string;
   mustChangePassword: boolean;
   vehicleIds: string[];
-  grants: { vehicleId: string; role: GrantRole }[];
+  grants: { vehicleId: string; plate: string; role: GrantRole }[];
 }
 
 /** Lists the users of an application by name, with their grants. */
@@ -47,14 +47,15 @@ export async function listUsers(db: Database, applicationId: number): Promise<Li
   const rows = await db
     .selectFrom('user_account')
     .leftJoin('vehicle_grant', 'vehicle_grant.user_id', 'user_account.id')
+    .leftJoin('vehicle', 'vehicle.id', 'vehicle_grant.vehicle_id')
     .select(['user_account.id', 'username', 'must_change_password'])
     .select(
       sql<ListedUser['grants']>`coalesce(json_agg(
-        json_build_object('vehicleId', vehicle_grant.vehicle_id::text, 'role', vehicle_grant.role)
+        json_build_object('vehicleId', vehicle_grant.vehicle_id::text, 'plate', vehicle.plate, 'role', vehicle_grant.role)
         order by vehicle_grant.vehicle_id) filter (where vehicle_grant.vehicle_id is not null), '[]')`.as('grants'),
     )
-    .where('application_id', '=', applicationId)
-    .where('deleted_at', 'is', null)
+    .where('user_account.application_id', '=', applicationId)
+    .where('user_account.deleted_at', 'is', null)
     .groupBy('user_account.id')
     .orderBy('username')
     .execute();
@@ -81,18 +82,35 @@ async function applicationOf(db: Database, operator: Operator, userId: string): 
   return row.application_id;
 }
 
+interface NewGrant {
+  readonly userId: string;
+  readonly vehicleId: string;
+  readonly role: GrantRole;
+  readonly fromRole?: GrantRole | undefined;
+}
+
 /**
  * Grants a user access to a vehicle of its application, or changes the role of the grant.
  * @returns the application of both
- * @throws Failure UNKNOWN_USER, UNKNOWN_VEHICLE
+ * @throws Failure UNKNOWN_USER, UNKNOWN_VEHICLE; CHANGED_MEANWHILE if the role is no longer `fromRole`
  */
 export async function grantVehicle(
   db: Database,
   operator: Operator,
-  { userId, vehicleId, role }: { userId: string; vehicleId: string; role: GrantRole },
+  { userId, vehicleId, role, fromRole }: NewGrant,
 ): Promise<number> {
   const applicationId = await applicationOf(db, operator, userId);
   const vehicle = await findVehicle(db, { applicationId }, vehicleId);
+  if (fromRole !== undefined) {
+    const grant = await db
+      .selectFrom('vehicle_grant')
+      .select('role')
+      .where('user_id', '=', userId)
+      .where('vehicle_id', '=', vehicle.id)
+      .forUpdate()
+      .executeTakeFirst();
+    if (grant?.role !== fromRole) throw new Failure('CHANGED_MEANWHILE');
+  }
   await db
     .insertInto('vehicle_grant')
     .values({ user_id: userId, vehicle_id: vehicle.id, role })

@@ -110,7 +110,12 @@ describe('/v1/x/admin/users', () => {
       const { body } = await admin.post(`/v1/x/admin/users/${userId}/vehicles`, { vehicleId: own });
       expect(body.error).toBe('UNKNOWN_USER');
     }
+    const change = (role: string, fromRole: string) => admin.post(grants, { vehicleId: own, role, fromRole });
+    expect((await change('manager', 'driver')).status).toBe(200);
+    const late = await change('viewer', 'driver');
+    expect([late.status, late.body.error]).toEqual([412, 'CHANGED_MEANWHILE']);
     expect((await admin.delete(`${grants}/${own}`)).status).toBe(200);
+    expect((await change('viewer', 'manager')).body.error).toBe('CHANGED_MEANWHILE');
     expect((await admin.delete(`${grants}/${own}`)).body.error).toBe('NOT_FOUND');
   });
 

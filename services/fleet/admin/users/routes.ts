@@ -36,7 +36,12 @@ const User = Type.Object(
     username: Type.String({ examples: ['alex'] }),
     mustChangePassword: Type.Boolean(),
     vehicleIds: Type.Array(VehicleId),
-    grants: Type.Array(Type.Object({ vehicleId: VehicleId, role: word(grantRoles) }, { title: 'Grant' })),
+    grants: Type.Array(
+      Type.Object(
+        { vehicleId: VehicleId, plate: Type.String({ examples: ['AB-123-CD'] }), role: word(grantRoles) },
+        { title: 'Grant' },
+      ),
+    ),
   },
   { title: 'User' },
 );
@@ -113,17 +118,23 @@ function addGrantRoutes(http: Http, db: Kysely<Tables>): void {
   http.post(
     '/v1/x/admin/users/:userId/vehicles',
     {
-      preValidation: leaveOutEmpty('role'),
+      preValidation: leaveOutEmpty('role', 'fromRole'),
       schema: {
         summary: 'Grant a user access to a vehicle, or change the role of the grant',
         params: UserPath,
-        body: Type.Object({ vehicleId: VehicleId, role: Role }),
-        response: answers(EmptyAnswer, 'UNKNOWN_USER', 'UNKNOWN_VEHICLE'),
+        body: Type.Object({
+          vehicleId: VehicleId,
+          role: Role,
+          fromRole: Type.Optional(
+            word(grantRoles, { description: 'the role that the grant must still have: else CHANGED_MEANWHILE' }),
+          ),
+        }),
+        response: answers(EmptyAnswer, 'UNKNOWN_USER', 'UNKNOWN_VEHICLE', 'CHANGED_MEANWHILE'),
       },
     },
-    async ({ params: { userId }, body: { vehicleId, role }, ip, operator }) => {
+    async ({ params: { userId }, body: { vehicleId, role, fromRole }, ip, operator }) => {
       await db.transaction().execute(async (trx) => {
-        const chain = await grantVehicle(trx, operator, { userId, vehicleId, role });
+        const chain = await grantVehicle(trx, operator, { userId, vehicleId, role, fromRole });
         await recordGrant(trx, operatorOrigin({ ip, operator }, chain), 'grant.give', { userId, vehicleId, role });
       });
       return {};

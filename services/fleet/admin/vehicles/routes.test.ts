@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { createApplication } from '@odograph/testkit/fixtures';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFleet } from '../../fleet.fixture.ts';
 
@@ -53,6 +54,32 @@ describe('/v1/x/admin/vehicles', () => {
     const vehicle = { appId: application.appId, plate: newPlate(), ...change };
     const { status, body } = await admin.post('/v1/x/admin/vehicles', vehicle);
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
+  });
+
+  it('exports everything stored about a vehicle, however many readings it has, and records that', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    await sql`insert into reading (time, application_id, vehicle_id, device_id, received_at, speed)
+      select to_timestamp(n), ${application.id}, ${vehicle.id}::integer, ${vehicle.deviceId}, now(), n
+      from generate_series(1, 4500) as n`.execute(platform.db);
+    const { status, headers, body } = await admin.get(`/v1/x/admin/vehicles/${vehicle.id}/export`);
+    expect([status, headers.get('content-disposition')]).toEqual([
+      200,
+      `attachment; filename="vehicle-${vehicle.id}.ndjson"`,
+    ]);
+    const lines: { kind: string; row: { speed?: number } }[] = String(body)
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(lines.slice(0, 2)).toMatchObject([
+      { kind: 'vehicle', row: { id: Number(vehicle.id) } },
+      { kind: 'link', row: { device_id: vehicle.deviceId } },
+    ]);
+    const readings = lines.filter(({ kind }) => kind === 'reading');
+    expect(readings.map(({ row }) => row.speed)).toEqual(Array.from({ length: 4500 }, (_unused, index) => index + 1));
+    const audit = await sql`select 1 from audit
+      where action = 'vehicle.export' and subject = ${`vehicle:${vehicle.id}`}`.execute(platform.db);
+    expect(audit.rows).toHaveLength(1);
+    expect((await admin.get('/v1/x/admin/vehicles/1/export')).body.error).toBe('UNKNOWN_VEHICLE');
   });
 
   it('sets the fuel tank capacity', async () => {

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { findApplicationId } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
@@ -9,6 +10,7 @@ import { answers, DeviceId, VehicleId, word } from '@odograph/http/schemas';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
+import { exportVehicle } from './export.ts';
 import { createVehicle, listVehicles, setTankLitres } from './queries.ts';
 import { accessories, DescriptionFields, Plate } from './schemas.ts';
 
@@ -32,9 +34,31 @@ const ListedVehicle = Type.Object(
   { title: 'OperatedVehicle' },
 );
 
+function addExport(http: Http, db: Kysely<Tables>): void {
+  http.get(
+    '/v1/x/admin/vehicles/:id/export',
+    {
+      schema: {
+        summary: 'Export everything stored about a vehicle, as lines of JSON',
+        params: Type.Object({ id: VehicleId }),
+        produces: ['application/x-ndjson'],
+        response: answers(Type.Unsafe<Readable>({ type: 'string' }), 'UNKNOWN_VEHICLE'),
+      },
+    },
+    async ({ params: { id }, ip, operator }, reply) => {
+      const origin = operatorOrigin({ ip, operator }, await findVehicleOwner(db, operator, id));
+      const subject = `vehicle:${id}`;
+      await appendAudit(db, { ...origin, action: 'vehicle.export', subject, outcome: 'done' });
+      reply.header('content-disposition', `attachment; filename="vehicle-${id}.ndjson"`);
+      return reply.type('application/x-ndjson').send(Readable.from(exportVehicle(db, Number(id))));
+    },
+  );
+}
+
 /** The operator's routes for vehicles. */
 export function operatorVehicleRoutes(db: Kysely<Tables>, changes: ChangeAnnouncer): RoutePlugin {
   return (http) => {
+    addExport(http, db);
     http.post(
       '/v1/x/admin/vehicles',
       {

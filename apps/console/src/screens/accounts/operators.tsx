@@ -1,0 +1,290 @@
+import { useSignal } from '@preact/signals';
+import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { SelectField, TextField } from '../../parts/fields.tsx';
+import { formatAgo, formatFull } from '../../parts/format.ts';
+import { readFields } from '../../parts/forms.ts';
+import { LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { useAction } from '../../parts/use-action.ts';
+import { useLoad } from '../../parts/use-load.ts';
+import { operatorApplications, session } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+import { ActionButton } from './action-button.tsx';
+import { ShownOnce } from './shown-once.tsx';
+
+type Operator = Schema<'ListedOperator'>;
+type OperatorPassword = Schema<'OperatorPassword'>;
+type Role = Operator['role'];
+
+const roles = ['viewer', 'operator', 'administrator'] as const;
+const roleOf = (text: string): Role => roles.find((one) => one === text) ?? 'viewer';
+
+/** What the form of an operator sets. */
+interface OperatorValues {
+  readonly role: Role;
+  readonly appIds: readonly string[];
+}
+
+interface ValuesOptions {
+  readonly values: OperatorValues;
+  readonly onChange: (values: OperatorValues) => void;
+}
+
+function ValuesFields({ values, onChange }: ValuesOptions) {
+  const { accounts: text, profile } = texts.value;
+  const { applications } = operatorApplications();
+  const { role, appIds } = values;
+  return (
+    <>
+      <SelectField
+        label={text.role}
+        value={role}
+        options={roles.map((one) => [one, profile.roles[one]])}
+        hint={text.roleTexts[role]}
+        onChange={(one) => onChange({ role: roleOf(one), appIds })}
+      />
+      <fieldset class="plain applications-choice">
+        <legend>{text.limitedTo}</legend>
+        {applications.map((one) => (
+          <label key={one.appId}>
+            <input
+              type="checkbox"
+              checked={appIds.includes(one.appId)}
+              onChange={({ currentTarget }) => {
+                const without = appIds.filter((appId) => appId !== one.appId);
+                onChange({ role, appIds: currentTarget.checked ? [...without, one.appId] : without });
+              }}
+            />
+            {one.name}
+          </label>
+        ))}
+        {appIds.length === 0 && <small class="muted">{text.notLimited}</small>}
+      </fieldset>
+    </>
+  );
+}
+
+function NewOperator({ onCreated }: { onCreated: (made: OperatorPassword) => void }) {
+  const { accounts: text } = texts.value;
+  const values = useSignal<OperatorValues>({ role: 'viewer', appIds: [] });
+  const action = useAction();
+  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
+    event.preventDefault();
+    const form = event.currentTarget;
+    void action.run(async () => {
+      const { name = '' } = readFields(form);
+      const body = { name, role: values.value.role, appIds: [...values.value.appIds], mustChangePassword: true };
+      onCreated(await answerOf(api.POST('/v1/x/admin/operators', { body })));
+      form.reset();
+    });
+  };
+  return (
+    <details class="card new-operator">
+      <summary>{text.newOperator}</summary>
+      <form class="form" onSubmit={submit}>
+        <TextField
+          label={text.name}
+          name="name"
+          hint={text.nameRule}
+          required
+          pattern="[A-Za-z0-9][A-Za-z0-9._@\-]{0,63}"
+        />
+        <ValuesFields
+          values={values.value}
+          onChange={(changed) => {
+            values.value = changed;
+          }}
+        />
+        <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
+        <div class="row">
+          <button type="submit" class="button primary" disabled={action.isRunning}>
+            {text.create}
+          </button>
+        </div>
+      </form>
+    </details>
+  );
+}
+
+/** Finds an operator as it is stored now. @throws CallFailure UNKNOWN_USER when it was deleted */
+async function findOperator(name: string): Promise<Operator> {
+  const { operators } = await answerOf(api.GET('/v1/x/admin/operators'));
+  const found = operators.find((one) => one.name === name);
+  if (!found) throw new CallFailure('UNKNOWN_USER', texts.value.accounts.operatorGone);
+  return found;
+}
+
+interface EditOptions {
+  readonly operator: Operator;
+  readonly onClose: () => void;
+}
+
+/** The form of an operator. A change of another person is shown, and what was chosen stays. */
+function EditOperator({ operator, onClose }: EditOptions) {
+  const { accounts: text, cancel, profile } = texts.value;
+  /** What the change is based on. */
+  const base = useSignal(operator);
+  const values = useSignal<OperatorValues>(operator);
+  const meanwhile = useSignal<string | undefined>(undefined);
+  const action = useAction();
+  const { name } = operator;
+  const save = async () => {
+    const { role, appIds } = values.value;
+    const body = { role, appIds: [...appIds], version: base.value.version };
+    try {
+      await answerOf(api.PUT('/v1/x/admin/operators/{name}', { params: { path: { name } }, body }));
+      onClose();
+    } catch (error) {
+      if (!(error instanceof CallFailure) || error.code !== 'CHANGED_MEANWHILE') throw error;
+      const now = await findOperator(name);
+      meanwhile.value = text.changedMeanwhile(
+        `${profile.roles[now.role]}, ${now.appIds.join(', ') || text.everything}`,
+      );
+      base.value = now;
+    }
+  };
+  return (
+    <Dialog title={text.editTitle(name)} onClose={onClose}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void action.run(save);
+        }}
+      >
+        <ValuesFields
+          values={values.value}
+          onChange={(changed) => {
+            values.value = changed;
+          }}
+        />
+        <div role="alert">
+          {meanwhile.value && <p class="notice late">{meanwhile.value}</p>}
+          {action.failure && <p class="notice wrong">{action.failure}</p>}
+        </div>
+        <div class="row">
+          <button type="button" class="button" onClick={onClose}>
+            {cancel}
+          </button>
+          <button type="submit" class="button primary" disabled={action.isRunning}>
+            {text.save}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
+
+interface LineOptions {
+  readonly operator: Operator;
+  readonly onPassword: (made: OperatorPassword) => void;
+  readonly onChanged: () => void;
+}
+
+function OperatorActions({ operator: { name }, onPassword, onChanged }: LineOptions) {
+  const { accounts: text } = texts.value;
+  const params = { path: { name } };
+  const isSelf =
+    session.value.state === 'signed in' &&
+    session.value.person.kind === 'operator' &&
+    session.value.person.name === name;
+  const reset = async () => {
+    onPassword(await answerOf(api.POST('/v1/x/admin/operators/{name}/password', { params })));
+    onChanged();
+  };
+  const remove = async () => {
+    await answerOf(api.DELETE('/v1/x/admin/operators/{name}', { params }));
+    onChanged();
+  };
+  return (
+    <>
+      <ActionButton action={text.resetPassword} title={text.resetTitle(name)} onConfirm={reset}>
+        {text.resetText}
+      </ActionButton>
+      <ActionButton
+        action={text.endSessions}
+        title={text.endTitle(name)}
+        onConfirm={() => answerOf(api.DELETE('/v1/x/admin/operators/{name}/sessions', { params })).then(onChanged)}
+      >
+        {text.endText}
+      </ActionButton>
+      {!isSelf && (
+        <ActionButton
+          action={text.deleteOperator}
+          title={text.deleteTitle(name)}
+          isDangerous
+          typed={name}
+          onConfirm={remove}
+        >
+          {text.deleteOperatorText}
+        </ActionButton>
+      )}
+    </>
+  );
+}
+
+function OperatorLine(options: LineOptions) {
+  const { accounts: text, profile } = texts.value;
+  const { operator, onChanged } = options;
+  const isEditing = useSignal(false);
+  const setEditing = (edits: boolean) => {
+    isEditing.value = edits;
+    if (!edits) onChanged();
+  };
+  const { name, role, appIds, usedAt, mustChangePassword } = operator;
+  return (
+    <li>
+      <details class="user">
+        <summary>
+          <strong>{name}</strong>
+          <span>{profile.roles[role]}</span>
+          <span class="muted">{appIds.join(', ') || text.everything}</span>
+          <span class="muted" title={usedAt ? formatFull(usedAt) : ''}>
+            {usedAt ? text.lastUse(formatAgo(usedAt)) : text.notSignedIn}
+          </span>
+          {mustChangePassword && <span class="muted">{text.mustChange}</span>}
+        </summary>
+        <div class="user-body">
+          <div class="row start">
+            <button type="button" class="button" onClick={() => setEditing(true)}>
+              {text.edit}
+            </button>
+            <OperatorActions {...options} />
+          </div>
+        </div>
+      </details>
+      {isEditing.value && <EditOperator operator={operator} onClose={() => setEditing(false)} />}
+    </li>
+  );
+}
+
+/** The operators, for administrators without limits. */
+export function Operators() {
+  const { accounts: text } = texts.value;
+  const made = useSignal<OperatorPassword | undefined>(undefined);
+  const { data, failure, reload } = useLoad(() => answerOf(api.GET('/v1/x/admin/operators')), []);
+  if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
+  const show = (password: OperatorPassword) => {
+    made.value = password;
+    reload();
+  };
+  return (
+    <>
+      <NewOperator onCreated={show} />
+      {made.value && (
+        <ShownOnce
+          entries={[
+            [text.name, made.value.name],
+            [text.password, made.value.password],
+          ]}
+        />
+      )}
+      {failure && <p class="notice late">{failure}</p>}
+      <ul class="card user-list" aria-label={text.tabs.operators}>
+        {data.operators.map((operator) => (
+          <OperatorLine key={operator.name} operator={operator} onPassword={show} onChanged={reload} />
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,197 @@
+import { useSignal } from '@preact/signals';
+import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
+import { SaveButton } from '../../parts/copy.tsx';
+import { SelectField, TextField } from '../../parts/fields.tsx';
+import { formatNumber } from '../../parts/format.ts';
+import { readFields } from '../../parts/forms.ts';
+import { useAction } from '../../parts/use-action.ts';
+import { readVehicle, VehicleField } from '../../parts/vehicle-field.tsx';
+import { operatorApplications } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+import { ActionButton } from './action-button.tsx';
+
+/** A person whose data was exported. */
+interface FoundPerson {
+  readonly id: string;
+  readonly appId: string;
+  readonly data: Schema<'PersonExport'>;
+}
+
+function PersonFound({ person, onErased }: { person: FoundPerson; onErased: (pseudonym: string) => void }) {
+  const { accounts: text } = texts.value;
+  const { id, appId, data } = person;
+  const kinds = Object.entries(data).filter(([, rows]) => rows.length > 0);
+  const erase = async () => {
+    const call = api.POST('/v1/x/admin/persons/{id}/erase', { params: { path: { id } }, body: { appId } });
+    onErased((await answerOf(call)).pseudonym);
+  };
+  return (
+    <section aria-label={id} class="found">
+      <h3>{id}</h3>
+      <dl>
+        {kinds.map(([kind, rows]) => [
+          <dt key={kind}>{text.kinds[kind] ?? kind}</dt>,
+          <dd key={`${kind} count`}>{formatNumber(rows.length)}</dd>,
+        ])}
+      </dl>
+      <div class="row start">
+        <SaveButton
+          name={`person-${id.replaceAll(/[^\w.-]/g, '_')}.json`}
+          type="application/json"
+          content={JSON.stringify(data, undefined, 2)}
+          title={text.download}
+        />
+        <ActionButton action={text.erase} title={text.eraseTitle(id)} isDangerous typed={id} onConfirm={erase}>
+          {text.erasePersonText}
+        </ActionButton>
+      </div>
+    </section>
+  );
+}
+
+function PersonData() {
+  const { accounts: text } = texts.value;
+  const { applications } = operatorApplications();
+  const appId = useSignal(applications[0]?.appId ?? '');
+  const person = useSignal<FoundPerson | undefined>(undefined);
+  const pseudonym = useSignal<string | undefined>(undefined);
+  const action = useAction();
+  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
+    event.preventDefault();
+    const id = (readFields(event.currentTarget)['person'] ?? '').trim();
+    person.value = undefined;
+    pseudonym.value = undefined;
+    void action.run(async () => {
+      const params = { path: { id }, query: { appId: appId.value } };
+      const data = await answerOf(api.GET('/v1/x/admin/persons/{id}', { params }));
+      person.value = { id, appId: appId.value, data };
+    });
+  };
+  return (
+    <section class="card form">
+      <h2>{text.person}</h2>
+      <form class="grant-form" onSubmit={submit}>
+        <TextField label={text.personId} name="person" required maxLength={256} />
+        <SelectField
+          label={text.application}
+          value={appId.value}
+          options={applications.map((one) => [one.appId, one.name])}
+          onChange={(chosen) => {
+            appId.value = chosen;
+          }}
+        />
+        <button type="submit" class="button" disabled={action.isRunning}>
+          {text.find}
+        </button>
+      </form>
+      <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
+      <div role="status">{pseudonym.value && <p class="notice good">{text.personErased(pseudonym.value)}</p>}</div>
+      {person.value && (
+        <PersonFound
+          person={person.value}
+          onErased={(made) => {
+            person.value = undefined;
+            pseudonym.value = made;
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+/** A vehicle that a person chose. */
+interface FoundVehicle {
+  readonly id: string;
+  readonly plate: string;
+  readonly appId: string;
+}
+
+function VehicleFound({ vehicle, onErased }: { vehicle: FoundVehicle; onErased: () => void }) {
+  const { accounts: text } = texts.value;
+  const { id, plate, appId } = vehicle;
+  const erase = async () => {
+    await answerOf(api.DELETE('/v1/vehicle', { params: { header: { 'X-Application': appId } }, body: { id } }));
+    onErased();
+  };
+  return (
+    <section aria-label={plate} class="found">
+      <h3>
+        {plate} · {id}
+      </h3>
+      <div class="row start">
+        <a class="button" href={`/v1/x/admin/vehicles/${id}/export`} download={`vehicle-${id}.ndjson`} data-load>
+          {text.download}
+        </a>
+        <ActionButton action={text.erase} title={text.eraseTitle(plate)} isDangerous typed={plate} onConfirm={erase}>
+          {text.eraseVehicleText}
+        </ActionButton>
+      </div>
+    </section>
+  );
+}
+
+async function findVehicle(written: string, appId: string): Promise<FoundVehicle> {
+  const id = await readVehicle(written, appId);
+  if (id === undefined) throw new CallFailure('UNKNOWN_VEHICLE', texts.value.noSuchVehicle);
+  const params = { path: { id }, header: { 'X-Application': appId } };
+  const { plate } = await answerOf(api.GET('/v1/vehicle/{id}', { params }));
+  return { id, plate, appId };
+}
+
+function VehicleData() {
+  const { accounts: text } = texts.value;
+  const { applications } = operatorApplications();
+  const appId = useSignal(applications[0]?.appId ?? '');
+  const vehicle = useSignal<FoundVehicle | undefined>(undefined);
+  const erased = useSignal<string | undefined>(undefined);
+  const action = useAction();
+  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
+    event.preventDefault();
+    const written = readFields(event.currentTarget)['vehicle'] ?? '';
+    vehicle.value = undefined;
+    erased.value = undefined;
+    void action.run(async () => {
+      vehicle.value = await findVehicle(written, appId.value);
+    });
+  };
+  return (
+    <section class="card form">
+      <h2>{text.vehicle}</h2>
+      <form class="grant-form" onSubmit={submit}>
+        <VehicleField label={text.plateOf} name="vehicle" appId={appId.value || undefined} required />
+        <SelectField
+          label={text.application}
+          value={appId.value}
+          options={applications.map((one) => [one.appId, one.name])}
+          onChange={(chosen) => {
+            appId.value = chosen;
+          }}
+        />
+        <button type="submit" class="button" disabled={action.isRunning}>
+          {text.find}
+        </button>
+      </form>
+      <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
+      <div role="status">{erased.value && <p class="notice good">{text.vehicleErased(erased.value)}</p>}</div>
+      {vehicle.value && (
+        <VehicleFound
+          vehicle={vehicle.value}
+          onErased={() => {
+            erased.value = vehicle.value?.plate;
+            vehicle.value = undefined;
+          }}
+        />
+      )}
+    </section>
+  );
+}
+
+/** Exports and erases what is stored about a person or a vehicle. */
+export function PersonalData() {
+  return (
+    <>
+      <PersonData />
+      <VehicleData />
+    </>
+  );
+}

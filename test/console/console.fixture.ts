@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
+import { createApplication, createUnlinkedVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import type { Browser, Page } from 'playwright-core';
+import { loadServices } from '../../services/platform/services.ts';
+import { findBarriers, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { createAccount, password } from './fleet.fixture.ts';
+
+/** A running platform with an application, and a browser to look at it with. */
+export interface ConsoleSetup {
+  readonly platform: TestPlatform;
+  readonly browser: Browser;
+  readonly application: TestApplication;
+  /** A client with the admin token. */
+  readonly admin: ApiClient;
+  /** A directory for files; removed at the end. */
+  readonly directory: string;
+  /** Creates an operator of the application. @returns the name */
+  accountOf(role: 'viewer' | 'operator' | 'administrator'): Promise<string>;
+  /** Signs in as an operator does, and opens an address. */
+  open(path: string, account: string): Promise<WatchedPage>;
+  /** Creates a vehicle without a device. @returns its id */
+  createNamedVehicle(plate: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Starts the platform and the browser. */
+export async function startConsole(): Promise<ConsoleSetup> {
+  const [platform, browser, directory] = await Promise.all([
+    startTestPlatform(await loadServices()),
+    startBrowser(),
+    mkdtemp(join(tmpdir(), 'odograph-console-')),
+  ]);
+  const application = await createApplication(platform.db);
+  return {
+    ...{ platform, browser, application, directory },
+    admin: createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` }),
+    accountOf: (role) => createAccount(platform, { application }, role),
+    async open(path, account) {
+      const watched = await watchPage(browser, platform.httpUrl);
+      const { page } = watched;
+      await page.goto(path);
+      await page.getByLabel('Name').fill(account);
+      await page.getByLabel('Password').fill(password);
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.waitForURL((url) => url.pathname + url.search === path);
+      return watched;
+    },
+    async createNamedVehicle(plate) {
+      const id = await createUnlinkedVehicle(platform.db, application);
+      await platform.db.updateTable('vehicle').set({ plate }).where('id', '=', Number(id)).execute();
+      return id;
+    },
+    async stop() {
+      await browser.close();
+      await platform.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A name that no other test has. */
+export const uniqueName = (prefix: string): string => `${prefix}-${randomUUID().slice(0, 8)}`;
+
+/** Lists what axe finds serious on a page as it is, in light and dark. */
+export async function findAllBarriers(page: Page): Promise<string[]> {
+  await page.emulateMedia({ colorScheme: 'light' });
+  const light = await findBarriers(page);
+  await page.emulateMedia({ colorScheme: 'dark' });
+  // The rest does not depend on colours.
+  return [...light, ...(await findBarriers(page, ['color-contrast']))];
+}
