@@ -32,6 +32,8 @@ create table reading (
   sensors jsonb,
   fleet jsonb,
   alarms jsonb,
+  -- raw CAN frames as received; never with a reading in a privacy interval
+  frames jsonb,
   device_id text not null,
   sequence bigint,
   received_at timestamptz not null,

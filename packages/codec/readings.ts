@@ -57,7 +57,8 @@ function charactersOf(entries: readonly { key: string; value: string }[] = []): 
 }
 
 /** Most readings are so small that nothing needs to be written as JSON to know it. */
-function isSmall({ can = [], sensors = [] }: TelemetryReading): boolean {
+function isSmall({ can = [], sensors = [], frames }: TelemetryReading): boolean {
+  if (frames) return false;
   let [entries, characters] = [can.length, charactersOf(can)];
   for (const { name, data } of sensors) {
     entries += 1 + data.length;
@@ -68,10 +69,11 @@ function isSmall({ can = [], sensors = [] }: TelemetryReading): boolean {
 
 function sizeFault(index: number, reading: TelemetryReading): UploadFault | undefined {
   if (isSmall(reading)) return undefined;
-  const { can, sensors } = reading;
-  const bytes = jsonBytes(can) + jsonBytes(sensors);
+  const { can, sensors, frames } = reading;
+  const bytes = jsonBytes(can) + jsonBytes(sensors) + jsonBytes(frames);
   if (bytes <= maximumReadingBytes) return undefined;
-  const message = `can and sensors of a reading must have at most ${maximumReadingBytes} bytes as JSON; these have ${bytes}`;
+  const rule = `must have at most ${maximumReadingBytes} bytes as JSON; these have ${bytes}`;
+  const message = `can, sensors and frames of a reading ${rule}`;
   return { index, reason: 'TOO_LARGE', message };
 }
 

@@ -5,8 +5,8 @@ import { storablePattern } from './text-patterns.ts';
 export const maximumReadingsPerUpload = 1000;
 export const maximumPacketBytes = 256 * 1024;
 /**
- * Bytes of `can` and `sensors` of one reading as JSON. Ten times what devices send; a page of 1,000 such readings still fits
- * into one answer.
+ * Bytes of `can`, `sensors` and `frames` of one reading as JSON. Ten times what devices send; a page of 1,000 such readings
+ * still fits into one answer.
  */
 export const maximumReadingBytes = 32 * 1024;
 /** A reading further ahead of the platform's clock than this is quarantined. */
@@ -94,6 +94,13 @@ export const AlarmsGroup = optionalFields({
 /** The year 9999, which PostgreSQL, JavaScript and ISO 8601 all support. The platform's clock sets the effective bound. */
 export const latestTimestamp = 253_402_300_799;
 
+/** A raw CAN frame: ids of three hexadecimal digits are standard, those of eight are extended, as candump writes them. */
+const CanFrame = Type.Object({
+  id: Type.String({ pattern: '^(?:[0-7][0-9A-Fa-f]{2}|[01][0-9A-Fa-f]{7})$' }),
+  data: Type.String({ pattern: '^(?:[0-9A-Fa-f]{2}){0,64}$' }),
+  time: Type.Optional(Type.Number({ minimum: 0, maximum: latestTimestamp })),
+});
+
 /** One reading as a device sends it. Unknown fields are ignored. */
 export const TelemetryReading = Type.Object({
   timestamp: Type.Number({ minimum: 0, maximum: latestTimestamp }),
@@ -105,5 +112,6 @@ export const TelemetryReading = Type.Object({
   sensors: Type.Optional(Type.Array(Sensor, { maxItems: 100 })),
   fleet: Type.Optional(FleetGroup),
   alarms: Type.Optional(AlarmsGroup),
+  frames: Type.Optional(Type.Array(CanFrame, { maxItems: 1000 })),
 });
 export type TelemetryReading = Static<typeof TelemetryReading>;

@@ -35,11 +35,38 @@ describe('decodeTelemetry', () => {
     expect(decodeTelemetry(JSON.stringify(readings)).faults).toEqual([]);
   });
 
-  it('rejects a reading whose can and sensors exceed 32 KiB, and only that one', () => {
+  it('accepts raw CAN frames with standard and extended ids, and rejects the reading of any other', () => {
+    const frames = [
+      { id: '7E8', data: '04410C1AF8' },
+      { id: '18FEF100', data: 'ff'.repeat(64), time: 1763712000.125 },
+      { id: '0cf00400', data: '' },
+    ];
+    const { readings, faults } = decodeTelemetry(JSON.stringify({ timestamp: 1, frames }));
+    expect(faults).toEqual([]);
+    expect(readings[0]?.reading.frames).toEqual(frames);
+    const wrong = [
+      ...[
+        { id: '800', data: '' },
+        { id: '7e', data: '' },
+        { id: '20000000', data: '' },
+        { id: 2024, data: '' },
+      ],
+      ...[{ id: '7E8', data: '0' }, { id: '7E8', data: 'zz' }, { id: '7E8', data: '00'.repeat(65) }, { id: '7E8' }],
+    ];
+    for (const frame of wrong) {
+      const decoded = decodeTelemetry(JSON.stringify([whole, { timestamp: 1, frames: [frame] }]));
+      expect(decoded.readings).toHaveLength(1);
+      expect(decoded.faults).toMatchObject([{ index: 1, reason: 'INVALID_FIELD' }]);
+    }
+  });
+
+  it('rejects a reading whose can, sensors and frames exceed 32 KiB, and only that one', () => {
     const large = { timestamp: 2, can: Array.from({ length: 40 }, () => ({ key: 'k', value: 'x'.repeat(900) })) };
     const { readings, faults } = decodeTelemetry(JSON.stringify([whole, large, { ...large, can: large.can.slice(5) }]));
     expect(readings.map(({ index }) => index)).toEqual([0, 2]);
     expect(faults).toMatchObject([{ index: 1, reason: 'TOO_LARGE' }]);
+    const frames = Array.from({ length: 300 }, () => ({ id: '18FEF100', data: '00'.repeat(64) }));
+    expect(decodeTelemetry(JSON.stringify({ timestamp: 2, frames })).faults).toMatchObject([{ reason: 'TOO_LARGE' }]);
   });
 
   it('keeps device time to the microsecond', () => {

@@ -64,11 +64,11 @@ const withoutPositionSensors = (sensors: RawBuilder<unknown>) => sql`case when $
 const withSpeed = (fleet: RawBuilder<unknown>, speed: RawBuilder<unknown>) =>
   sql`case when ${speed} is null then ${fleet} else jsonb_build_object('speed', ${speed}) || coalesce(${fleet}, '{}') end`;
 
-/** Removes the positions of readings from a time on, and adds them to the change feed. @returns their number */
+/** Removes positions, and raw CAN frames, of readings from a time on, and adds them to the change feed. @returns their number */
 async function clearReadings(db: Database, vehicleId: number, from: string): Promise<number> {
   const { rows } = await sql<{ cleared: number }>`
     with cleared as (
-      update reading set latitude = null, longitude = null, angle = null, altitude = null, satellites = null,
+      update reading set latitude = null, longitude = null, angle = null, altitude = null, satellites = null, frames = null,
         can = ${withoutPositionData(sql`can`)}, sensors = ${withoutPositionSensors(sql`sensors`)},
         fleet = ${withSpeed(sql`fleet`, sql`speed`)}
       where vehicle_id = ${vehicleId} and time >= ${from}::timestamptz

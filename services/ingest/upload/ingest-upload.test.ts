@@ -54,7 +54,7 @@ interface ReadingRow {
 async function readings(vehicleId: string): Promise<ReadingRow[]> {
   const { rows } = await sql<ReadingRow>`
     select extract(epoch from time)::text as timestamp, latitude, speed, ignition, mileage, soc,
-      max_cell_temperature, can, sensors, fleet, alarms, sequence
+      max_cell_temperature, can, sensors, fleet, alarms, frames, sequence
     from reading where vehicle_id = ${Number(vehicleId)} order by time`.execute(platform.db);
   return rows;
 }
@@ -83,6 +83,7 @@ describe('stored readings', () => {
     const vehicle = await createVehicle(platform.db, application);
     const can = [{ key: 'engine "rpm" \\ é', value: '2,100}{' }];
     const sensors = [{ name: 'cargo', data: [{ key: 'temperature', value: '4.5' }] }];
+    const frames = [{ id: '18FEF100', data: 'F7005010FF64', time: start + 0.125 }];
     const fleet = { lock: 'LOCKED', cardholder: [{ id: '1', statut: 'PRESENT' }] };
     await ingest(
       upload(vehicle.deviceId, {
@@ -95,6 +96,7 @@ describe('stored readings', () => {
         sensors,
         fleet,
         alarms: { crash: false },
+        frames,
       }),
     );
     expect(await readings(vehicle.id)).toMatchObject([
@@ -110,6 +112,7 @@ describe('stored readings', () => {
         sensors,
         fleet,
         alarms: { crash: false },
+        frames,
         sequence: 4711,
       },
     ]);

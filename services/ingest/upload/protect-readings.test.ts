@@ -79,6 +79,7 @@ describe('a position in a privacy interval', () => {
         { key: 'engine_rpm', value: '2100' },
       ],
       sensors: [{ name: 'tracker', data: [{ key: 'longitude', value: String(latitude) }] }],
+      frames: [{ id: '18FEF300', data: '27182818' }],
     });
     await upload(
       vehicle.deviceId,
@@ -90,12 +91,12 @@ describe('a position in a privacy interval', () => {
     expect(await tablesWith('2.7182818')).toEqual([]);
     expect(await tablesWith('14.142135')).toContain('reading');
     expect(await tablesWith('17.320508')).toEqual(expect.arrayContaining(['reading', 'vehicle_latest']));
-    const { rows } = await sql`select latitude, speed, mileage, can from reading
+    const { rows } = await sql`select latitude, speed, mileage, can, frames from reading
       where vehicle_id = ${Number(vehicle.id)} order by time`.execute(platform.db);
     expect(rows).toMatchObject([
-      { latitude: 14.142135, speed: 52 },
-      { latitude: null, speed: 52, mileage: 100, can: [{ key: 'engine_rpm', value: '2100' }] },
-      { latitude: null, speed: 52 },
+      { latitude: 14.142135, speed: 52, frames: [{ id: '18FEF300', data: '27182818' }] },
+      { latitude: null, speed: 52, mileage: 100, frames: null, can: [{ key: 'engine_rpm', value: '2100' }] },
+      { latitude: null, speed: 52, frames: null },
       { latitude: 17.320508, speed: 52 },
     ]);
   });

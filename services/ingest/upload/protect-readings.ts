@@ -5,12 +5,13 @@ import { isPrivateAt, type LinkedReading } from './link-readings.ts';
 const positionKey = new RegExp(positionKeyPattern, 'i');
 
 /**
- * Removes every field that discloses a position. The speed moves to the fleet group: together with the ignition it
+ * Removes every field that discloses a position, and all raw CAN frames, which may contain one. The speed moves to the fleet group: together with the ignition it
  * decides whether the vehicle may be immobilized.
  */
-function withoutPosition({ location, can, sensors, ...reading }: TelemetryReading): TelemetryReading {
+function withoutPosition(reading: TelemetryReading): TelemetryReading {
+  const { location, can, sensors } = reading;
   const speed = reading.fleet?.speed ?? location?.speed;
-  return {
+  const protectedReading: TelemetryReading = {
     ...reading,
     ...(can && { can: can.filter(({ key }) => !positionKey.test(key)) }),
     ...(sensors && {
@@ -18,6 +19,9 @@ function withoutPosition({ location, can, sensors, ...reading }: TelemetryReadin
     }),
     ...(speed !== undefined && { fleet: { ...reading.fleet, speed } }),
   };
+  delete protectedReading.location;
+  delete protectedReading.frames;
+  return protectedReading;
 }
 
 /**

@@ -50,5 +50,6 @@ export const readingColumns: readonly ReadingColumn[] = [
   { name: 'sensors', type: 'jsonb', value: ({ reading }) => json(reading.sensors) },
   { name: 'fleet', type: 'jsonb', value: ({ reading }) => json(reading.fleet) },
   { name: 'alarms', type: 'jsonb', value: ({ reading }) => json(reading.alarms) },
+  { name: 'frames', type: 'jsonb', value: ({ reading }) => json(reading.frames) },
   { name: 'sequence', type: 'bigint', value: ({ reading }) => reading.sequence },
 ];
