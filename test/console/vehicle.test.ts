@@ -1,29 +1,30 @@
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
-import { createDevice, createUnlinkedVehicle, createUser } from '@odograph/testkit/fixtures';
+import { createDevice, createOperator, createUnlinkedVehicle, createUser } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
 import { findBarriers, hasBrowser, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
-import { createAccount, createTestFleet, password, reading, type TestFleet } from './fleet.fixture.ts';
+import { createTestFleet, reading, type TestFleet } from './fleet.fixture.ts';
+
+/** For a page on a busy machine. */
+const patience = { timeout: 20_000 };
 
 let platform: TestPlatform;
 let browser: Browser;
 let fleet: TestFleet;
-let name: string;
 let stray: DeviceConnection;
 let strayId: string;
 
-/** Signs in as a person does, and opens an address. */
-async function open(path: string, account = name): Promise<WatchedPage> {
-  const watched = await watchPage(browser, platform.httpUrl);
+/** A browser in which an operator of the application is signed in. */
+let signedIn: BrowserContextOptions;
+
+/** Opens an address as that operator. */
+async function open(path: string): Promise<WatchedPage> {
+  const watched = await watchPage(browser, platform.httpUrl, signedIn);
   const { page } = watched;
   await page.goto(path);
-  await page.getByLabel('Name').fill(account);
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL((url) => url.pathname + url.search === path);
   return watched;
 }
 
@@ -65,7 +66,12 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
       startBrowser(),
     ]);
     fleet = await createTestFleet(platform);
-    name = await createAccount(platform, fleet);
+    const account = await createOperator(platform.db, { role: 'operator', applicationIds: [fleet.application.id] });
+    const [cookieName = '', value = ''] = account.cookie.split('=');
+    const cookie = { name: cookieName, value, domain: '127.0.0.1', path: '/', expires: -1 };
+    signedIn = {
+      storageState: { cookies: [{ ...cookie, httpOnly: true, secure: false, sameSite: 'Strict' }], origins: [] },
+    };
     await addHistory(fleet);
     const device = await createDevice(platform.db, { applicationId: fleet.application.id });
     strayId = device.deviceId;
@@ -135,12 +141,12 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     const start = await slider.inputValue();
     const chart = page.getByRole('img', { name: 'Speed over the trip' });
     await chart.locator('.u-over').hover({ position: { x: 200, y: 30 } });
-    await expect.poll(() => slider.inputValue()).not.toBe(start);
+    await expect.poll(() => slider.inputValue(), patience).not.toBe(start);
     const cursor = () => chart.locator('.u-cursor-x').evaluate((line) => line.style.transform);
     await slider.hover();
     const before = await cursor();
     await slider.press('Home');
-    await expect.poll(cursor).not.toBe(before);
+    await expect.poll(cursor, patience).not.toBe(before);
     await close(page);
   });
 
@@ -154,7 +160,7 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     const slider = page.getByRole('slider', { name: 'Time of the replay' });
     const start = await slider.inputValue();
     await page.getByRole('button', { name: 'Play' }).click();
-    await expect.poll(() => slider.inputValue()).not.toBe(start);
+    await expect.poll(() => slider.inputValue(), patience).not.toBe(start);
     await rows.filter({ hasText: 'PK-200-BB' }).getByRole('button', { name: 'Remove' }).click();
     await page.waitForURL((url) => url.searchParams.get('vehicles') === fleet.moving.id);
     await rows.filter({ hasText: 'PK-200-BB' }).waitFor({ state: 'detached' });
@@ -206,7 +212,7 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
       await page.setViewportSize({ width: 360, height: 720 });
       const content = page.locator('.vehicle-body, .replay-screen');
       const overflow = () => content.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
-      await expect.poll(async () => [path, await overflow()]).toEqual([path, 0]);
+      await expect.poll(async () => [path, await overflow()], patience).toEqual([path, 0]);
       await page.setViewportSize({ width: 960, height: 640 });
     }
     await close(page);

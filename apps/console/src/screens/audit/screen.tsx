@@ -5,7 +5,7 @@ import { formatFull, formatNumber, formatTime } from '../../parts/format.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
 import { address, navigate } from '../../parts/router.ts';
 import { SearchBox } from '../../parts/search-box.tsx';
-import { useLoad } from '../../parts/use-load.ts';
+import { type Page, usePages } from '../../parts/use-pages.ts';
 import { session } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -30,15 +30,17 @@ function open({ appId, search }: Request): void {
   navigate(query.size > 0 ? `/audit?${query}` : '/audit', { replace: true });
 }
 
-async function loadRows({ appId, search }: Request, after: number | undefined): Promise<readonly Row[]> {
+async function loadRows({ appId, search }: Request, after: string | undefined): Promise<Page<Row>> {
   const query = {
     order: 'newest' as const,
     limit: pageRows,
     ...(appId !== '' && { appId }),
     ...(search !== '' && { search }),
-    ...(after !== undefined && { after }),
+    ...(after !== undefined && { after: Number(after) }),
   };
-  return (await answerOf(api.GET('/v1/x/admin/audit', { params: { query } }))).audit;
+  const rows = (await answerOf(api.GET('/v1/x/admin/audit', { params: { query } }))).audit;
+  const last = rows.length === pageRows ? rows.at(-1) : undefined;
+  return { rows, total: undefined, after: last && String(last.position) };
 }
 
 function Details({ row }: { row: Row }) {
@@ -81,47 +83,25 @@ function AuditLine({ row }: { row: Row }) {
 /** The rows of a chain, newest first, page by page. */
 function Rows({ request }: { request: Request }) {
   const { audit: text, map } = texts.value;
-  const older = useSignal<readonly Row[]>([]);
-  const isComplete = useSignal(false);
-  const failure = useSignal<string | undefined>(undefined);
-  const {
-    data,
-    failure: firstFailure,
-    isLoading,
-    reload,
-  } = useLoad(async () => {
-    const rows = await loadRows(request, undefined);
-    older.value = [];
-    isComplete.value = rows.length < pageRows;
-    return rows;
-  }, [request.appId, request.search]);
-  if (!data) return firstFailure ? <LoadFailure message={firstFailure} retry={reload} /> : <Loading />;
-  const rows = [...data, ...older.value];
-  const loadOlder = async () => {
-    try {
-      const page = await loadRows(request, rows.at(-1)?.position);
-      older.value = [...older.value, ...page];
-      isComplete.value = page.length < pageRows;
-      failure.value = undefined;
-    } catch (error) {
-      failure.value = messageOf(error);
-    }
-  };
+  const { rows, failure, isLoading, loadNext, reload } = usePages(
+    (after) => loadRows(request, after),
+    [request.appId, request.search],
+  );
+  if (!rows) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   return (
     <section class="audit-list" aria-label={text.title} aria-busy={isLoading}>
-      {firstFailure && <p class="notice late">{firstFailure}</p>}
-      {rows.length === 0 ? (
+      {rows.rows.length === 0 ? (
         <Empty title={request.search ? map.noMatch : text.none} />
       ) : (
         <ol class="card">
-          {rows.map((row) => (
+          {rows.rows.map((row) => (
             <AuditLine key={row.position} row={row} />
           ))}
         </ol>
       )}
-      {failure.value && <p class="notice wrong">{failure.value}</p>}
-      {!isComplete.value && (
-        <button type="button" class="button" onClick={() => void loadOlder()}>
+      {failure && <p class="notice wrong">{failure}</p>}
+      {rows.after !== undefined && (
+        <button type="button" class="button" onClick={loadNext}>
           {text.older}
         </button>
       )}

@@ -1,10 +1,10 @@
-import { useSignal } from '@preact/signals';
-import { answerOf, api, messageOf, type Schema } from '../../api/client.ts';
+import { answerOf, api, type Schema } from '../../api/client.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { formatFull, formatNumber, formatTime } from '../../parts/format.ts';
 import { LoadFailure, Loading } from '../../parts/placeholders.tsx';
 import { QuarantineList } from '../../parts/quarantine/quarantine-list.tsx';
 import { useLoad } from '../../parts/use-load.ts';
+import { type Page, usePages } from '../../parts/use-pages.ts';
 import { actingFor, isOperator } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import { TableSection } from './access.tsx';
@@ -16,21 +16,23 @@ const gapDays = 30;
 
 async function load({ id, appId }: LiveVehicle) {
   const path = { id };
-  const [{ gaps }, { links }, { readings }] = await Promise.all([
-    answerOf(
-      api.GET('/v1/x/vehicle/{id}/gaps', {
-        params: { path, query: { days: gapDays }, header: actingFor(appId) },
-      }),
-    ),
+  const params = { path, query: { days: gapDays }, header: actingFor(appId) };
+  const [{ gaps }, { links }] = await Promise.all([
+    answerOf(api.GET('/v1/x/vehicle/{id}/gaps', { params })),
     answerOf(api.GET('/v1/x/vehicle/{id}/links', { params: { path } })),
-    loadReadings(id, undefined),
   ]);
-  return { gaps, links, readings };
+  return { gaps, links };
 }
 
-async function loadReadings(id: string, before: string | undefined): Promise<{ readings: readonly Reading[] }> {
+async function loadReadings(id: string, before: string | undefined): Promise<Page<Reading>> {
   const query = { limit: readingsPerPage, ...(before !== undefined && { before }) };
-  return answerOf(api.GET('/v1/x/vehicle/{id}/readings', { params: { path: { id }, query } }));
+  const call = api.GET('/v1/x/vehicle/{id}/readings', { params: { path: { id }, query } });
+  const { readings } = await answerOf(call);
+  return {
+    rows: readings,
+    total: undefined,
+    after: readings.length < readingsPerPage ? undefined : readings.at(-1)?.time,
+  };
 }
 
 function Gaps({ gaps }: { gaps: readonly Schema<'Gap'>[] }) {
@@ -96,38 +98,26 @@ function ReadingRow({ reading }: { reading: Reading }) {
   );
 }
 
-function Readings({ vehicleId, first }: { vehicleId: string; first: readonly Reading[] }) {
+function Readings({ vehicleId }: { vehicleId: string }) {
   const { records: text } = texts.value;
-  const older = useSignal<readonly Reading[]>([]);
-  const isComplete = useSignal(first.length < readingsPerPage);
-  const failure = useSignal<string | undefined>(undefined);
-  const readings = [...first, ...older.value];
-  const loadOlder = async () => {
-    try {
-      const page = (await loadReadings(vehicleId, readings.at(-1)?.time)).readings;
-      older.value = [...older.value, ...page];
-      isComplete.value = page.length < readingsPerPage;
-      failure.value = undefined;
-    } catch (error) {
-      failure.value = messageOf(error);
-    }
-  };
+  const { rows, failure, loadNext, reload } = usePages((before) => loadReadings(vehicleId, before), [vehicleId]);
+  if (!rows) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   return (
     <section class="stack" aria-label={text.readings}>
       <h2>{text.readings}</h2>
       <p class="muted">{text.readingsText(readingsPerPage)}</p>
-      {readings.length === 0 ? (
+      {rows.rows.length === 0 ? (
         <p class="muted">{text.noReadings}</p>
       ) : (
         <ol class="card">
-          {readings.map((reading) => (
+          {rows.rows.map((reading) => (
             <ReadingRow key={reading.time} reading={reading} />
           ))}
         </ol>
       )}
-      {failure.value && <p class="notice wrong">{failure.value}</p>}
-      {!isComplete.value && (
-        <button type="button" class="button" onClick={() => void loadOlder()}>
+      {failure && <p class="notice wrong">{failure}</p>}
+      {rows.after !== undefined && (
+        <button type="button" class="button" onClick={loadNext}>
           {text.older}
         </button>
       )}
@@ -150,7 +140,7 @@ export function Records({ vehicle }: { vehicle: LiveVehicle }) {
           <QuarantineList search={{ vehicleId: vehicle.id }} />
         </section>
       )}
-      <Readings vehicleId={vehicle.id} first={data.readings} />
+      <Readings vehicleId={vehicle.id} />
     </div>
   );
 }

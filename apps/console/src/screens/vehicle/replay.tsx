@@ -1,13 +1,14 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import type { LiveVehicle } from '../../live/live-stream.ts';
-import { Chart } from '../../parts/chart.tsx';
+import { type Band, Chart } from '../../parts/chart.tsx';
 import { formatDistance, formatDuration, formatSpeed } from '../../parts/format.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
 import { PlayBar } from '../../parts/play-bar.tsx';
 import { loadTrail, momentAt, type Trail } from '../../parts/trail.ts';
 import { useLoad } from '../../parts/use-load.ts';
 import { texts } from '../../texts/texts.ts';
+import { loadBreaks } from './series-data.ts';
 import type { Trip } from './trip-data.ts';
 import { TripMap } from './trip-map.tsx';
 
@@ -43,7 +44,14 @@ function speedsOf({ points }: Trail): { times: number[]; speeds: (number | null)
   return { times: line.map(([time]) => time), speeds: line.map(([, speed]) => speed) };
 }
 
-function Player({ vehicle, trail, trip }: { vehicle: LiveVehicle; trail: Trail; trip: Trip }) {
+interface PlayerOptions {
+  readonly vehicle: LiveVehicle;
+  readonly trip: Trip;
+  readonly trail: Trail;
+  readonly bands: readonly Band[];
+}
+
+function Player({ vehicle, trip, trail, bands }: PlayerOptions) {
   const { trips: text, replay } = texts.value;
   const [first, last] = [trail.points[0]?.time ?? 0, trail.points.at(-1)?.time ?? 0];
   const time = useSignal(first);
@@ -73,6 +81,7 @@ function Player({ vehicle, trail, trip }: { vehicle: LiveVehicle; trail: Trail; 
           values={speeds}
           format={formatSpeed}
           height={130}
+          bands={bands}
           isFromZero
           time={time.value}
           onPoint={(at) => {
@@ -90,11 +99,15 @@ function Player({ vehicle, trail, trip }: { vehicle: LiveVehicle; trail: Trail; 
 
 /** A trip on the map and as a chart of speed that point at the same moment. */
 export function Replay({ vehicle, trip }: { vehicle: LiveVehicle; trip: Trip }) {
-  const { data, failure, reload } = useLoad(() => {
+  const { data, failure, reload } = useLoad(async () => {
     const { from, until } = boundsOf(trip);
-    return loadTrail(vehicle.id, from, until, mostPoints);
+    const [trail, { bands }] = await Promise.all([
+      loadTrail(vehicle.id, from, until, mostPoints),
+      loadBreaks(vehicle.id, from, until),
+    ]);
+    return { trail, bands };
   }, [vehicle.id, trip.trip_id]);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
-  if (data.points.length === 0) return <Empty title={texts.value.trips.noPositions} />;
-  return <Player vehicle={vehicle} trail={data} trip={trip} />;
+  if (data.trail.points.length === 0) return <Empty title={texts.value.trips.noPositions} />;
+  return <Player vehicle={vehicle} trip={trip} {...data} />;
 }

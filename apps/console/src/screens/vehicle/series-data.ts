@@ -39,10 +39,8 @@ export interface DrawnSeries extends Series {
 }
 
 /** Series with the intervals that their charts mark. */
-export interface Drawing {
+export interface Drawing extends Breaks {
   readonly series: readonly DrawnSeries[];
-  readonly breaks: readonly Break[];
-  readonly bands: readonly Band[];
 }
 
 const secondsOf = (time: string): number => Date.parse(time) / 1000;
@@ -70,6 +68,18 @@ const bandOf = ({ kind, from, until }: Break, end: number): Band => ({
   colour: kind === 'PRIVACY' ? '--accent-soft' : '--alarm-soft',
 });
 
+interface Breaks {
+  readonly breaks: readonly Break[];
+  readonly bands: readonly Band[];
+}
+
+/** Loads the intervals that charts mark. @param from UNIX seconds. @param until UNIX seconds. @throws CallFailure */
+export async function loadBreaks(id: string, from: number, until: number): Promise<Breaks> {
+  const params = { path: { id }, query: { from, until } };
+  const { breaks } = await answerOf(api.GET('/v1/x/vehicle/{id}/breaks', { params }));
+  return { breaks, bands: breaks.map((one) => bandOf(one, until)) };
+}
+
 /** Loads the series of fields in a window, and the intervals that their charts mark. @throws CallFailure */
 export async function loadDrawing(id: string, fields: readonly string[], window: Window): Promise<Drawing> {
   const { from, until } = boundsOf(window);
@@ -79,9 +89,7 @@ export async function loadDrawing(id: string, fields: readonly string[], window:
     const query = { fields: fields.slice(first, first + fieldsPerCall).join(','), from, until, points: buckets };
     calls.push(answerOf(api.GET('/v1/x/vehicle/{id}/series', { params: { ...params, query } })));
   }
-  const marked = answerOf(api.GET('/v1/x/vehicle/{id}/breaks', { params: { ...params, query: { from, until } } }));
-  const [{ breaks }, ...answers] = await Promise.all([marked, ...calls]);
-  const bands = breaks.map((one) => bandOf(one, until));
+  const [{ breaks, bands }, ...answers] = await Promise.all([loadBreaks(id, from, until), ...calls]);
   const series = answers.flatMap((answer) => answer.series.map((one) => withBreaks(one, answer.bucketSeconds, bands)));
   return { series, breaks, bands };
 }
