@@ -6,7 +6,7 @@ import { loadServices } from '../../services/platform/services.ts';
 import { startTcpProxy, type TcpProxy } from '../faults/parts/tcp-proxy.fixture.ts';
 import { hasBrowser, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { startBufferingProxy } from './buffering-proxy.fixture.ts';
-import { createAccount, createTestFleet, password, reading, type TestFleet } from './fleet.fixture.ts';
+import { createAccount, createTestFleet, endSessions, password, reading, type TestFleet } from './fleet.fixture.ts';
 
 let platform: TestPlatform;
 let proxy: TcpProxy;
@@ -88,7 +88,7 @@ describe.skipIf(!hasBrowser)('the live connection of the console', () => {
     await openSignedIn(watched, '/profile', { name, password });
     await page.getByLabel('Current password').fill(password);
     await page.getByLabel('New password').fill('a password to be kept');
-    await platform.db.deleteFrom('sign_in').execute();
+    await endSessions(platform, name);
     await page.getByRole('button', { name: 'Change password' }).click();
     const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
     await dialog.getByLabel('Password').fill(password);

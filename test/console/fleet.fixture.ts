@@ -58,6 +58,12 @@ export async function createAccount(
   return (await createOperator(db, { role, ...limits, passwordHash })).name;
 }
 
+/** Ends the sessions of an operator in every browser, as their expiry does. */
+export async function endSessions({ db }: TestPlatform, name: string): Promise<void> {
+  const operator = db.selectFrom('operator').select('id').where('name', '=', name);
+  await db.deleteFrom('sign_in').where('operator_id', 'in', operator).execute();
+}
+
 /** Creates an application with a moving, a parked and a private vehicle; the moving one drove an hour ago as well. */
 export async function createTestFleet({ db, mqttUrl }: TestPlatform): Promise<TestFleet> {
   const application = await createApplication(db);

@@ -14,7 +14,7 @@ import {
   type WatchedPage,
   watchPage,
 } from './browser.fixture.ts';
-import { createAccount, createTestFleet, password, reading, type TestFleet } from './fleet.fixture.ts';
+import { createAccount, createTestFleet, endSessions, password, reading, type TestFleet } from './fleet.fixture.ts';
 
 let platform: TestPlatform;
 let proxy: TcpProxy;
@@ -95,7 +95,7 @@ describe.skipIf(!hasBrowser)('the screens of the console', () => {
   it('asks for the password in place when the session ends, and keeps what was typed', async () => {
     const { page } = await open('/map');
     await page.getByLabel('Search vehicles').fill('PK-200');
-    await platform.db.deleteFrom('sign_in').execute();
+    await endSessions(platform, name);
     proxy.cut();
     proxy.mend();
     await page.getByRole('dialog', { name: 'Your session has ended' }).waitFor();
