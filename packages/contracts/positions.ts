@@ -1,5 +1,12 @@
+/** Words for a position in the keys of CAN data and sensor values. */
+const positionWords =
+  'lat(itude)?|lon(gitude)?|lng|gps|gnss|position|heading|coordinates|location|locatedat|address|geofence';
+/** What tells a position to those who know where it is: mobile cells, radio networks, beacons, regions, destinations. */
+const landmarkWords =
+  'cell.?id|area.?code|(^|[._])(cells?|lac|cid|poi|network)$|network[.]|beacon|wifi|ssid|^inr(egions|ids)$|destination|routeline';
+
 /**
  * Matches the keys of CAN data and sensor values that disclose a position. A regular expression for JavaScript and
  * PostgreSQL, to be matched ignoring case.
  */
-export const positionKeyPattern = 'lat(itude)?|lon(gitude)?|lng|gps|gnss|position|heading';
+export const positionKeyPattern = `${positionWords}|${landmarkWords}`;

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
+import { addToCan } from '../fields.ts';
 
 /** Where a value of an I/O element goes and how it is read; Teltonika, "Teltonika Data Sending Parameters ID" of the FMB family. */
 interface AvlProperty {
@@ -14,8 +15,6 @@ interface AvlProperty {
   readonly sensor?: string;
   /** The field of a reading that takes it, such as `status.mileage`. */
   readonly to?: string;
-  /** Tells where the vehicle is, as the id of a mobile cell does. */
-  readonly locating?: true;
 }
 
 type Group = 'status' | 'electric' | 'fleet' | 'alarms';
@@ -26,9 +25,6 @@ const properties = new Map(
   rows.map((row) => [row.id, { ...row, target: row.to?.split('.') as Target | undefined }] as const),
 );
 type Property = NonNullable<ReturnType<typeof properties.get>>;
-
-/** Keys of `can` that tell where a vehicle is; they are treated like its position. */
-export const locatingKeys: ReadonlySet<string> = new Set(rows.filter((row) => row.locating).map(({ name }) => name));
 
 /** How the codecs of AVL data differ: bytes of an I/O element's id and of a count, and what else a record has. */
 interface Layout {
@@ -60,9 +56,6 @@ interface Draft {
   fleet?: Record<string, unknown>;
   alarms?: Record<string, unknown>;
 }
-
-/** The values of `can` and `sensors` have at most this many characters. */
-const maximumValueLength = 1024;
 
 /**
  * Decodes the records of a data field in Codec 8, 8 Extended or 16: codec id, count, records, count (Teltonika, "Teltonika
@@ -179,11 +172,7 @@ function readVariableValues(draft: Draft, cursor: Cursor): void {
     const property = properties.get(id);
     const isText = property?.type === 'text';
     const value = isText ? bytes.toString('latin1').replaceAll('\0', '') : bytes.toString('hex');
-    const key = property?.name ?? `io${id}`;
-    for (let part = 0; part === 0 || part * maximumValueLength < value.length; part += 1) {
-      const slice = value.slice(part * maximumValueLength, (part + 1) * maximumValueLength);
-      draft.can.push({ key: part === 0 ? key : `${key}_${part + 1}`, value: slice });
-    }
+    addToCan(draft.can, property?.name ?? `io${id}`, value);
   }
 }
 

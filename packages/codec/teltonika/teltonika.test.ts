@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeAvlRecords, locatingKeys } from './avl.ts';
+import { decodeAvlRecords } from './avl.ts';
 import { encodeCommand, readCommandAnswers } from './commands.ts';
 import { crc16 } from './crc16.ts';
 import { acknowledgeDatagram, acknowledgeRecords, readDatagram, readHello, readPacket, wrapPacket } from './packets.ts';
@@ -128,12 +128,6 @@ describe('an AVL packet of Teltonika', () => {
     const parts = decoded?.reading.can?.filter(({ key }) => key.startsWith('crash_trace')) ?? [];
     expect(parts.map(({ key }) => key)).toEqual(['crash_trace', 'crash_trace_2', 'crash_trace_3']);
     expect(parts.map(({ value: part }) => part).join('')).toBe(value.toString('hex'));
-  });
-
-  it('marks what tells where a vehicle is', () => {
-    expect([...locatingKeys].sort()).toEqual(
-      expect.arrayContaining(['beacons', 'gsm_area_code', 'gsm_cell_id', 'iso6709_coordinates', 'lte_cell_id']),
-    );
   });
 });
 

@@ -1,0 +1,118 @@
+import { readFileSync } from 'node:fs';
+
+/** Where a field of another system goes in a reading, such as `status.ignition`, and how its value is converted. */
+interface FieldRule {
+  readonly to?: string;
+  /** Default: a number. `flag` is true or false, `words` gives the text for each value. */
+  readonly type?: 'flag' | 'words';
+  readonly factor?: number;
+  readonly words?: Readonly<Record<string, string>>;
+  /** Values that mean "unknown". */
+  readonly unknown?: readonly number[];
+}
+
+type Group = 'location' | 'status' | 'electric' | 'fleet' | 'alarms';
+const groups: readonly Group[] = ['location', 'status', 'electric', 'fleet', 'alarms'];
+
+/** The fields of a format by their own names. */
+export type FieldTable = ReadonlyMap<string, FieldRule>;
+
+/** A reading while it is put together from the fields of another system. */
+export interface Draft extends Partial<Record<Group, Record<string, unknown>>> {
+  timestamp?: unknown;
+  can: { key: string; value: string }[];
+}
+
+/** Reads the table of a format: a JSON file with a rule for each field that has a place of its own in a reading. */
+export function readFieldTable(file: URL): FieldTable {
+  const table = new Map(Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, FieldRule>));
+  for (const [name, { to }] of table) {
+    if (to !== undefined && !groups.some((group) => to.startsWith(`${group}.`))) throw new Error(`${name}: ${to}`);
+  }
+  return table;
+}
+
+/** Characters of a value of `can`. */
+const maximumValueLength = 1024;
+
+/** Adds a value to `can`; a text that is too long for one value in parts, the second under `key_2`. */
+export function addToCan(can: { key: string; value: string }[], key: string, text: string): void {
+  for (let part = 0; part === 0 || part * maximumValueLength < text.length; part += 1) {
+    const value = text.slice(part * maximumValueLength, (part + 1) * maximumValueLength);
+    can.push({ key: part === 0 ? key : `${key}_${part + 1}`, value });
+  }
+}
+
+/**
+ * Adds the fields of another system to a reading: to their places by the table, all others, and values that a place cannot
+ * take, to `can` under their own names. Fields that are null are left out.
+ */
+export function addFields(draft: Draft, fields: Readonly<Record<string, unknown>>, table: FieldTable): void {
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === null || value === undefined) continue;
+    const rule = table.get(name);
+    const converted = rule?.to === undefined ? undefined : convert(rule, value);
+    if (rule?.to !== undefined && converted !== undefined) place(draft, rule.to, converted);
+    else if (!isUnknown(rule, value))
+      addToCan(draft.can, name, typeof value === 'string' ? value : JSON.stringify(value));
+  }
+}
+
+function isUnknown(rule: FieldRule | undefined, value: unknown): boolean {
+  return typeof value === 'number' && rule?.unknown?.includes(value) === true;
+}
+
+/** Converts a value by its rule; undefined when it has another type than the rule expects. */
+function convert(rule: FieldRule, value: unknown): unknown {
+  if (rule.type === 'words') return rule.words?.[String(value)];
+  if (rule.type === 'flag') return flagOf(value);
+  if (isUnknown(rule, value)) return undefined;
+  const number = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
+  if (typeof number !== 'number' || !Number.isFinite(number)) return undefined;
+  return rule.factor === undefined ? number : roundTo(number * rule.factor);
+}
+
+function flagOf(value: unknown): boolean | undefined {
+  if (typeof value === 'boolean') return value;
+  if (value === 1 || value === '1' || value === 'true') return true;
+  return value === 0 || value === '0' || value === 'false' ? false : undefined;
+}
+
+/** A product of decimal fractions has digits that nobody measured; nine places are a millimetre of a kilometre and finer. */
+function roundTo(number: number): number {
+  return Math.round(number * 1e9) / 1e9;
+}
+
+function place(draft: Draft, to: string, value: unknown): void {
+  const [group = '', field = ''] = to.split('.');
+  const name = groups.find((one) => one === group);
+  if (name === undefined) return;
+  draft[name] = { ...draft[name], [field]: value };
+}
+
+/**
+ * Completes a reading: a position needs both coordinates, and zeros for both are how many systems say "none". Without a position,
+ * what else its group has goes to `can`.
+ */
+export function completeReading(draft: Draft): Draft {
+  if (draft.location === undefined) return draft;
+  const { latitude, longitude, ...others } = draft.location;
+  const isZero = latitude === 0 && longitude === 0;
+  if (latitude !== undefined && longitude !== undefined && !isZero) return draft;
+  const { location: _location, ...rest } = draft;
+  addFields(rest, others, new Map());
+  return rest;
+}
+
+/** Reads a time in ISO 8601 or in UNIX time, in seconds or in milliseconds; returns UNIX seconds, undefined when it is none. */
+export function secondsOf(value: unknown): number | undefined {
+  const text = typeof value === 'string' ? value.trim() : undefined;
+  const number = text !== undefined && /^\d+(\.\d+)?$/.test(text) ? Number(text) : value;
+  // UNIX seconds reach 100,000,000,000 in the year 5138; milliseconds passed it in 1973.
+  if (typeof number === 'number') return number >= 1e11 ? number / 1000 : number;
+  if (text === undefined) return undefined;
+  // Without a zone, the times of trackers are in UTC.
+  const isZoned = /(Z|[+-]\d\d:?\d\d)$/i.test(text);
+  const milliseconds = Date.parse(isZoned ? text : `${text.replace(' ', 'T')}Z`);
+  return Number.isNaN(milliseconds) ? undefined : milliseconds / 1000;
+}

@@ -1,0 +1,24 @@
+import { addFields, completeReading, type Draft, readFieldTable, secondsOf } from '../fields.ts';
+import { requireObject, requireText, type SourceFormat } from '../source-format.ts';
+
+const flespiParameters = readFieldTable(new URL('parameters.json', import.meta.url));
+
+/**
+ * What an HTTP stream of flespi sends: an array of flat messages with `ident` and `timestamp` (flespi, "Parameters"). Speeds are
+ * in km/h, mileages in km, fuel levels in %.
+ */
+export const flespi: SourceFormat = {
+  split({ body }) {
+    const messages = Array.isArray(body) ? body : [body];
+    return messages.map((value: unknown, index) => {
+      const message = requireObject(value, `message ${index}`);
+      return { device: requireText(message['ident'], `message ${index}: ident`), message };
+    });
+  },
+  toReading(message) {
+    const { ident: _ident, timestamp, ...parameters } = message;
+    const draft: Draft = { timestamp: secondsOf(timestamp), can: [] };
+    addFields(draft, parameters, flespiParameters);
+    return completeReading(draft);
+  },
+};

@@ -1,0 +1,25 @@
+import { addFields, completeReading, type Draft, readFieldTable, secondsOf } from '../fields.ts';
+import { requireObject, requireText, type SourceFormat } from '../source-format.ts';
+
+const owntracksFields = readFieldTable(new URL('fields.json', import.meta.url));
+const topicForm = /^owntracks\/([^/]+)\/([^/]+)$/;
+
+/**
+ * What OwnTracks sends over HTTP and MQTT: objects with a `_type`, of which `location` has a position; `vel` in km/h, `tst` in
+ * UNIX seconds (OwnTracks, "JSON"). Other types give no message.
+ */
+export const owntracks: SourceFormat = {
+  split({ body, device }) {
+    const message = requireObject(body, 'body');
+    const type = requireText(message['_type'], '_type');
+    const [, user, phone] = topicForm.exec(String(message['topic'] ?? '')) ?? [];
+    const name = device ?? (user === undefined ? undefined : `${user}:${phone}`);
+    return type === 'location' ? [{ device: requireText(name, 'topic'), message }] : [];
+  },
+  toReading(message) {
+    const { _type, topic: _topic, tst, created_at: _created, ...fields } = message;
+    const draft: Draft = { timestamp: secondsOf(tst), can: [] };
+    addFields(draft, fields, owntracksFields);
+    return completeReading(draft);
+  },
+};

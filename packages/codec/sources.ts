@@ -1,0 +1,33 @@
+import { flespi } from './flespi/flespi.ts';
+import { osmand } from './osmand/osmand.ts';
+import { owntracks } from './owntracks/owntracks.ts';
+import { checkReadings, type DecodedTelemetry, spoiled } from './readings.ts';
+import type { SourceFormat } from './source-format.ts';
+import { tesla } from './tesla/tesla.ts';
+import { traccar } from './traccar/traccar.ts';
+
+/** The formats in which other systems forward what their devices said, by name. */
+export const sourceFormats = { traccar, flespi, tesla, owntracks, osmand } as const satisfies Record<
+  string,
+  SourceFormat
+>;
+export type SourceFormatName = keyof typeof sourceFormats;
+
+/** Decodes the messages of one device, as a JSON array. Never throws: an invalid message becomes a fault. */
+export function decodeMessages(format: SourceFormatName, payload: string): DecodedTelemetry {
+  let messages: unknown;
+  try {
+    messages = JSON.parse(payload);
+  } catch {
+    return spoiled({ index: null, reason: 'NOT_JSON', message: 'the upload is not JSON' });
+  }
+  if (!Array.isArray(messages)) {
+    return spoiled({ index: null, reason: 'MALFORMED', message: 'the upload is not an array of messages' });
+  }
+  const { toReading } = sourceFormats[format];
+  return checkReadings(messages.map((message: unknown) => (isObject(message) ? toReading(message) : message)));
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,71 @@
+import { addFields, completeReading, type Draft, readFieldTable, secondsOf } from '../fields.ts';
+import { objectOf, requireObject, requireText, type SourceFormat } from '../source-format.ts';
+
+const attributes = readFieldTable(new URL('attributes.json', import.meta.url));
+const kilometresPerNauticalMile = 1.852;
+
+/** Alarms of Traccar (`Position.KEY_ALARM`) that a reading has a flag for. */
+const alarmFlags: Readonly<Record<string, string>> = {
+  tow: 'towing',
+  accident: 'crash',
+  jamming: 'gps_jamming',
+};
+
+/** Members of a position that are placed here, or that say nothing about the vehicle. */
+const placed = new Set([
+  ...['id', 'deviceId', 'attributes', 'serverTime', 'deviceTime', 'fixTime'],
+  ...['latitude', 'longitude', 'altitude', 'speed', 'course', 'valid', 'outdated'],
+]);
+
+/**
+ * What Traccar forwards with `forward.type=json` and `event.forward.type=json`: `{ position, device }` and `{ event, device }`
+ * (Traccar, PositionData, EventData). Speeds are in knots, distances in metres.
+ */
+export const traccar: SourceFormat = {
+  split({ body }) {
+    const message = requireObject(body, 'body');
+    const device = requireText(objectOf(message['device'])['uniqueId'], 'device.uniqueId');
+    if (message['event'] === undefined) requireObject(message['position'], 'position');
+    return [{ device, message }];
+  },
+  toReading(message) {
+    return message['event'] === undefined
+      ? readPosition(objectOf(message['position']))
+      : readEvent(objectOf(message['event']), message);
+  },
+};
+
+/** An outdated position repeats the last fix for a message without one: its values are of the device's time. */
+function readPosition(position: Record<string, unknown>): Draft {
+  const isOutdated = position['outdated'] === true;
+  const draft: Draft = { timestamp: secondsOf(isOutdated ? position['deviceTime'] : position['fixTime']), can: [] };
+  if (!isOutdated) draft.location = readLocation(position);
+  if (isOutdated) draft.can.push({ key: 'outdated', value: 'true' });
+  if (position['valid'] === false) draft.can.push({ key: 'valid', value: 'false' });
+  const others = Object.entries(position).filter(([name]) => !placed.has(name));
+  addFields(draft, Object.fromEntries(others), new Map());
+  addAttributes(draft, objectOf(position['attributes']));
+  return completeReading(draft);
+}
+
+function readLocation({ latitude, longitude, altitude, speed, course }: Record<string, unknown>) {
+  const kilometresPerHour =
+    typeof speed === 'number' ? Math.round(speed * kilometresPerNauticalMile * 1e6) / 1e6 : undefined;
+  const location = { latitude, longitude, altitude, angle: course, speed: kilometresPerHour };
+  return Object.fromEntries(Object.entries(location).filter(([, value]) => value !== undefined && value !== null));
+}
+
+/** An event repeats a position that was forwarded itself. */
+function readEvent(event: Record<string, unknown>, message: Readonly<Record<string, unknown>>): Draft {
+  const draft: Draft = { timestamp: secondsOf(event['eventTime']), can: [] };
+  addFields(draft, { event: event['type'], geofence: objectOf(message['geofence'])['name'] }, new Map());
+  addAttributes(draft, objectOf(event['attributes']));
+  return completeReading(draft);
+}
+
+function addAttributes(draft: Draft, values: Record<string, unknown>): void {
+  addFields(draft, values, attributes);
+  const alarms = typeof values['alarm'] === 'string' ? values['alarm'].split(',') : [];
+  const flags = alarms.flatMap((alarm) => alarmFlags[alarm] ?? []);
+  if (flags.length > 0) draft.alarms = Object.fromEntries(flags.map((flag) => [flag, true]));
+}
