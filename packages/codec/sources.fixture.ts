@@ -1,0 +1,16 @@
+import type { SourceRequest } from './source-format.ts';
+import { decodeMessages, type SourceFormatName, sourceFormats } from './sources.ts';
+
+/** When the requests of tests arrive. */
+export const receivedAtMs = Date.parse('2025-11-21T08:00:00Z');
+
+/** What a request becomes: the devices of its messages, and their readings. */
+export function receive(format: SourceFormatName, body: unknown, request: Partial<SourceRequest> = {}) {
+  const messages = sourceFormats[format].split({ body, receivedAtMs, ...request });
+  const { readings, faults } = decodeMessages(format, JSON.stringify(messages.map(({ message }) => message)));
+  return { devices: messages.map(({ device }) => device), readings: readings.map(({ reading }) => reading), faults };
+}
+
+/** The values of `can` by their keys. */
+export const canOf = (reading: { can?: { key: string; value: string }[] } | undefined) =>
+  Object.fromEntries((reading?.can ?? []).map(({ key, value }) => [key, value]));

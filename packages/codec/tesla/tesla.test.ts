@@ -1,0 +1,47 @@
+import { describe, expect, it } from 'vitest';
+import { canOf, receive, receivedAtMs } from '../sources.fixture.ts';
+
+describe('what fleet-telemetry of Tesla sends', () => {
+  const record = {
+    ...{ Vin: '5YJ3E1EA7KF000001', CreatedAt: '2025-11-21T08:00:00Z', IsResend: false },
+    ...{ Location: { latitude: 48.8566, longitude: 2.3522 }, VehicleSpeed: 30, Odometer: 10_000.5, Soc: 80.25 },
+    ...{ PackCurrent: -12.3, PackVoltage: 390.2, Locked: true, Gear: 'ShiftStateD', GpsState: '<invalid>' },
+    DoorState: { DriverFront: false, PassengerFront: true },
+    ...{ DetailedChargeState: 'DetailedChargeStateCharging', DestinationName: 'Home' },
+  };
+
+  it('converts miles, and gives doors, lock and charging their places', () => {
+    const { devices, readings } = receive('tesla', record);
+    expect(devices).toEqual(['5YJ3E1EA7KF000001']);
+    expect(readings).toMatchObject([
+      {
+        timestamp: receivedAtMs / 1000,
+        location: { latitude: 48.8566, longitude: 2.3522 },
+        status: { mileage: 16_094.244672 },
+        electric: { soc: 80.25, current: -12.3, voltage: 390.2 },
+        fleet: { lock: 'LOCKED', doors: 'OPEN', ChargingStatus: 'CHARGING', speed: 48.28032 },
+      },
+    ]);
+    expect(canOf(readings[0])).toMatchObject({ Gear: 'ShiftStateD' });
+    expect(canOf(readings[0])).not.toHaveProperty('GpsState');
+  });
+
+  it('reads the form with types the same way', () => {
+    const typed = Object.fromEntries(
+      Object.entries(record).map(([name, value]) => {
+        if (['Vin', 'CreatedAt', 'IsResend'].includes(name)) return [name, value];
+        return [name, value === '<invalid>' ? { invalid: true } : { anyValue: value }];
+      }),
+    );
+    expect(receive('tesla', typed).readings).toEqual(receive('tesla', record).readings);
+  });
+
+  it('says that windows are closed only when all of them are known to be', () => {
+    const windows = { FdWindow: 'WindowStateClosed', FpWindow: 'WindowStateClosed', RdWindow: 'WindowStateClosed' };
+    const fleetOf = (fields: object) =>
+      receive('tesla', { Vin: 'V', CreatedAt: record.CreatedAt, ...fields }).readings[0]?.fleet;
+    expect(fleetOf(windows)).toBeUndefined();
+    expect(fleetOf({ ...windows, RpWindow: 'WindowStateClosed' })).toEqual({ windows: 'CLOSED' });
+    expect(fleetOf({ FdWindow: 'WindowStatePartiallyOpen' })).toEqual({ windows: 'OPEN' });
+  });
+});

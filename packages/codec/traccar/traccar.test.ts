@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest';
+import { InvalidMessage } from '../source-format.ts';
+import { canOf, receive } from '../sources.fixture.ts';
+
+describe('what Traccar forwards', () => {
+  const position = {
+    ...{ id: 10, deviceId: 3, protocol: 'teltonika', serverTime: '2025-11-21T08:00:03.000+00:00' },
+    ...{ deviceTime: '2025-11-21T08:00:01.000+00:00', fixTime: '2025-11-21T08:00:00.500+00:00' },
+    ...{ outdated: false, valid: true, latitude: 48.8566, longitude: 2.3522, altitude: 35, speed: 28.08, course: 90 },
+    ...{ address: '1 Rue de Rivoli', accuracy: 0, network: null, geofenceIds: null },
+    attributes: {
+      ...{ ignition: true, motion: true, odometer: 12_345_678, sat: 9, fuel: 31.5, rpm: 2100, hours: 3_600_000 },
+      ...{ blocked: false, alarm: 'tow,hardBraking', batteryLevel: 87 },
+    },
+  };
+  const device = { id: 3, name: 'Van', uniqueId: '350000000000001', status: 'online' };
+
+  it('gives a position with speed in km/h, odometer in km and the time of its fix', () => {
+    const { devices, readings, faults } = receive('traccar', { position, device });
+    expect({ devices, faults }).toEqual({ devices: ['350000000000001'], faults: [] });
+    expect(readings).toMatchObject([
+      {
+        timestamp: Date.parse('2025-11-21T08:00:00.500Z') / 1000,
+        location: { latitude: 48.8566, longitude: 2.3522, altitude: 35, angle: 90, speed: 52.00416, satellites: 9 },
+        status: { ignition: true, movement: true, mileage: 12_345.678 },
+        fleet: { fuel: 31.5, immobilizer: 'UNLOCKED' },
+        alarms: { towing: true },
+      },
+    ]);
+    expect(canOf(readings[0])).toMatchObject({
+      ...{ rpm: '2100', hours: '3600000', alarm: 'tow,hardBraking', batteryLevel: '87', protocol: 'teltonika' },
+    });
+  });
+
+  it('keeps "outdated" and "valid", and an outdated position is none', () => {
+    const outdated = { ...position, outdated: true, valid: false };
+    const [reading] = receive('traccar', { position: outdated, device }).readings;
+    expect(reading).toMatchObject({ timestamp: Date.parse('2025-11-21T08:00:01Z') / 1000 });
+    expect(reading?.location).toBeUndefined();
+    expect(canOf(reading)).toMatchObject({ outdated: 'true', valid: 'false', satellites: '9' });
+    expect(receive('traccar', { position: { ...position, valid: false }, device }).readings[0]?.location).toBeDefined();
+  });
+
+  it('gives events at their own time, with the alarm that they name', () => {
+    const event = {
+      ...{ id: 5, deviceId: 3, type: 'alarm', eventTime: '2025-11-21T08:00:00.500+00:00', positionId: 10 },
+      attributes: { alarm: 'accident' },
+    };
+    const [reading] = receive('traccar', { event, position, device }).readings;
+    expect(reading).toMatchObject({
+      alarms: { crash: true },
+      can: [{ key: 'event', value: 'alarm' }, { key: 'alarm' }],
+    });
+  });
+
+  it('tolerates members that it does not know, and names a missing device', () => {
+    expect(receive('traccar', { position: { ...position, brandNew: { a: 1 } }, device }).faults).toEqual([]);
+    expect(() => receive('traccar', { position })).toThrow(new InvalidMessage('device.uniqueId', 'must be a text'));
+    expect(() => receive('traccar', { device })).toThrow('position must be an object');
+  });
+});
