@@ -12,7 +12,8 @@ export const owntracks: SourceFormat = {
   split({ body, device }) {
     const message = requireObject(body, 'body');
     const type = requireText(message['_type'], '_type');
-    const [, user, phone] = topicForm.exec(String(message['topic'] ?? '')) ?? [];
+    const topic = message['topic'];
+    const [, user, phone] = (typeof topic === 'string' && topicForm.exec(topic)) || [];
     const name = device ?? (user === undefined ? undefined : `${user}:${phone}`);
     return type === 'location' ? [{ device: requireText(name, 'topic'), message }] : [];
   },

@@ -52,7 +52,7 @@ function addDoors(draft: Draft, doors: Record<string, unknown>): void {
 
 /** A record has only the windows that changed, so a closed one does not say that all are. */
 function addWindows(draft: Draft, fields: Record<string, unknown>): void {
-  const states = windows.flatMap((name) => (fields[name] === undefined ? [] : [String(fields[name])]));
+  const states = windows.map((name) => fields[name]).filter((state) => typeof state === 'string');
   const isOpen = states.some((state) => /Open/.test(state));
   const isClosed = states.length === windows.length && states.every((state) => /Closed$/.test(state));
   if (isOpen || isClosed) draft.fleet = { ...draft.fleet, windows: isOpen ? 'OPEN' : 'CLOSED' };
