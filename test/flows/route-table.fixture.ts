@@ -106,6 +106,7 @@ const idsOf: readonly (readonly [prefix: string, resource: Resource])[] = [
   ['/v1/booking', 'booking'],
   ['/v1/parkings', 'parking'],
   ['/v1/x/devices', 'device'],
+  ['/v1/x/devices', 'device'],
   ['/v1/x/geofences', 'geofence'],
   ['/v1/x/alarm-rules', 'alarm rule'],
   ['/v1/x/alarms', 'alarm'],
