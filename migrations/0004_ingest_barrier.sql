@@ -6,6 +6,8 @@
 create sequence ingest_decision_version;
 -- Alarm rules have a version of their own, so that a change of privacy does not empty their cache (0016_alarms.sql).
 create sequence alarm_rule_version;
+-- last_value is 1 before and after the first nextval of a new sequence, so the first change would not show.
+select setval('ingest_decision_version', 1), setval('alarm_rule_version', 1);
 
 create function share_ingest_barrier(out decisions bigint, out alarm_rules bigint)
 language plpgsql security definer set search_path = public, pg_temp as $$
