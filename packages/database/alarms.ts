@@ -29,6 +29,10 @@ const lateMinutes = 5;
 
 const iso = (column: string) => isoTime(column, 'microseconds');
 
+/** SQL of the kinds of the open alarms of `vehicle`, as a JSON list. */
+export const kindsOfOpenAlarms = sql<AlarmKind[]>`(select coalesce(jsonb_agg(distinct alarm.kind), '[]') from alarm
+  where alarm.vehicle_id = vehicle.id and coalesce(alarm.cleared_at, 'infinity') = 'infinity')`;
+
 /** Selects alarms of vehicles that are not deleted. @param selection SQL after `where`, on `alarm` and `vehicle` */
 export async function selectAlarms(db: Database, selection: RawBuilder<unknown>): Promise<ShownAlarm[]> {
   const { rows } = await sql<{ alarm: ShownAlarm }>`

@@ -9,7 +9,16 @@ export const showEverywhere: ViewRequest = { area: undefined, zoom: undefined, f
 export function row(id: number, values: Partial<LiveRow> = {}): LiveRow {
   return {
     ...{ id, applicationId: 1, appId: 'app', plate: `P-${id}`, vin: '', brand: '', model: '', deviceId: null },
-    ...{ flags: [], isPrivate: false, latitude: 48, longitude: 2, angle: 0, locationSpeed: 0, locatedAtMs: 1000 },
+    ...{
+      flags: [],
+      alarms: [],
+      isPrivate: false,
+      latitude: 48,
+      longitude: 2,
+      angle: 0,
+      locationSpeed: 0,
+      locatedAtMs: 1000,
+    },
     ...{ ignition: true, engine: null, statusAtMs: 1000, fleetSpeed: null, fleetAtMs: null, soc: null },
     ...{ parkedAtMs: null, contactAtMs: 1000, ...values },
   };

@@ -149,8 +149,10 @@ export class LiveUpdates {
     const readEvents = [...this.#eventIds, ...eventIds];
     vehicleIds.clear();
     eventIds.clear();
-    const rows = readVehicles.size === 0 ? [] : await findVehicles(db, [...readVehicles]);
     const events = await findEvents(db, readEvents);
+    // A vehicle shows the kinds of its open alarms.
+    for (const { event, vehicleId } of events) if (event === 'alarm') readVehicles.add(vehicleId);
+    const rows = readVehicles.size === 0 ? [] : await findVehicles(db, [...readVehicles]);
     if (this.#isReplica) this.#repeat([...this.#vehicleIds], [...this.#eventIds]);
     this.#vehicleIds.clear();
     this.#eventIds.clear();

@@ -1,5 +1,5 @@
 import type { Viewer } from '@odograph/contracts/caller';
-import { type ShownAlarm, selectAlarms } from '@odograph/database/alarms';
+import { kindsOfOpenAlarms, type ShownAlarm, selectAlarms } from '@odograph/database/alarms';
 import type { Database } from '@odograph/database/database';
 import { visibleTo } from '@odograph/database/vehicle-access';
 import { outOfService } from '@odograph/database/vehicle-conditions';
@@ -21,7 +21,7 @@ async function selectVehicles(db: Database, condition: RawBuilder<boolean>, limi
   const { rows } = await sql<LiveRow>`
     select vehicle.id, vehicle.application_id as "applicationId", application.app_id as "appId",
       vehicle.plate, vehicle.vin, vehicle.brand, vehicle.model, device_link.device_id as "deviceId",
-      ${outOfService} as flags, private.is_on as "isPrivate",
+      ${outOfService} as flags, private.is_on as "isPrivate", ${kindsOfOpenAlarms} as alarms,
       ${unlessPrivate(number('location', 'latitude'))} as latitude,
       ${unlessPrivate(number('location', 'longitude'))} as longitude,
       ${unlessPrivate(number('location', 'angle'))} as angle,

@@ -54,6 +54,7 @@ describe('a private vehicle', () => {
         deviceId: '',
         state: 'private',
         flags: [],
+        alarms: [],
       },
       ...{ soc: 80, lastContact: '1970-01-01T00:00:01.000Z' },
     });

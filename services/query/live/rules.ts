@@ -11,6 +11,8 @@ export interface LiveRow {
   readonly model: string;
   readonly deviceId: string | null;
   readonly flags: LiveVehicle['flags'];
+  /** The kinds of its open alarms. */
+  readonly alarms: LiveVehicle['alarms'];
   readonly isPrivate: boolean;
   readonly latitude: number | null;
   readonly longitude: number | null;
@@ -69,12 +71,12 @@ const iso = (milliseconds: number): string => new Date(milliseconds).toISOString
 
 /** Writes a vehicle as the stream sends it. */
 export function writeVehicle(row: LiveRow, state: LiveState): LiveVehicle {
-  const { appId, plate, vin, brand, model, flags, latitude, longitude, angle, locatedAtMs, soc } = row;
+  const { appId, plate, vin, brand, model, flags, alarms, latitude, longitude, angle, locatedAtMs, soc } = row;
   const speed = lastSpeed(row);
   const isLocated = latitude !== null && longitude !== null && locatedAtMs !== null;
   const isShown = state !== 'private';
   return {
-    ...{ id: String(row.id), appId, plate, vin, brand, model, deviceId: row.deviceId ?? '', state, flags },
+    ...{ id: String(row.id), appId, plate, vin, brand, model, deviceId: row.deviceId ?? '', state, flags, alarms },
     ...(isShown &&
       isLocated && { location: { latitude, longitude, ...(angle !== null && { angle }), time: iso(locatedAtMs) } }),
     ...(isShown && speed && { speed: speed.kmh }),

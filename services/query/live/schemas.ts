@@ -1,3 +1,4 @@
+import { alarmKinds } from '@odograph/contracts/alarms';
 import { commandStates, deviceActions } from '@odograph/contracts/commands';
 import { Alarm } from '@odograph/http/alarm-schema';
 import { moment, word } from '@odograph/http/schemas';
@@ -23,6 +24,7 @@ export const LiveVehicle = Type.Object(
     deviceId: text('the linked device, empty without one', 'unit-0001'),
     state: word(liveStates),
     flags: Type.Array(word(stateFlags), { description: 'raised state flags' }),
+    alarms: Type.Array(word(alarmKinds), { description: 'the kinds of its open alarms' }),
     location: Type.Optional(
       Type.Object(
         {

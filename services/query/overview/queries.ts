@@ -1,4 +1,5 @@
 import type { Viewer } from '@odograph/contracts/caller';
+import { kindsOfOpenAlarms } from '@odograph/database/alarms';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import { visibleTo } from '@odograph/database/vehicle-access';
@@ -181,6 +182,7 @@ const vehicleJson = sql<TableVehicle>`json_strip_nulls(json_build_object(
   'deviceId', coalesce((select device_id from device_link where device_link.vehicle_id = vehicle.id
     and device_link.period @> now()), ''),
   'state', ${state}, 'flags', array_remove(${outOfService}, 'archived'),
+  'alarms', ${kindsOfOpenAlarms},
   'lastContact', ${isoTime('vehicle_latest.received_at')}, 'time', ${isoTime('vehicle_latest.time')},
   'location', ${unlessPrivate(sql`case when vehicle_latest.location is not null then json_build_object(
     'latitude', vehicle_latest.location->'latitude', 'longitude', vehicle_latest.location->'longitude',

@@ -101,14 +101,23 @@ describe('GET /v1/x/vehicles', () => {
       vehicles: [
         {
           ...{ ...common, id: vehicle.id, plate: 'AB-1', vin: 'VF1', energy: 'EL', deviceId: vehicle.deviceId },
-          ...{ state: 'silent', flags: ['stolen'], ignition: false, speed: 12, mileage: 100, soc: 80, range: 210 },
+          ...{
+            state: 'silent',
+            flags: ['stolen'],
+            alarms: [],
+            ignition: false,
+            speed: 12,
+            mileage: 100,
+            soc: 80,
+            range: 210,
+          },
           ...{ lastContact: '2025-03-01T08:00:01.000Z', time: '2025-03-01T08:00:00.000Z' },
           location: { latitude: 48.5, longitude: 2.25, time: '2025-03-01T07:59:00.000Z' },
           parkedSince: '2025-03-01T07:00:00.000Z',
         },
         {
           ...{ ...common, id: bare.id, plate: 'AB-2', vin: '', energy: '', deviceId: bare.deviceId },
-          ...{ state: 'silent', flags: [] },
+          ...{ state: 'silent', flags: [], alarms: [] },
         },
       ],
       total: 2,

@@ -1,3 +1,4 @@
+import { alarmKinds } from '@odograph/contracts/alarms';
 import { moment, word } from '@odograph/http/schemas';
 import Type, { type Static } from 'typebox';
 
@@ -20,6 +21,7 @@ export const TableVehicle = Type.Object(
     deviceId: text('the linked device, empty without one', 'unit-0001'),
     state: word(tableStates),
     flags: Type.Array(word(flags), { description: 'raised state flags' }),
+    alarms: Type.Array(word(alarmKinds), { description: 'the kinds of its open alarms' }),
     lastContact: Type.Optional(moment('when the platform last received a reading; left out if it never did')),
     time: Type.Optional(moment('device time of the newest reading')),
     location: Type.Optional(

@@ -2,15 +2,16 @@ import './vehicle-state.css';
 import type { LiveVehicle } from '../live/live-stream.ts';
 import { texts } from '../texts/texts.ts';
 
-/** How a vehicle is shown: its state, or `alarm` while a state flag is raised. */
+/** How a vehicle is shown: its state, or `alarm` while a state flag is raised or an alarm is open. */
 export type ShownState = LiveVehicle['state'] | 'archived' | 'alarm';
 
 export const shownStates = ['alarm', 'moving', 'parked', 'silent', 'private'] as const satisfies readonly ShownState[];
 
 /** A vehicle as the live stream or the table of vehicles has it. */
-type Described = Pick<LiveVehicle, 'flags'> & { readonly state: LiveVehicle['state'] | 'archived' };
+type Described = Pick<LiveVehicle, 'flags' | 'alarms'> & { readonly state: LiveVehicle['state'] | 'archived' };
 
-export const shownState = ({ state, flags }: Described): ShownState => (flags.length > 0 ? 'alarm' : state);
+export const shownState = ({ state, flags, alarms }: Described): ShownState =>
+  flags.length + alarms.length > 0 ? 'alarm' : state;
 
 const shapes: Readonly<Record<ShownState, preact.JSX.Element>> = {
   moving: <path d="M8 1.5 13.5 14 8 11.2 2.5 14z" fill="currentColor" />,
@@ -71,8 +72,9 @@ export function StateMark({
   );
 }
 
-/** Names a state, with the flags that are raised. */
-export function stateText({ state, flags }: Described): string {
-  const { states, flags: flagTexts } = texts.value;
-  return flags.length > 0 ? flags.map((flag) => flagTexts[flag]).join(', ') : states[state];
+/** Names what needs attention: the raised flags and the kinds of the open alarms; else the state. */
+export function stateText({ state, flags, alarms }: Described): string {
+  const { states, flags: flagTexts, alarms: alarmTexts } = texts.value;
+  const reasons = [...flags.map((flag) => flagTexts[flag]), ...alarms.map((kind) => alarmTexts.kinds[kind])];
+  return reasons.length > 0 ? [...new Set(reasons)].join(', ') : states[state];
 }
