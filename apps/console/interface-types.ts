@@ -63,3 +63,38 @@ export async function writeInterfaceTypes(document: OpenApiDocument): Promise<st
   const types = await openapiTypescript(withoutUnused(essential(narrow) as OpenAPI3), { alphabetize: true });
   return head + astToString(types);
 }
+
+/** The routes whose bodies the console makes forms of. */
+const forms = ['/v1/x/alarm-rules', '/v1/x/geofences'];
+
+interface Schema {
+  readonly anyOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly [fact: string]: unknown;
+}
+
+interface Body {
+  readonly content: { readonly 'application/json': { readonly schema: Schema } };
+}
+
+const facts = ['minimum', 'maximum', 'minLength', 'maxLength', 'enum'];
+
+/** What the schema of a body says of each field, those of nested objects by their path. */
+function limitsOf({ properties = {} }: Schema, path = ''): [name: string, limits: object][] {
+  return Object.entries(properties).flatMap(([name, declared]) => {
+    // The other one is null, for a field that is left out.
+    const field = declared.anyOf?.[0] ?? declared;
+    const known = Object.entries(field).filter(([fact]) => facts.includes(fact));
+    const own: [string, object][] = known.length > 0 ? [[`${path}${name}`, Object.fromEntries(known)]] : [];
+    return [...own, ...limitsOf(field, `${path}${name}.`)];
+  });
+}
+
+/** Writes the limits of the fields that the console has forms for. */
+export function writeLimits(document: OpenApiDocument): string {
+  const limits = forms.map((path) => {
+    const item = Object(document.paths?.[path]) as { readonly post: { readonly requestBody: Body } };
+    return [path, Object.fromEntries(limitsOf(item.post.requestBody.content['application/json'].schema))];
+  });
+  return `${head}export const limits = ${JSON.stringify(Object.fromEntries(limits), null, 2)} as const;\n`;
+}

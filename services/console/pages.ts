@@ -18,6 +18,8 @@ const screens = [
   '/replay',
   '/accounts',
   '/accounts/*',
+  '/alarms',
+  '/alarms/*',
   '/pipeline',
   '/audit',
   '/profile',

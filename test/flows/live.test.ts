@@ -74,6 +74,18 @@ describe.skipIf(!hasRedisServer)('a browser', () => {
     await device.close();
   });
 
+  it('sees the kind of an open alarm on its vehicle until the alarm ends, also without a reading', async () => {
+    const rule = { name: 'rule', kind: 'crash', vehicleIds: [vehicle.id] };
+    const { id } = (await api.post('/v1/x/alarm-rules', rule)).body;
+    const client = await open();
+    const alarmsIn = ({ state }: EventClient) => state.vehicles.get(vehicle.id)?.alarms.join();
+    await upload(48.1, { alarms: { crash: true } });
+    await client.until(() => alarmsIn(client) === 'crash');
+    await api.delete(`/v1/x/alarm-rules/${id}`);
+    await client.until(() => alarmsIn(client) === '');
+    expect(latitudeIn(client)).toBe(48.1);
+  });
+
   it('sees a position soon after its PUBACK', async () => {
     const client = await open();
     await client.until((state) => state.isComplete);

@@ -5,6 +5,7 @@ import { useEffect } from 'preact/hooks';
 import { sessionEnded } from './api/client.ts';
 import {
   AccountsIcon,
+  AlarmsIcon,
   AuditIcon,
   DevicesIcon,
   Logo,
@@ -59,6 +60,10 @@ const screens: readonly { readonly path: RegExp; readonly show: ComponentType }[
     show: lazy(async () => (await import('./screens/devices/screen.tsx')).DevicesScreen),
   },
   { path: /^\/replay$/, show: lazy(async () => (await import('./screens/replay/screen.tsx')).ReplayScreen) },
+  {
+    path: /^\/alarms(?:\/\w+)?$/,
+    show: lazy(async () => (await import('./screens/alarms/screen.tsx')).AlarmsScreen),
+  },
   { path: /^\/pipeline$/, show: lazy(async () => (await import('./screens/pipeline/screen.tsx')).PipelineScreen) },
   {
     path: /^\/accounts(?:\/.+)?$/,
@@ -102,6 +107,7 @@ function Rail() {
       <RailLink to="/map" label={navigation.map} icon={MapIcon} />
       <RailLink to="/vehicles" label={navigation.vehicles} icon={VehiclesIcon} />
       <RailLink to="/devices" label={navigation.devices} icon={DevicesIcon} />
+      <RailLink to="/alarms" label={navigation.alarms} icon={AlarmsIcon} />
       {isOperator() && <RailLink to="/pipeline" label={navigation.pipeline} icon={PipelineIcon} />}
       {isOperator() && <RailLink to="/accounts" label={navigation.accounts} icon={AccountsIcon} />}
       {isOperator() && <RailLink to="/audit" label={navigation.audit} icon={AuditIcon} />}

@@ -35,7 +35,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   redis.disconnect();
-  console.time('stop');
   await platform.stop();
 });
 beforeEach(async () => {
@@ -89,8 +88,7 @@ describe('GET /v1/x/events', () => {
         model: 'Zoe',
         deviceId: vehicle.deviceId,
         state: 'moving',
-        flags: [],
-        alarms: [],
+        ...{ flags: [], alarms: [] },
         location: { ...paris, time: expect.any(String) },
         speed: 52,
         lastContact: expect.any(String),
@@ -108,27 +106,6 @@ describe('GET /v1/x/events', () => {
     await client.until((state) => state.vehicles.get(vehicle.id)?.state === 'parked');
     const sent = client.named('changes').flatMap(({ data }) => data.vehicles.map(({ id }: LiveVehicle) => id));
     expect(new Set(sent)).toEqual(new Set([vehicle.id]));
-  });
-});
-
-describe('a vehicle', () => {
-  it('has the kinds of its open alarms from their announcement until that of their end', async () => {
-    await report(vehicle.id, paris);
-    const client = await open();
-    await client.until((state) => state.vehicles.has(vehicle.id));
-    const { rows } = await sql<{ id: string }>`
-      with rule as (insert into alarm_rule (application_id, name, kind, parameters, all_vehicles)
-        values (${application.id}, 'rule', 'crash', '{}', true) returning id)
-      insert into alarm (application_id, rule_id, vehicle_id, kind, raised_at)
-      select ${application.id}, rule.id, ${Number(vehicle.id)}, 'crash', now() from rule returning id`.execute(
-      platform.db,
-    );
-    const alarmIds = rows.map(({ id }) => id);
-    await changes.announce({ alarmIds });
-    await client.until((state) => state.vehicles.get(vehicle.id)?.alarms.join() === 'crash');
-    await sql`update alarm set cleared_at = now() where id = any(${alarmIds}::uuid[])`.execute(platform.db);
-    await changes.announce({ alarmIds });
-    await client.until((state) => state.vehicles.get(vehicle.id)?.alarms.length === 0);
   });
 });
 

@@ -12,11 +12,14 @@ export const api = createClient<paths>({ headers: { 'content-type': 'application
 export class CallFailure extends Error {
   /** The code of the answer; UNREACHABLE without one. */
   readonly code: string;
+  /** The parameter at fault. */
+  readonly field: string | undefined;
 
-  constructor(code: string, message: string) {
+  constructor(code: string, message: string, field?: string) {
     super(message);
     this.name = 'CallFailure';
     this.code = code;
+    this.field = field;
   }
 }
 
@@ -41,12 +44,19 @@ export async function answerOf<Data>(
     throw new CallFailure('UNREACHABLE', error instanceof Error ? error.message : String(error));
   });
   if (result.response.ok) return result.data as Data;
-  const { error, message } = readFailure(result.error);
-  throw new CallFailure(error ?? String(result.response.status), message ?? result.response.statusText);
+  const { error, message, field } = readFailure(result.error);
+  throw new CallFailure(error ?? String(result.response.status), message ?? result.response.statusText, field);
 }
 
 /** Reads the answer of a refused call (docs/interface.md, "Failures"); a proxy may have answered in another form. */
-function readFailure(body: unknown): { readonly error?: string; readonly message?: string } {
-  const { error, message } = Object(body) as { readonly error?: unknown; readonly message?: unknown };
-  return { ...(typeof error === 'string' && { error }), ...(typeof message === 'string' && { message }) };
+function readFailure(body: unknown): { readonly error?: string; readonly message?: string; readonly field?: string } {
+  const members = Object(body) as Readonly<Record<string, unknown>>;
+  const texts = ['error', 'message', 'field'].filter((name) => typeof members[name] === 'string');
+  return Object.fromEntries(texts.map((name) => [name, members[name]]));
+}
+
+/** The same address also answers another format, as text. @throws CallFailure */
+export function onlyJson<Answer>(answer: Answer | string): Answer {
+  if (typeof answer === 'string') throw new CallFailure('UNEXPECTED', 'the answer is not JSON');
+  return answer;
 }

@@ -849,6 +849,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/alarm-rules": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAlarmRules"];
+        put?: never;
+        post: operations["postAlarmRules"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/alarm-rules/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put: operations["putAlarmRulesById"];
+        post?: never;
+        delete: operations["deleteAlarmRulesById"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/alarms": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAlarms"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/alarms/{id}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postAlarmsByIdAcknowledge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/bookings": {
         parameters: {
             query?: never;
@@ -924,6 +988,38 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/geofences": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getGeofences"];
+        put?: never;
+        post: operations["postGeofences"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/geofences/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put: operations["putGeofencesById"];
+        post?: never;
+        delete: operations["deleteGeofencesById"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1204,6 +1300,26 @@ export interface components {
             latitude: number;
             longitude: number;
         };
+        AlarmRule: {
+            /** Format: date-time */
+            activeFrom: string;
+            appId: string;
+            id: string;
+            /** @enum {string} */
+            kind: "towing" | "crash" | "jamming" | "silent" | "low-battery" | "geofence" | "speed" | "unanswered-command";
+            name: string;
+            parameters: {
+                afterMinutes?: number;
+                belowPercent?: number;
+                belowVolts?: number;
+                canKey?: string;
+                geofenceId?: string;
+                limitKmh?: number;
+                /** @enum {string} */
+                when?: "inside" | "outside";
+            };
+            vehicleIds?: string[];
+        };
         Application: {
             appId: string;
             /** Format: date-time */
@@ -1291,6 +1407,9 @@ export interface components {
         Card: {
             id: string;
             statut: string;
+        };
+        Changed: {
+            id: string;
         };
         CombinedStatus: {
             authenticated?: boolean;
@@ -1386,6 +1505,9 @@ export interface components {
             status: components["schemas"]["Status"];
             timestamp: number;
             vehicle: components["schemas"]["Vehicle"];
+        };
+        Deleted: {
+            deleted: boolean;
         };
         DeviceConnection: {
             urls: string[];
@@ -1576,6 +1698,23 @@ export interface components {
             state: "OPEN" | "ARRIVED" | "RESTARTED" | "GIVEN_UP";
             untilSequence: number;
         };
+        Geofence: {
+            appId: string;
+            geometry: components["schemas"]["GeofenceCentre"] | components["schemas"]["GeofencePolygon"];
+            id: string;
+            name: string;
+            radiusMetres?: number;
+        };
+        GeofenceCentre: {
+            coordinates: number[];
+            /** @enum {string} */
+            type: "Point";
+        };
+        GeofencePolygon: {
+            coordinates: number[][][];
+            /** @enum {string} */
+            type: "Polygon";
+        };
         Grant: {
             plate: string;
             /** @enum {string} */
@@ -1734,6 +1873,7 @@ export interface components {
             event: "snapshot";
         };
         LiveVehicle: {
+            alarms: ("towing" | "crash" | "jamming" | "silent" | "low-battery" | "geofence" | "speed" | "unanswered-command")[];
             appId: string;
             brand: string;
             deviceId: string;
@@ -2003,6 +2143,7 @@ export interface components {
             time: string;
         };
         TableVehicle: {
+            alarms: ("towing" | "crash" | "jamming" | "silent" | "low-battery" | "geofence" | "speed" | "unanswered-command")[];
             appId: string;
             brand: string;
             deviceId: string;
@@ -3821,6 +3962,203 @@ export interface operations {
             };
         };
     };
+    getAlarmRules: {
+        parameters: {
+            query?: {
+                after?: string;
+                limit?: number;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Has-More"?: "true" | "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        rules: components["schemas"]["AlarmRule"][];
+                    };
+                };
+            };
+        };
+    };
+    postAlarmRules: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    kind: "towing" | "crash" | "jamming" | "silent" | "low-battery" | "geofence" | "speed" | "unanswered-command";
+                    name: string;
+                    parameters?: {
+                        afterMinutes?: number;
+                        belowPercent?: number;
+                        belowVolts?: number;
+                        canKey?: string;
+                        geofenceId?: string;
+                        limitKmh?: number;
+                        /** @enum {string} */
+                        when?: "inside" | "outside";
+                    } | null;
+                    vehicleIds?: string[] | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changed"];
+                };
+            };
+        };
+    };
+    putAlarmRulesById: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @enum {string} */
+                    kind: "towing" | "crash" | "jamming" | "silent" | "low-battery" | "geofence" | "speed" | "unanswered-command";
+                    name: string;
+                    parameters?: {
+                        afterMinutes?: number;
+                        belowPercent?: number;
+                        belowVolts?: number;
+                        canKey?: string;
+                        geofenceId?: string;
+                        limitKmh?: number;
+                        /** @enum {string} */
+                        when?: "inside" | "outside";
+                    } | null;
+                    vehicleIds?: string[] | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changed"];
+                };
+            };
+        };
+    };
+    deleteAlarmRulesById: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
+                };
+            };
+        };
+    };
+    getAlarms: {
+        parameters: {
+            query?: {
+                acknowledged?: boolean;
+                after?: string;
+                from?: string | number;
+                kind?: "towing" | "crash" | "jamming" | "silent" | "low-battery" | "geofence" | "speed" | "unanswered-command";
+                limit?: number;
+                ruleId?: string;
+                state?: "open" | "cleared";
+                until?: string | number;
+                vehicleId?: string;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Has-More"?: "true" | "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        alarms: components["schemas"]["Alarm"][];
+                    };
+                };
+            };
+        };
+    };
+    postAlarmsByIdAcknowledge: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    note?: string | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Alarm"];
+                };
+            };
+        };
+    };
     getCalendar: {
         parameters: {
             query: {
@@ -3954,6 +4292,117 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": components["schemas"]["LiveResetEvent"] | components["schemas"]["LiveSnapshotEvent"] | components["schemas"]["LiveChangesEvent"] | components["schemas"]["LiveCellsEvent"] | components["schemas"]["LiveCommandEvent"] | components["schemas"]["LiveAlarmEvent"];
+                };
+            };
+        };
+    };
+    getGeofences: {
+        parameters: {
+            query?: {
+                after?: string;
+                limit?: number;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Has-More"?: "true" | "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        geofences: components["schemas"]["Geofence"][];
+                    };
+                };
+            };
+        };
+    };
+    postGeofences: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    geometry: components["schemas"]["GeofenceCentre"] | components["schemas"]["GeofencePolygon"];
+                    name: string;
+                    radiusMetres?: number | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changed"];
+                };
+            };
+        };
+    };
+    putGeofencesById: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    geometry: components["schemas"]["GeofenceCentre"] | components["schemas"]["GeofencePolygon"];
+                    name: string;
+                    radiusMetres?: number | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Changed"];
+                };
+            };
+        };
+    };
+    deleteGeofencesById: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
                 };
             };
         };

@@ -44,6 +44,12 @@ export const WarningIcon = icon(
     <path d="M12 10v4M12 16.8h.01" />
   </>,
 );
+export const AlarmsIcon = icon(
+  <>
+    <path d="M6 16.5v-5.8a6 6 0 0 1 12 0v5.8l1.6 2H4.4z" />
+    <path d="M10 21h4" />
+  </>,
+);
 export const Logo = ({ size = 28 }: { size?: number }) => (
   <svg width={size} height={size} viewBox="0 0 32 32" aria-hidden="true">
     <rect width="32" height="32" rx="8" fill="#3b5bdb" />

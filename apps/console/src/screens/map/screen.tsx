@@ -3,7 +3,8 @@ import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { Fleet } from '../../live/fleet.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
-import { formatNumber, formatTime } from '../../parts/format.ts';
+import { ConnectionLine } from '../../parts/connection-line.tsx';
+import { formatNumber } from '../../parts/format.ts';
 import { FitIcon, ListIcon } from '../../parts/icons.tsx';
 import { address, navigate } from '../../parts/router.ts';
 import { type ShownState, shownState } from '../../parts/vehicle-state.tsx';
@@ -46,18 +47,6 @@ function useFleet(): Fleet {
   const fleet = useMemo(() => new Fleet(), []);
   useEffect(() => () => fleet.stop(), [fleet]);
   return fleet;
-}
-
-function ConnectionLine({ fleet }: { fleet: Fleet }) {
-  const { connection: text } = texts.value;
-  const connection = fleet.connection.value;
-  const { state } = connection;
-  return (
-    <p class={`connection ${state}`} role="status" {...(state === 'lost' && { title: text.lostText })}>
-      {state === 'lost' ? text.lost(formatTime(connection.sinceMs)) : text[state]}
-      {state === 'polling' && <small>{text.pollingText}</small>}
-    </p>
-  );
 }
 
 /** What a person has chosen on the map. */
@@ -187,7 +176,7 @@ function SidePanel({ state }: { state: MapState }) {
           onSelect={(vehicleId) => (found ? follow(vehicleId) : select(vehicleId))}
         />
       </div>
-      <ConnectionLine fleet={fleet} />
+      <ConnectionLine connection={fleet.connection.value} />
     </aside>
   );
 }

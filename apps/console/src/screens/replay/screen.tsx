@@ -5,6 +5,7 @@ import { formatDistance, formatDuration, formatSpeed } from '../../parts/format.
 import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
 import { PlayBar } from '../../parts/play-bar.tsx';
 import { isDark, preferences } from '../../parts/preferences.ts';
+import { address } from '../../parts/router.ts';
 import { type Moment, momentAt } from '../../parts/trail.ts';
 import { useLoad } from '../../parts/use-load.ts';
 import { VehiclePicker } from '../../parts/vehicle-picker.tsx';
@@ -137,10 +138,13 @@ function Player({ vehicles, request }: { vehicles: readonly ReplayedVehicle[]; r
   const times = vehicles.flatMap(({ trail: { points } }) => [points[0]?.time ?? [], points.at(-1)?.time ?? []].flat());
   const from = times.length === 0 ? request.from : Math.floor(Math.min(...times));
   const until = times.length === 0 ? request.until : Math.ceil(Math.max(...times));
-  const time = useSignal(from);
+  // Of an alarm, for example.
+  const at = Number(address.value.query.get('at'));
+  const start = at >= from && at <= until ? at : from;
+  const time = useSignal(start);
   useEffect(() => {
-    time.value = from;
-  }, [from, until]);
+    time.value = start;
+  }, [start, until]);
   const moments = useMemo(() => vehicles.map(({ trail }) => momentAt(trail, time.value)), [vehicles, time.value]);
   return (
     <>

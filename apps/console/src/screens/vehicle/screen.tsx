@@ -7,6 +7,7 @@ import type { LiveCommand, LiveVehicle } from '../../live/live-stream.ts';
 import { formatAgo, formatFull, formatTime } from '../../parts/format.ts';
 import { Empty, Loading } from '../../parts/placeholders.tsx';
 import { address } from '../../parts/router.ts';
+import { Tabs } from '../../parts/tabs.tsx';
 import { StateMark, shownState, stateText } from '../../parts/vehicle-state.tsx';
 import { texts } from '../../texts/texts.ts';
 import { AccessTab } from './access.tsx';
@@ -45,23 +46,6 @@ function Title({ vehicle, fleet }: { vehicle: LiveVehicle; fleet: Fleet }) {
   );
 }
 
-function Tabs({ vehicleId, current }: { vehicleId: string; current: Tab }) {
-  const { tabs: names } = texts.value.vehiclePage;
-  return (
-    <nav class="tabs" aria-label={texts.value.vehiclePage.label}>
-      {tabs.map((tab) => (
-        <a
-          key={tab}
-          href={`/vehicles/${vehicleId}${tab === 'now' ? '' : `/${tab}`}`}
-          aria-current={tab === current ? 'page' : undefined}
-        >
-          {names[tab]}
-        </a>
-      ))}
-    </nav>
-  );
-}
-
 /** One vehicle: what it is doing, where it was, and what it is told. */
 export function VehicleScreen() {
   const [, , vehicleId = '', part = 'now'] = address.value.path.split('/');
@@ -95,7 +79,14 @@ export function VehicleScreen() {
     <div class="vehicle-page">
       <header class="vehicle-head">
         <Title vehicle={vehicle} fleet={fleet} />
-        <Tabs vehicleId={vehicleId} current={tab} />
+        <Tabs
+          label={texts.value.vehiclePage.label}
+          tabs={tabs.map((one) => ({
+            href: `/vehicles/${vehicleId}${one === 'now' ? '' : `/${one}`}`,
+            name: texts.value.vehiclePage.tabs[one],
+            isCurrent: one === tab,
+          }))}
+        />
       </header>
       <section
         class="vehicle-body"

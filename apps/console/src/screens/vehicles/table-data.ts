@@ -1,4 +1,4 @@
-import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
+import { answerOf, api, onlyJson, type Schema } from '../../api/client.ts';
 import { nextPage, type Page } from '../../parts/use-pages.ts';
 
 export type TableVehicle = Schema<'TableVehicle'>;
@@ -25,10 +25,4 @@ export async function loadPage(request: TableRequest, after: string | undefined)
   const call = api.GET('/v1/x/vehicles', { params: { query } });
   const { vehicles, total } = onlyJson(await answerOf(call));
   return { rows: vehicles, total, after: nextPage((await call).response) };
-}
-
-/** The same address also answers CSV. @throws CallFailure */
-function onlyJson<Table>(answer: Table | string): Table {
-  if (typeof answer === 'string') throw new CallFailure('UNEXPECTED', 'the answer is not JSON');
-  return answer;
 }

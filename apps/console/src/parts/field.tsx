@@ -1,0 +1,111 @@
+import type { ComponentChildren } from 'preact';
+import { useId, useLayoutEffect, useRef } from 'preact/hooks';
+import type { CallFailure } from '../api/client.ts';
+
+/** Attributes that tie an input to its label and to the message of its fault. */
+interface InputAttributes {
+  readonly id: string;
+  readonly 'aria-invalid': boolean;
+  readonly 'aria-describedby': string | undefined;
+}
+
+interface FieldOptions {
+  readonly label: string;
+  readonly error?: string | undefined;
+  readonly hint?: string | undefined;
+  readonly children: (input: InputAttributes) => ComponentChildren;
+}
+
+/** An input with its label above it, and below it the message of its fault or a hint. */
+export function Field({ label, error, hint, children }: FieldOptions) {
+  const id = useId();
+  const note = error ?? hint;
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {children({ id, 'aria-invalid': error !== undefined, 'aria-describedby': note && `${id}-note` })}
+      {note && (
+        <small id={`${id}-note`} class={error ? 'field-error' : 'muted'} {...(error && { role: 'alert' })}>
+          {note}
+        </small>
+      )}
+    </div>
+  );
+}
+
+/** The message of a refused call if this field of its body is at fault, or a part of it. */
+export function errorOf(failure: CallFailure | undefined, field: string): string | undefined {
+  const fault = failure?.field ?? '';
+  return fault === field || fault.startsWith(`${field}.`) || fault.startsWith(`${field}[`)
+    ? failure?.message
+    : undefined;
+}
+
+/** The message of a refused call if none of these fields shows it. */
+export function errorBeyond(failure: CallFailure | undefined, fields: readonly string[]): string | undefined {
+  return fields.some((field) => errorOf(failure, field) !== undefined) ? undefined : failure?.message;
+}
+
+interface NumberInputOptions extends Partial<InputAttributes> {
+  readonly value: number | undefined;
+  readonly onValue: (value: number | undefined) => void;
+  readonly minimum?: number | undefined;
+  readonly maximum?: number | undefined;
+  readonly isRequired?: boolean;
+  readonly 'aria-label'?: string;
+}
+
+/** An input for a number; undefined while what it holds is none. */
+export function NumberInput({ value, onValue, minimum, maximum, isRequired, ...attributes }: NumberInputOptions) {
+  const input = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    const element = input.current;
+    if (!element) return;
+    const typed = Number.isNaN(element.valueAsNumber) ? undefined : element.valueAsNumber;
+    // Half a number, such as "2.", is not rewritten while a person types it.
+    if (typed !== value) element.value = value === undefined ? '' : String(value);
+  }, [value]);
+  return (
+    <input
+      {...attributes}
+      ref={input}
+      class="input"
+      type="number"
+      step="any"
+      min={minimum}
+      max={maximum}
+      required={isRequired}
+      onInput={({ currentTarget: { valueAsNumber } }) =>
+        onValue(Number.isNaN(valueAsNumber) ? undefined : valueAsNumber)
+      }
+    />
+  );
+}
+
+interface TextInputOptions {
+  readonly label: string;
+  readonly value: string;
+  readonly error?: string | undefined;
+  readonly maxLength: number;
+  readonly isOptional?: boolean;
+  readonly onValue: (value: string) => void;
+}
+
+/** A field for text that the page holds. */
+export function TextInput({ label, value, error, maxLength, isOptional = false, onValue }: TextInputOptions) {
+  return (
+    <Field label={label} error={error}>
+      {(input) => (
+        <input
+          {...input}
+          class="input"
+          autocomplete="off"
+          required={!isOptional}
+          maxLength={maxLength}
+          value={value}
+          onInput={({ currentTarget }) => onValue(currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}

@@ -1,0 +1,154 @@
+import { useSignal } from '@preact/signals';
+import { CallFailure } from '../api/client.ts';
+import { texts } from '../texts/texts.ts';
+
+/** What another person made of the thing that a form changes; undefined if it is deleted. */
+interface Conflict<Thing> {
+  readonly theirs: Thing | undefined;
+}
+
+/** The saving of a form. */
+export interface Saving<Thing> {
+  readonly isBusy: boolean;
+  readonly failure: CallFailure | undefined;
+  readonly conflict: Conflict<Thing> | undefined;
+  /** Runs a change, such as that of the whole form, and what follows its success. */
+  run(change: () => Promise<unknown>, onDone: () => void): void;
+  /**
+   * Runs a change of an existing thing, unless another person changed it since the form was opened: then there is a conflict.
+   * @param load finds the thing as it is now
+   */
+  runUnlessChanged(load: () => Promise<Thing | undefined>, change: () => Promise<unknown>, onDone: () => void): void;
+  /** Accepts the state of the other person as what the form changes. */
+  accept(): void;
+}
+
+/**
+ * Saves a form once at a time.
+ * @param original the thing as the form was opened with it; undefined for a new one
+ * @param write writes what a change by another person would change
+ */
+export function useSave<Thing>(
+  original: Thing | undefined,
+  write: (thing: Thing) => string = JSON.stringify,
+): Saving<Thing> {
+  const state = useSignal<{ failure?: CallFailure; conflict?: Conflict<Thing>; isBusy: boolean }>({ isBusy: false });
+  const base = useSignal(original);
+  const run = async (work: () => Promise<Conflict<Thing> | undefined>, onDone: () => void) => {
+    state.value = { isBusy: true };
+    try {
+      const conflict = await work();
+      state.value = { isBusy: false, ...(conflict && { conflict }) };
+      if (!conflict) onDone();
+    } catch (error) {
+      const failure = error instanceof CallFailure ? error : new CallFailure('UNREACHABLE', String(error));
+      state.value = { isBusy: false, failure };
+    }
+  };
+  const change = (make: () => Promise<unknown>) => async () => {
+    await make();
+    return undefined;
+  };
+  return {
+    isBusy: state.value.isBusy,
+    failure: state.value.failure,
+    conflict: state.value.conflict,
+    run: (make, onDone) => void run(change(make), onDone),
+    runUnlessChanged(load, make, onDone) {
+      const work = async () => {
+        const theirs = await load();
+        if (theirs === undefined || base.value === undefined || write(theirs) !== write(base.value)) return { theirs };
+        await make();
+        return undefined;
+      };
+      void run(work, onDone);
+    },
+    accept() {
+      base.value = state.value.conflict?.theirs;
+      state.value = { isBusy: false };
+    },
+  };
+}
+
+interface ConflictNoticeOptions<Thing> {
+  readonly original: Thing | undefined;
+  readonly saving: Saving<Thing>;
+  /** Names what a person sees of a thing. */
+  readonly describe: (thing: Thing) => Readonly<Record<string, string>>;
+  /** Replaces what was typed with the state of the other person. */
+  readonly onTheirs: (theirs: Thing) => void;
+}
+
+/** Shows what another person changed meanwhile, and lets a person choose. */
+function ConflictNotice<Thing>({ original, saving, describe, onTheirs }: ConflictNoticeOptions<Thing>) {
+  const { conflict: text } = texts.value;
+  if (!saving.conflict) return null;
+  const { theirs } = saving.conflict;
+  if (theirs === undefined) {
+    return (
+      <p class="notice wrong" role="alert">
+        {text.deleted}
+      </p>
+    );
+  }
+  const before = original === undefined ? {} : describe(original);
+  const changed = Object.entries(describe(theirs)).filter(([name, value]) => before[name] !== value);
+  return (
+    <div class="notice late conflict" role="alert">
+      <strong>{text.title}</strong>
+      <dl>
+        {changed.map(([name, value]) => [
+          <dt key={name}>{name}</dt>,
+          <dd key={`${name} value`}>
+            <s>{before[name] ?? '–'}</s>
+            {` → ${value}`}
+          </dd>,
+        ])}
+      </dl>
+      <div class="row">
+        <button
+          type="button"
+          class="button"
+          onClick={() => {
+            saving.accept();
+            onTheirs(theirs);
+          }}
+        >
+          {text.useTheirs}
+        </button>
+        <button type="button" class="button" onClick={saving.accept}>
+          {text.keepMine}
+        </button>
+      </div>
+    </div>
+  );
+}
+
+interface FormEndOptions<Thing> extends ConflictNoticeOptions<Thing> {
+  /** The message of a failure that no field shows. */
+  readonly failure: string | undefined;
+  readonly onClose: () => void;
+}
+
+/** The end of a form: why it could not be saved, and its buttons. */
+export function FormEnd<Thing>({ failure, onClose, ...conflict }: FormEndOptions<Thing>) {
+  const { cancel, save } = texts.value;
+  return (
+    <>
+      {failure && (
+        <p class="notice wrong" role="alert">
+          {failure}
+        </p>
+      )}
+      <ConflictNotice {...conflict} />
+      <div class="row">
+        <button type="button" class="button" onClick={onClose}>
+          {cancel}
+        </button>
+        <button type="submit" class="button primary" disabled={conflict.saving.isBusy}>
+          {save}
+        </button>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,231 @@
+import { useSignal } from '@preact/signals';
+import { changeQuery } from '../../parts/application-choice.tsx';
+import { ConnectionLine } from '../../parts/connection-line.tsx';
+import { Field } from '../../parts/field.tsx';
+import { formatDuration, formatFull, formatTime } from '../../parts/format.ts';
+import { fromLocalInput, toLocalInput } from '../../parts/local-time.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { useLoad } from '../../parts/use-load.ts';
+import { nameVehicles, VehicleChoice } from '../../parts/vehicle-choice.tsx';
+import { StateMark } from '../../parts/vehicle-state.tsx';
+import { mayChange } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+import { Acknowledge } from './acknowledge.tsx';
+import { type Alarm, type AlarmFilter, type AlarmKind, isFiltered, readFilter } from './alarm-data.ts';
+import { valueText } from './alarm-text.ts';
+import { loadRules, type Rule } from './rule-data.ts';
+import { useAlarms } from './use-alarms.ts';
+
+const kindsOf = (): AlarmKind[] => Object.keys(texts.value.alarms.kinds) as AlarmKind[];
+const seconds = (from: string, until: string): number => (Date.parse(until) - Date.parse(from)) / 1000;
+
+interface ChoiceOptions {
+  readonly label: string;
+  readonly name: string;
+  readonly value: string;
+  readonly options: readonly (readonly [value: string, text: string])[];
+}
+
+function Choice({ label, name, value, options }: ChoiceOptions) {
+  return (
+    <Field label={label}>
+      {(input) => (
+        <select
+          {...input}
+          class="input"
+          value={value}
+          onChange={({ currentTarget }) => changeQuery({ [name]: currentTarget.value })}
+        >
+          {options.map(([one, written]) => (
+            <option key={one} value={one}>
+              {written}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+function TimeBound({ label, name, value }: { label: string; name: string; value: string }) {
+  return (
+    <Field label={label}>
+      {(input) => (
+        <input
+          {...input}
+          class="input"
+          type="datetime-local"
+          value={toLocalInput(value)}
+          onChange={({ currentTarget }) => changeQuery({ [name]: fromLocalInput(currentTarget.value) ?? '' })}
+        />
+      )}
+    </Field>
+  );
+}
+
+function Filters({ filter }: { filter: AlarmFilter }) {
+  const { alarms: text } = texts.value;
+  const { kind, state, acknowledged, vehicleId, from, until, appId } = filter;
+  const { data: named } = useLoad(() => nameVehicles(appId || undefined, vehicleId ? [vehicleId] : []), [vehicleId]);
+  const kinds = kindsOf().map((one) => [one, text.kinds[one]] as const);
+  const { states, acknowledgements: notes } = text;
+  return (
+    <search class="alarm-filters">
+      <Choice label={text.kind} name="kind" value={kind} options={[['', text.anyKind], ...kinds]} />
+      <Choice
+        label={text.state}
+        name="state"
+        value={state}
+        options={[
+          ['', states.any],
+          ['open', states.open],
+          ['cleared', states.cleared],
+        ]}
+      />
+      <Choice
+        label={text.acknowledgement}
+        name="acknowledged"
+        value={acknowledged}
+        options={[
+          ['', notes.any],
+          ['false', notes.false],
+          ['true', notes.true],
+        ]}
+      />
+      <details class="alarm-more" open={from !== '' || until !== '' || vehicleId !== ''}>
+        <summary class="button">{text.more}</summary>
+        <div class="alarm-filters">
+          <TimeBound label={text.from} name="from" value={from} />
+          <TimeBound label={text.until} name="until" value={until} />
+          <VehicleChoice
+            label={text.vehicle}
+            appId={appId || undefined}
+            chosen={vehicleId ? (named ?? [{ id: vehicleId, plate: vehicleId }]) : []}
+            isSingle
+            onChange={([vehicle]) => changeQuery({ vehicle: vehicle?.id ?? '' })}
+          />
+        </div>
+      </details>
+    </search>
+  );
+}
+
+/** How long an alarm lasted, how late it arrived, and who acknowledged it. */
+function Course({ alarm }: { alarm: Alarm }) {
+  const { alarms: text } = texts.value;
+  const { raisedAt, noticedAt, clearedAt, late, acknowledgedAt, acknowledgedBy, note } = alarm;
+  return (
+    <>
+      <span class="alarm-course">
+        {clearedAt ? (
+          <span class="muted" title={formatFull(clearedAt)}>
+            {text.lasted(formatDuration(seconds(raisedAt, clearedAt)))}
+          </span>
+        ) : (
+          <strong class="alarm-open">{text.open}</strong>
+        )}
+        {late && (
+          <span class="alarm-late" title={formatFull(noticedAt)}>
+            {text.late(formatDuration(seconds(raisedAt, noticedAt)))}
+          </span>
+        )}
+      </span>
+      {acknowledgedAt && (
+        <p class="alarm-note muted">
+          {text.acknowledged(acknowledgedBy ?? '', formatTime(acknowledgedAt))}
+          {note && <q>{note}</q>}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** Half an hour before and after the alarm. */
+const replaySeconds = 1800;
+
+function replayOf({ vehicleId, raisedAt }: Alarm): string {
+  const at = Math.floor(Date.parse(raisedAt) / 1000);
+  return `/replay?vehicles=${vehicleId}&from=${at - replaySeconds}&until=${at + replaySeconds}&at=${at}`;
+}
+
+function AlarmRow({ alarm, rule, onAcknowledge }: { alarm: Alarm; rule: Rule | undefined; onAcknowledge: () => void }) {
+  const { alarms: text } = texts.value;
+  const { raisedAt, plate, kind, ruleName, clearedAt, acknowledgedAt } = alarm;
+  const value = valueText(alarm, rule);
+  return (
+    <li class={`alarm-row${clearedAt ? '' : ' open'}`}>
+      <span class={`alarm-kind ${clearedAt ? 'muted' : 'state-alarm'}`}>
+        <StateMark state="alarm" size={14} />
+        <strong>{text.kinds[kind]}</strong>
+      </span>
+      <a href={replayOf(alarm)} title={text.atThatMoment(plate)}>
+        {plate}
+      </a>
+      <span class="alarm-rule muted">{value === '' ? ruleName : `${value} · ${ruleName}`}</span>
+      <time dateTime={raisedAt} title={formatFull(raisedAt)}>
+        {formatTime(raisedAt)}
+      </time>
+      <Course alarm={alarm} />
+      {!acknowledgedAt && mayChange() && (
+        <button type="button" class="button" onClick={onAcknowledge}>
+          {text.acknowledge}
+        </button>
+      )}
+    </li>
+  );
+}
+
+/** Open and past alarms, the newest first, live. */
+export function AlarmList({ appId }: { appId: string }) {
+  const { alarms: text, older } = texts.value;
+  const filter = readFilter(appId, kindsOf());
+  const list = useAlarms(filter);
+  const { data: rules } = useLoad(() => loadRules(appId), [appId]);
+  const chosen = useSignal<Alarm | undefined>(undefined);
+  const close = () => {
+    chosen.value = undefined;
+  };
+  const { alarms, failure, connection } = list;
+  const rows = () => {
+    if (!alarms) return failure ? <LoadFailure message={failure} retry={list.reload} /> : <Loading />;
+    if (alarms.length === 0 && isFiltered(filter)) return <Empty title={text.noMatch} />;
+    if (alarms.length === 0) return <Empty title={text.none}>{<p>{text.noneText}</p>}</Empty>;
+    return (
+      <ul class="card" aria-label={text.title}>
+        {alarms.map((alarm) => (
+          <AlarmRow
+            key={alarm.id}
+            alarm={alarm}
+            rule={rules?.find(({ id }) => id === alarm.ruleId)}
+            onAcknowledge={() => {
+              chosen.value = alarm;
+            }}
+          />
+        ))}
+      </ul>
+    );
+  };
+  return (
+    <>
+      <Filters filter={filter} />
+      {connection && <ConnectionLine connection={connection.value} />}
+      {alarms && failure && <p class="notice late">{failure}</p>}
+      {rows()}
+      {list.hasMore && (
+        <button type="button" class="button alarm-older" onClick={list.loadOlder}>
+          {older}
+        </button>
+      )}
+      {chosen.value && (
+        <Acknowledge
+          alarm={chosen.value}
+          onClose={close}
+          onDone={(acknowledged) => {
+            if (acknowledged) list.take(acknowledged);
+            close();
+          }}
+        />
+      )}
+    </>
+  );
+}

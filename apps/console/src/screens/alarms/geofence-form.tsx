@@ -1,0 +1,221 @@
+import { type Signal, useSignal } from '@preact/signals';
+import { answerOf, api } from '../../api/client.ts';
+import { limits } from '../../api/limits.ts';
+import { headerFor } from '../../parts/application-choice.tsx';
+import { errorBeyond, errorOf, Field, NumberInput, TextInput } from '../../parts/field.tsx';
+import { formatNumber } from '../../parts/format.ts';
+import { CloseIcon } from '../../parts/icons.tsx';
+import { FormEnd, useSave } from '../../parts/use-save.tsx';
+import { texts } from '../../texts/texts.ts';
+import { type Draft, type DraftPoint, nowhere, toBody, toDraft } from './geofence-shapes.ts';
+import { type Geofence, loadGeofences } from './rule-data.ts';
+
+const facts = limits['/v1/x/geofences'];
+
+/** Describes the shape of a geofence in a few words. */
+export function shapeText(geofence: Geofence): string {
+  const { geofences: text } = texts.value;
+  const { type, radiusMetres = 0, corners } = toDraft(geofence);
+  return type === 'Point'
+    ? `${text.circle}, ${formatNumber(radiusMetres)} m`
+    : `${text.polygon}, ${text.corners(corners.length)}`;
+}
+
+function Circle({ draft, error }: { draft: Signal<Draft>; error: string | undefined }) {
+  const { geofences: text } = texts.value;
+  const { centre, radiusMetres } = draft.value;
+  const set = (change: Partial<DraftPoint>) => {
+    draft.value = { ...draft.value, centre: { ...draft.value.centre, ...change } };
+  };
+  return (
+    <>
+      <Field label={text.latitude}>
+        {(input) => (
+          <NumberInput
+            {...input}
+            minimum={-90}
+            maximum={90}
+            isRequired
+            value={centre.latitude}
+            onValue={(latitude) => set({ latitude })}
+          />
+        )}
+      </Field>
+      <Field label={text.longitude}>
+        {(input) => (
+          <NumberInput
+            {...input}
+            minimum={-180}
+            maximum={180}
+            isRequired
+            value={centre.longitude}
+            onValue={(longitude) => set({ longitude })}
+          />
+        )}
+      </Field>
+      <Field label={text.radius} error={error}>
+        {(input) => (
+          <NumberInput
+            {...input}
+            {...facts.radiusMetres}
+            isRequired
+            value={radiusMetres}
+            onValue={(radius) => {
+              draft.value = { ...draft.value, radiusMetres: radius };
+            }}
+          />
+        )}
+      </Field>
+    </>
+  );
+}
+
+interface CornerOptions {
+  readonly index: number;
+  readonly corner: DraftPoint;
+  readonly isSelected: boolean;
+  readonly onFocus: () => void;
+  readonly onChange: (corner: DraftPoint) => void;
+  readonly onRemove: () => void;
+}
+
+function Corner({ index, corner, isSelected, onFocus, onChange, onRemove }: CornerOptions) {
+  const { geofences: text } = texts.value;
+  return (
+    <li class="corner" aria-current={isSelected} onFocusCapture={onFocus}>
+      <span>{index + 1}</span>
+      <NumberInput
+        aria-label={text.cornerLatitude(index + 1)}
+        minimum={-90}
+        maximum={90}
+        isRequired
+        value={corner.latitude}
+        onValue={(latitude) => onChange({ ...corner, latitude })}
+      />
+      <NumberInput
+        aria-label={text.cornerLongitude(index + 1)}
+        minimum={-180}
+        maximum={180}
+        isRequired
+        value={corner.longitude}
+        onValue={(longitude) => onChange({ ...corner, longitude })}
+      />
+      <button type="button" class="button plain icon" aria-label={text.removeCorner(index + 1)} onClick={onRemove}>
+        <CloseIcon size={16} />
+      </button>
+    </li>
+  );
+}
+
+function Polygon({ draft, selected }: { draft: Signal<Draft>; selected: Signal<number | undefined> }) {
+  const { geofences: text } = texts.value;
+  const set = (corners: readonly DraftPoint[]) => {
+    draft.value = { ...draft.value, corners };
+  };
+  const { corners } = draft.value;
+  return (
+    <>
+      <ol class="corners" aria-label={text.corners(corners.length)}>
+        {corners.map((corner, index) => (
+          <Corner
+            key={index}
+            index={index}
+            corner={corner}
+            isSelected={selected.value === index}
+            onFocus={() => {
+              selected.value = index;
+            }}
+            onChange={(changed) => set(corners.with(index, changed))}
+            onRemove={() => {
+              selected.value = undefined;
+              set(corners.filter((_unused, other) => other !== index));
+            }}
+          />
+        ))}
+      </ol>
+      <div>
+        <button type="button" class="button" onClick={() => set([...corners, nowhere])}>
+          {text.addCorner}
+        </button>
+      </div>
+    </>
+  );
+}
+
+interface GeofenceFormOptions {
+  readonly appId: string;
+  /** Undefined for a new one. */
+  readonly geofence: Geofence | undefined;
+  readonly draft: Signal<Draft>;
+  readonly corner: Signal<number | undefined>;
+  readonly onClose: () => void;
+}
+
+function describe(shown: Geofence): Readonly<Record<string, string>> {
+  const { geofences: text } = texts.value;
+  return {
+    [text.name]: shown.name,
+    [text.shape]: `${shapeText(shown)}: ${JSON.stringify(shown.geometry.coordinates)}`,
+  };
+}
+
+/** The geofence that is drawn on the map, as a form; everything can be typed. */
+export function GeofenceForm({ appId, geofence, draft, corner, onClose }: GeofenceFormOptions) {
+  const { geofences: text } = texts.value;
+  const saving = useSave(geofence);
+  const unfinished = useSignal<string | undefined>(undefined);
+  const isCircle = draft.value.type === 'Point';
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const body = toBody(draft.value);
+    unfinished.value = body ? undefined : isCircle ? text.needsCentre : text.needsCorners;
+    if (!body) return;
+    const header = headerFor(appId);
+    if (!geofence) {
+      saving.run(() => answerOf(api.POST('/v1/x/geofences', { params: { header }, body })), onClose);
+      return;
+    }
+    const params = { path: { id: geofence.id }, header };
+    saving.runUnlessChanged(
+      async () => (await loadGeofences(appId)).find(({ id }) => id === geofence.id),
+      () => answerOf(api.PUT('/v1/x/geofences/{id}', { params, body })),
+      onClose,
+    );
+  };
+  const { failure } = saving;
+  const shapeError = unfinished.value ?? errorOf(failure, 'geometry');
+  const title = geofence?.name ?? (isCircle ? text.newCircle : text.newPolygon);
+  return (
+    <form class="form geofence-form" aria-label={title} onSubmit={submit}>
+      <h2>{title}</h2>
+      <TextInput
+        label={text.name}
+        value={draft.value.name}
+        error={errorOf(failure, 'name')}
+        maxLength={facts.name.maxLength}
+        onValue={(name) => {
+          draft.value = { ...draft.value, name };
+        }}
+      />
+      <p class="muted">{isCircle ? text.drawCircle : text.drawPolygon}</p>
+      {isCircle && <Circle draft={draft} error={errorOf(failure, 'radiusMetres')} />}
+      {!isCircle && <Polygon draft={draft} selected={corner} />}
+      {shapeError && (
+        <small class="field-error" role="alert">
+          {shapeError}
+        </small>
+      )}
+      {geofence && <p class="muted">{text.restarts}</p>}
+      <FormEnd
+        original={geofence}
+        saving={saving}
+        describe={describe}
+        failure={errorBeyond(failure, ['name', 'geometry', 'radiusMetres'])}
+        onTheirs={(theirs) => {
+          draft.value = toDraft(theirs);
+        }}
+        onClose={onClose}
+      />
+    </form>
+  );
+}

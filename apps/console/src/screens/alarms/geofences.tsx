@@ -1,0 +1,159 @@
+import { type Signal, useSignal } from '@preact/signals';
+import { answerOf, api } from '../../api/client.ts';
+import { headerFor } from '../../parts/application-choice.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { useLoad } from '../../parts/use-load.ts';
+import { mayChange } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+import { GeofenceForm, shapeText } from './geofence-form.tsx';
+import { GeofenceMap } from './geofence-map.tsx';
+import { type Draft, emptyDraft, toDraft } from './geofence-shapes.ts';
+import { type Geofence, loadGeofences } from './rule-data.ts';
+
+interface ListOptions {
+  readonly geofences: readonly Geofence[];
+  readonly onNew: (type: Draft['type']) => void;
+  readonly onChange: (geofence: Geofence) => void;
+  readonly onDelete: (geofence: Geofence) => void;
+}
+
+function List({ geofences, onNew, onChange, onDelete }: ListOptions) {
+  const { geofences: text, change, remove } = texts.value;
+  return (
+    <>
+      {mayChange() && (
+        <div class="row">
+          <button type="button" class="button primary" onClick={() => onNew('Point')}>
+            {text.newCircle}
+          </button>
+          <button type="button" class="button primary" onClick={() => onNew('Polygon')}>
+            {text.newPolygon}
+          </button>
+        </div>
+      )}
+      {geofences.length === 0 ? (
+        <Empty title={text.none}>{<p>{text.noneText}</p>}</Empty>
+      ) : (
+        <ul aria-label={text.list}>
+          {geofences.map((geofence) => (
+            <li key={geofence.id} class="geofence-row">
+              <strong>{geofence.name}</strong>
+              <small class="muted">{shapeText(geofence)}</small>
+              {mayChange() && (
+                <span class="row">
+                  <button
+                    type="button"
+                    class="button"
+                    aria-label={`${change}: ${geofence.name}`}
+                    onClick={() => onChange(geofence)}
+                  >
+                    {change}
+                  </button>
+                  <button
+                    type="button"
+                    class="button danger"
+                    aria-label={`${remove}: ${geofence.name}`}
+                    onClick={() => onDelete(geofence)}
+                  >
+                    {remove}
+                  </button>
+                </span>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+interface DeleteOptions {
+  readonly appId: string;
+  /** The dialog is open while there is one. */
+  readonly deleted: Signal<Geofence | undefined>;
+  readonly onDone: () => void;
+}
+
+function DeleteGeofence({ appId, deleted, onDone }: DeleteOptions) {
+  const { geofences: text, remove } = texts.value;
+  if (!deleted.value) return null;
+  const { id, name } = deleted.value;
+  return (
+    <Confirm
+      title={text.deleteTitle(name)}
+      action={remove}
+      isDangerous
+      onClose={() => {
+        deleted.value = undefined;
+      }}
+      onConfirm={async () => {
+        await answerOf(api.DELETE('/v1/x/geofences/{id}', { params: { path: { id }, header: headerFor(appId) } }));
+        onDone();
+      }}
+    >
+      <p class="muted">{text.deleteText}</p>
+    </Confirm>
+  );
+}
+
+/** The geofences of an application, on the map and as a list. */
+export function Geofences({ appId }: { appId: string }) {
+  const { geofences: text } = texts.value;
+  const { data, failure, reload } = useLoad(() => loadGeofences(appId), [appId]);
+  const draft = useSignal<Draft | undefined>(undefined);
+  const changed = useSignal<Geofence | undefined>(undefined);
+  const corner = useSignal<number | undefined>(undefined);
+  const deleted = useSignal<Geofence | undefined>(undefined);
+  if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
+  const edit = (geofence: Geofence | undefined, drawn: Draft | undefined) => {
+    changed.value = geofence;
+    draft.value = drawn;
+    corner.value = undefined;
+  };
+  const change = (geofence: Geofence | undefined) => {
+    if (geofence && mayChange()) edit(geofence, toDraft(geofence));
+  };
+  const close = () => {
+    edit(undefined, undefined);
+    reload();
+  };
+  return (
+    <div class="geofences card">
+      <div class="geofences-map">
+        <GeofenceMap
+          geofences={data}
+          draft={draft}
+          corner={corner}
+          changed={changed.value?.id}
+          onPick={(id) => change(data.find((one) => one.id === id))}
+        />
+      </div>
+      <aside class="geofences-side" aria-label={text.list}>
+        {failure && <p class="notice late">{failure}</p>}
+        {isDrawn(draft) ? (
+          <GeofenceForm
+            key={changed.value?.id}
+            appId={appId}
+            geofence={changed.value}
+            draft={draft}
+            corner={corner}
+            onClose={close}
+          />
+        ) : (
+          <List
+            geofences={data}
+            onNew={(type) => edit(undefined, emptyDraft(type))}
+            onChange={change}
+            onDelete={(geofence) => {
+              deleted.value = geofence;
+            }}
+          />
+        )}
+      </aside>
+      <DeleteGeofence appId={appId} deleted={deleted} onDone={reload} />
+    </div>
+  );
+}
+
+const isDrawn = (draft: Signal<Draft | undefined>): draft is Signal<Draft> => draft.value !== undefined;

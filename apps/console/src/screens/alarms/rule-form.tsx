@@ -1,0 +1,291 @@
+import { type Signal, useSignal } from '@preact/signals';
+import { useEffect } from 'preact/hooks';
+import { answerOf, api, type CallFailure } from '../../api/client.ts';
+import { limits } from '../../api/limits.ts';
+import { headerFor } from '../../parts/application-choice.tsx';
+import { errorBeyond, errorOf, Field, NumberInput, TextInput } from '../../parts/field.tsx';
+import { FormEnd, useSave } from '../../parts/use-save.tsx';
+import { nameVehicles, VehicleChoice } from '../../parts/vehicle-choice.tsx';
+import { isOperator } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+import type { AlarmKind } from './alarm-data.ts';
+import { conditionText } from './alarm-text.ts';
+import { type Geofence, loadRules, type Rule } from './rule-data.ts';
+import { type Draft, type ParameterName, parametersOf, toBody, toDraft } from './rule-draft.ts';
+
+const facts = limits['/v1/x/alarm-rules'];
+
+interface ParameterOptions {
+  readonly name: ParameterName;
+  readonly draft: Signal<Draft>;
+  readonly geofences: readonly Geofence[];
+  readonly failure: CallFailure | undefined;
+}
+
+/** What the interface says of a parameter. */
+interface Fact {
+  readonly minimum?: number;
+  readonly maximum?: number;
+  readonly maxLength?: number;
+  readonly enum?: readonly string[];
+}
+
+/** The input of a parameter, made from what the interface says of it. */
+function Parameter({ name, draft, geofences, failure }: ParameterOptions) {
+  const { alarmRules: text } = texts.value;
+  const value = draft.value.parameters[name];
+  const fact: Fact = facts[`parameters.${name}`];
+  const set = (changed: string | number | undefined) => {
+    draft.value = { ...draft.value, parameters: { ...draft.value.parameters, [name]: changed } };
+  };
+  const choices =
+    name === 'geofenceId'
+      ? geofences.map((one) => [one.id, one.name] as const)
+      : Object.entries(text.sides).filter(([side]) => fact.enum?.includes(side));
+  const hint = name === 'geofenceId' && geofences.length === 0 ? text.noGeofence : undefined;
+  return (
+    <Field label={text.fields[name]} hint={hint} error={errorOf(failure, `parameters.${name}`)}>
+      {(input) => {
+        if (choices.length > 0 || name === 'geofenceId') {
+          return (
+            <select
+              {...input}
+              class="input"
+              required
+              value={String(value ?? '')}
+              onChange={({ currentTarget }) => set(currentTarget.value)}
+            >
+              {name === 'geofenceId' && <option value="">{text.chooseGeofence}</option>}
+              {choices.map(([one, written]) => (
+                <option key={one} value={one}>
+                  {written}
+                </option>
+              ))}
+            </select>
+          );
+        }
+        if (fact.minimum !== undefined) {
+          return (
+            <NumberInput
+              {...input}
+              minimum={fact.minimum}
+              maximum={fact.maximum}
+              isRequired
+              value={typeof value === 'number' ? value : undefined}
+              onValue={set}
+            />
+          );
+        }
+        return (
+          <input
+            {...input}
+            class="input"
+            required
+            maxLength={fact.maxLength}
+            value={String(value ?? '')}
+            onInput={({ currentTarget }) => set(currentTarget.value)}
+          />
+        );
+      }}
+    </Field>
+  );
+}
+
+interface ChoiceOptions<Word extends string> {
+  readonly label: string;
+  readonly name: string;
+  readonly chosen: Word;
+  readonly options: readonly (readonly [value: Word, text: string])[];
+  readonly onChoose: (value: Word) => void;
+}
+
+function Choice<Word extends string>({ label, name, chosen, options, onChoose }: ChoiceOptions<Word>) {
+  return (
+    <div class="field">
+      <span>{label}</span>
+      <fieldset class="choice">
+        <legend class="visually-hidden">{label}</legend>
+        {options.map(([value, text]) => (
+          <label key={value}>
+            <input
+              class="visually-hidden"
+              type="radio"
+              name={name}
+              checked={chosen === value}
+              onChange={() => onChoose(value)}
+            />
+            {text}
+          </label>
+        ))}
+      </fieldset>
+    </div>
+  );
+}
+
+function KindField({
+  draft,
+  isNew,
+  failure,
+}: {
+  draft: Signal<Draft>;
+  isNew: boolean;
+  failure: CallFailure | undefined;
+}) {
+  const { alarms, alarmRules: text } = texts.value;
+  return (
+    <Field label={text.kind} error={errorOf(failure, 'kind')}>
+      {(input) => (
+        <select
+          {...input}
+          class="input"
+          disabled={!isNew}
+          value={draft.value.kind}
+          onChange={({ currentTarget }) => {
+            draft.value = { ...draft.value, kind: currentTarget.value as AlarmKind };
+          }}
+        >
+          {facts.kind.enum.map((kind) => (
+            <option key={kind} value={kind}>
+              {alarms.kinds[kind]}
+            </option>
+          ))}
+        </select>
+      )}
+    </Field>
+  );
+}
+
+function Scope({ appId, draft, failure }: { appId: string; draft: Signal<Draft>; failure: CallFailure | undefined }) {
+  const { alarmRules: text } = texts.value;
+  const { isForAll, vehicles } = draft.value;
+  return (
+    <>
+      {isOperator() && (
+        <Choice
+          label={text.appliesTo}
+          name="scope"
+          chosen={isForAll ? 'all' : 'listed'}
+          options={[
+            ['all', text.allVehicles],
+            ['listed', text.listedVehicles],
+          ]}
+          onChoose={(scope) => {
+            draft.value = { ...draft.value, isForAll: scope === 'all' };
+          }}
+        />
+      )}
+      {!isForAll && (
+        <VehicleChoice
+          label={text.vehicles}
+          appId={appId || undefined}
+          chosen={vehicles}
+          error={errorOf(failure, 'vehicleIds') ?? (failure?.code === 'UNKNOWN_VEHICLE' ? failure.message : undefined)}
+          onChange={(chosen) => {
+            draft.value = { ...draft.value, vehicles: chosen };
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+interface RuleFormOptions {
+  readonly appId: string;
+  /** Undefined for a new one. */
+  readonly rule: Rule | undefined;
+  readonly geofences: readonly Geofence[];
+  readonly onClose: () => void;
+}
+
+/** What the form holds, with the plates of its vehicles. */
+function useDraft(appId: string, rule: Rule | undefined) {
+  const draft = useSignal(toDraft(rule));
+  const show = async (shown: Rule | undefined) => {
+    draft.value = toDraft(shown);
+    const ids = draft.value.vehicles.map(({ id }) => id);
+    // Without plates, the identifiers stay.
+    const vehicles = await nameVehicles(appId || undefined, ids).catch(() => undefined);
+    if (vehicles) draft.value = { ...draft.value, vehicles };
+  };
+  useEffect(() => {
+    if (rule) void show(rule);
+  }, []);
+  return { draft, show };
+}
+
+function MeasureChoice({ draft }: { draft: Signal<Draft> }) {
+  const { alarmRules: text } = texts.value;
+  return (
+    <Choice
+      label={text.measure}
+      name="measure"
+      chosen={draft.value.measure}
+      options={[
+        ['percent', text.measures.percent],
+        ['volts', text.measures.volts],
+      ]}
+      onChoose={(measure) => {
+        draft.value = { ...draft.value, measure };
+      }}
+    />
+  );
+}
+
+/** Creates or changes a rule. */
+export function RuleForm({ appId, rule, geofences, onClose }: RuleFormOptions) {
+  const { alarmRules: text } = texts.value;
+  const { draft, show } = useDraft(appId, rule);
+  // A change of its geofence sets activeFrom.
+  const saving = useSave(rule, (one) => JSON.stringify({ ...one, activeFrom: '' }));
+  const { failure } = saving;
+  const submit = (event: Event) => {
+    event.preventDefault();
+    const [header, body] = [headerFor(appId), toBody(draft.value)];
+    if (!rule) {
+      saving.run(() => answerOf(api.POST('/v1/x/alarm-rules', { params: { header }, body })), onClose);
+      return;
+    }
+    const params = { path: { id: rule.id }, header };
+    saving.runUnlessChanged(
+      async () => (await loadRules(appId)).find(({ id }) => id === rule.id),
+      () => answerOf(api.PUT('/v1/x/alarm-rules/{id}', { params, body })),
+      onClose,
+    );
+  };
+  const describe = (shown: Rule) => ({
+    [text.name]: shown.name,
+    [text.condition]: conditionText(shown, geofences),
+    [text.appliesTo]: shown.vehicleIds?.join(', ') ?? text.allVehicles,
+  });
+  const fields = ['name', 'kind', 'vehicleIds', ...parametersOf(draft.value).map((one) => `parameters.${one}`)];
+  const title = rule ? text.change(rule.name) : text.create;
+  return (
+    <form class="card form rule-form" aria-label={title} onSubmit={submit}>
+      <h2>{title}</h2>
+      <TextInput
+        label={text.name}
+        value={draft.value.name}
+        error={errorOf(failure, 'name')}
+        maxLength={facts.name.maxLength}
+        onValue={(name) => {
+          draft.value = { ...draft.value, name };
+        }}
+      />
+      <KindField draft={draft} isNew={!rule} failure={failure} />
+      {draft.value.kind === 'low-battery' && <MeasureChoice draft={draft} />}
+      {parametersOf(draft.value).map((parameter) => (
+        <Parameter key={parameter} name={parameter} draft={draft} geofences={geofences} failure={failure} />
+      ))}
+      <Scope appId={appId} draft={draft} failure={failure} />
+      {rule && <p class="muted">{text.restarts}</p>}
+      <FormEnd
+        original={rule}
+        saving={saving}
+        describe={describe}
+        failure={failure?.code === 'UNKNOWN_VEHICLE' ? undefined : errorBeyond(failure, fields)}
+        onTheirs={(theirs) => void show(theirs)}
+        onClose={onClose}
+      />
+    </form>
+  );
+}

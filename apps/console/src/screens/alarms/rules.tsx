@@ -1,0 +1,132 @@
+import { type Signal, useSignal } from '@preact/signals';
+import { answerOf, api } from '../../api/client.ts';
+import { headerFor } from '../../parts/application-choice.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { useLoad } from '../../parts/use-load.ts';
+import { mayChange } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+import { conditionText } from './alarm-text.ts';
+import { type Geofence, loadGeofences, loadRules, type Rule } from './rule-data.ts';
+import { RuleForm } from './rule-form.tsx';
+
+interface RowOptions {
+  readonly rule: Rule;
+  readonly geofences: readonly Geofence[];
+  readonly onChange: () => void;
+  readonly onDelete: () => void;
+}
+
+function RuleRow({ rule, geofences, onChange, onDelete }: RowOptions) {
+  const { alarms, alarmRules: text, change, remove } = texts.value;
+  const { name, kind, vehicleIds } = rule;
+  return (
+    <li class="rule-row">
+      <strong>{name}</strong>
+      <span>{`${alarms.kinds[kind]}: ${conditionText(rule, geofences)}`}</span>
+      <span class="muted">{vehicleIds ? text.vehicleCount(vehicleIds.length) : text.allVehicles}</span>
+      {mayChange() && (
+        <span class="row">
+          <button type="button" class="button" aria-label={`${change}: ${name}`} onClick={onChange}>
+            {change}
+          </button>
+          <button type="button" class="button danger" aria-label={`${remove}: ${name}`} onClick={onDelete}>
+            {remove}
+          </button>
+        </span>
+      )}
+    </li>
+  );
+}
+
+interface DeleteOptions {
+  readonly appId: string;
+  /** The dialog is open while there is one. */
+  readonly deleted: Signal<Rule | undefined>;
+  readonly onDone: () => void;
+}
+
+function DeleteRule({ appId, deleted, onDone }: DeleteOptions) {
+  const { alarmRules: text, remove } = texts.value;
+  if (!deleted.value) return null;
+  const { id, name } = deleted.value;
+  return (
+    <Confirm
+      title={text.deleteTitle(name)}
+      action={remove}
+      isDangerous
+      onClose={() => {
+        deleted.value = undefined;
+      }}
+      onConfirm={async () => {
+        await answerOf(api.DELETE('/v1/x/alarm-rules/{id}', { params: { path: { id }, header: headerFor(appId) } }));
+        onDone();
+      }}
+    >
+      <p class="muted">{text.deleteText}</p>
+    </Confirm>
+  );
+}
+
+const NewRule = ({ onClick }: { onClick: () => void }) => (
+  <div>
+    <button type="button" class="button primary" onClick={onClick}>
+      {texts.value.alarmRules.create}
+    </button>
+  </div>
+);
+
+/** The rules that raise alarms. */
+export function Rules({ appId }: { appId: string }) {
+  const { alarms, alarmRules: text } = texts.value;
+  const { data, failure, reload } = useLoad(
+    async () => ({ rules: await loadRules(appId), geofences: await loadGeofences(appId) }),
+    [appId],
+  );
+  const edited = useSignal<{ readonly rule: Rule | undefined } | undefined>(undefined);
+  const deleted = useSignal<Rule | undefined>(undefined);
+  if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
+  const { rules, geofences } = data;
+  const edit = (rule: Rule | undefined) => {
+    edited.value = { rule };
+  };
+  const close = () => {
+    edited.value = undefined;
+    reload();
+  };
+  if (edited.value) {
+    return (
+      <RuleForm
+        key={edited.value.rule?.id}
+        appId={appId}
+        rule={edited.value.rule}
+        geofences={geofences}
+        onClose={close}
+      />
+    );
+  }
+  return (
+    <>
+      {failure && <p class="notice late">{failure}</p>}
+      {mayChange() && <NewRule onClick={() => edit(undefined)} />}
+      {rules.length === 0 ? (
+        <Empty title={text.none}>{<p>{text.noneText}</p>}</Empty>
+      ) : (
+        <ul class="card" aria-label={alarms.tabs.rules}>
+          {rules.map((rule) => (
+            <RuleRow
+              key={rule.id}
+              rule={rule}
+              geofences={geofences}
+              onChange={() => edit(rule)}
+              onDelete={() => {
+                deleted.value = rule;
+              }}
+            />
+          ))}
+        </ul>
+      )}
+      <DeleteRule appId={appId} deleted={deleted} onDone={reload} />
+    </>
+  );
+}
