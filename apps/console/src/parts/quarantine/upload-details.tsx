@@ -60,7 +60,7 @@ function HexDump({ bytes, place }: { bytes: Uint8Array; place: Span | undefined 
   );
 }
 
-/** Describes a fault: its reason, the reading and field it is in, and what is wrong there. */
+/** Describes a fault by its reason, its field and the rule that it breaks. */
 export function faultText({ reason, field, message }: Upload['faults'][number]): string {
   const name = texts.value.quarantine.reasons[reason] ?? reason;
   return [name, field, message].filter((part) => part !== undefined).join(' · ');

@@ -8,7 +8,7 @@ import { texts } from '../../texts/texts.ts';
 import { type Field, loadFields, type Window } from './series-data.ts';
 import { Figures, PeriodBar } from './series-figures.tsx';
 
-/** What tells of the health of a traction battery, in the order in which it is shown. */
+/** The fields that show the health of a traction battery, in the order in which they are shown. */
 const batteryFields = [
   ...(['soh', 'maxEnergy', 'soc', 'voltage', 'minCellVoltage', 'maxCellVoltage', 'temperature'] as const),
   ...(['minCellTemperature', 'maxCellTemperature', 'current', 'lifetimeChargePower', 'lifetimePowerUse'] as const),
