@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import fc, { type Arbitrary } from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { compileDecoder } from '../../packages/codec/can/decode.ts';
@@ -71,11 +73,25 @@ const frames = fc.array(
   { maxLength: 20 },
 );
 
+/** CPU time of this process, which other processes of a busy machine do not add to. */
+function cpuSeconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1e6;
+}
+
+setFlagsFromString('--expose-gc');
+const collectGarbage: () => void = runInNewContext('gc');
+
+function heapBytes(): number {
+  collectGarbage();
+  return process.memoryUsage().heapUsed;
+}
+
 describe(`DBC files and frames of any content (seed ${seed})`, { timeout: runs(60_000, 1_800_000) }, () => {
   it('give values or faults with a line of the file, and no error', () => {
     fc.assert(
       fc.property(files, frames, (file, received) => {
-        const start = performance.now();
+        const start = cpuSeconds();
         const { database, faults } = parseDbc(file);
         const lineCount = (typeof file === 'string' ? file : Buffer.from(file).toString('latin1')).split('\n').length;
         for (const { line, message } of faults) {
@@ -92,7 +108,7 @@ describe(`DBC files and frames of any content (seed ${seed})`, { timeout: runs(6
           expect(decode({ id, isExtended: true, data }).length).toBeLessThan(200);
           JSON.stringify(decoded);
         }
-        expect(performance.now() - start).toBeLessThan(5000);
+        expect(cpuSeconds() - start).toBeLessThan(5);
       }),
       { numRuns: runs(300, 20_000), seed },
     );
@@ -134,21 +150,24 @@ describe(`DBC files and frames of any content (seed ${seed})`, { timeout: runs(6
         `VAL_TABLE_ T ${'1 "x" '.repeat(size * 5000)};\n${message}${signal('A')}${'VAL_ 1 A T ;\n'.repeat(size * 5000)}`,
     ],
   ])('a file with nothing but %s is read in seconds and decodes without an error', (_name, file) => {
-    const start = performance.now();
+    const start = cpuSeconds();
     const { database, faults } = parseDbc(file());
     const decoded = compileDecoder(database)({ id: 1, isExtended: false, data: new Uint8Array(8) });
     expect(decoded.length).toBeLessThanOrEqual(size * 5000);
     expect(faults.length).toBeLessThanOrEqual(2002);
-    expect(performance.now() - start).toBeLessThan(30_000);
+    expect(cpuSeconds() - start).toBeLessThan(30);
   });
 
   it('leave no memory behind', () => {
-    const heapAfter = (count: number) => {
-      for (const file of fc.sample(files, { numRuns: count, seed })) compileDecoder(parseDbc(file).database);
-      return process.memoryUsage().heapUsed;
+    const parse = (count: number) => {
+      for (let index = 0; index < count; index += 1) {
+        const [file = ''] = fc.sample(files, { numRuns: 1, seed: seed + index });
+        compileDecoder(parseDbc(file).database);
+      }
     };
-    heapAfter(runs(100, 2000));
-    const before = process.memoryUsage().heapUsed;
-    expect(heapAfter(runs(200, 10_000)) - before).toBeLessThan(100 * 2 ** 20);
+    parse(100);
+    const before = heapBytes();
+    parse(runs(300, 5000));
+    expect(heapBytes() - before).toBeLessThan(10 * 2 ** 20);
   });
 });
