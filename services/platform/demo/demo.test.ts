@@ -53,6 +53,7 @@ it('every GET of the interface answers with data', { timeout: 60_000 }, async ()
   };
   const ids: Record<string, string> = {
     '/v1/booking/{id}': (await api.get('/v1/bookings')).body.bookings[0].id,
+    '/v1/x/devices/{id}': vehicle?.device.deviceId ?? '',
     '/v1/parkings/{id}': (await api.get('/v1/parkings')).body.parkings[0].id,
   };
   const { body: document } = await api.get('/docs/json');
