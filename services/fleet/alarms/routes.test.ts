@@ -95,6 +95,22 @@ describe('geofences', () => {
     expect((await api.delete(`/v1/x/geofences/${id}`)).status).toBe(200);
   });
 
+  it('of another shape begin their rules again and end their alarms; of another name they do not', async () => {
+    const { id } = (await api.post('/v1/x/geofences', circle)).body;
+    const vehicle = await createVehicle(db, application);
+    const ruleId = await createRule({ kind: 'geofence', parameters: { geofenceId: id, when: 'inside' } });
+    const activeFrom = async () =>
+      (await api.get('/v1/x/alarm-rules?limit=1000')).body.rules.find((rule: { id: string }) => rule.id === ruleId)
+        ?.activeFrom;
+    const [alarmId, before] = [await raise(ruleId, vehicle.id), await activeFrom()];
+    await api.put(`/v1/x/geofences/${id}`, { ...circle, name: 'yard' });
+    expect(await activeFrom()).toBe(before);
+    expect((await api.get(`/v1/x/alarms?ruleId=${ruleId}&state=open`)).body.alarms).toMatchObject([{ id: alarmId }]);
+    await api.put(`/v1/x/geofences/${id}`, { ...circle, radiusMetres: 301 });
+    expect((await activeFrom()) > before).toBe(true);
+    expect((await api.get(`/v1/x/alarms?ruleId=${ruleId}&state=cleared`)).body.alarms).toMatchObject([{ id: alarmId }]);
+  });
+
   it('of another application answer like missing ones', async () => {
     const { id } = (await api.post('/v1/x/geofences', circle)).body;
     for (const unknown of [id, randomUUID(), 'none']) {
@@ -153,6 +169,8 @@ describe('alarm rules', () => {
 
     await client.put(`/v1/x/alarm-rules/${ids[0]}`, { ...renamed, parameters: { limitKmh: 110 } });
     expect((await client.get('/v1/x/alarms?state=cleared')).body.alarms).toMatchObject([{ id: alarmId }]);
+    const changed = (await client.get('/v1/x/alarm-rules')).body.rules.find(({ id }: { id: string }) => id === ids[0]);
+    expect(changed.activeFrom > speed.activeFrom).toBe(true);
     expect((await client.delete(`/v1/x/alarm-rules/${ids[0]}`)).status).toBe(200);
     expect((await client.get('/v1/x/alarms')).body.alarms).toMatchObject([{ id: alarmId, ruleName: 'motorway' }]);
     expect((await client.put(`/v1/x/alarm-rules/${ids[0]}`, renamed)).status).toBe(404);

@@ -30,7 +30,7 @@ const save = (page: Page) => page.getByRole('button', { name: 'Save' }).click();
 const createRule = async (fields: object): Promise<string> =>
   (await api.post('/v1/x/alarm-rules', { parameters: {}, ...fields })).body.id;
 
-describe.skipIf(!hasBrowser)('the screens for alarms and bookings', () => {
+describe.skipIf(!hasBrowser)('the screen Alarms', () => {
   beforeAll(async () => {
     [platform, browser] = await Promise.all([startTestPlatform(await loadServices()), startBrowser()]);
     fleet = await createTestFleet(platform);
