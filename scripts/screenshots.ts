@@ -19,11 +19,11 @@ const quality = 82;
 const largestBytes = 150 * 1024;
 const demoPatienceMs = 300_000;
 /** For maps and charts to be drawn, by software. */
-const drawingMs = 4000;
+const drawingMs = 10_000;
 
 interface Screen {
   readonly name: string;
-  /** `ID` stands for a vehicle that drives. */
+  /** `ID` and `NEXT` stand for two vehicles that drive. */
   readonly path: string;
   /** Names of buttons to press, in this order. */
   readonly press?: readonly (string | RegExp)[];
@@ -36,9 +36,13 @@ const screens: readonly Screen[] = [
   { name: 'vehicles', path: '/vehicles' },
   { name: 'vehicle', path: '/vehicles/ID' },
   { name: 'charts', path: '/vehicles/ID/charts' },
+  { name: 'battery', path: '/vehicles/ID/battery' },
   { name: 'trips', path: '/vehicles/ID/trips' },
+  { name: 'replay', path: '/replay?vehicles=ID,NEXT' },
   { name: 'commands', path: '/vehicles/ID/commands' },
   { name: 'devices', path: '/devices' },
+  { name: 'alarms', path: '/alarms' },
+  { name: 'accounts', path: '/accounts' },
   { name: 'audit', path: '/audit' },
   // Last, when it has some history.
   { name: 'pipeline', path: '/pipeline' },
@@ -47,7 +51,7 @@ const screens: readonly Screen[] = [
 interface Demo {
   readonly httpUrl: string;
   readonly adminToken: string;
-  readonly vehicleId: string;
+  readonly vehicleIds: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -82,7 +86,7 @@ async function startDemo(): Promise<Demo> {
   return {
     httpUrl: `http://127.0.0.1:${httpPort}`,
     adminToken: readFileSync(join(directory, 'admin-token'), 'utf8').trim(),
-    vehicleId: vehicles[0]?.id ?? '',
+    vehicleIds: vehicles.map(({ id }) => id),
     async stop() {
       child.kill('SIGTERM');
       await exited;
@@ -108,9 +112,15 @@ async function signIn(page: Page, { name, password }: { name: string; password: 
   await page.waitForURL((url) => url.pathname === '/profile');
 }
 
-async function take(page: Page, { name, path, press = [], colorScheme = 'light' }: Screen, demo: Demo): Promise<void> {
-  await page.emulateMedia({ colorScheme });
-  await page.goto(path.replace('ID', demo.vehicleId));
+/** The address of a screen for this demo. */
+function addressOf({ path }: Screen, { vehicleIds: [id = '', next = ''] }: Demo): string {
+  return path.replace('ID', id).replace('NEXT', next);
+}
+
+async function take(page: Page, screen: Screen, demo: Demo): Promise<void> {
+  const { name, press = [], colorScheme = 'light' } = screen;
+  await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+  await page.goto(addressOf(screen, demo));
   await page.getByRole('main').waitFor();
   for (const button of press) await page.getByRole('button', { name: button }).click();
   await delay(drawingMs);
