@@ -198,3 +198,24 @@ describe('tokens', () => {
     expect((await createApiClient(url).get('/v1/page')).headers.get('cache-control')).toBe('no-store');
   });
 });
+
+describe('a process whose event loop stood still', () => {
+  /** Blocks the thread, without using the processor, and lets the next sample be taken. */
+  async function standStill(ms: number): Promise<void> {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  it('for two seconds answers at once', async () => {
+    const { client } = await startHttp();
+    await standStill(2000);
+    expect((await client.get('/v1/page')).status).toBe(200);
+  });
+
+  it('for seven seconds refuses requests, until it turns in time again', async () => {
+    const { client } = await startHttp();
+    await standStill(7000);
+    expect(await client.get('/v1/page')).toMatchObject({ status: 503, body: { error: 'OVERLOADED' } });
+    await eventually(async () => expect((await client.get('/v1/page')).status).toBe(200));
+  });
+});

@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { Failure, invalidParameter, tooManyRequests } from '@odograph/contracts/failures';
 import { isAddress, networkOf } from '@odograph/runtime/network-address';
 import { WindowCounter } from '@odograph/runtime/window-counter';
@@ -83,25 +82,21 @@ export function refuseWhileClosing(http: Http): void {
 
 const maximumLoopDelayMs = 5000;
 const loopSampleMs = 1000;
-const loopResolutionMs = 10;
 
 /**
- * Refuses requests while the event loop is late by more than 5 s, on average over a second. Its timer makes no system
- * call, since one that fails without free descriptors would end the process (process.memoryUsage() reads a file).
+ * Refuses requests from a turn of the event loop that came more than 5 s late until one that did not. Its timer makes no
+ * system call, since one that fails without free descriptors would end the process (process.memoryUsage() reads a file).
  * @throws Failure OVERLOADED in the request
  */
 export function refuseWhileOverloaded(http: Http): void {
-  const delays = monitorEventLoopDelay({ resolution: loopResolutionMs });
-  delays.enable();
+  let sampledAtMs = performance.now();
   let delayMs = 0;
   const timer = setInterval(() => {
-    delayMs = delays.count === 0 ? Number.POSITIVE_INFINITY : delays.mean / 1e6 - loopResolutionMs;
-    delays.reset();
+    const nowMs = performance.now();
+    delayMs = nowMs - sampledAtMs - loopSampleMs;
+    sampledAtMs = nowMs;
   }, loopSampleMs).unref();
-  http.addHook('onClose', () => {
-    clearInterval(timer);
-    delays.disable();
-  });
+  http.addHook('onClose', () => clearInterval(timer));
   http.addHook('onRequest', async () => {
     if (delayMs > maximumLoopDelayMs) throw new Failure('OVERLOADED', undefined, { retryAfterSeconds: 5 });
   });
