@@ -57,21 +57,29 @@ function countries(detail: 'coarse' | 'fine'): Promise<Countries> {
   return known;
 }
 
-/** Draws the world, finer once a person looks closer. */
+/** Draws the world, finer once a person looks closer. The coarse land stays until the fine one is there. */
 function drawWorld(map: MapLibreMap): void {
-  let drawn: 'coarse' | 'fine' | undefined;
-  const draw = async () => {
-    const detail = drawn === 'fine' || map.getZoom() >= fineZoom ? 'fine' : 'coarse';
-    if (drawn === detail) return;
-    drawn = detail;
+  let isFineAsked = false;
+  let isFineShown = false;
+  const draw = async (detail: 'coarse' | 'fine') => {
     const { shapes, names } = await countries(detail);
-    if (drawn !== detail) return;
+    if (isFineShown) return;
+    isFineShown = detail === 'fine';
     await map.getSource<GeoJSONSource>('countries')?.setData(shapes);
     await map.getSource<GeoJSONSource>('country-names')?.setData(names);
   };
-  const attempt = () => void draw().catch(() => undefined);
-  map.on('zoomend', attempt);
-  map.on('load', attempt);
+  const refine = () => {
+    if (isFineAsked || map.getZoom() < fineZoom) return;
+    isFineAsked = true;
+    draw('fine').catch(() => {
+      isFineAsked = false;
+    });
+  };
+  map.on('load', () => {
+    draw('coarse').catch(() => undefined);
+    refine();
+  });
+  map.on('zoomend', refine);
 }
 
 export interface BaseMapOptions {
