@@ -16,7 +16,9 @@ export default defineConfig({
     globalSetup: ['packages/testkit/global-setup.ts', 'apps/console/build.ts'],
     testTimeout: 120_000,
     hookTimeout: 180_000,
-    maxWorkers: 2,
+    // Tests wait a third of their time: a third worker keeps two processors busy.
+    maxWorkers: 3,
+    expect: { poll: { timeout: 20_000 } },
     // The files of a worker share its modules: loading them again takes more CPU than most files take to run.
     isolate: false,
     sequence: { sequencer: FaultsFirst },

@@ -7,10 +7,11 @@ import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testk
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice, type TestVehicle } from '@odograph/testkit/fixtures';
+import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { createOwner, type Owner } from './owner.fixture.ts';
 import {
   numberForms,
@@ -31,6 +32,7 @@ import {
 } from './route-table.fixture.ts';
 
 /** Holds nothing but what this file stores, since every row of it is searched. */
+let database: OwnDatabase;
 let db: Database;
 let config: ResolvedConfig;
 /** All services except ingest, so that uploads wait in Redis until the test starts it. */
@@ -59,8 +61,10 @@ async function ingest(until: () => Promise<void> = async () => undefined): Promi
 }
 
 beforeAll(async () => {
-  db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 2 });
-  config = await testConfig();
+  // The chunks of other tests would make its maintenance take minutes.
+  database = await createOwnDatabase(inject('isNativeDatabase') ? testDatabaseUrl() : undefined, 'privacy');
+  db = openDatabase({ url: database.url, name: 'test', size: 2 });
+  config = await testConfig({ DATABASE_URL: database.url });
   front = await spawnPlatform(
     ['broker', 'query', 'fleet', 'access', 'registration', 'command', 'console'],
     await settings(),
@@ -77,6 +81,7 @@ afterAll(async () => {
   await queue?.close();
   if (front?.process.exitCode === null) await front.end('SIGTERM');
   await db?.destroy();
+  await database?.drop();
 });
 
 const now = () => Date.now() / 1000;
