@@ -146,7 +146,11 @@ create table parking (
   zipcode text not null,
   city text not null,
   country text not null,
+  -- where it is on the map; null: not known
+  latitude double precision check (latitude between -90 and 90),
+  longitude double precision check (longitude between -180 and 180),
   created_at timestamptz not null default now(),
+  constraint parking_place check ((latitude is null) = (longitude is null)),
   constraint parking_short_id unique (application_id, short_id)
 );
 

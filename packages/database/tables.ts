@@ -195,6 +195,8 @@ interface ParkingTable {
   zipcode: string;
   city: string;
   country: string;
+  latitude: number | null;
+  longitude: number | null;
   created_at: Generated<Date>;
 }
 

@@ -4,10 +4,12 @@ import { isUuid } from '@odograph/contracts/uuid';
 import type { Database } from '@odograph/database/database';
 import type { SpotFields } from './rules.ts';
 
-/** A parking spot (interface specification, "Fleet management records"). */
-export interface ParkingSpot extends Required<SpotFields> {
+/** A parking spot (interface specification, "Fleet management records"); an addition: its place, where that is known. */
+export interface ParkingSpot extends Required<Omit<SpotFields, 'latitude' | 'longitude'>> {
   id: string;
   shortId: string;
+  latitude?: number;
+  longitude?: number;
 }
 
 /** Without characters that are easily confused. */
@@ -26,7 +28,16 @@ const columns = [
   'parking.zipcode',
   'parking.city',
   'parking.country',
+  'parking.latitude',
+  'parking.longitude',
 ] as const;
+
+type SpotRow = Omit<ParkingSpot, 'latitude' | 'longitude'> & { latitude: number | null; longitude: number | null };
+
+/** Leaves out a place that is not known. */
+function toSpot({ latitude, longitude, ...spot }: SpotRow): ParkingSpot {
+  return latitude === null || longitude === null ? spot : { ...spot, latitude, longitude };
+}
 
 /** Creates a spot. @returns its id */
 export async function createSpot(db: Database, applicationId: number, fields: Required<SpotFields>): Promise<string> {
@@ -43,13 +54,14 @@ export async function createSpot(db: Database, applicationId: number, fields: Re
 
 /** Lists the spots of an application by name. */
 export async function listSpots(db: Database, applicationId: number): Promise<ParkingSpot[]> {
-  return db
+  const rows = await db
     .selectFrom('parking')
     .select(columns)
     .where('application_id', '=', applicationId)
     .orderBy('name')
     .orderBy('id')
     .execute();
+  return rows.map(toSpot);
 }
 
 /** Finds a spot. @throws Failure NOT_FOUND, also for a spot of another application */
@@ -63,7 +75,7 @@ export async function findSpot(db: Database, applicationId: number, id: string):
         .executeTakeFirst()
     : undefined;
   if (!spot) throw new Failure('NOT_FOUND');
-  return spot;
+  return toSpot(spot);
 }
 
 /** Changes the given fields of a spot. @throws Failure NOT_FOUND */
@@ -71,10 +83,11 @@ export async function updateSpot(
   db: Database,
   applicationId: number,
   id: string,
-  { name, address, address2, zipcode, city, country }: SpotFields,
+  fields: SpotFields,
 ): Promise<ParkingSpot> {
   const spot = await findSpot(db, applicationId, id);
-  const given = Object.entries({ name, address, address2, zipcode, city, country }).filter(
+  const { name, address, address2, zipcode, city, country, latitude, longitude } = fields;
+  const given = Object.entries({ name, address, address2, zipcode, city, country, latitude, longitude }).filter(
     ([, value]) => value !== undefined,
   );
   if (given.length === 0) return spot;
@@ -85,7 +98,7 @@ export async function updateSpot(
     .returning(columns)
     .executeTakeFirst();
   if (!changed) throw new Failure('NOT_FOUND');
-  return changed;
+  return toSpot(changed);
 }
 
 /** Deletes a spot and the assignments of vehicles to it. @throws Failure NOT_FOUND */
@@ -130,7 +143,7 @@ export async function findSpotOfVehicle(db: Database, vehicleId: number): Promis
     .where('vehicle_parking.vehicle_id', '=', vehicleId)
     .executeTakeFirst();
   if (!spot) throw new Failure('NO_PARKING');
-  return spot;
+  return toSpot(spot);
 }
 
 /** Removes a vehicle from its spot. @returns whether it had one */

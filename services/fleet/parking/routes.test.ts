@@ -46,6 +46,30 @@ describe('/v1/parkings', () => {
     expect(body).toEqual({ id, shortId: expect.stringMatching(/^[A-HJKMNP-TV-Z2-9]{6}$/), ...fields });
   });
 
+  it('keeps the place of a spot, and changes it', async () => {
+    const id = await createSpot(api, { latitude: 48.8443, longitude: 2.3735 });
+    const read = async () => (await api.get(`/v1/parkings/${id}`)).body;
+    expect(await read()).toMatchObject({ latitude: 48.8443, longitude: 2.3735 });
+    await api.post(`/v1/parkings/${id}`, { latitude: 48.85, longitude: 2.38 });
+    expect(await read()).toMatchObject({ latitude: 48.85, longitude: 2.38 });
+    await api.post(`/v1/parkings/${id}`, { name: 'North', latitude: null, longitude: null });
+    expect(await read()).toMatchObject({ name: 'North', latitude: 48.85, longitude: 2.38 });
+  });
+
+  it.each([
+    [{ latitude: 48.85 }, 'longitude'],
+    [{ longitude: 2.38 }, 'longitude'],
+    [{ latitude: 48.85, longitude: null }, 'longitude'],
+    [{ latitude: 91, longitude: 2.38 }, 'latitude'],
+    [{ latitude: 48.85, longitude: 'here' }, 'longitude'],
+  ])('refuses the place %o and names %s', async (place, field) => {
+    const id = await createSpot();
+    for (const path of ['/v1/parkings', `/v1/parkings/${id}`]) {
+      const { status, body } = await api.post(path, { ...fields, ...place });
+      expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
+    }
+  });
+
   it('creates a spot without address2, also from a query string', async () => {
     const { address2: _address2, ...needed } = fields;
     const { body } = await api.post(`/v1/parkings?${new URLSearchParams(needed).toString()}`);

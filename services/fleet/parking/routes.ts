@@ -11,6 +11,8 @@ import { missingCodes, requireFilled, requireSpot } from './rules.ts';
 const route = { tags: ['parking spots'] };
 const field = (description: string, example: string) =>
   Type.Optional(text(0, 256, { description, examples: [example] }));
+const degrees = (limit: number, description: string, example: number) =>
+  Type.Optional(Type.Number({ minimum: -limit, maximum: limit, description, examples: [example] }));
 const spotFields = {
   name: field('name', 'Station'),
   address: field('first line of the address', '1 Station Square'),
@@ -18,6 +20,8 @@ const spotFields = {
   zipcode: field('postal code', '75012'),
   city: field('city', 'Paris'),
   country: field('country', 'France'),
+  latitude: degrees(90, 'latitude of the place, an addition to the interface', 48.8443),
+  longitude: degrees(180, 'longitude of the place; given together with the latitude', 2.3735),
 };
 const SpotChange = Type.Object(spotFields);
 const NewSpot = checkedObject(spotFields, ['name', 'address', 'zipcode', 'city', 'country']);
@@ -38,6 +42,8 @@ const ParkingSpot = Type.Object(
     zipcode: Type.String({ examples: ['75012'] }),
     city: Type.String({ examples: ['Paris'] }),
     country: Type.String({ examples: ['France'] }),
+    latitude: Type.Optional(Type.Number({ description: 'left out while it is not known', examples: [48.8443] })),
+    longitude: Type.Optional(Type.Number({ examples: [2.3735] })),
   },
   { title: 'ParkingSpot' },
 );

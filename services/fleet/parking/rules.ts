@@ -1,4 +1,4 @@
-import { Failure, type FailureCode } from '@odograph/contracts/failures';
+import { Failure, type FailureCode, invalidParameter } from '@odograph/contracts/failures';
 
 /** The fields of a parking spot in a request; undefined if left out. */
 export interface SpotFields {
@@ -8,6 +8,9 @@ export interface SpotFields {
   zipcode?: string;
   city?: string;
   country?: string;
+  /** Degrees. */
+  latitude?: number | undefined;
+  longitude?: number | undefined;
 }
 
 const required = [
@@ -27,13 +30,20 @@ export const missingCodes: readonly FailureCode[] = required.map(([, code]) => c
  */
 export function requireSpot(fields: SpotFields): Required<SpotFields> {
   const { name = '', address = '', address2 = '', zipcode = '', city = '', country = '' } = fields;
-  const spot = { name, address, address2, zipcode, city, country };
+  const { latitude, longitude } = fields;
+  const spot = { name, address, address2, zipcode, city, country, latitude, longitude };
   requireFilled(spot);
   return spot;
 }
 
-/** Checks a change of a spot. @throws Failure MISSING_… for the first required field that is given and blank */
+/**
+ * Checks a change of a spot.
+ * @throws Failure MISSING_… for the first required field that is given and blank, INVALID_PARAMETER for half a place
+ */
 export function requireFilled(fields: SpotFields): void {
+  if ((fields.latitude === undefined) !== (fields.longitude === undefined)) {
+    throw invalidParameter('longitude', 'must be given together with latitude');
+  }
   const blank = required.find(([field]) => fields[field]?.trim() === '');
   if (blank) throw new Failure(blank[1], undefined, { field: blank[0] });
 }
