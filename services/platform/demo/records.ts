@@ -9,7 +9,16 @@ const dayMs = 24 * hourMs;
 const expiryMs = 1500;
 const patienceMs = 15_000;
 
-const parking = { name: 'Depot', address: '1 rue de Rivoli', zipcode: '75001', city: 'Paris', country: 'France' };
+const parking = {
+  ...{ name: 'Depot', address: '1 rue de Rivoli', zipcode: '75001', city: 'Paris', country: 'France' },
+  ...{ latitude: 48.8553, longitude: 2.3601 },
+};
+/** Around the depot: vehicles of the demo drive in and out. */
+const geofence = {
+  name: 'Centre of Paris',
+  geometry: { type: 'Point', coordinates: [2.3522, 48.8566] },
+  radiusMetres: 2500,
+};
 
 const fromNow = (milliseconds: number): string => new Date(Date.now() + milliseconds).toISOString();
 
@@ -49,9 +58,25 @@ async function ensureBookings(client: DemoClient, vehicleId: string): Promise<vo
   await client.post(path, { type: 'FREE_FLOATING', driver: demoDriver, from: fromNow(0) });
 }
 
-/** Creates what is missing of a parking spot, authorizations of each category and bookings of a vehicle. */
+/** Creates a geofence and rules that the simulated drives break now and then. */
+async function ensureAlarmRules(client: DemoClient): Promise<void> {
+  const { rules } = await client.get<{ rules: unknown[] }>('/v1/x/alarm-rules');
+  if (rules.length > 0) return;
+  const { id: geofenceId } = await client.post<{ id: string }>('/v1/x/geofences', geofence);
+  for (const rule of [
+    { name: 'Leaves the centre', kind: 'geofence', parameters: { geofenceId, when: 'outside' } },
+    { name: 'City speed', kind: 'speed', parameters: { limitKmh: 60 } },
+    { name: 'Battery', kind: 'low-battery', parameters: { belowPercent: 20 } },
+    { name: 'No contact', kind: 'silent', parameters: { afterMinutes: 30 } },
+  ]) {
+    await client.post('/v1/x/alarm-rules', rule);
+  }
+}
+
+/** Creates what is missing: a parking spot, authorizations of each category and bookings of a vehicle, and alarm rules. */
 export async function ensureRecords(client: DemoClient, vehicleId: string): Promise<void> {
   await ensureParking(client, vehicleId);
+  await ensureAlarmRules(client);
   await ensureAuthorizations(client, vehicleId);
   await ensureBookings(client, vehicleId);
 }
