@@ -42,6 +42,8 @@ const screens: readonly Screen[] = [
   { name: 'commands', path: '/vehicles/ID/commands' },
   { name: 'devices', path: '/devices' },
   { name: 'alarms', path: '/alarms' },
+  { name: 'geofences', path: '/alarms/geofences' },
+  { name: 'bookings', path: '/bookings' },
   { name: 'accounts', path: '/accounts' },
   { name: 'audit', path: '/audit' },
   // Last, when it has some history.

@@ -20,6 +20,8 @@ const screens = [
   '/accounts/*',
   '/alarms',
   '/alarms/*',
+  '/bookings',
+  '/bookings/*',
   '/pipeline',
   '/audit',
   '/profile',

@@ -7,6 +7,7 @@ import {
   AccountsIcon,
   AlarmsIcon,
   AuditIcon,
+  BookingsIcon,
   DevicesIcon,
   Logo,
   MapIcon,
@@ -64,6 +65,10 @@ const screens: readonly { readonly path: RegExp; readonly show: ComponentType }[
     path: /^\/alarms(?:\/\w+)?$/,
     show: lazy(async () => (await import('./screens/alarms/screen.tsx')).AlarmsScreen),
   },
+  {
+    path: /^\/bookings(?:\/\w+)?$/,
+    show: lazy(async () => (await import('./screens/bookings/screen.tsx')).BookingsScreen),
+  },
   { path: /^\/pipeline$/, show: lazy(async () => (await import('./screens/pipeline/screen.tsx')).PipelineScreen) },
   {
     path: /^\/accounts(?:\/.+)?$/,
@@ -108,6 +113,7 @@ function Rail() {
       <RailLink to="/vehicles" label={navigation.vehicles} icon={VehiclesIcon} />
       <RailLink to="/devices" label={navigation.devices} icon={DevicesIcon} />
       <RailLink to="/alarms" label={navigation.alarms} icon={AlarmsIcon} />
+      <RailLink to="/bookings" label={navigation.bookings} icon={BookingsIcon} />
       {isOperator() && <RailLink to="/pipeline" label={navigation.pipeline} icon={PipelineIcon} />}
       {isOperator() && <RailLink to="/accounts" label={navigation.accounts} icon={AccountsIcon} />}
       {isOperator() && <RailLink to="/audit" label={navigation.audit} icon={AuditIcon} />}

@@ -17,6 +17,70 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/booking/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getBookingById"];
+        put: operations["putBookingById"];
+        post?: never;
+        delete: operations["deleteBookingById"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/booking/{id}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postBookingByIdStop"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/parkings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getParkings"];
+        put?: never;
+        post: operations["postParkings"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/parkings/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getParkingsById"];
+        put?: never;
+        post: operations["postParkingsById"];
+        delete: operations["deleteParkingsById"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/vehicle": {
         parameters: {
             query?: never;
@@ -43,6 +107,22 @@ export interface paths {
         get: operations["getVehicleById"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/vehicle/{id}/booking": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getVehicleByIdBooking"];
+        put?: never;
+        post: operations["postVehicleByIdBooking"];
         delete?: never;
         options?: never;
         head?: never;
@@ -753,6 +833,54 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/admin/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get: operations["getAdminRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/requests/{id}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postAdminRequestsByIdApprove"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/requests/{id}/decline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post: operations["postAdminRequestsByIdDecline"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/admin/users": {
         parameters: {
             query?: never;
@@ -1370,6 +1498,39 @@ export interface components {
             length: number;
             prunedThrough: number;
         };
+        Booked: {
+            authorization: components["schemas"]["BookedAuthorization"];
+            authorizationId: string;
+            booked: boolean;
+            bookingId: string;
+            /** @enum {string} */
+            bookingType: "BOOKING" | "FREE_FLOATING";
+            commands: components["schemas"]["DeviceCommands"];
+            /** Format: date-time */
+            from: string;
+            until: string | "";
+            userId: string;
+            vehicleId: string;
+        };
+        BookedAuthorization: {
+            id: string;
+            key: string;
+            token: string;
+        };
+        Booking: {
+            authorizationId: string;
+            /** @enum {string} */
+            bookingType: "BOOKING" | "FREE_FLOATING";
+            /** Format: date-time */
+            from: string;
+            id: string;
+            until: string | "";
+            userId: string;
+            vehicleId: string;
+        };
+        Bookings: {
+            bookings: components["schemas"]["Booking"][];
+        };
         Break: {
             /** Format: date-time */
             from: string;
@@ -1508,6 +1669,31 @@ export interface components {
         };
         Deleted: {
             deleted: boolean;
+        };
+        DeviceCommands: {
+            closeWindows: string;
+            demobilize: string;
+            digitalOutput: {
+                [key: string]: number;
+            };
+            encryptCloseWindows: boolean;
+            encryptDemobilize: boolean;
+            encryptHonk: boolean;
+            encryptImmobilize: boolean;
+            encryptLock: boolean;
+            encryptOpenWindows: boolean;
+            encryptReadio: boolean;
+            encryptTurningLights: boolean;
+            encryptUnlock: boolean;
+            encryptUnlockTrunk: boolean;
+            honk: string;
+            immobilize: string;
+            key: string;
+            lock: string;
+            openWindows: string;
+            turningLights: string;
+            unlock: string;
+            unlockTrunk: string;
         };
         DeviceConnection: {
             urls: string[];
@@ -1914,6 +2100,18 @@ export interface components {
             name: string;
             password: string;
         };
+        ParkingSpot: {
+            address: string;
+            address2: string;
+            city: string;
+            country: string;
+            id: string;
+            latitude?: number;
+            longitude?: number;
+            name: string;
+            shortId: string;
+            zipcode: string;
+        };
         PendingVehicleRequest: {
             appId: string;
             /** Format: date-time */
@@ -2223,6 +2421,12 @@ export interface components {
         Trips: {
             trips: components["schemas"]["Trip"][];
         };
+        UpdatedBooking: {
+            authorizationId: string;
+            key: string;
+            token: string;
+            updated: boolean;
+        };
         User: {
             grants: components["schemas"]["Grant"][];
             mustChangePassword: boolean;
@@ -2247,6 +2451,20 @@ export interface components {
             from?: string;
             /** Format: date-time */
             until?: string;
+        };
+        VehicleRequest: {
+            appId: string;
+            /** Format: date-time */
+            createdAt: string;
+            decidedAt: string | null;
+            plate: string;
+            reason: string | null;
+            request: string;
+            requestId: string;
+            /** @enum {string} */
+            state: "pending" | "approved" | "declined";
+            userId: string | null;
+            vehicleId: string | null;
         };
         VehicleState: {
             accident: boolean;
@@ -2293,6 +2511,250 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Health"];
+                };
+            };
+        };
+    };
+    getBookingById: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Booking"];
+                };
+            };
+        };
+    };
+    putBookingById: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    from?: string | number | null;
+                    until?: string | number | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UpdatedBooking"];
+                };
+            };
+        };
+    };
+    deleteBookingById: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        deleted: boolean;
+                    };
+                };
+            };
+        };
+    };
+    postBookingByIdStop: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        stopped: boolean;
+                    };
+                };
+            };
+        };
+    };
+    getParkings: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        parkings: components["schemas"]["ParkingSpot"][];
+                    };
+                };
+            };
+        };
+    };
+    postParkings: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    address: string;
+                    address2?: string | null;
+                    city: string;
+                    country: string;
+                    latitude?: number | null;
+                    longitude?: number | null;
+                    name: string;
+                    zipcode: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        parking_id: string;
+                    };
+                };
+            };
+        };
+    };
+    getParkingsById: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ParkingSpot"];
+                };
+            };
+        };
+    };
+    postParkingsById: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    address?: string | null;
+                    address2?: string | null;
+                    city?: string | null;
+                    country?: string | null;
+                    latitude?: number | null;
+                    longitude?: number | null;
+                    name?: string | null;
+                    zipcode?: string | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ParkingSpot"];
+                };
+            };
+        };
+    };
+    deleteParkingsById: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Deleted"];
                 };
             };
         };
@@ -2426,6 +2888,67 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["FleetVehicleDetail"];
+                };
+            };
+        };
+    };
+    getVehicleByIdBooking: {
+        parameters: {
+            query?: {
+                limit?: number;
+                offset?: number;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    Link?: string;
+                    "X-Has-More"?: "true" | "false";
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Bookings"];
+                };
+            };
+        };
+    };
+    postVehicleByIdBooking: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    driver?: string | null;
+                    from: string | number;
+                    /** @enum {string} */
+                    type: "BOOKING" | "FREE_FLOATING";
+                    until?: string | number | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Booked"];
                 };
             };
         };
@@ -3781,6 +4304,104 @@ export interface operations {
                     "application/json": {
                         replayed: number;
                     };
+                };
+            };
+        };
+    };
+    getAdminRequests: {
+        parameters: {
+            query?: {
+                after?: string;
+                appId?: string;
+                limit?: number;
+                state?: "pending" | "approved" | "declined";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        requests: components["schemas"]["VehicleRequest"][];
+                    };
+                };
+            };
+        };
+    };
+    postAdminRequestsByIdApprove: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @default [] */
+                    accessories?: ("TEMPERATURE-SENSOR" | "CARDHOLDER" | "KEY-DETECTOR")[] | null;
+                    /** @default  */
+                    brand?: string | null;
+                    /** @default  */
+                    energy?: string | null;
+                    /** @default  */
+                    gearbox?: ("" | "AUTOMATIC" | "MANUAL") | null;
+                    /** @default  */
+                    kind?: string | null;
+                    /** @default  */
+                    model?: string | null;
+                    plate?: string | null;
+                    /** @default 0 */
+                    seats?: number | null;
+                    /** @default  */
+                    vin?: string | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        id: string;
+                    };
+                };
+            };
+        };
+    };
+    postAdminRequestsByIdDecline: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    reason: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
                 };
             };
         };

@@ -50,6 +50,12 @@ export const AlarmsIcon = icon(
     <path d="M10 21h4" />
   </>,
 );
+export const BookingsIcon = icon(
+  <>
+    <rect x="4" y="5.5" width="16" height="14.5" rx="2" />
+    <path d="M4 10h16M8.5 3.5v4M15.5 3.5v4M8 14h5" />
+  </>,
+);
 export const Logo = ({ size = 28 }: { size?: number }) => (
   <svg width={size} height={size} viewBox="0 0 32 32" aria-hidden="true">
     <rect width="32" height="32" rx="8" fill="#3b5bdb" />

@@ -1,0 +1,89 @@
+import { answerOf, api, type CallFailure, type Schema } from '../../api/client.ts';
+import { headerFor } from '../../parts/application-choice.tsx';
+
+export type Booking = Schema<'CalendarBooking'>;
+export type Calendar = Schema<'Calendar'>;
+
+const dayMs = 86_400_000;
+const pageSize = 5000;
+
+/** The lengths of the calendar, in days. */
+export const spans = [1, 7, 14, 28] as const;
+
+/** The interval that the calendar shows, UNIX milliseconds. */
+export interface Period {
+  readonly from: number;
+  readonly until: number;
+}
+
+/** The period of so many days from a day. @param day as in an input of the type date; today without one */
+export function periodOf(day: string | null, days: number): Period {
+  const from = new Date(day ? `${day}T00:00` : Date.now());
+  from.setHours(0, 0, 0, 0);
+  return { from: from.getTime(), until: from.getTime() + days * dayMs };
+}
+
+/** Writes the day of a time as an input of the type date has it. */
+export function dayOf(time: number): string {
+  const date = new Date(time);
+  return new Date(time - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
+}
+
+/** Reads the bookings of a period, the first 5,000, and the open requests. @throws CallFailure */
+export function loadCalendar(appId: string, { from, until }: Period, vehicleId: string | undefined): Promise<Calendar> {
+  const query = {
+    ...{ from: new Date(from).toISOString(), until: new Date(until).toISOString(), limit: pageSize },
+    ...(vehicleId !== undefined && { vehicleId }),
+  };
+  return answerOf(api.GET('/v1/x/bookings', { params: { query, header: headerFor(appId) } }));
+}
+
+/** A row of the calendar: a vehicle with its bookings. */
+export interface CalendarRow {
+  readonly vehicleId: string;
+  readonly plate: string;
+  readonly bookings: readonly Booking[];
+}
+
+/** Gathers bookings by vehicle, sorted by plate. */
+export function rowsOf(bookings: readonly Booking[]): CalendarRow[] {
+  const rows = new Map<string, { vehicleId: string; plate: string; bookings: Booking[] }>();
+  for (const booking of bookings) {
+    const { vehicleId, plate } = booking;
+    const row = rows.get(vehicleId) ?? { vehicleId, plate, bookings: [] };
+    row.bookings.push(booking);
+    rows.set(vehicleId, row);
+  }
+  return [...rows.values()].sort((a, b) => a.plate.localeCompare(b.plate) || a.vehicleId.localeCompare(b.vehicleId));
+}
+
+/** When a booking ends: when it was stopped, else its end; undefined while it is open. */
+export const endOf = ({ stoppedAt, until }: Booking): string | undefined => stoppedAt ?? until;
+
+/** The part of a period that a booking takes, each between 0 and 1. */
+export function shareOf(booking: Booking, { from, until }: Period): { start: number; end: number } {
+  const within = (time: number) => Math.min(1, Math.max(0, (time - from) / (until - from)));
+  const end = endOf(booking);
+  return { start: within(Date.parse(booking.from)), end: end === undefined ? 1 : within(Date.parse(end)) };
+}
+
+/** The input that is at fault where the platform names a reason instead. */
+const inputs: Readonly<Record<string, string>> = {
+  VEHICLE_NOT_AVAILABLE: 'vehicle',
+  NO_DEVICE: 'vehicle',
+  UNKNOWN_VEHICLE: 'vehicle',
+  INVALID_INTERVAL: 'until',
+  DRIVER_WITHOUT_ACCOUNT: 'driver',
+};
+
+/** The message of a refused booking if this input is at fault. */
+export function faultOf(failure: CallFailure | undefined, input: string): string | undefined {
+  if (failure === undefined) return undefined;
+  return (failure.field ?? inputs[failure.code]) === input ? failure.message : undefined;
+}
+
+/** The message of a refused booking if no input is at fault. */
+export function otherFaultOf(failure: CallFailure | undefined): string | undefined {
+  const known = ['vehicle', 'driver', 'from', 'until'];
+  return known.some((input) => faultOf(failure, input) !== undefined) ? undefined : failure?.message;
+}

@@ -1,0 +1,198 @@
+import { type Signal, useSignal } from '@preact/signals';
+import { answerOf, api } from '../../api/client.ts';
+import { headerFor } from '../../parts/application-choice.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { Field } from '../../parts/field.tsx';
+import { SelectField } from '../../parts/fields.tsx';
+import { fromLocalInput, toLocalInput } from '../../parts/local-time.ts';
+import { FormEnd, useSave } from '../../parts/use-save.tsx';
+import { type NamedVehicle, VehicleChoice } from '../../parts/vehicle-choice.tsx';
+import { texts } from '../../texts/texts.ts';
+import { type Booking, faultOf, loadCalendar, otherFaultOf } from './booking-data.ts';
+
+interface Draft {
+  readonly vehicles: readonly NamedVehicle[];
+  readonly type: 'BOOKING' | 'FREE_FLOATING';
+  readonly driver: string;
+  readonly from: string;
+  readonly until: string;
+}
+
+const hourMs = 3_600_000;
+
+/** A new booking begins with the next full hour, or on the day that the calendar shows. */
+function newDraft(vehicles: readonly NamedVehicle[], earliest: number): Draft {
+  const from = Math.ceil(Math.max(Date.now(), earliest) / hourMs) * hourMs;
+  return {
+    ...{ vehicles, type: 'BOOKING', driver: '' },
+    ...{ from: toLocalInput(from), until: toLocalInput(from + 2 * hourMs) },
+  };
+}
+
+const draftOf = ({ vehicleId, plate, type, userId, from, until }: Booking): Draft => ({
+  ...{ vehicles: [{ id: vehicleId, plate }], type, driver: userId },
+  ...{ from: toLocalInput(from), until: toLocalInput(until) },
+});
+
+interface MomentOptions {
+  readonly label: string;
+  readonly value: string;
+  readonly error: string | undefined;
+  readonly hint?: string | undefined;
+  readonly isRequired?: boolean;
+  readonly onValue: (value: string) => void;
+}
+
+function Moment({ label, value, error, hint, isRequired = true, onValue }: MomentOptions) {
+  return (
+    <Field label={label} error={error} hint={hint}>
+      {(input) => (
+        <input
+          {...input}
+          class="input"
+          type="datetime-local"
+          required={isRequired}
+          value={value}
+          onInput={({ currentTarget }) => onValue(currentTarget.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+interface BookingFormOptions {
+  readonly appId: string;
+  /** The booking to change; undefined for a new one. */
+  readonly booking: Booking | undefined;
+  /** The vehicle of the calendar, for a new booking. */
+  readonly vehicles: readonly NamedVehicle[];
+  /** A new booking does not begin before this time, UNIX milliseconds. */
+  readonly earliest: number;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+/** The booking as it is now; the calendar of its own start has it. */
+async function loadBooking(appId: string, { bookingId, vehicleId, from }: Booking): Promise<Booking | undefined> {
+  const start = Date.parse(from);
+  const { bookings } = await loadCalendar(appId, { from: start, until: start + hourMs }, vehicleId);
+  return bookings.find((one) => one.bookingId === bookingId);
+}
+
+function create(appId: string, { vehicles, type, driver, from, until }: Draft): Promise<unknown> {
+  const end = type === 'BOOKING' || until !== '' ? fromLocalInput(until) : undefined;
+  const body = {
+    ...{ from: fromLocalInput(from) ?? '', type },
+    ...(end !== undefined && { until: end }),
+    ...(driver !== '' && { driver }),
+  };
+  const path = { id: vehicles[0]?.id ?? '' };
+  return answerOf(api.POST('/v1/vehicle/{id}/booking', { params: { path, header: headerFor(appId) }, body }));
+}
+
+/** Only what was changed is sent: the start of a booking that runs cannot be given again. */
+function change(appId: string, booking: Booking, { from, until }: Draft): Promise<unknown> {
+  const body = {
+    ...(from !== toLocalInput(booking.from) && { from: fromLocalInput(from) ?? '' }),
+    ...(until !== toLocalInput(booking.until) && { until: fromLocalInput(until) ?? '' }),
+  };
+  const path = { id: booking.bookingId };
+  return answerOf(api.PUT('/v1/booking/{id}', { params: { path, header: headerFor(appId) }, body }));
+}
+
+function NewFields({ appId, draft, failure }: { appId: string; draft: Signal<Draft>; failure: Failure }) {
+  const { bookings: text } = texts.value;
+  const set = (changed: Partial<Draft>) => {
+    draft.value = { ...draft.value, ...changed };
+  };
+  const { vehicles, type, driver } = draft.value;
+  return (
+    <>
+      <VehicleChoice
+        label={text.vehicle}
+        appId={appId === '' ? undefined : appId}
+        chosen={vehicles}
+        isSingle
+        error={faultOf(failure, 'vehicle')}
+        onChange={(chosen) => set({ vehicles: chosen })}
+      />
+      <SelectField
+        label={text.type}
+        value={type}
+        options={[
+          ['BOOKING', text.types.BOOKING],
+          ['FREE_FLOATING', text.types.FREE_FLOATING],
+        ]}
+        onChange={(chosen) => set({ type: chosen === 'FREE_FLOATING' ? 'FREE_FLOATING' : 'BOOKING' })}
+      />
+      <Field label={text.driver} hint={text.driverHint} error={faultOf(failure, 'driver')}>
+        {(input) => (
+          <input
+            {...input}
+            class="input"
+            autocomplete="off"
+            maxLength={256}
+            value={driver}
+            onInput={({ currentTarget }) => set({ driver: currentTarget.value })}
+          />
+        )}
+      </Field>
+    </>
+  );
+}
+
+type Failure = ReturnType<typeof useSave>['failure'];
+
+/** Creates a booking, or changes the times of one. */
+export function BookingForm({ appId, booking, vehicles, earliest, onClose, onDone }: BookingFormOptions) {
+  const { bookings: text } = texts.value;
+  const draft = useSignal<Draft>(booking ? draftOf(booking) : newDraft(vehicles, earliest));
+  const saving = useSave(booking, ({ from, until, state }) => JSON.stringify([from, until, state]));
+  const { failure } = saving;
+  const { from, until, type } = draft.value;
+  const set = (changed: Partial<Draft>) => {
+    draft.value = { ...draft.value, ...changed };
+  };
+  const save = (event: SubmitEvent) => {
+    event.preventDefault();
+    if (booking) {
+      const work = () => change(appId, booking, draft.value);
+      saving.runUnlessChanged(() => loadBooking(appId, booking), work, onDone);
+    } else saving.run(() => create(appId, draft.value), onDone);
+  };
+  return (
+    <Dialog title={booking ? text.changeTitle(booking.plate) : text.newTitle} onClose={onClose}>
+      <form class="form" onSubmit={save}>
+        {!booking && <NewFields appId={appId} draft={draft} failure={failure} />}
+        <Moment
+          label={text.from}
+          value={from}
+          error={faultOf(failure, 'from')}
+          onValue={(value) => set({ from: value })}
+        />
+        <Moment
+          label={text.until}
+          value={until}
+          error={faultOf(failure, 'until')}
+          hint={type === 'FREE_FLOATING' ? text.untilHint : undefined}
+          isRequired={type === 'BOOKING'}
+          onValue={(value) => set({ until: value })}
+        />
+        <FormEnd
+          failure={otherFaultOf(failure)}
+          original={booking}
+          saving={saving}
+          describe={(one) => ({
+            [text.from]: toLocalInput(one.from),
+            [text.until]: toLocalInput(one.until),
+            [text.state]: text.states[one.state],
+          })}
+          onTheirs={(theirs) => {
+            draft.value = draftOf(theirs);
+          }}
+          onClose={onClose}
+        />
+      </form>
+    </Dialog>
+  );
+}

@@ -1,0 +1,250 @@
+import { type Signal, useSignal } from '@preact/signals';
+import { answerOf, api } from '../../api/client.ts';
+import { changeQuery, headerFor } from '../../parts/application-choice.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { Dialog } from '../../parts/dialog.tsx';
+import { formatFull } from '../../parts/format.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { address } from '../../parts/router.ts';
+import { useLoad } from '../../parts/use-load.ts';
+import { type NamedVehicle, nameVehicles, VehicleChoice } from '../../parts/vehicle-choice.tsx';
+import { mayChange } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+import { type Booking, dayOf, endOf, loadCalendar, type Period, periodOf, rowsOf, spans } from './booking-data.ts';
+import { BookingForm } from './booking-form.tsx';
+import { CalendarGrid, describe } from './calendar-grid.tsx';
+
+const dayMs = 86_400_000;
+
+/** What a person does with a booking; `new` without one. */
+type Task =
+  | { readonly kind: 'new' }
+  | { readonly kind: 'look' | 'change' | 'stop' | 'delete'; readonly booking: Booking };
+
+function Toolbar({ period, days, onNew }: { period: Period; days: number; onNew: () => void }) {
+  const { bookings: text } = texts.value;
+  const move = (count: number) => changeQuery({ from: dayOf(period.from + count * days * dayMs) });
+  return (
+    <div class="calendar-tools">
+      <div class="row">
+        <button type="button" class="button" aria-label={text.earlier} onClick={() => move(-1)}>
+          ‹
+        </button>
+        <button type="button" class="button" onClick={() => changeQuery({ from: '' })}>
+          {text.today}
+        </button>
+        <button type="button" class="button" aria-label={text.later} onClick={() => move(1)}>
+          ›
+        </button>
+      </div>
+      <label class="field">
+        <span>{text.firstDay}</span>
+        <input
+          class="input"
+          type="date"
+          value={dayOf(period.from)}
+          onChange={({ currentTarget }) => changeQuery({ from: currentTarget.value })}
+        />
+      </label>
+      <label class="field">
+        <span>{text.span}</span>
+        <select
+          class="input"
+          value={String(days)}
+          onChange={({ currentTarget }) => changeQuery({ days: currentTarget.value })}
+        >
+          {spans.map((one) => (
+            <option key={one} value={String(one)}>
+              {text.days(one)}
+            </option>
+          ))}
+        </select>
+      </label>
+      {mayChange() && (
+        <button type="button" class="button primary" onClick={onNew}>
+          {text.create}
+        </button>
+      )}
+    </div>
+  );
+}
+
+interface DetailOptions {
+  readonly booking: Booking;
+  readonly onTask: (kind: 'change' | 'stop' | 'delete') => void;
+  readonly onClose: () => void;
+}
+
+function Detail({ booking, onTask, onClose }: DetailOptions) {
+  const { bookings: text, change, remove } = texts.value;
+  const { plate, vehicleId, userId, from, type, state } = booking;
+  const end = endOf(booking);
+  const rows = [
+    [text.driver, userId],
+    [text.type, text.types[type]],
+    [text.state, text.states[state]],
+    [text.from, formatFull(from)],
+    [text.until, end === undefined ? text.open : formatFull(end)],
+  ] as const;
+  const isOver = state === 'ENDED' || state === 'STOPPED';
+  return (
+    <Dialog title={plate} onClose={onClose}>
+      <dl class="booking-facts">
+        {rows.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <div class="row">
+        <a class="button" href={`/vehicles/${vehicleId}`}>
+          {text.openVehicle}
+        </a>
+        {mayChange() && !isOver && (
+          <button type="button" class="button" onClick={() => onTask('change')}>
+            {change}
+          </button>
+        )}
+        {mayChange() && state === 'ACTIVE' && (
+          <button type="button" class="button danger" onClick={() => onTask('stop')}>
+            {text.stop}
+          </button>
+        )}
+        {mayChange() && state === 'PLANNED' && (
+          <button type="button" class="button danger" onClick={() => onTask('delete')}>
+            {remove}
+          </button>
+        )}
+      </div>
+    </Dialog>
+  );
+}
+
+interface EndingOptions {
+  readonly appId: string;
+  readonly booking: Booking;
+  readonly isStop: boolean;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+/** Asks before a booking is stopped or deleted. */
+function Ending({ appId, booking, isStop, onClose, onDone }: EndingOptions) {
+  const { bookings: text, remove } = texts.value;
+  const params = { path: { id: booking.bookingId }, header: headerFor(appId) };
+  return (
+    <Confirm
+      title={isStop ? text.stopTitle(booking.plate) : text.deleteTitle(booking.plate)}
+      action={isStop ? text.stop : remove}
+      isDangerous
+      onClose={onClose}
+      onConfirm={async () => {
+        if (isStop) await answerOf(api.POST('/v1/booking/{id}/stop', { params }));
+        else await answerOf(api.DELETE('/v1/booking/{id}', { params }));
+        onDone();
+      }}
+    >
+      <p>{describe(booking)}</p>
+      <p class="muted">{isStop ? text.stopText : text.deleteText}</p>
+    </Confirm>
+  );
+}
+
+interface TaskOptions {
+  readonly appId: string;
+  readonly task: Signal<Task | undefined>;
+  readonly vehicles: readonly NamedVehicle[];
+  readonly earliest: number;
+  readonly onDone: () => void;
+}
+
+/** The dialog of what a person does with a booking. */
+function TaskDialog({ appId, task, vehicles, earliest, onDone }: TaskOptions) {
+  const now = task.value;
+  const onClose = () => {
+    task.value = undefined;
+  };
+  if (now?.kind === 'look') {
+    const { booking } = now;
+    return (
+      <Detail
+        booking={booking}
+        onClose={onClose}
+        onTask={(kind) => {
+          task.value = { kind, booking };
+        }}
+      />
+    );
+  }
+  if (now?.kind === 'stop' || now?.kind === 'delete') {
+    const isStop = now.kind === 'stop';
+    return <Ending appId={appId} booking={now.booking} isStop={isStop} onClose={onClose} onDone={onDone} />;
+  }
+  const booking = now?.kind === 'change' ? now.booking : undefined;
+  return (
+    <BookingForm
+      appId={appId}
+      booking={booking}
+      vehicles={vehicles}
+      earliest={earliest}
+      onClose={onClose}
+      onDone={onDone}
+    />
+  );
+}
+
+/** The bookings of a period, a row for each vehicle. */
+export function BookingCalendar({ appId }: { appId: string }) {
+  const { bookings: text } = texts.value;
+  const { query } = address.value;
+  const days = spans.find((one) => String(one) === query.get('days')) ?? 7;
+  const period = periodOf(query.get('from'), days);
+  const vehicleId = query.get('vehicle') ?? undefined;
+  const { data, failure, reload } = useLoad(
+    () => loadCalendar(appId, period, vehicleId),
+    [appId, period.from, days, vehicleId],
+  );
+  const chosen = useLoad<readonly NamedVehicle[]>(
+    () => nameVehicles(appId === '' ? undefined : appId, vehicleId === undefined ? [] : [vehicleId]),
+    [vehicleId],
+  ).data;
+  const task = useSignal<Task | undefined>(undefined);
+  const done = () => {
+    task.value = undefined;
+    reload();
+  };
+  const now = task.value;
+  const vehicles = vehicleId === undefined ? [] : (chosen ?? []);
+  return (
+    <>
+      <Toolbar
+        period={period}
+        days={days}
+        onNew={() => {
+          task.value = { kind: 'new' };
+        }}
+      />
+      <VehicleChoice
+        label={text.onlyVehicle}
+        appId={appId === '' ? undefined : appId}
+        chosen={vehicles}
+        isSingle
+        onChange={([one]) => changeQuery({ vehicle: one?.id ?? '' })}
+      />
+      {failure && data && <p class="notice late">{failure}</p>}
+      {!data && (failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />)}
+      {data && data.bookings.length === 0 && <Empty title={text.none} />}
+      {data && data.bookings.length > 0 && (
+        <CalendarGrid
+          rows={rowsOf(data.bookings)}
+          period={period}
+          onLook={(booking) => {
+            task.value = { kind: 'look', booking };
+          }}
+        />
+      )}
+      {now && <TaskDialog appId={appId} task={task} vehicles={vehicles} earliest={period.from} onDone={done} />}
+    </>
+  );
+}

@@ -1,0 +1,189 @@
+import { useSignal } from '@preact/signals';
+import { answerOf, api, type Schema } from '../../api/client.ts';
+import { Dialog } from '../../parts/dialog.tsx';
+import { errorBeyond, errorOf, TextInput } from '../../parts/field.tsx';
+import { formatAgo, formatFull } from '../../parts/format.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { useLoad } from '../../parts/use-load.ts';
+import { FormEnd, useSave } from '../../parts/use-save.tsx';
+import { hasRole } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+
+type Request = Schema<'VehicleRequest'>;
+
+const pageSize = 200;
+const longestText = 256;
+const longestReason = 1000;
+/** What the registration of the vehicle says of it. */
+const facts = ['plate', 'vin', 'brand', 'model'] as const;
+type Draft = Readonly<Record<(typeof facts)[number], string>>;
+
+interface DecisionOptions {
+  readonly request: Request;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+/** Creates the vehicle of a request. */
+function Approval({ request, onClose, onDone }: DecisionOptions) {
+  const { requests: text } = texts.value;
+  const draft = useSignal<Draft>({ plate: request.plate, vin: '', brand: '', model: '' });
+  const saving = useSave<Request>(undefined);
+  const approve = () => {
+    const { plate, vin, brand, model } = draft.value;
+    const body = { plate, brand, model, ...(vin !== '' && { vin }) };
+    return answerOf(
+      api.POST('/v1/x/admin/requests/{id}/approve', { params: { path: { id: request.requestId } }, body }),
+    );
+  };
+  return (
+    <Dialog title={text.approveTitle(request.plate)} onClose={onClose}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          saving.run(approve, onDone);
+        }}
+      >
+        <p class="muted">{text.approveText}</p>
+        {facts.map((name) => (
+          <TextInput
+            key={name}
+            label={text.fields[name]}
+            value={draft.value[name]}
+            maxLength={longestText}
+            isOptional={name === 'vin'}
+            error={errorOf(saving.failure, name)}
+            onValue={(value) => {
+              draft.value = { ...draft.value, [name]: value };
+            }}
+          />
+        ))}
+        <FormEnd
+          failure={errorBeyond(saving.failure, facts)}
+          original={undefined}
+          saving={saving}
+          describe={() => ({})}
+          onTheirs={() => undefined}
+          onClose={onClose}
+        />
+      </form>
+    </Dialog>
+  );
+}
+
+/** Declines a request, with the reason that its owner reads. */
+function Refusal({ request, onClose, onDone }: DecisionOptions) {
+  const { requests: text } = texts.value;
+  const reason = useSignal('');
+  const saving = useSave<Request>(undefined);
+  const decline = () =>
+    answerOf(
+      api.POST('/v1/x/admin/requests/{id}/decline', {
+        params: { path: { id: request.requestId } },
+        body: { reason: reason.value },
+      }),
+    );
+  return (
+    <Dialog title={text.declineTitle(request.plate)} onClose={onClose}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          saving.run(decline, onDone);
+        }}
+      >
+        <TextInput
+          label={text.reason}
+          value={reason.value}
+          maxLength={longestReason}
+          error={errorOf(saving.failure, 'reason')}
+          onValue={(value) => {
+            reason.value = value;
+          }}
+        />
+        <FormEnd
+          failure={errorBeyond(saving.failure, ['reason'])}
+          original={undefined}
+          saving={saving}
+          describe={() => ({})}
+          onTheirs={() => undefined}
+          onClose={onClose}
+        />
+      </form>
+    </Dialog>
+  );
+}
+
+interface RowOptions {
+  readonly request: Request;
+  readonly onApprove: () => void;
+  readonly onDecline: () => void;
+}
+
+function RequestRow({ request, onApprove, onDecline }: RowOptions) {
+  const { requests: text } = texts.value;
+  const { plate, request: asked, createdAt, userId, appId } = request;
+  return (
+    <li class="request-row">
+      <strong>{plate}</strong>
+      <span>{asked}</span>
+      <small class="muted">{userId ?? appId}</small>
+      <time dateTime={createdAt} title={formatFull(createdAt)}>
+        {formatAgo(createdAt)}
+      </time>
+      {hasRole('operator') && (
+        <span class="row">
+          <button type="button" class="button" aria-label={`${text.approve}: ${plate}`} onClick={onApprove}>
+            {text.approve}
+          </button>
+          <button type="button" class="button danger" aria-label={`${text.decline}: ${plate}`} onClick={onDecline}>
+            {text.decline}
+          </button>
+        </span>
+      )}
+    </li>
+  );
+}
+
+/** The requests for vehicles that wait for a decision. */
+export function Requests({ appId }: { appId: string }) {
+  const { requests: text } = texts.value;
+  const { data, failure, reload } = useLoad(async () => {
+    const query = { state: 'pending' as const, limit: pageSize, ...(appId !== '' && { appId }) };
+    return (await answerOf(api.GET('/v1/x/admin/requests', { params: { query } }))).requests;
+  }, [appId]);
+  const decided = useSignal<{ readonly request: Request; readonly isApproval: boolean } | undefined>(undefined);
+  if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
+  const close = () => {
+    decided.value = undefined;
+  };
+  const done = () => {
+    close();
+    reload();
+  };
+  const Decision = decided.value?.isApproval ? Approval : Refusal;
+  return (
+    <>
+      {failure && <p class="notice late">{failure}</p>}
+      {data.length === 0 && <Empty title={text.none} />}
+      {data.length > 0 && (
+        <ul class="card" aria-label={text.list}>
+          {data.map((request) => (
+            <RequestRow
+              key={request.requestId}
+              request={request}
+              onApprove={() => {
+                decided.value = { request, isApproval: true };
+              }}
+              onDecline={() => {
+                decided.value = { request, isApproval: false };
+              }}
+            />
+          ))}
+        </ul>
+      )}
+      {decided.value && <Decision request={decided.value.request} onClose={close} onDone={done} />}
+    </>
+  );
+}

@@ -1,0 +1,249 @@
+import { type Signal, useSignal } from '@preact/signals';
+import { answerOf, api } from '../../api/client.ts';
+import { headerFor } from '../../parts/application-choice.tsx';
+import { Confirm } from '../../parts/confirm.tsx';
+import { errorBeyond, errorOf, Field, NumberInput, TextInput } from '../../parts/field.tsx';
+import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { useLoad } from '../../parts/use-load.ts';
+import { FormEnd, useSave } from '../../parts/use-save.tsx';
+import { mayChange } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
+import { draftOf, loadSpots, type Spot, type SpotDraft, saveSpot, spotTexts } from './spot-data.ts';
+import { SpotMap } from './spot-map.tsx';
+
+const longestText = 256;
+
+interface PlaceOptions {
+  readonly draft: Signal<SpotDraft>;
+  readonly hasPlace: boolean;
+  readonly error: string | undefined;
+}
+
+function PlaceFields({ draft, hasPlace, error }: PlaceOptions) {
+  const { geofences: place } = texts.value;
+  const set = (changed: Partial<SpotDraft>) => {
+    draft.value = { ...draft.value, ...changed };
+  };
+  return (
+    <>
+      <Field label={place.latitude}>
+        {(input) => (
+          <NumberInput
+            {...input}
+            minimum={-90}
+            maximum={90}
+            isRequired={hasPlace}
+            value={draft.value.latitude}
+            onValue={(latitude) => set({ latitude })}
+          />
+        )}
+      </Field>
+      <Field label={place.longitude} error={error}>
+        {(input) => (
+          <NumberInput
+            {...input}
+            minimum={-180}
+            maximum={180}
+            isRequired={hasPlace}
+            value={draft.value.longitude}
+            onValue={(longitude) => set({ longitude })}
+          />
+        )}
+      </Field>
+    </>
+  );
+}
+
+interface SpotFormOptions {
+  readonly appId: string;
+  /** The spot to change; undefined for a new one. */
+  readonly spot: Spot | undefined;
+  readonly draft: Signal<SpotDraft>;
+  readonly onClose: () => void;
+}
+
+function SpotForm({ appId, spot, draft, onClose }: SpotFormOptions) {
+  const { parkingSpots: text } = texts.value;
+  const saving = useSave(spot);
+  const { failure } = saving;
+  const set = (changed: Partial<SpotDraft>) => {
+    draft.value = { ...draft.value, ...changed };
+  };
+  // A place can be moved, but not taken away.
+  const hasPlace =
+    spot?.latitude !== undefined || draft.value.latitude !== undefined || draft.value.longitude !== undefined;
+  const save = (event: SubmitEvent) => {
+    event.preventDefault();
+    const work = () => saveSpot(appId, spot?.id, draft.value);
+    const now = async () => (await loadSpots(appId)).find(({ id }) => id === spot?.id);
+    if (spot) saving.runUnlessChanged(now, work, onClose);
+    else saving.run(work, onClose);
+  };
+  return (
+    <form class="form" onSubmit={save}>
+      <p class="muted">{text.placeHint}</p>
+      {spotTexts.map((name) => (
+        <TextInput
+          key={name}
+          label={text.fields[name]}
+          value={draft.value[name]}
+          maxLength={longestText}
+          isOptional={name === 'address2'}
+          error={errorOf(failure, name)}
+          onValue={(value) => set({ [name]: value })}
+        />
+      ))}
+      <PlaceFields draft={draft} hasPlace={hasPlace} error={errorOf(failure, 'longitude')} />
+      <FormEnd
+        failure={errorBeyond(failure, [...spotTexts, 'longitude'])}
+        original={spot}
+        saving={saving}
+        describe={(one) => Object.fromEntries(spotTexts.map((name) => [text.fields[name], one[name]]))}
+        onTheirs={(theirs) => {
+          draft.value = draftOf(theirs);
+        }}
+        onClose={onClose}
+      />
+    </form>
+  );
+}
+
+interface ListOptions {
+  readonly spots: readonly Spot[];
+  readonly onWrite: (spot: Spot | undefined) => void;
+  readonly onDelete: (spot: Spot) => void;
+}
+
+function SpotList({ spots, onWrite, onDelete }: ListOptions) {
+  const { parkingSpots: text, change, remove } = texts.value;
+  return (
+    <>
+      {mayChange() && (
+        <div>
+          <button type="button" class="button primary" onClick={() => onWrite(undefined)}>
+            {text.create}
+          </button>
+        </div>
+      )}
+      {spots.length === 0 && <Empty title={text.none} />}
+      <ul aria-label={text.list}>
+        {spots.map((spot) => (
+          <li key={spot.id} class="spot-row">
+            <strong>{spot.name}</strong>
+            <small class="muted">{`${spot.shortId} · ${spot.address}, ${spot.zipcode} ${spot.city}`}</small>
+            {mayChange() && (
+              <span class="row">
+                <button
+                  type="button"
+                  class="button"
+                  aria-label={`${change}: ${spot.name}`}
+                  onClick={() => onWrite(spot)}
+                >
+                  {change}
+                </button>
+                <button
+                  type="button"
+                  class="button danger"
+                  aria-label={`${remove}: ${spot.name}`}
+                  onClick={() => onDelete(spot)}
+                >
+                  {remove}
+                </button>
+              </span>
+            )}
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+interface DeleteOptions {
+  readonly appId: string;
+  /** The dialog is open while there is one. */
+  readonly deleted: Signal<Spot | undefined>;
+  readonly onDone: () => void;
+}
+
+function DeleteSpot({ appId, deleted, onDone }: DeleteOptions) {
+  const { parkingSpots: text, remove } = texts.value;
+  if (!deleted.value) return null;
+  const { id, name } = deleted.value;
+  return (
+    <Confirm
+      title={text.deleteTitle(name)}
+      action={remove}
+      isDangerous
+      onClose={() => {
+        deleted.value = undefined;
+      }}
+      onConfirm={async () => {
+        await answerOf(api.DELETE('/v1/parkings/{id}', { params: { path: { id }, header: headerFor(appId) } }));
+        onDone();
+      }}
+    >
+      <p class="muted">{text.deleteText}</p>
+    </Confirm>
+  );
+}
+
+/** The parking spots of an application, on the map and as a list. */
+export function ParkingSpots({ appId }: { appId: string }) {
+  const { parkingSpots: text } = texts.value;
+  const { data, failure, reload } = useLoad(() => loadSpots(appId), [appId]);
+  const written = useSignal<{ readonly spot: Spot | undefined } | undefined>(undefined);
+  const draft = useSignal<SpotDraft>(draftOf(undefined));
+  const deleted = useSignal<Spot | undefined>(undefined);
+  if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
+  const write = (spot: Spot | undefined) => {
+    draft.value = draftOf(spot);
+    written.value = { spot };
+  };
+  const pick = (id: string) => {
+    const spot = data.find((one) => one.id === id);
+    if (spot && mayChange()) write(spot);
+  };
+  const close = () => {
+    written.value = undefined;
+    reload();
+  };
+  const { latitude, longitude } = draft.value;
+  const place = latitude === undefined || longitude === undefined ? undefined : { latitude, longitude };
+  return (
+    <div class="spots card">
+      <div class="spots-map">
+        <SpotMap
+          spots={written.value ? data.filter(({ id }) => id !== written.value?.spot?.id) : data}
+          place={written.value ? place : undefined}
+          isWriting={written.value !== undefined}
+          onPlace={(lat, lng) => {
+            const round = (degrees: number) => Math.round(degrees * 1e6) / 1e6;
+            draft.value = { ...draft.value, latitude: round(lat), longitude: round(lng) };
+          }}
+          onPick={pick}
+        />
+      </div>
+      <aside class="spots-side" aria-label={text.list}>
+        {failure && <p class="notice late">{failure}</p>}
+        {written.value ? (
+          <SpotForm
+            key={written.value.spot?.id}
+            appId={appId}
+            spot={written.value.spot}
+            draft={draft}
+            onClose={close}
+          />
+        ) : (
+          <SpotList
+            spots={data}
+            onWrite={write}
+            onDelete={(spot) => {
+              deleted.value = spot;
+            }}
+          />
+        )}
+      </aside>
+      <DeleteSpot appId={appId} deleted={deleted} onDone={reload} />
+    </div>
+  );
+}

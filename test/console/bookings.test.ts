@@ -1,0 +1,162 @@
+import { clientWithToken } from '@odograph/testkit/api-client';
+import { createVehicle } from '@odograph/testkit/fixtures';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasBrowser } from './browser.fixture.ts';
+import { type ConsoleSetup, findAllBarriers, startConsole } from './console.fixture.ts';
+
+let setup: ConsoleSetup;
+let operator: string;
+let api: ReturnType<typeof clientWithToken>;
+
+/** Creates a vehicle that can be booked: with a device. @returns its id */
+async function createBookable(plate: string): Promise<string> {
+  const { id } = await createVehicle(setup.platform.db, setup.application);
+  await setup.platform.db.updateTable('vehicle').set({ plate }).where('id', '=', Number(id)).execute();
+  return id;
+}
+
+const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();
+const book = async (vehicleId: string, from: number, until: number, driver: string) => {
+  const body = { from: inHours(from), until: inHours(until), type: 'BOOKING', driver };
+  return (await api.post(`/v1/vehicle/${vehicleId}/booking`, body)).body.bookingId as string;
+};
+
+const save = (page: Page) => page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+
+async function chooseVehicle(page: Page, plate: string): Promise<void> {
+  const dialog = page.getByRole('dialog');
+  await dialog.getByRole('searchbox').fill(plate);
+  await dialog.getByRole('button', { name: plate, exact: true }).click();
+}
+
+describe.skipIf(!hasBrowser)('the screen Bookings', () => {
+  beforeAll(async () => {
+    setup = await startConsole();
+    operator = await setup.accountOf('operator');
+    api = clientWithToken(setup.platform.httpUrl, setup.application.token);
+  });
+  afterAll(() => setup?.stop());
+
+  it('a booking is made, seen in the calendar, made longer and stopped', async () => {
+    const id = await createBookable('BK-100-AA');
+    const { page, errors, foreignRequests } = await setup.open('/bookings', operator);
+    await page.getByText('No bookings in these days').waitFor();
+    await page.getByRole('button', { name: 'New booking' }).click();
+    await chooseVehicle(page, 'BK-100-AA');
+    await page.getByLabel('Driver').fill('driver-17');
+    await save(page);
+    const bar = page.getByRole('button', { name: /BK-100-AA, driver-17, .*Booking, Planned/ });
+    await bar.click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click();
+    await page
+      .getByRole('dialog')
+      .getByLabel('End')
+      .fill(`${inHours(48).slice(0, 11)}08:00`);
+    await save(page);
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await bar.click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No bookings in these days').waitFor();
+    await book(id, 0, 5, 'driver-18');
+    await page.reload();
+    await page.getByRole('button', { name: /BK-100-AA, driver-18, .*Active/ }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop now' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop now' }).click();
+    await page.getByRole('button', { name: /BK-100-AA, driver-18, .*Stopped/ }).waitFor();
+    expect({ errors, foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
+    await page.context().close();
+  });
+
+  it('a booking that overlaps another is refused at the vehicle, and what was typed stays', async () => {
+    const id = await createBookable('BK-200-BB');
+    await book(id, 0, 20, 'first');
+    const { page } = await setup.open(`/bookings?vehicle=${id}`, operator);
+    await page.getByRole('button', { name: /BK-200-BB, first/ }).waitFor();
+    await page.getByRole('button', { name: 'New booking' }).click();
+    await page.getByLabel('Driver').fill('second');
+    await save(page);
+    const vehicle = page.getByRole('dialog').getByRole('group', { name: 'Vehicle' });
+    await vehicle.getByRole('alert').waitFor();
+    expect(await page.getByLabel('Driver').inputValue()).toBe('second');
+    await page.context().close();
+  });
+
+  it('a booking that another person changed meanwhile is not overwritten', async () => {
+    const id = await createBookable('BK-300-CC');
+    const bookingId = await book(id, 2, 6, 'driver-19');
+    const { page } = await setup.open(`/bookings?vehicle=${id}`, operator);
+    await page.getByRole('button', { name: /BK-300-CC, driver-19/ }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Change' }).click();
+    await api.put(`/v1/booking/${bookingId}`, { until: inHours(9) });
+    await page
+      .getByRole('dialog')
+      .getByLabel('End')
+      .fill(`${inHours(48).slice(0, 11)}08:00`);
+    await save(page);
+    await page.getByText('Someone else changed this meanwhile').waitFor();
+    const { until } = (await api.get(`/v1/booking/${bookingId}`)).body;
+    expect(Date.parse(until)).toBeLessThan(Date.now() + 10 * 3_600_000);
+    await page.context().close();
+  });
+
+  it('a parking spot is written with its place, moved by a click on the map, and deleted', async () => {
+    const { page } = await setup.open('/bookings/spots', operator);
+    await page.getByRole('button', { name: 'New parking spot' }).click();
+    for (const [label, value] of [
+      ...[['Name', 'Depot'] as const, ['Address', '1 rue de Rivoli'] as const, ['Postal code', '75001'] as const],
+      ...[['City', 'Paris'] as const, ['Country', 'France'] as const, ['Latitude', '48.85'] as const],
+    ]) {
+      await page.getByLabel(label, { exact: true }).fill(value);
+    }
+    await page.getByLabel('Longitude').fill('2.35');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Change: Depot' }).click();
+    await page
+      .getByRole('region', { name: 'Map of the parking spots' })
+      .locator('canvas')
+      .click({ position: { x: 60, y: 60 } });
+    await expect.poll(() => page.getByLabel('Latitude').inputValue()).not.toBe('48.85');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Delete: Depot' }).waitFor();
+    const [spot] = (await api.get('/v1/parkings')).body.parkings;
+    expect(spot).toMatchObject({ name: 'Depot', latitude: expect.any(Number), longitude: expect.any(Number) });
+    expect(spot.latitude).not.toBe(48.85);
+    await page.getByRole('button', { name: 'Delete: Depot' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
+    await page.getByText('No parking spots yet').waitFor();
+    await page.context().close();
+  });
+
+  it('a request becomes a vehicle when it is approved, and is declined with a reason', async () => {
+    for (const plate of ['RQ-100-AA', 'RQ-200-BB']) await api.post('/v1/vehicle', { plate, request: 'OBD device' });
+    const { page } = await setup.open('/bookings/requests', operator);
+    await page.getByRole('button', { name: 'Approve: RQ-100-AA' }).click();
+    await page.getByRole('dialog').getByLabel('Make').fill('Renault');
+    await page.getByRole('dialog').getByLabel('Model').fill('Zoe');
+    await save(page);
+    await page.getByRole('button', { name: 'Decline: RQ-200-BB' }).click();
+    await page.getByRole('dialog').getByLabel('Reason').fill('not one of ours');
+    await save(page);
+    await page.getByText('No requests wait for a decision').waitFor();
+    const { requests } = (await setup.admin.get(`/v1/x/admin/requests?appId=${setup.application.appId}`)).body;
+    expect(requests).toMatchObject([
+      { plate: 'RQ-100-AA', state: 'approved' },
+      { plate: 'RQ-200-BB', state: 'declined', reason: 'not one of ours' },
+    ]);
+    await page.context().close();
+  });
+
+  it.each(['/bookings', '/bookings/spots', '/bookings/requests'])(
+    'has no barrier that axe finds serious: %s',
+    async (path) => {
+      await book(await createBookable(`AX-${path.length}-DD`), 0, 30, 'driver-20');
+      const { page } = await setup.open(path, operator);
+      await page.getByRole('heading', { name: 'Bookings' }).waitFor();
+      await page.getByText('Loading').waitFor({ state: 'hidden' });
+      expect(await findAllBarriers(page)).toEqual([]);
+      await page.context().close();
+    },
+  );
+});
