@@ -19,6 +19,8 @@ export default defineConfig({
     // Tests wait a third of their time: a third worker keeps two processors busy.
     maxWorkers: 3,
     expect: { poll: { timeout: 20_000 } },
+    // A line that a library writes while a worker ends would fail the run.
+    disableConsoleIntercept: true,
     // The files of a worker share its modules: loading them again takes more CPU than most files take to run.
     isolate: false,
     sequence: { sequencer: FaultsFirst },

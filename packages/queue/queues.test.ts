@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter, once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -55,6 +56,25 @@ describe('a queue', () => {
     await queue.add('uploads', batchOf('a'), { jobId: 'same' });
     await queue.add('uploads', batchOf('b'), { jobId: 'same' });
     expect(await countUnfinishedJobs(queue)).toBe(1);
+  });
+
+  it('that is closed while Redis is away stops connecting', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'odograph-queue-'));
+    closes.push(() => rm(directory, { recursive: true, force: true }));
+    const server = await spawnRedis(directory);
+    const queue = openQueue('uploads', { redisUrl: server.url, prefix: 'test' });
+    await queue.waitUntilReady();
+    await server.end('SIGKILL');
+    await queue.close().catch(() => undefined);
+    let connections = 0;
+    const listener = createServer(() => {
+      connections += 1;
+    }).listen(server.port, '127.0.0.1');
+    await once(listener, 'listening');
+    // Longer than the longest wait between two attempts.
+    await delay(1500);
+    listener.close();
+    expect(connections).toBe(0);
   });
 });
 

@@ -40,10 +40,11 @@ export function openQueue<Name extends QueueName>(name: Name, { redisUrl, prefix
     url: redisUrl,
     protocol,
     enableOfflineQueue: false,
-    retryStrategy: reconnectDelayMs,
+    // A queue that is closed while Redis is away would connect for ever.
+    retryStrategy: (attempt: number) => (queue.closing ? null : reconnectDelayMs(attempt)),
     socketTimeout: socketTimeoutMs,
   };
-  const queue = new Queue<QueueJobs[Name], unknown, string, QueueJobs[Name], unknown, string>(name, {
+  const queue: TypedQueue<Name> = new Queue<QueueJobs[Name], unknown, string, QueueJobs[Name], unknown, string>(name, {
     connection,
     prefix,
     defaultJobOptions: jobOptions,
