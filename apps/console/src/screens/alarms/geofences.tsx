@@ -1,7 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api } from '../../api/client.ts';
 import { headerFor } from '../../parts/application-choice.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
 import { useLoad } from '../../parts/use-load.ts';
 import { mayChange } from '../../session.ts';
@@ -70,30 +70,22 @@ function List({ geofences, onNew, onChange, onDelete }: ListOptions) {
 
 interface DeleteOptions {
   readonly appId: string;
-  /** The dialog is open while there is one. */
   readonly deleted: Signal<Geofence | undefined>;
   readonly onDone: () => void;
 }
 
 function DeleteGeofence({ appId, deleted, onDone }: DeleteOptions) {
-  const { geofences: text, remove } = texts.value;
-  if (!deleted.value) return null;
-  const { id, name } = deleted.value;
+  const { geofences: text } = texts.value;
   return (
-    <Confirm
-      title={text.deleteTitle(name)}
-      action={remove}
-      isDangerous
-      onClose={() => {
-        deleted.value = undefined;
-      }}
-      onConfirm={async () => {
+    <ConfirmDeletion
+      deleted={deleted}
+      titleOf={({ name }) => text.deleteTitle(name)}
+      text={text.deleteText}
+      onDelete={async ({ id }) => {
         await answerOf(api.DELETE('/v1/x/geofences/{id}', { params: { path: { id }, header: headerFor(appId) } }));
         onDone();
       }}
-    >
-      <p class="muted">{text.deleteText}</p>
-    </Confirm>
+    />
   );
 }
 

@@ -1,7 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api } from '../../api/client.ts';
 import { headerFor } from '../../parts/application-choice.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
 import { useLoad } from '../../parts/use-load.ts';
 import { mayChange } from '../../session.ts';
@@ -41,30 +41,22 @@ function RuleRow({ rule, geofences, onChange, onDelete }: RowOptions) {
 
 interface DeleteOptions {
   readonly appId: string;
-  /** The dialog is open while there is one. */
   readonly deleted: Signal<Rule | undefined>;
   readonly onDone: () => void;
 }
 
 function DeleteRule({ appId, deleted, onDone }: DeleteOptions) {
-  const { alarmRules: text, remove } = texts.value;
-  if (!deleted.value) return null;
-  const { id, name } = deleted.value;
+  const { alarmRules: text } = texts.value;
   return (
-    <Confirm
-      title={text.deleteTitle(name)}
-      action={remove}
-      isDangerous
-      onClose={() => {
-        deleted.value = undefined;
-      }}
-      onConfirm={async () => {
+    <ConfirmDeletion
+      deleted={deleted}
+      titleOf={({ name }) => text.deleteTitle(name)}
+      text={text.deleteText}
+      onDelete={async ({ id }) => {
         await answerOf(api.DELETE('/v1/x/alarm-rules/{id}', { params: { path: { id }, header: headerFor(appId) } }));
         onDone();
       }}
-    >
-      <p class="muted">{text.deleteText}</p>
-    </Confirm>
+    />
   );
 }
 

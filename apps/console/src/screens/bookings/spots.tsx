@@ -1,7 +1,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api } from '../../api/client.ts';
 import { headerFor } from '../../parts/application-choice.tsx';
-import { Confirm } from '../../parts/confirm.tsx';
+import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx';
 import { errorBeyond, errorOf, Field, NumberInput, TextInput } from '../../parts/field.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
 import { useLoad } from '../../parts/use-load.ts';
@@ -160,30 +160,22 @@ function SpotList({ spots, onWrite, onDelete }: ListOptions) {
 
 interface DeleteOptions {
   readonly appId: string;
-  /** The dialog is open while there is one. */
   readonly deleted: Signal<Spot | undefined>;
   readonly onDone: () => void;
 }
 
 function DeleteSpot({ appId, deleted, onDone }: DeleteOptions) {
-  const { parkingSpots: text, remove } = texts.value;
-  if (!deleted.value) return null;
-  const { id, name } = deleted.value;
+  const { parkingSpots: text } = texts.value;
   return (
-    <Confirm
-      title={text.deleteTitle(name)}
-      action={remove}
-      isDangerous
-      onClose={() => {
-        deleted.value = undefined;
-      }}
-      onConfirm={async () => {
+    <ConfirmDeletion
+      deleted={deleted}
+      titleOf={({ name }) => text.deleteTitle(name)}
+      text={text.deleteText}
+      onDelete={async ({ id }) => {
         await answerOf(api.DELETE('/v1/parkings/{id}', { params: { path: { id }, header: headerFor(appId) } }));
         onDone();
       }}
-    >
-      <p class="muted">{text.deleteText}</p>
-    </Confirm>
+    />
   );
 }
 
