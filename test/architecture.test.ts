@@ -15,7 +15,7 @@ const allowed: Record<string, readonly string[]> = {
   database: ['contracts', 'runtime'],
   queue: ['contracts', 'runtime'],
   http: ['contracts', 'runtime'],
-  simulator: ['contracts', 'keyless'],
+  simulator: ['contracts', 'keyless', 'codec'],
   cli: ['contracts', 'runtime', 'database', 'embedded', 'queue'],
   testkit: ['contracts', 'database', 'embedded', 'http', 'runtime'],
 };

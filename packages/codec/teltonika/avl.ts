@@ -3,7 +3,7 @@ import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import { addToCan } from '../fields.ts';
 
 /** Where a value of an I/O element goes and how it is read; Teltonika, "Teltonika Data Sending Parameters ID" of the FMB family. */
-interface AvlProperty {
+export interface AvlProperty {
   readonly id: number;
   /** Key under which it is stored in `can`, or in `sensors` when it belongs to one. */
   readonly name: string;
@@ -21,20 +21,20 @@ type Group = 'status' | 'electric' | 'fleet' | 'alarms';
 type Target = readonly [group: Group, field: string];
 
 const rows = JSON.parse(readFileSync(new URL('avl-ids.json', import.meta.url), 'utf8')) as AvlProperty[];
-const properties = new Map(
+export const properties = new Map(
   rows.map((row) => [row.id, { ...row, target: row.to?.split('.') as Target | undefined }] as const),
 );
 type Property = NonNullable<ReturnType<typeof properties.get>>;
 
 /** How the codecs of AVL data differ: bytes of an I/O element's id and of a count, and what else a record has. */
-interface Layout {
+export interface Layout {
   readonly idBytes: 1 | 2;
   readonly countBytes: 1 | 2;
   readonly hasGenerationType: boolean;
   readonly hasVariableLength: boolean;
 }
 
-const layouts: ReadonlyMap<number, Layout> = new Map([
+export const layouts: ReadonlyMap<number, Layout> = new Map([
   [0x08, { idBytes: 1, countBytes: 1, hasGenerationType: false, hasVariableLength: false }],
   [0x8e, { idBytes: 2, countBytes: 2, hasGenerationType: false, hasVariableLength: true }],
   [0x10, { idBytes: 2, countBytes: 1, hasGenerationType: true, hasVariableLength: false }],

@@ -15,15 +15,31 @@ export interface CommandAnswer {
 
 /** Encodes a command in Codec 12, such as `setdigout 1` (Teltonika, "Codec for communication over GPRS messages"). */
 export function encodeCommand(text: string): Buffer {
+  return encodeMessage(request, text);
+}
+
+/** Encodes the answer of a device to a command in Codec 12. */
+export function encodeAnswer(text: string): Buffer {
+  return encodeMessage(response, text);
+}
+
+function encodeMessage(type: number, text: string): Buffer {
   const bytes = Buffer.from(text, 'latin1');
   const data = Buffer.alloc(bytes.length + 8);
   data[0] = codec12;
   data[1] = 1;
-  data[2] = request;
+  data[2] = type;
   data.writeUInt32BE(bytes.length, 3);
   bytes.copy(data, 7);
   data[bytes.length + 7] = 1;
   return wrapPacket(data);
+}
+
+/** Reads the command in a data field of Codec 12, as a device does; undefined when it holds something else. */
+export function readCommand(data: Buffer): string | undefined {
+  if (data.length < 8 || data[0] !== codec12 || data[1] !== 1 || data[2] !== request) return undefined;
+  const end = 7 + data.readUInt32BE(3);
+  return end === data.length - 1 ? data.toString('latin1', 7, end) : undefined;
 }
 
 /**
