@@ -32,10 +32,14 @@ export function spoiled(fault: UploadFault): DecodedTelemetry {
   return { readings: [], faults: [fault] };
 }
 
-/** Checks readings in the form of the platform's own uploads, whatever format they were decoded from. */
+/**
+ * Checks readings in the form of the platform's own uploads, whatever format they were decoded from. Undefined stands for a
+ * message without a reading.
+ */
 export function checkReadings(values: readonly unknown[]): DecodedTelemetry {
   const decoded: DecodedTelemetry = { readings: [], faults: [] };
   for (const [index, value] of values.entries()) {
+    if (value === undefined) continue;
     if (!readingCheck.Check(value)) {
       decoded.faults.push(describeFault(index, value));
       continue;

@@ -1,3 +1,5 @@
+import { deviceIdPattern } from '@odograph/contracts/topics';
+
 /** A message of another system, and the name by which that system knows the device. */
 export interface SourceMessage {
   readonly device: string;
@@ -18,7 +20,7 @@ export interface SourceFormat {
    * @throws InvalidMessage naming the field at fault
    */
   split(request: SourceRequest): SourceMessage[];
-  /** Converts a message to a reading, which is not checked. */
+  /** Converts a message to a reading, which is not checked; undefined for a message that has none. */
   toReading(message: Readonly<Record<string, unknown>>): unknown;
 }
 
@@ -48,6 +50,24 @@ export function requireObject(value: unknown, field: string): Record<string, unk
 export function requireText(value: unknown, field: string): string {
   if (typeof value !== 'string' || value === '') throw new InvalidMessage(field, 'must be a text');
   return value;
+}
+
+const deviceIdForm = new RegExp(deviceIdPattern);
+
+/** Requires the name of a device, which is its id here too. @throws InvalidMessage */
+export function requireDevice(value: unknown, field: string): string {
+  const name = requireText(value, field);
+  if (!deviceIdForm.test(name)) throw new InvalidMessage(field, 'must be a device id: 1 to 64 of A-Z a-z 0-9 . _ : -');
+  return name;
+}
+
+/** The deepest nesting of a message that is decoded; deeper values could exhaust the stack. */
+const deepestNesting = 32;
+
+/** Whether objects and arrays are nested too deeply to be decoded. */
+export function isTooDeep(value: unknown, levels = deepestNesting): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return levels === 0 || Object.values(value).some((member) => isTooDeep(member, levels - 1));
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

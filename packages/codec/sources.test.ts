@@ -39,6 +39,18 @@ describe('of any source', () => {
     expect(faults).toMatchObject([{ index: 0, reason: 'INVALID_FIELD', field: 'timestamp' }]);
   });
 
+  it('a name that cannot be a device id is refused with its field', () => {
+    const refusal = refusalOf(() => receive('traccar', { position: {}, device: { uniqueId: 'a/b' } }));
+    expect(refusal).toMatchObject({ field: 'device.uniqueId' });
+  });
+
+  it('values that are nested too deeply are a fault, whatever their depth', () => {
+    for (const levels of [33, 200_000]) {
+      const nested = `[{"ident":"a","timestamp":1,"deep":${'['.repeat(levels)}${']'.repeat(levels)}}]`;
+      expect(decodeMessages('flespi', nested)).toMatchObject({ readings: [], faults: [{ reason: 'MALFORMED' }] });
+    }
+  });
+
   it('the keys that tell where a vehicle is are removed with private positions, and no others', () => {
     const disclosing = [
       ...[

@@ -2,7 +2,7 @@ import { flespi } from './flespi/flespi.ts';
 import { osmand } from './osmand/osmand.ts';
 import { owntracks } from './owntracks/owntracks.ts';
 import { checkReadings, type DecodedTelemetry, spoiled } from './readings.ts';
-import type { SourceFormat } from './source-format.ts';
+import { isTooDeep, type SourceFormat } from './source-format.ts';
 import { tesla } from './tesla/tesla.ts';
 import { traccar } from './traccar/traccar.ts';
 
@@ -23,6 +23,9 @@ export function decodeMessages(format: SourceFormatName, payload: string): Decod
   }
   if (!Array.isArray(messages)) {
     return spoiled({ index: null, reason: 'MALFORMED', message: 'the upload is not an array of messages' });
+  }
+  if (isTooDeep(messages)) {
+    return spoiled({ index: null, reason: 'MALFORMED', message: 'the messages are nested too deeply' });
   }
   const { toReading } = sourceFormats[format];
   return checkReadings(messages.map((message: unknown) => (isObject(message) ? toReading(message) : message)));

@@ -1,5 +1,5 @@
 import { addFields, completeReading, type Draft, readFieldTable, secondsOf } from '../fields.ts';
-import { requireObject, requireText, type SourceFormat } from '../source-format.ts';
+import { requireDevice, requireObject, type SourceFormat } from '../source-format.ts';
 
 const flespiParameters = readFieldTable(new URL('parameters.json', import.meta.url));
 
@@ -12,7 +12,7 @@ export const flespi: SourceFormat = {
     const messages = Array.isArray(body) ? body : [body];
     return messages.map((value: unknown, index) => {
       const message = requireObject(value, `message ${index}`);
-      return { device: requireText(message['ident'], `message ${index}: ident`), message };
+      return { device: requireDevice(message['ident'], `message ${index}: ident`), message };
     });
   },
   toReading(message) {

@@ -1,5 +1,5 @@
 import { addFields, completeReading, type Draft, readFieldTable, secondsOf } from '../fields.ts';
-import { objectOf, requireObject, requireText, type SourceFormat } from '../source-format.ts';
+import { objectOf, requireDevice, requireObject, type SourceFormat } from '../source-format.ts';
 
 const osmandParameters = readFieldTable(new URL('parameters.json', import.meta.url));
 const secondsPerHourInKilometres = 3.6;
@@ -11,7 +11,7 @@ const secondsPerHourInKilometres = 3.6;
 export const osmand: SourceFormat = {
   split({ body, device, receivedAtMs }) {
     const message = requireObject(body, 'body');
-    const name = requireText(device ?? message['device_id'] ?? message['id'] ?? message['deviceid'], 'id');
+    const name = requireDevice(device ?? message['device_id'] ?? message['id'] ?? message['deviceid'], 'id');
     if (isJsonForm(message) || message['timestamp'] !== undefined) return [{ device: name, message }];
     // The time of arrival is written down, so that the message means the same whenever it is decoded.
     return [{ device: name, message: { ...message, timestamp: receivedAtMs / 1000 } }];

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { canOf, receive } from '../sources.fixture.ts';
+import { decodeMessages } from '../sources.ts';
 
 describe('what OwnTracks sends', () => {
   it('reads a location, with the speed in km/h', () => {
@@ -21,5 +22,17 @@ describe('what OwnTracks sends', () => {
   it('gives nothing for other types, and names what is missing', () => {
     expect(receive('owntracks', { _type: 'lwt', tst: 1 }).devices).toEqual([]);
     expect(() => receive('owntracks', { _type: 'location', lat: 1, lon: 1, tst: 1 })).toThrow('topic must be a text');
+  });
+
+  it('decodes messages of other types to nothing, and one that is encrypted to a fault', () => {
+    const messages = [
+      { _type: 'transition', tst: 1 },
+      { _type: 'encrypted', data: 'x' },
+      { _type: 'lwt', tst: 1 },
+    ];
+    const { readings, faults } = decodeMessages('owntracks', JSON.stringify(messages));
+    expect(readings).toEqual([]);
+    expect(faults).toMatchObject([{ index: 1, field: 'timestamp' }]);
+    expect(() => receive('owntracks', messages[1])).toThrow('_type must not be encrypted');
   });
 });

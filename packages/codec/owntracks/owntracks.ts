@@ -1,5 +1,5 @@
 import { addFields, completeReading, type Draft, readFieldTable, secondsOf } from '../fields.ts';
-import { requireObject, requireText, type SourceFormat } from '../source-format.ts';
+import { InvalidMessage, requireDevice, requireObject, requireText, type SourceFormat } from '../source-format.ts';
 
 const owntracksFields = readFieldTable(new URL('fields.json', import.meta.url));
 const topicForm = /^owntracks\/([^/]+)\/([^/]+)$/;
@@ -15,12 +15,19 @@ export const owntracks: SourceFormat = {
     const topic = message['topic'];
     const [, user, phone] = (typeof topic === 'string' && topicForm.exec(topic)) || [];
     const name = device ?? (user === undefined ? undefined : `${user}:${phone}`);
-    return type === 'location' ? [{ device: requireText(name, 'topic'), message }] : [];
+    if (type === 'encrypted') throw new InvalidMessage('_type', 'must not be encrypted: remove the encryption key');
+    return type === 'location' ? [{ device: requireDevice(name, 'topic'), message }] : [];
   },
   toReading(message) {
-    const { _type, topic: _topic, tst, created_at: _created, ...fields } = message;
+    const { _type: type, topic: _topic, tst, created_at: _created, ...fields } = message;
+    if (isOther(type)) return undefined;
     const draft: Draft = { timestamp: secondsOf(tst), can: [] };
     addFields(draft, fields, owntracksFields);
     return completeReading(draft);
   },
 };
+
+/** Whether a message is of a type without a reading. An encrypted one may have had a reading, so it is at fault. */
+function isOther(type: unknown): boolean {
+  return typeof type === 'string' && type !== 'location' && type !== 'encrypted';
+}

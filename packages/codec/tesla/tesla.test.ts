@@ -36,6 +36,19 @@ describe('what fleet-telemetry of Tesla sends', () => {
     expect(receive('tesla', typed).readings).toEqual(receive('tesla', record).readings);
   });
 
+  it('reads a list of open doors, as older vehicles send it', () => {
+    const doorsOf = (DoorState: string) =>
+      receive('tesla', { Vin: 'V', CreatedAt: record.CreatedAt, DoorState }).readings[0]?.fleet?.doors;
+    expect([doorsOf('DriverFront|TrunkRear'), doorsOf('')]).toEqual(['OPEN', 'CLOSED']);
+  });
+
+  it('keeps what records of other types say, such as the connectivity of a vehicle', () => {
+    const connectivity = { vin: 'V', connectionId: '7', status: 'CONNECTED', createdAt: record.CreatedAt };
+    const { devices, readings } = receive('tesla', connectivity);
+    expect(devices).toEqual(['V']);
+    expect(canOf(readings[0])).toEqual({ connectionId: '7', status: 'CONNECTED' });
+  });
+
   it('says that windows are closed only when all of them are known to be', () => {
     const windows = { FdWindow: 'WindowStateClosed', FpWindow: 'WindowStateClosed', RdWindow: 'WindowStateClosed' };
     const fleetOf = (fields: object) =>

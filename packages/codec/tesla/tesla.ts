@@ -1,5 +1,5 @@
 import { addFields, completeReading, type Draft, readFieldTable, secondsOf } from '../fields.ts';
-import { objectOf, requireObject, requireText, type SourceFormat } from '../source-format.ts';
+import { objectOf, requireDevice, requireObject, type SourceFormat } from '../source-format.ts';
 
 const teslaFields = readFieldTable(new URL('fields.json', import.meta.url));
 
@@ -7,30 +7,39 @@ const invalid = '<invalid>';
 const windows = ['FdWindow', 'FpWindow', 'RdWindow', 'RpWindow'];
 
 /**
- * The records that fleet-telemetry sends with `transmit_decoded_records`: `Vin`, `CreatedAt`, `IsResend` and a member for each
- * field that changed (fleet-telemetry, PayloadToMap). Speeds and distances are in miles.
+ * The records that fleet-telemetry sends with `transmit_decoded_records`: `vin`, `createdAt`, `isResend` and `data`, a list of
+ * fields that changed (fleet-telemetry, vehicle_data.proto); and those that its logger writes, with `Vin`, `CreatedAt`,
+ * `IsResend` and a member for each field (PayloadToMap). Speeds and distances are in miles.
  */
 export const tesla: SourceFormat = {
   split({ body }) {
     const records = Array.isArray(body) ? body : [body];
     return records.map((value: unknown, index) => {
       const message = requireObject(value, `record ${index}`);
-      return { device: requireText(message['Vin'], `record ${index}: Vin`), message };
+      const name = message['Vin'] === undefined ? 'vin' : 'Vin';
+      return { device: requireDevice(message[name], `record ${index}: ${name}`), message };
     });
   },
   toReading(message) {
-    const { Vin: _vin, CreatedAt: createdAt, IsResend: _isResend, ...typed } = message;
-    const { Location: location, DoorState: doors, ...fields } = plainValues(typed);
+    const { Vin: _vin, CreatedAt, IsResend: _isResend, ...logged } = message;
+    const { vin: _lowerVin, createdAt = CreatedAt, isResend: _lowerIsResend, data, ...typed } = logged;
+    const { Location: location, DoorState: doors, ...fields } = plainValues({ ...typed, ...fieldsOf(data) });
     const draft: Draft = { timestamp: secondsOf(createdAt), can: [] };
     const { latitude, longitude } = objectOf(location);
     if (typeof latitude === 'number') draft.location = { latitude, longitude };
     addFields(draft, fields, teslaFields);
-    if (doors !== undefined) addDoors(draft, objectOf(doors));
+    addDoors(draft, doors);
     addWindows(draft, fields);
     addCharging(draft, fields['DetailedChargeState']);
     return completeReading(draft);
   },
 };
+
+/** The values of `data` by the names of their fields. */
+function fieldsOf(data: unknown): Record<string, unknown> {
+  if (!Array.isArray(data)) return data === undefined ? {} : { data };
+  return Object.fromEntries(data.map(objectOf).map(({ key, value }) => [String(key), value]));
+}
 
 /** Unwraps values with their types, such as `{ "doubleValue": 1.5 }`, and leaves out those that the vehicle calls invalid. */
 function plainValues(typed: Record<string, unknown>): Record<string, unknown> {
@@ -44,10 +53,12 @@ function plainValues(typed: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(plain.filter(([, value]) => value !== invalid));
 }
 
-function addDoors(draft: Draft, doors: Record<string, unknown>): void {
-  const isOpen = Object.values(doors).some((value) => value === true);
+/** Doors are an object of flags or, from older vehicles, a text with those that are open, such as `DriverFront|TrunkRear`. */
+function addDoors(draft: Draft, doors: unknown): void {
+  if (doors === undefined || doors === null) return;
+  const isOpen = typeof doors === 'string' ? doors !== '' : Object.values(objectOf(doors)).includes(true);
   draft.fleet = { ...draft.fleet, doors: isOpen ? 'OPEN' : 'CLOSED' };
-  draft.can.push({ key: 'DoorState', value: JSON.stringify(doors) });
+  addFields(draft, { DoorState: doors }, new Map());
 }
 
 /** A record has only the windows that changed, so a closed one does not say that all are. */

@@ -1,5 +1,5 @@
 import { addFields, completeReading, type Draft, readFieldTable, secondsOf } from '../fields.ts';
-import { objectOf, requireObject, requireText, type SourceFormat } from '../source-format.ts';
+import { objectOf, requireDevice, requireObject, type SourceFormat } from '../source-format.ts';
 
 const attributes = readFieldTable(new URL('attributes.json', import.meta.url));
 const kilometresPerNauticalMile = 1.852;
@@ -24,7 +24,7 @@ const placed = new Set([
 export const traccar: SourceFormat = {
   split({ body }) {
     const message = requireObject(body, 'body');
-    const device = requireText(objectOf(message['device'])['uniqueId'], 'device.uniqueId');
+    const device = requireDevice(objectOf(message['device'])['uniqueId'], 'device.uniqueId');
     if (message['event'] === undefined) requireObject(message['position'], 'position');
     return [{ device, message }];
   },
