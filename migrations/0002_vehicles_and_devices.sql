@@ -80,10 +80,15 @@ create table privacy_period (
 -- Finds open and recent intervals among many closed ones.
 create index privacy_period_end on privacy_period (coalesce(upper(period), 'infinity'));
 
+-- The shipped ones are in device-models/, a file each.
 create table device_model (
   id text primary key,
+  -- how its devices report: to the MQTT broker, in a protocol of their own to the gateway, or through another system
+  protocol text not null default 'mqtt' check (protocol in ('mqtt', 'teltonika', 'source')),
   -- actions by their names in the device protocol
   actions text[] not null,
+  -- action -> what its devices are told and what their answers mean; for the protocol teltonika
+  commands jsonb not null default '{}',
   proprietary_can boolean not null,
   bluetooth boolean not null,
   -- command strings of the device commands record that are encrypted before they are sent over Bluetooth
@@ -91,22 +96,10 @@ create table device_model (
   -- command string -> digital output, for the family that has digital outputs
   digital_outputs jsonb not null default '{}',
   -- monitored scenarii of the fleet vehicle status record -> action that the device takes
-  scenarii jsonb not null default '{}'
+  scenarii jsonb not null default '{}',
+  -- as it came with a release, so that a later one may change it; false once an operator has written it
+  shipped boolean not null default false
 );
-insert into device_model (id, actions, proprietary_can, bluetooth, scenarii) values
-  ('generic', '{IMMOBILIZE,START,LOCK,UNLOCK,HONK,TURNING-LIGHTS,UNLOCK-TRUNK,OPEN-WINDOWS,CLOSE-WINDOWS,STATUS}', true, true,
-    '{"gps_jamming": "", "gnss_jamming": "", "towing_detection": "", "crash_detection": ""}'),
-  ('tracker', '{}', false, false,
-    '{"gps_jamming": "", "gnss_jamming": "", "towing_detection": "", "crash_detection": ""}'),
-  ('obd', '{}', true, false, '{}');
--- Families of devices that execute Bluetooth commands by digital outputs, or expect encrypted commands.
-insert into device_model (id, actions, proprietary_can, bluetooth, encrypted_commands, digital_outputs, scenarii) values
-  ('outputs', '{LOCK,UNLOCK,IMMOBILIZE,START,HONK,STATUS}', false, true, '{}',
-    '{"lock": 1, "unlock": 2, "immobilize": 3, "demobilize": 3, "honk": 4}',
-    '{"gps_jamming": "", "gnss_jamming": "", "towing_detection": "HONK", "crash_detection": ""}'),
-  ('encrypted', '{IMMOBILIZE,START,LOCK,UNLOCK,HONK,TURNING-LIGHTS,UNLOCK-TRUNK,OPEN-WINDOWS,CLOSE-WINDOWS,STATUS}', true, true,
-    '{immobilize,demobilize,lock,unlock,honk,turningLights,unlockTrunk,openWindows,closeWindows,readio}', '{}',
-    '{"gps_jamming": "", "gnss_jamming": "", "towing_detection": "", "crash_detection": ""}');
 
 create table device (
   id text primary key,

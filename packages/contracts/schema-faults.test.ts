@@ -1,7 +1,7 @@
 import Type, { type TSchema } from 'typebox';
 import Value from 'typebox/value';
 import { expect, it } from 'vitest';
-import { describeSchemaFaults } from './schema-faults.ts';
+import { describeSchemaFaults, listSchemaFaults } from './schema-faults.ts';
 import { platePattern } from './text-patterns.ts';
 import { deviceIdPattern } from './topics.ts';
 
@@ -35,4 +35,21 @@ it('names the first missing field with its path', () => {
   const schema = Type.Object({ 'a/b': Type.Array(Type.Object({ c: Type.Null(), d: Type.Null() })) });
   const faults = Value.Errors(schema, { 'a/b': [{ c: null, d: null }, {}] });
   expect(describeSchemaFaults(faults)).toEqual({ field: 'a/b.1.c', rule: 'is missing' });
+});
+
+it('lists every fault of objects and arrays, each with its field', () => {
+  const schema = Type.Object({
+    name: Type.String(),
+    parts: Type.Array(Type.Object({ id: Type.Integer() }, { additionalProperties: false }), { maxItems: 2 }),
+  });
+  const value = { name: 1, parts: [{ id: 1 }, { id: 'x', more: 1 }, {}] };
+  expect(listSchemaFaults(schema, value)).toEqual([
+    { field: 'name', rule: 'must be a string' },
+    { field: 'parts', rule: 'must have at most 2 elements' },
+    { field: 'parts.1.id', rule: 'must be a whole number' },
+    { field: 'parts.1.more', rule: 'is not a known field' },
+    { field: 'parts.2.id', rule: 'is missing' },
+  ]);
+  expect(listSchemaFaults(schema, [])).toEqual([{ field: '', rule: 'must be an object' }]);
+  expect(listSchemaFaults(schema, { name: '', parts: [] })).toEqual([]);
 });

@@ -1,3 +1,5 @@
+import type { TSchema } from 'typebox';
+import Value from 'typebox/value';
 import { patternRules } from './text-patterns.ts';
 
 /** One error of a schema validator, as Ajv and TypeBox report it. */
@@ -7,6 +9,12 @@ export interface SchemaFault {
   readonly instancePath: string;
   readonly params: object;
   readonly message?: string;
+}
+
+/** A field and the rule that it breaks. */
+export interface SchemaRule {
+  readonly field: string;
+  readonly rule: string;
 }
 
 const typeNames: Readonly<Record<string, string>> = {
@@ -23,7 +31,7 @@ const typeNames: Readonly<Record<string, string>> = {
  * Describes the first error of a validation for people: the field, and the rule that its value breaks, without the value.
  * @returns `field`: names separated by dots, empty for the whole value; `rule`: "must be at most 90", "is missing"
  */
-export function describeSchemaFaults(faults: readonly SchemaFault[]): { field: string; rule: string } {
+export function describeSchemaFaults(faults: readonly SchemaFault[]): SchemaRule {
   const [first] = faults;
   if (first === undefined) return { field: '', rule: 'is malformed' };
   const path = first.instancePath.split('/').slice(1).map(unescapePointer);
@@ -33,6 +41,40 @@ export function describeSchemaFaults(faults: readonly SchemaFault[]): { field: s
   if (faults[union]?.instancePath !== first.instancePath) return { field: path.join('.'), rule: ruleOf(first) };
   const alternatives = faults.slice(0, union).filter(({ instancePath }) => instancePath === first.instancePath);
   return { field: path.join('.'), rule: ruleOfUnion(alternatives) };
+}
+
+/** The keywords of a JSON Schema that say what its parts are. */
+interface SchemaParts {
+  readonly type?: unknown;
+  readonly properties?: Readonly<Record<string, TSchema>>;
+  readonly required?: readonly string[];
+  readonly additionalProperties?: unknown;
+  readonly items?: TSchema;
+}
+
+/** Lists every fault of a value against a JSON Schema of objects, arrays and single values, each with its field and rule. */
+export function listSchemaFaults(schema: TSchema, value: unknown, path: readonly string[] = []): SchemaRule[] {
+  const { type, properties = {}, required = [], additionalProperties, items }: SchemaParts = schema;
+  const at = (name: string) => [...path, name];
+  const fault = (name: string, rule: string): SchemaRule => ({ field: at(name).join('.'), rule });
+  if (type === 'array' && items && Array.isArray(value)) {
+    const inner = value.flatMap((item, index) => listSchemaFaults(items, item, at(String(index))));
+    return [...describe({ ...schema, items: {} }, value, path), ...inner];
+  }
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  if (type !== 'object' || !isObject) return describe(schema, value, path);
+  const members = Object.entries(value).flatMap(([name, member]): SchemaRule[] => {
+    const part = Object.hasOwn(properties, name) ? properties[name] : undefined;
+    if (part) return listSchemaFaults(part, member, at(name));
+    return additionalProperties === false ? [fault(name, 'is not a known field')] : [];
+  });
+  const missing = required.filter((name) => !Object.hasOwn(value, name));
+  return [...members, ...missing.map((name) => fault(name, 'is missing'))];
+}
+
+function describe(schema: TSchema, value: unknown, path: readonly string[]): SchemaRule[] {
+  const errors = Value.Errors(schema, value);
+  return errors.length === 0 ? [] : [{ field: path.join('.'), rule: describeSchemaFaults(errors).rule }];
 }
 
 const unescapePointer = (name: string): string => name.replaceAll('~1', '/').replaceAll('~0', '~');

@@ -23,13 +23,43 @@ interface Migration {
 }
 
 async function readMigrations(directory: URL): Promise<Migration[]> {
-  const names = (await readdir(directory)).filter((name) => /^\d{4}_[a-z_]+\.sql$/.test(name)).sort();
-  return Promise.all(
-    names.map(async (name) => {
-      const sql = await readFile(new URL(name, directory), 'utf8');
-      return { name, sql, sha256: createHash('sha256').update(sql).digest('hex') };
-    }),
+  const files = await readdir(directory);
+  const names = files.filter((name) => /^\d{4}_[a-z_]+\.sql$/.test(name)).sort();
+  const migrations = await Promise.all(
+    names.map(async (name) => toMigration(name, await readFile(new URL(name, directory), 'utf8'))),
   );
+  if (!files.includes('device-models')) return migrations;
+  return [...migrations, await readDeviceModels(new URL('device-models/', directory))];
+}
+
+function toMigration(name: string, sql: string): Migration {
+  return { name, sql, sha256: createHash('sha256').update(sql).digest('hex') };
+}
+
+/** Makes the shipped device models a migration of their own, which runs again when they have changed: its name has their hash. */
+async function readDeviceModels(directory: URL): Promise<Migration> {
+  const names = (await readdir(directory)).filter((name) => name.endsWith('.json')).sort();
+  const models = await Promise.all(
+    names.map(async (name) => JSON.parse(await readFile(new URL(name, directory), 'utf8')) as unknown),
+  );
+  const sql = storeDeviceModels(JSON.stringify(models));
+  const { sha256 } = toMigration('', sql);
+  return { name: `device_models_${sha256.slice(0, 16)}`, sql, sha256 };
+}
+
+/** SQL that stores the shipped device models; those that an operator has changed stay as they are. */
+function storeDeviceModels(models: string): string {
+  const columns = [
+    ...['protocol', 'actions', 'commands', 'proprietary_can', 'bluetooth', 'encrypted_commands', 'digital_outputs'],
+    ...['scenarii', 'shipped'],
+  ];
+  return `insert into device_model (id, ${columns.join(', ')})
+    select name, protocol, coalesce(actions, array(select jsonb_object_keys(commands))), coalesce(commands, '{}'),
+      "proprietaryCan", bluetooth, "encryptedCommands", "digitalOutputs", scenarii, true
+    from jsonb_to_recordset($models$${models}$models$) as model (name text, protocol text, actions text[], commands jsonb,
+      "proprietaryCan" boolean, bluetooth boolean, "encryptedCommands" text[], "digitalOutputs" jsonb, scenarii jsonb)
+    on conflict (id) do update set ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}
+    where device_model.shipped`;
 }
 
 async function appliedMigrations(client: Client): Promise<Map<string, string>> {

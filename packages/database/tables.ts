@@ -1,5 +1,6 @@
 import type { OperatorRole } from '@odograph/contracts/caller';
 import type { CommandState } from '@odograph/contracts/commands';
+import type { DeviceCommands } from '@odograph/contracts/device-models';
 import type { ColumnType, Generated } from 'kysely';
 
 type Written<T> = ColumnType<T, T | undefined, T>;
@@ -83,12 +84,15 @@ interface VehicleGrantTable {
 
 interface DeviceModelTable {
   id: string;
+  protocol: Generated<'mqtt' | 'teltonika' | 'source'>;
   actions: string[];
+  commands: Generated<DeviceCommands>;
   proprietary_can: boolean;
   bluetooth: boolean;
   encrypted_commands: Generated<string[]>;
   digital_outputs: Generated<Record<string, number>>;
   scenarii: Generated<Record<string, string>>;
+  shipped: Generated<boolean>;
 }
 
 interface DeviceTable {

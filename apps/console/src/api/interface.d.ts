@@ -1757,6 +1757,58 @@ export interface components {
         DeviceModel: {
             actions: ("IMMOBILIZE" | "START" | "LOCK" | "UNLOCK" | "HONK" | "TURNING-LIGHTS" | "UNLOCK-TRUNK" | "OPEN-WINDOWS" | "CLOSE-WINDOWS" | "STATUS")[];
             bluetooth: boolean;
+            commands: {
+                "CLOSE-WINDOWS"?: {
+                    refusal: string[];
+                    success: string[];
+                    text: string;
+                };
+                HONK?: {
+                    refusal: string[];
+                    success: string[];
+                    text: string;
+                };
+                IMMOBILIZE?: {
+                    refusal: string[];
+                    success: string[];
+                    text: string;
+                };
+                LOCK?: {
+                    refusal: string[];
+                    success: string[];
+                    text: string;
+                };
+                "OPEN-WINDOWS"?: {
+                    refusal: string[];
+                    success: string[];
+                    text: string;
+                };
+                START?: {
+                    refusal: string[];
+                    success: string[];
+                    text: string;
+                };
+                STATUS?: {
+                    refusal: string[];
+                    success: string[];
+                    text: string;
+                };
+                "TURNING-LIGHTS"?: {
+                    refusal: string[];
+                    success: string[];
+                    text: string;
+                };
+                UNLOCK?: {
+                    refusal: string[];
+                    success: string[];
+                    text: string;
+                };
+                "UNLOCK-TRUNK"?: {
+                    refusal: string[];
+                    success: string[];
+                    text: string;
+                };
+            };
             digitalOutputs: {
                 closeWindows?: number;
                 demobilize?: number;
@@ -1771,6 +1823,8 @@ export interface components {
             encryptedCommands: ("immobilize" | "demobilize" | "lock" | "unlock" | "honk" | "turningLights" | "unlockTrunk" | "openWindows" | "closeWindows" | "readio")[];
             name: string;
             proprietaryCan: boolean;
+            /** @enum {string} */
+            protocol: "mqtt" | "teltonika" | "source";
             scenarii: {
                 crash_detection?: string;
                 gnss_jamming?: string;

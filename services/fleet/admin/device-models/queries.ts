@@ -1,10 +1,11 @@
+import { invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import type { DeviceModel } from './schemas.ts';
 
 function selectModels(db: Database) {
   return db
     .selectFrom('device_model')
-    .select(['id as name', 'actions', 'proprietary_can as proprietaryCan', 'bluetooth'])
+    .select(['id as name', 'protocol', 'actions', 'commands', 'proprietary_can as proprietaryCan', 'bluetooth'])
     .select(['encrypted_commands as encryptedCommands', 'digital_outputs as digitalOutputs', 'scenarii'])
     .orderBy('id');
 }
@@ -19,15 +20,31 @@ export async function findModel(db: Database, name: string): Promise<DeviceModel
   return (await selectModels(db).where('id', '=', name).executeTakeFirst()) as DeviceModel | undefined;
 }
 
-/** Creates a device model or replaces the one of this name. */
+/**
+ * Creates a device model or replaces the one of this name.
+ * @throws Failure INVALID_PARAMETER for another protocol while the model has devices: their sessions are of the former one
+ */
 export async function storeModel(db: Database, { name, ...model }: DeviceModel): Promise<void> {
+  const inUse = await db
+    .selectFrom('device_model')
+    .select('protocol')
+    .where('id', '=', name)
+    .where('protocol', '<>', model.protocol)
+    .where(({ exists, selectFrom }) =>
+      exists(selectFrom('device').whereRef('device.model_id', '=', 'device_model.id').where('deleted_at', 'is', null)),
+    )
+    .executeTakeFirst();
+  if (inUse) throw invalidParameter('protocol', `must stay ${inUse.protocol}, because devices of the model exist`);
   const properties = {
+    protocol: model.protocol,
     actions: model.actions,
+    commands: model.commands,
     proprietary_can: model.proprietaryCan,
     bluetooth: model.bluetooth,
     encrypted_commands: model.encryptedCommands,
     digital_outputs: model.digitalOutputs,
     scenarii: model.scenarii,
+    shipped: false,
   };
   await db
     .insertInto('device_model')

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { startFleet } from '../../fleet.fixture.ts';
+import { findModelFaults } from './rules.ts';
 
 const { api, admin } = await startFleet();
 const path = '/v1/x/admin/device-models';
 const model = {
+  protocol: 'mqtt',
+  commands: {},
   actions: ['LOCK', 'UNLOCK'],
   proprietaryCan: false,
   bluetooth: true,
@@ -21,6 +24,78 @@ it('lists the shipped device models, among them families with outputs, encryptio
   expect(outputs.digitalOutputs).toMatchObject({ lock: 1, unlock: 2 });
   expect(outputs.scenarii.towing_detection).toBe('HONK');
   expect((await admin.get(`${path}/encrypted`)).body.encryptedCommands).toContain('readio');
+});
+
+it('ships models of Teltonika devices, with what they are told, and of devices behind other systems, without actions', async () => {
+  const outputs = (await admin.get(`${path}/teltonika-outputs`)).body;
+  expect([outputs.protocol, outputs.actions.toSorted()]).toEqual(['teltonika', ['IMMOBILIZE', 'START']]);
+  expect(outputs.commands.IMMOBILIZE).toMatchObject({ text: 'setdigout 1?' });
+  expect((await admin.get(`${path}/teltonika-can-control`)).body.commands.LOCK.text).toBe('lvcanclosealldoors');
+  for (const name of ['traccar', 'flespi', 'tesla', 'owntracks', 'osmand']) {
+    expect((await admin.get(`${path}/${name}`)).body).toMatchObject({ protocol: 'source', actions: [] });
+  }
+});
+
+it('every shipped model follows the rules of an imported one', async () => {
+  const { models } = (await admin.get(path)).body;
+  const shipped = models.filter(({ name }: { name: string }) => !name.startsWith('model-'));
+  expect(shipped.length).toBeGreaterThan(10);
+  for (const { name, ...body } of shipped) expect([name, findModelFaults(body)]).toEqual([name, []]);
+});
+
+const told = { text: 'setdigout 1', success: ['DOUT1:ON'], refusal: [] };
+
+it('takes the actions of a Teltonika model from its commands', async () => {
+  const name = `model-${randomUUID()}`;
+  const { actions: _actions, ...rest } = model;
+  const body = { ...rest, protocol: 'teltonika', commands: { START: told, IMMOBILIZE: told } };
+  const stored = await admin.put(`${path}/${name}`, body);
+  expect([stored.status, stored.body.actions]).toEqual([200, ['IMMOBILIZE', 'START']]);
+  expect((await admin.put(`${path}/${name}`, stored.body)).status).toBe(200);
+});
+
+it('names every fault of a model at once', async () => {
+  const { status, body } = await admin.put(`${path}/model-${randomUUID()}`, {
+    protocol: 'smoke',
+    actions: ['LOCK', 'FLY'],
+    commands: { LOCK: { text: '', success: [], refusal: [], answer: 'x' }, SWIM: told },
+    bluetooth: 'perhaps',
+    encryptedCommands: [],
+    digitalOutputs: {},
+    scenarii: {},
+  });
+  expect([status, body.error]).toEqual([400, 'INVALID_PARAMETER']);
+  for (const field of [
+    ...['protocol', 'actions.1', 'commands.LOCK.text', 'commands.LOCK.success', 'commands.LOCK.answer'],
+    ...['commands.SWIM', 'bluetooth', 'proprietaryCan'],
+  ]) {
+    expect(body.message).toMatch(new RegExp(`(^|; )${field.replaceAll('.', '\\.')} `));
+  }
+});
+
+it.each([
+  ['commands for devices that speak the own protocol', { commands: { LOCK: told } }, 'commands'],
+  ['actions of devices behind a source', { protocol: 'source', actions: ['LOCK'] }, 'actions'],
+  ['an action that devices cannot be told', { protocol: 'teltonika', actions: ['LOCK'] }, 'commands.LOCK'],
+  [
+    'an action left out of a list that is given',
+    { protocol: 'teltonika', actions: [], commands: { LOCK: told } },
+    'actions',
+  ],
+])('refuses %s', async (_what, part, field) => {
+  const { status, body } = await admin.put(`${path}/model-${randomUUID()}`, { ...model, ...part });
+  expect([status, body.field]).toEqual([400, field]);
+});
+
+it('keeps the protocol of a model that has devices', async () => {
+  const name = `model-${randomUUID()}`;
+  await admin.put(`${path}/${name}`, model);
+  const id = `unit-${randomUUID()}`;
+  expect((await admin.post('/v1/x/admin/devices', { id, model: name })).status).toBe(200);
+  const changed = { ...model, actions: [], protocol: 'teltonika' };
+  expect((await admin.put(`${path}/${name}`, changed)).body.field).toBe('protocol');
+  await admin.delete(`/v1/x/admin/devices/${id}`);
+  expect((await admin.put(`${path}/${name}`, changed)).status).toBe(200);
 });
 
 it('creates and changes a device model, and answers it as stored', async () => {

@@ -1,4 +1,4 @@
-import { Failure } from '@odograph/contracts/failures';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
@@ -6,7 +6,8 @@ import { answers } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { findModel, listModels, storeModel } from './queries.ts';
-import { DeviceModel, ModelName, modelProperties } from './schemas.ts';
+import { completeModel, findModelFaults } from './rules.ts';
+import { DeviceModel, ModelName, NewDeviceModel } from './schemas.ts';
 
 const NamePath = Type.Object({ name: ModelName });
 
@@ -34,19 +35,21 @@ export function operatorDeviceModelRoutes(db: Kysely<Tables>): RoutePlugin {
     http.put(
       '/v1/x/admin/device-models/:name',
       {
+        // Every fault of a file is named at once.
+        attachValidation: true,
         schema: {
           summary: 'Create or replace a device model; it applies to all devices of the model at once',
           params: NamePath,
-          body: Type.Object(modelProperties),
+          body: NewDeviceModel,
           response: answers(DeviceModel),
         },
       },
-      async ({ params, body, ip, operator }) => {
-        const { actions, proprietaryCan, bluetooth, digitalOutputs, scenarii } = body;
-        const model = { ...params, actions, proprietaryCan, bluetooth, digitalOutputs, scenarii };
-        const stored = { ...model, encryptedCommands: body.encryptedCommands };
+      async ({ params, body, ip, operator, validationError }) => {
+        if (validationError && validationError.validationContext !== 'body') throw validationError;
+        requireSound(body);
+        const model = completeModel(params.name, body);
         await db.transaction().execute(async (trx) => {
-          await storeModel(trx, stored);
+          await storeModel(trx, model);
           await appendAudit(trx, {
             ...operatorOrigin({ ip, operator }),
             action: 'device-model.set',
@@ -54,8 +57,18 @@ export function operatorDeviceModelRoutes(db: Kysely<Tables>): RoutePlugin {
             outcome: 'done',
           });
         });
-        return stored;
+        return model;
       },
     );
   };
+}
+
+/** @throws Failure INVALID_PARAMETER that names every fault */
+function requireSound(body: unknown): void {
+  const [first, ...others] = findModelFaults(body);
+  if (!first) return;
+  const failure = invalidParameter(first.field || 'body', first.rule);
+  if (others.length === 0) throw failure;
+  const rest = others.map(({ field, rule }) => `${field} ${rule}`).join('; ');
+  throw new Failure('INVALID_PARAMETER', `${failure.message}; ${rest}`, failure.details);
 }

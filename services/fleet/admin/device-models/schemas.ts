@@ -1,4 +1,5 @@
 import { deviceActions } from '@odograph/contracts/commands';
+import { type DeviceCommands, deviceProtocols } from '@odograph/contracts/device-models';
 import { text, word } from '@odograph/http/schemas';
 import { bluetoothCommands } from '@odograph/keyless/command-string';
 import Type from 'typebox';
@@ -9,9 +10,34 @@ const Output = Type.Integer({ minimum: 1, maximum: 255 });
 
 export const ModelName = Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$', examples: ['generic'] });
 
-/** The properties of a device model besides its name. */
-export const modelProperties = {
-  actions: Type.Array(word(deviceActions), { description: 'actions that devices of the model support', maxItems: 32 }),
+const actions = Type.Array(word(deviceActions), {
+  description: 'actions that devices of the model support',
+  maxItems: 32,
+});
+/** Devices take at most 160 characters. */
+const commandText = (example: string) => Type.String({ pattern: '^[ -~]{1,160}$', examples: [example] });
+const answerTexts = (description: string, example: string, minItems: number) =>
+  Type.Array(commandText(example), { description, minItems, maxItems: 10 });
+const TextCommand = Type.Object(
+  {
+    text: commandText('setdigout 1?'),
+    success: answerTexts('texts of an answer that reports success', 'DOUT1:ON', 1),
+    refusal: answerTexts('texts of an answer that reports a refusal; they go first', 'disabled from CFG', 0),
+  },
+  { additionalProperties: false },
+);
+
+/** The properties of a device model besides its name and actions. */
+const otherProperties = {
+  protocol: word(deviceProtocols, {
+    description: 'how devices of the model report: MQTT, Teltonika, or through another system (a source)',
+  }),
+  commands: Type.Unsafe<DeviceCommands>(
+    Type.Partial(Type.Object(Object.fromEntries(deviceActions.map((action) => [action, TextCommand]))), {
+      additionalProperties: false,
+      description: 'what devices are told for each action, and what their answers mean; for the protocol teltonika',
+    }),
+  ),
   proprietaryCan: Type.Boolean({ description: 'devices report proprietary CAN data' }),
   bluetooth: Type.Boolean({ description: 'devices have Bluetooth' }),
   encryptedCommands: Type.Array(word(encryptedCommands), {
@@ -34,6 +60,17 @@ export const modelProperties = {
     ),
   ),
 };
-/** A device model, as routes accept and answer it. */
-export const DeviceModel = Type.Object({ name: ModelName, ...modelProperties }, { title: 'DeviceModel' });
+/** A device model, as routes answer it. */
+export const DeviceModel = Type.Object({ name: ModelName, ...otherProperties, actions }, { title: 'DeviceModel' });
 export type DeviceModel = Type.Static<typeof DeviceModel>;
+
+/** A device model, as routes accept it. */
+export const NewDeviceModel = Type.Object({
+  ...otherProperties,
+  protocol: Type.Optional(Type.Unsafe<DeviceModel['protocol']>({ ...otherProperties.protocol, default: 'mqtt' })),
+  commands: Type.Optional(Type.Unsafe<DeviceCommands>({ ...otherProperties.commands, default: {} })),
+  actions: Type.Optional(
+    Type.Unsafe<DeviceModel['actions']>({ ...actions, description: 'left out with `commands`, whose actions it has' }),
+  ),
+});
+export type NewDeviceModel = Type.Static<typeof NewDeviceModel>;
