@@ -117,7 +117,8 @@ grant select, update (list_version, published_version, published_at, confirmed_v
 grant select, insert, update, delete on application, user_account, session, access_token, refresh_token, vehicle,
   vehicle_grant, device, device_link, device_model, privacy_period, vehicle_request, vehicle_purge, parking,
   vehicle_parking, operator, operator_application, sign_in to odograph_fleet;
-grant select on bluetooth_authorization, booking to odograph_fleet;
+grant select, insert, update on source to odograph_fleet;
+grant select on bluetooth_authorization, booking, source_device to odograph_fleet;
 grant select (device_id, resolved_at) on quarantine to odograph_fleet;
 grant select, insert, update, delete on geofence, alarm_rule_vehicle to odograph_fleet;
 grant select, insert, update on alarm_rule to odograph_fleet;

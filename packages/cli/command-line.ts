@@ -9,6 +9,7 @@ import { doctorCommands } from './commands/doctor.ts';
 import { operationCommands } from './commands/operations.ts';
 import { operatorCommands } from './commands/operators.ts';
 import { registrationCommands } from './commands/registration.ts';
+import { sourceCommands } from './commands/sources.ts';
 import { vehicleCommands } from './commands/vehicles.ts';
 
 const commands: readonly Command[] = [
@@ -16,6 +17,7 @@ const commands: readonly Command[] = [
   ...operatorCommands,
   ...vehicleCommands,
   ...deviceCommands,
+  ...sourceCommands,
   ...operationCommands,
   ...registrationCommands,
   ...backupCommands,

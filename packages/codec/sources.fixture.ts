@@ -1,5 +1,6 @@
+import type { SourceFormatName } from '@odograph/contracts/sources';
 import type { SourceRequest } from './source-format.ts';
-import { decodeMessages, type SourceFormatName, sourceFormats } from './sources.ts';
+import { decodeMessages, sourceFormats } from './sources.ts';
 
 /** When the requests of tests arrive. */
 export const receivedAtMs = Date.parse('2025-11-21T08:00:00Z');

@@ -1,9 +1,10 @@
 import { positionKeyPattern } from '@odograph/contracts/positions';
+import type { SourceFormatName } from '@odograph/contracts/sources';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { InvalidMessage } from './source-format.ts';
 import { canOf, receive } from './sources.fixture.ts';
-import { decodeMessages, type SourceFormatName, sourceFormats } from './sources.ts';
+import { decodeMessages, sourceFormats } from './sources.ts';
 
 /** Returns what a function throws. */
 function refusalOf(act: () => unknown): unknown {

@@ -1,3 +1,4 @@
+import type { SourceFormatName } from '@odograph/contracts/sources';
 import { flespi } from './flespi/flespi.ts';
 import { osmand } from './osmand/osmand.ts';
 import { owntracks } from './owntracks/owntracks.ts';
@@ -7,11 +8,9 @@ import { tesla } from './tesla/tesla.ts';
 import { traccar } from './traccar/traccar.ts';
 
 /** The formats in which other systems forward what their devices said, by name. */
-export const sourceFormats = { traccar, flespi, tesla, owntracks, osmand } as const satisfies Record<
-  string,
-  SourceFormat
->;
-export type SourceFormatName = keyof typeof sourceFormats;
+export const sourceFormats: Readonly<Record<SourceFormatName, SourceFormat>> = {
+  ...{ traccar, flespi, tesla, owntracks, osmand },
+};
 
 /** Decodes the messages of one device, as a JSON array. Never throws: an invalid message becomes a fault. */
 export function decodeMessages(format: SourceFormatName, payload: string): DecodedTelemetry {

@@ -1,7 +1,13 @@
-import type { OperatorRole } from '@odograph/contracts/caller';
 import type { CommandState } from '@odograph/contracts/commands';
 import type { DeviceCommands } from '@odograph/contracts/device-models';
 import type { ColumnType, Generated } from 'kysely';
+import type {
+  OperatorApplicationTable,
+  OperatorTable,
+  PipelineSampleTable,
+  SignInTable,
+  SourceTable,
+} from './operator-tables.ts';
 
 type Written<T> = ColumnType<T, T | undefined, T>;
 
@@ -238,50 +244,6 @@ interface DeviceKeyTable {
   claimed_until: Written<Date | null>;
 }
 
-interface OperatorTable {
-  id: Generated<string>;
-  name: string;
-  password_hash: string;
-  role: OperatorRole;
-  must_change_password: Generated<boolean>;
-  created_at: Generated<Date>;
-  deleted_at: Written<Date | null>;
-}
-
-interface OperatorApplicationTable {
-  operator_id: string;
-  application_id: number;
-}
-
-interface SignInTable {
-  token_sha256: Buffer;
-  operator_id: Written<string | null>;
-  session_id: Written<string | null>;
-  created_at: Generated<Date>;
-  used_at: Generated<Date>;
-  expires_at: Date;
-}
-
-interface PipelineSampleTable {
-  at: Date;
-  source: string;
-  seconds: number;
-  accepted_uploads: Written<number | null>;
-  refused_packets: Written<number | null>;
-  puback_p50_ms: Written<number | null>;
-  puback_p99_ms: Written<number | null>;
-  connected_devices: Written<number | null>;
-  held_bytes: Written<number | null>;
-  stored_readings: Written<number | null>;
-  quarantined_uploads: Written<number | null>;
-  lag_p50_ms: Written<number | null>;
-  lag_p99_ms: Written<number | null>;
-  waiting_jobs: Written<number | null>;
-  oldest_job_seconds: Written<number | null>;
-  database_bytes: Written<number | null>;
-  redis_bytes: Written<number | null>;
-}
-
 /** The tables of migrations/ for kysely; tables that only plain SQL uses, such as `reading`, are missing. */
 export interface Tables {
   application: ApplicationTable;
@@ -293,6 +255,7 @@ export interface Tables {
   vehicle_grant: VehicleGrantTable;
   device_model: DeviceModelTable;
   device: DeviceTable;
+  source: SourceTable;
   device_link: DeviceLinkTable;
   privacy_period: PrivacyPeriodTable;
   vehicle_request: VehicleRequestTable;

@@ -2,7 +2,13 @@ import { once } from 'node:events';
 import { deviceRevokedChannel } from '@odograph/contracts/presence';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
-import { operatorRoutes, sessionRoutes, tokenRoutes, viewerRoutes } from '@odograph/http/authentication';
+import {
+  operatorRoutes,
+  type RoutePlugin,
+  sessionRoutes,
+  tokenRoutes,
+  viewerRoutes,
+} from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { ResolvedConfig } from '@odograph/runtime/config';
@@ -20,6 +26,7 @@ import { SessionRechecks } from './admin/devices/session-rechecks.ts';
 import { operatorOperatorRoutes } from './admin/operators/routes.ts';
 import { operatorPersonRoutes } from './admin/persons/routes.ts';
 import { operatorRequestRoutes } from './admin/requests/routes.ts';
+import { operatorSourceRoutes } from './admin/sources/routes.ts';
 import { operatorUserRoutes } from './admin/users/routes.ts';
 import { operatorVehicleRoutes } from './admin/vehicles/routes.ts';
 import { alarmRoutes, alarmViewRoutes } from './alarms/routes.ts';
@@ -53,6 +60,32 @@ async function openRedis(host: ServiceHost<Http>): Promise<Redis> {
   // Until it is connected, commands fail at once; it keeps reconnecting.
   await once(redis, 'ready').catch(() => undefined);
   return redis;
+}
+
+interface OperatorOptions {
+  readonly db: ReturnType<typeof openFleetDatabase>;
+  readonly changes: ChangeAnnouncer;
+  readonly rechecks: SessionRechecks;
+  readonly config: ResolvedConfig;
+}
+
+function operatorPlugins({ db, changes, rechecks, config }: OperatorOptions): RoutePlugin[] {
+  return [
+    operatorApplicationRoutes(db, changes),
+    operatorUserRoutes(db),
+    operatorOperatorRoutes(db),
+    operatorVehicleRoutes(db, changes),
+    operatorDeviceRoutes({
+      ...{ db, changes, recheckSession: (deviceId) => rechecks.request(deviceId) },
+      addressesFor: (hostname) => mqttAddresses(config, hostname),
+    }),
+    operatorDeviceImportRoutes(db, changes),
+    operatorDeviceModelRoutes(db),
+    operatorSourceRoutes(db),
+    operatorRequestRoutes(db, changes),
+    operatorPersonRoutes(db),
+    operatorAuditRoutes(db),
+  ];
 }
 
 /** Accounts, vehicles, devices, parking, privacy, states and the operator's routes for them. */
@@ -96,21 +129,7 @@ export const fleetService: Service<Http> = {
       }),
       alarmViewRoutes(db),
     ]);
-    await operatorRoutes(http, { accounts, adminToken }, [
-      operatorApplicationRoutes(db, changes),
-      operatorUserRoutes(db),
-      operatorOperatorRoutes(db),
-      operatorVehicleRoutes(db, changes),
-      operatorDeviceRoutes({
-        ...{ db, changes, recheckSession: (deviceId) => rechecks.request(deviceId) },
-        addressesFor: (hostname) => mqttAddresses(config, hostname),
-      }),
-      operatorDeviceImportRoutes(db, changes),
-      operatorDeviceModelRoutes(db),
-      operatorRequestRoutes(db, changes),
-      operatorPersonRoutes(db),
-      operatorAuditRoutes(db),
-    ]);
+    await operatorRoutes(http, { accounts, adminToken }, operatorPlugins({ db, changes, rechecks, config }));
 
     return {
       async health() {

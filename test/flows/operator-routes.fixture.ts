@@ -15,6 +15,7 @@ export interface OperatedNames {
   readonly device: string;
   readonly request: string;
   readonly upload: string;
+  readonly source: string;
   readonly driver: string;
   readonly plate: string;
 }
@@ -41,12 +42,18 @@ export async function createOperated({ db, httpUrl }: TestPlatform): Promise<Ope
   const { rows } = await sql<{ id: string }>`insert into quarantine
       (device_id, received_at, sealed_payload, payload_bytes, payload_fingerprint, faults)
     values (${vehicle.deviceId}, now(), '\\x01', 1, ${hashSecret(randomUUID())}, '[]') returning id::text`.execute(db);
+  const source = await db
+    .insertInto('source')
+    .values({ application_id: application.id, format: 'traccar', secret_sha256: hashSecret(randomUUID()) })
+    .returning('id')
+    .executeTakeFirstOrThrow();
   const { driver, plate } = names;
   return {
     applicationId: application.id,
     names: {
       ...{ application: application.appId, user: user.id, vehicle: vehicle.id, device: vehicle.deviceId },
-      ...{ request: request.id, upload: rows[0]?.id ?? '', driver, plate },
+      ...{ request: request.id, upload: rows[0]?.id ?? '', source: source.id },
+      ...{ driver, plate },
     },
   };
 }
@@ -62,6 +69,7 @@ export function missingOperated(): OperatedNames {
     device,
     request: randomUUID(),
     upload: '900000000',
+    source: randomUUID(),
     driver,
     plate,
   };
@@ -93,6 +101,8 @@ const parameters: Readonly<Record<string, (names: OperatedNames) => Record<strin
   'POST device-imports': ({ application }) => ({
     csv: `id,model,appId\nwalk-${randomUUID()},generic,${application}`,
   }),
+  'GET sources': ({ application }) => ({ appId: application }),
+  'POST sources': ({ application }) => ({ appId: application, format: 'flespi' }),
   'POST devices/{id}/link': ({ vehicle }) => ({ vehicleId: vehicle }),
   'PUT devices/{id}/link': ({ vehicle }) => ({ vehicleId: vehicle }),
   'PUT device-models/{name}': () => ({ ...model, digitalOutputs: {}, scenarii: {} }),
@@ -119,6 +129,7 @@ const ids = {
   devices: 'device',
   requests: 'request',
   quarantine: 'upload',
+  sources: 'source',
   persons: 'driver',
 } as const;
 

@@ -1,0 +1,43 @@
+import { segment } from '../admin-api.ts';
+import { command, flag, numeric, optional, required } from '../command.ts';
+
+const id = required('id of the source');
+
+/** Other systems that forward what their devices said. */
+export const sourceCommands = [
+  command({
+    name: 'source create',
+    summary: 'create a source, which may send messages of devices of one application; its secret is shown only once',
+    options: {
+      app: required('appId of the application'),
+      format: required('traccar, flespi, tesla, owntracks or osmand'),
+      'create-devices': flag('create devices that do not exist; without it their messages go to quarantine'),
+    },
+    run: ({ api }, { app: appId, format, ...options }) =>
+      api.post('sources', { appId, format, createDevices: options['create-devices'] }),
+  }),
+  command({
+    name: 'source list',
+    summary: 'list the sources, with when each was last seen and what it has sent',
+    options: { app: optional('appId of the application; all without it') },
+    run: ({ api }, { app: appId }) => api.get('sources', { appId }),
+  }),
+  command({
+    name: 'source rotate',
+    summary: 'replace the secret of a source; the new one is shown only once',
+    options: { id, 'overlap-hours': optional('hours for which the old secret stays valid; 24 without it') },
+    run({ api }, options) {
+      const hours = options['overlap-hours'];
+      return api.post(
+        `sources/${segment(options.id)}/secret`,
+        hours === undefined ? {} : { overlapHours: numeric(hours) },
+      );
+    },
+  }),
+  command({
+    name: 'source delete',
+    summary: 'delete a source: its secret is invalid at once; what it has sent stays',
+    options: { id },
+    run: ({ api }, options) => api.delete(`sources/${segment(options.id)}`),
+  }),
+];
