@@ -6,13 +6,13 @@ const hasLiveSession = `local session = redis.call('HGET', KEYS[1], ARGV[1])
 if not session then return 0 end
 return redis.call('EXISTS', ARGV[2] .. string.match(session, '^[^ ]*'))`;
 
-/** Tells whether the device has a live MQTT session. @throws when Redis is unavailable */
+/** Tells whether the device has a live session. @throws when Redis is unavailable */
 export async function isPresent(redis: Redis, prefix: string, deviceId: string): Promise<boolean> {
   return (await redis.eval(hasLiveSession, 1, presenceKey(prefix), deviceId, brokerKey(prefix, ''))) === 1;
 }
 
 /**
- * Finds the devices with a live MQTT session.
+ * Finds the devices with a live session.
  * @param ids the devices to look for; all without it
  * @throws when Redis is unavailable
  */
@@ -36,8 +36,8 @@ export async function findPresent(redis: Redis, prefix: string, ids?: readonly s
 }
 
 /**
- * Finds when the last MQTT sessions of devices ended, as the brokers noticed it: a session that ended while Redis was
- * unavailable, or with its broker, ended when a broker could write it.
+ * Finds when the last sessions of devices ended, as brokers and gateways noticed it: a session that ended while Redis
+ * was unavailable, or with its broker, ended when one of them could write it.
  * @returns UNIX milliseconds by device id; devices whose first session has not ended are left out
  * @throws when Redis is unavailable
  */

@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { QueuedUpload } from '@odograph/contracts/queues';
-import { commandAccount } from '@odograph/contracts/service-accounts';
+import { commandAccount, gatewayAccount } from '@odograph/contracts/service-accounts';
 import { openQueue, type TypedQueue } from '@odograph/queue/queues';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
@@ -98,6 +98,12 @@ export const commandSecret = deriveSecret(testAdminToken, commandAccount);
 export function connectCommandService(mqttUrl: string): Promise<DeviceConnection> {
   const clientId = `${commandAccount}-${process.pid}`;
   return connectDevice(mqttUrl, { deviceId: commandAccount, secret: commandSecret }, { clientId });
+}
+
+/** Opens a session of a gateway. */
+export function connectGateway(mqttUrl: string): Promise<DeviceConnection> {
+  const secret = deriveSecret(testAdminToken, gatewayAccount);
+  return connectDevice(mqttUrl, { deviceId: gatewayAccount, secret }, { clientId: `${gatewayAccount}-${process.pid}` });
 }
 
 /** Records the packet identifiers of PUBLISHes sent and PUBACKs received, in order. */

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
-import { commandAccount } from '@odograph/contracts/service-accounts';
 import { readGrowth, readPercentiles, readTotal, recordSamples } from '@odograph/database/pipeline-samples';
 import type { Http } from '@odograph/http/http';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
@@ -8,8 +7,8 @@ import type { ResolvedConfig } from '@odograph/runtime/config';
 import { descriptorLimit, shareDescriptors } from '@odograph/runtime/descriptors';
 import type { Logger } from '@odograph/runtime/logger';
 import { Gauge } from '@odograph/runtime/metrics';
-import { deriveSecret } from '@odograph/runtime/secrets';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
+import { SessionRegistry } from '@odograph/runtime/session-registry';
 import { ConnectAttempts } from './connect/attempts.ts';
 import { createAuthenticate, dropWill } from './connect/authenticate.ts';
 import { CredentialStore } from './connect/credentials.ts';
@@ -25,7 +24,6 @@ import { UploadIntake } from './publish/uploads.ts';
 import { disconnectRevokedDevices, forwardRejects } from './sessions/announcements.ts';
 import { DeviceBroker } from './sessions/device-broker.ts';
 import type { DeviceSession, Sessions } from './sessions/session-registry.ts';
-import { SessionRegistry } from './sessions/session-registry.ts';
 
 /** Accepts uploads and acknowledgements of devices over MQTT into the queue, and sends commands to them. */
 export const brokerService: Service<Http> = {
@@ -33,11 +31,7 @@ export const brokerService: Service<Http> = {
   async start(host) {
     const engines = await openEngines(host);
     host.onStop('broker samples', recordBrokerSamples(host, engines));
-    const broker = await startBroker(
-      host,
-      engines,
-      adminTokensOf(host.adminToken).map((token) => deriveSecret(token, commandAccount)),
-    );
+    const broker = await startBroker(host, engines);
     return {
       health(): ServiceHealth {
         if (!broker.isListening) return { ok: false, state: 'not listening' };
@@ -87,15 +81,11 @@ interface Parts {
   readonly aedes: DeviceBroker;
   readonly uploads: UploadIntake;
   readonly acknowledgements: AcknowledgementIntake;
-  readonly registry: SessionRegistry;
+  readonly registry: SessionRegistry<DeviceSession>;
 }
 
 /** Starts the MQTT broker on its listeners and registers its graceful stop. */
-export async function startBroker(
-  host: ServiceHost<Http>,
-  engines: BrokerEngines,
-  commandSecrets: readonly string[],
-): Promise<Listeners> {
+export async function startBroker(host: ServiceHost<Http>, engines: BrokerEngines): Promise<Listeners> {
   const { config, logger } = host;
   const { subscriber, metrics, failures } = engines;
   const parts = createParts(host, engines);
@@ -107,7 +97,7 @@ export async function startBroker(
       ...aedesOptions,
       id: registry.brokerId,
       preConnect: dropWill,
-      authenticate: createAuthenticate({ ...parts, commandSecrets, metrics, logger }),
+      authenticate: createAuthenticate({ ...parts, adminTokens: adminTokensOf(host.adminToken), metrics, logger }),
       authorizePublish: createAcceptPublish({ ...parts, metrics, isStopping: () => isStopping }),
       authorizeSubscribe: createAuthorizeSubscribe(sessions, () => metrics.refused.inc({ reason: 'subscribe' })),
       authorizeForward: createAuthorizeForward(sessions),
@@ -137,7 +127,7 @@ function createParts(host: ServiceHost<Http>, engines: BrokerEngines) {
   const { config, logger } = host;
   const { brokerId, db, redis, backlog, metrics, failures, addUploads, addAcknowledgement } = engines;
   const sessions: Sessions = new WeakMap();
-  const registry = new SessionRegistry({
+  const registry = new SessionRegistry<DeviceSession>({
     ...{ redis, failures, prefix: config.QUEUE_PREFIX, brokerId },
     connectedDevices: metrics.connectedDevices,
   });

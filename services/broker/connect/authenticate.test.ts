@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { commandAccount } from '@odograph/contracts/service-accounts';
+import { commandAccount, gatewayAccount } from '@odograph/contracts/service-accounts';
 import { hashSecret } from '@odograph/runtime/secrets';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
@@ -44,8 +44,9 @@ it('accepts the command service only with the derived secret and a client id und
     connackOf(platform.mqttUrl, { clientId: `${commandAccount}-1`, username, password: 'admin-token-of-the-tests' }),
     connackOf(platform.mqttUrl, { clientId: commandAccount, username, password: commandSecret }),
     connackOf(platform.mqttUrl, { clientId: 'another', username, password: commandSecret }),
+    connackOf(platform.mqttUrl, { clientId: `${gatewayAccount}-1`, username: gatewayAccount, password: commandSecret }),
   ]);
-  expect(codes).toEqual([0, 4, 4, 4]);
+  expect(codes).toEqual([0, 4, 4, 4, 4]);
 });
 
 it('never accepts a device with the id of a service account, even with a row of that id', async () => {

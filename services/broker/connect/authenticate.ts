@@ -1,14 +1,20 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { commandAccount, serviceAccountPrefix } from '@odograph/contracts/service-accounts';
+import { commandAccount, gatewayAccount, serviceAccountPrefix } from '@odograph/contracts/service-accounts';
 import { deviceIdPattern } from '@odograph/contracts/topics';
 import type { Logger } from '@odograph/runtime/logger';
-import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
+import { deriveSecret, equalSecrets, hashSecret } from '@odograph/runtime/secrets';
+import type { SessionRegistry } from '@odograph/runtime/session-registry';
 import type { AedesOptions, Client } from 'aedes';
 import type { BrokerMetrics } from '../metrics.ts';
 import type { DeviceThrottles } from '../publish/device-throttle.ts';
-import type { SessionRegistry } from '../sessions/session-registry.ts';
-import { createDeviceSession, type DeviceSession, type Session, type Sessions } from '../sessions/session-registry.ts';
+import {
+  createDeviceSession,
+  type DeviceSession,
+  type ServiceSession,
+  type Session,
+  type Sessions,
+} from '../sessions/session-registry.ts';
 import type { ConnectAttempts } from './attempts.ts';
 import { type CredentialStore, firstUseOfSecret, type PresentedCredential, validUntil } from './credentials.ts';
 import type { ConnectionLimits } from './listen.ts';
@@ -18,7 +24,11 @@ type Authenticate = NonNullable<AedesOptions['authenticate']>;
 type Answer = Parameters<Authenticate>[3];
 
 const deviceIdForm = new RegExp(deviceIdPattern);
-const commandClientIdForm = new RegExp(`^${commandAccount}-[A-Za-z0-9._:-]{1,64}$`);
+const suffixForm = /^-[A-Za-z0-9._:-]{1,64}$/;
+const serviceAccounts: ReadonlyMap<string, ServiceSession['kind']> = new Map([
+  [commandAccount, 'command'],
+  [gatewayAccount, 'gateway'],
+]);
 const deviceIdLength = 64;
 
 /** CONNACK return codes [MQTT-3.2.2.3]. */
@@ -31,12 +41,13 @@ const longestTimerMs = 60_000;
 
 export interface AuthenticateOptions {
   readonly credentials: CredentialStore;
-  readonly registry: SessionRegistry;
+  readonly registry: SessionRegistry<DeviceSession>;
   readonly sessions: Sessions;
   readonly attempts: ConnectAttempts;
   readonly limits: ConnectionLimits;
   readonly throttles: DeviceThrottles;
-  readonly commandSecrets: readonly string[];
+  /** The tokens from which the passwords of services are derived. */
+  readonly adminTokens: readonly string[];
   readonly metrics: BrokerMetrics;
   readonly logger: Logger;
 }
@@ -118,11 +129,25 @@ async function slowDownGuessing(
   }
 }
 
-/** Creates the function that finds the session of a device or of the command service; undefined for anyone else. */
-function createIdentify({ credentials, registry, throttles, commandSecrets }: AuthenticateOptions) {
-  const commandHashes = commandSecrets.map(hashSecret);
-  const isCommandService = (client: Client, sha256: Buffer): boolean =>
-    commandClientIdForm.test(client.id) && commandHashes.some((hash) => equalSecrets(sha256, hash));
+/** Creates the function that finds the session of a service by its account; undefined with a wrong client id or password. */
+function createIdentifyService(adminTokens: readonly string[]) {
+  const hashes = new Map(
+    [...serviceAccounts.keys()].map((account) => [
+      account,
+      adminTokens.map((token) => hashSecret(deriveSecret(token, account))),
+    ]),
+  );
+  return (clientId: string, account: string, sha256: Buffer): ServiceSession | undefined => {
+    const kind = serviceAccounts.get(account);
+    const isKnown = hashes.get(account)?.some((hash) => equalSecrets(sha256, hash)) === true;
+    const isOwn = clientId.startsWith(account) && suffixForm.test(clientId.slice(account.length));
+    return kind !== undefined && isKnown && isOwn ? { kind } : undefined;
+  };
+}
+
+/** Creates the function that finds the session of a device or of a service; undefined for anyone else. */
+function createIdentify({ credentials, registry, throttles, adminTokens }: AuthenticateOptions) {
+  const identifyService = createIdentifyService(adminTokens);
 
   const identifyDevice = async (
     client: Client,
@@ -154,7 +179,7 @@ function createIdentify({ credentials, registry, throttles, commandSecrets }: Au
     if (certificate !== undefined) return identifyByCertificate(client, certificate, { username, password });
     if (username === undefined || password === undefined) return undefined;
     const sha256 = hashSecret(password.toString());
-    if (username === commandAccount) return isCommandService(client, sha256) ? { kind: 'command' } : undefined;
+    if (serviceAccounts.has(username)) return identifyService(client.id, username, sha256);
     const isOwn = username === client.id && canBeDevice(client.id);
     return isOwn ? identifyDevice(client, [{ kind: 'secret', sha256 }]) : undefined;
   };

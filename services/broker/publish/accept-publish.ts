@@ -1,4 +1,4 @@
-import { parseDeviceTopic } from '@odograph/contracts/topics';
+import { everyCommandTopic, parseDeviceTopic } from '@odograph/contracts/topics';
 import type { AedesOptions, AedesPublishPacket, PublishPacket } from 'aedes';
 import type { BrokerMetrics, RefusalReason } from '../metrics.ts';
 import type { DeviceSession, Sessions } from '../sessions/session-registry.ts';
@@ -95,28 +95,35 @@ export function mayCommandServicePublish(packet: PublishPacket): boolean {
 }
 
 /**
- * Lets a device subscribe to its own commands, keys and rejects, by their exact topics. Any other SUBSCRIBE is answered
- * with 0x80 and the connection stays [MQTT-3.9.3].
+ * Lets a device subscribe to its own commands, keys and rejects, by their exact topics, and a gateway to the commands of every
+ * device. Any other SUBSCRIBE is answered with 0x80 and the connection stays [MQTT-3.9.3].
  */
 export function createAuthorizeSubscribe(sessions: Sessions, onRefused: (topic: string) => void): AuthorizeSubscribe {
   return (client, subscription, callback) => {
     const session = sessions.get(client);
-    if (session?.kind === 'device' && isForDevice(session, subscription.topic)) return callback(null, subscription);
+    const isAllowed =
+      session?.kind === 'device'
+        ? isForDevice(session, subscription.topic)
+        : session?.kind === 'gateway' && subscription.topic === everyCommandTopic;
+    if (isAllowed) return callback(null, subscription);
     onRefused(subscription.topic);
     callback(null, null);
   };
 }
 
 /**
- * Forwards to a device only its own topics, whatever its session once subscribed to, and never a command that has expired
- * ("executed never after it" in docs/device-protocol.md).
+ * Forwards to a device only its own topics, whatever its session once subscribed to, to a gateway only commands, and never a
+ * command that has expired ("executed never after it" in docs/device-protocol.md).
  */
 export function createAuthorizeForward(sessions: Sessions): AuthorizeForward {
   return (client, packet) => {
     const session = sessions.get(client);
-    if (session?.kind !== 'device' || !isForDevice(session, packet.topic)) return null;
-    if (packet.topic === session.commandsTopic && isExpired(packet)) return null;
-    return packet;
+    if (session?.kind === 'device') {
+      if (!isForDevice(session, packet.topic)) return null;
+      return packet.topic === session.commandsTopic && isExpired(packet) ? null : packet;
+    }
+    const isCommand = session?.kind === 'gateway' && parseDeviceTopic(packet.topic)?.channel === 'commands';
+    return isCommand && !isExpired(packet) ? packet : null;
   };
 }
 

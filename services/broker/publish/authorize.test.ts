@@ -1,4 +1,4 @@
-import { deviceTopic } from '@odograph/contracts/topics';
+import { deviceTopic, everyCommandTopic } from '@odograph/contracts/topics';
 import type { TypedQueue } from '@odograph/queue/queues';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import {
   closed,
   connectCommandService,
+  connectGateway,
   connectPacket,
   openSocket,
   openUploads,
@@ -198,5 +199,28 @@ it('drops the will of a device, for its own topic and for a foreign one', async 
   expect(received.map(({ text }) => JSON.parse(text).id)).toEqual(['after']);
   await device.upload({ timestamp: 1 });
   expect((await queuedUploads(queue)).filter((upload) => upload.deviceId === deviceId)).toEqual([]);
+  await device.close();
+});
+
+it('lets a gateway receive the commands of every device, unless expired, and nothing else; it publishes nothing', async () => {
+  const gateway = await connectGateway(platform.mqttUrl);
+  const received = collect(gateway);
+  const { deviceId } = await createDevice(platform.db);
+  const others = ['v1/devices/+/keys', '#', 'v1/devices/+/+', deviceTopic(deviceId, 'telemetry')];
+  for (const topic of others) await expect(gateway.client.subscribeAsync(topic)).rejects.toThrow();
+  await gateway.client.subscribeAsync(everyCommandTopic);
+  const publish = (text: string, channel: 'commands' | 'keys') =>
+    commands.client.publishAsync(deviceTopic(deviceId, channel), text, { qos: 1 });
+  await publish('{}', 'keys');
+  await publish(lock('expired', Math.floor(Date.now() / 1000) - 1), 'commands');
+  await publish(lock('current'), 'commands');
+  await eventually(async () => expect(received.map(({ text }) => JSON.parse(text).id)).toEqual(['current']));
+  gateway.client.publish(deviceTopic(deviceId, 'commands'), lock('own'));
+  await closed(gateway);
+});
+
+it('lets a device subscribe to no commands but its own', async () => {
+  const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
+  await expect(device.client.subscribeAsync(everyCommandTopic)).rejects.toThrow();
   await device.close();
 });

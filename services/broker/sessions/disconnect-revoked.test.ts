@@ -13,7 +13,6 @@ import type { KyselyPlugin, Updateable } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   closed,
-  commandSecret,
   connackOf,
   connectPacket,
   hasRedisServer,
@@ -29,7 +28,7 @@ const brokerWith = (plugin: KyselyPlugin): Service<Http> => ({
   name: 'broker',
   async start(host) {
     const engines = await openEngines(host);
-    await startBroker(host, { ...engines, db: engines.db.withPlugin(plugin) }, [commandSecret]);
+    await startBroker(host, { ...engines, db: engines.db.withPlugin(plugin) });
     return { health: () => ({ ok: true, state: 'listening' }) };
   },
 });

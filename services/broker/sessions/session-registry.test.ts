@@ -4,6 +4,7 @@ import { brokerKey, brokerOfSession, disconnectedKey, presenceKey } from '@odogr
 import { createLogger } from '@odograph/runtime/logger';
 import { Gauge, Registry } from '@odograph/runtime/metrics';
 import type { Redis } from '@odograph/runtime/redis';
+import { SessionRegistry } from '@odograph/runtime/session-registry';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
@@ -14,7 +15,7 @@ import { closed, hasRedisServer, openRedis, startOwnRedis } from '../broker.fixt
 import { BackgroundFailures, createBrokerMetrics } from '../metrics.ts';
 import { DeviceThrottle } from '../publish/device-throttle.ts';
 import { brokerService } from '../service.ts';
-import { createDeviceSession, SessionRegistry } from './session-registry.ts';
+import { createDeviceSession } from './session-registry.ts';
 
 let platform: TestPlatform;
 let redis: Redis;
