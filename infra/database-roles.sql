@@ -99,6 +99,9 @@ grant select (expires_at, session_id), delete on access_token, refresh_token to 
 grant select (expires_at, used_at, session_id), delete on sign_in to odograph_ingest;
 grant select, update on reading_settlement to odograph_ingest;
 grant select on alarm_rule, geofence to odograph_ingest;
+-- the databases that frames are decoded by, and the progress of decoding stored ones again
+grant select on can_database to odograph_ingest;
+grant select, update on can_redecoding to odograph_ingest;
 grant select, delete on alarm_rule_vehicle to odograph_ingest;
 grant select, insert, update, delete on alarm to odograph_ingest;
 grant select, insert, update on alarm_watch to odograph_ingest;
@@ -122,6 +125,8 @@ grant select on bluetooth_authorization, booking, source_device to odograph_flee
 grant select (device_id, resolved_at) on quarantine to odograph_fleet;
 grant select, insert, update, delete on geofence, alarm_rule_vehicle to odograph_fleet;
 grant select, insert, update on alarm_rule to odograph_fleet;
+grant select, insert, update, delete on can_database to odograph_fleet;
+grant select, insert, update on can_redecoding to odograph_fleet;
 -- privacy deletes alarms that tell where a vehicle was
 grant select, update, delete on alarm to odograph_fleet;
 grant select, update on reading, vehicle_latest, trip to odograph_fleet;

@@ -34,6 +34,8 @@ create table reading (
   alarms jsonb,
   -- raw CAN frames as received; never with a reading in a privacy interval
   frames jsonb,
+  -- values decoded from them, in the form of `can`; can holds what the device decoded itself
+  decoded_can jsonb,
   device_id text not null,
   sequence bigint,
   received_at timestamptz not null,

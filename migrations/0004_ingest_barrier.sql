@@ -6,15 +6,18 @@
 create sequence ingest_decision_version;
 -- Alarm rules have a version of their own, so that a change of privacy does not empty their cache (0016_alarms.sql).
 create sequence alarm_rule_version;
+-- So have CAN databases (0017_can.sql).
+create sequence can_database_version;
 -- last_value is 1 before and after the first nextval of a new sequence, so the first change would not show.
-select setval('ingest_decision_version', 1), setval('alarm_rule_version', 1);
+select setval('ingest_decision_version', 1), setval('alarm_rule_version', 1), setval('can_database_version', 1);
 
-create function share_ingest_barrier(out decisions bigint, out alarm_rules bigint)
+create function share_ingest_barrier(out decisions bigint, out alarm_rules bigint, out can_databases bigint)
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   perform pg_advisory_xact_lock_shared(7305114903);
   decisions := (select last_value from ingest_decision_version);
   alarm_rules := (select last_value from alarm_rule_version);
+  can_databases := (select last_value from can_database_version);
 end $$;
 
 create function raise_ingest_barrier() returns void

@@ -4,6 +4,7 @@ import { createAdminApi } from './admin-api.ts';
 import { type Command, helpOf, parseArguments } from './command.ts';
 import { accountCommands } from './commands/accounts.ts';
 import { backupCommands } from './commands/backup.ts';
+import { canCommands } from './commands/can.ts';
 import { deviceCommands } from './commands/devices.ts';
 import { doctorCommands } from './commands/doctor.ts';
 import { operationCommands } from './commands/operations.ts';
@@ -18,6 +19,7 @@ const commands: readonly Command[] = [
   ...vehicleCommands,
   ...deviceCommands,
   ...sourceCommands,
+  ...canCommands,
   ...operationCommands,
   ...registrationCommands,
   ...backupCommands,

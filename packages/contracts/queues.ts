@@ -30,7 +30,7 @@ export interface QueuedAcknowledgement {
   text: string;
 }
 
-export type MaintenanceTask = 'compress' | 'retain' | 'count' | 'forget' | 'vacuum' | 'rewrite' | 'purge';
+export type MaintenanceTask = 'compress' | 'retain' | 'count' | 'forget' | 'vacuum' | 'rewrite' | 'purge' | 'redecode';
 
 /** Every queue with the data of its jobs. */
 export interface QueueJobs {

@@ -37,6 +37,7 @@ export const StatusGroup = optionalFields({
 
 /** Interface specification, "can object". */
 export const CanDatum = Type.Object({ key: text(256), value: text() });
+export type CanDatum = Static<typeof CanDatum>;
 
 /** Interface specification, "electric object": %, A, V, kWh and degrees C. */
 export const ElectricGroup = optionalFields({
@@ -100,6 +101,7 @@ const CanFrame = Type.Object({
   data: Type.String({ pattern: '^(?:[0-9A-Fa-f]{2}){0,64}$' }),
   time: Type.Optional(Type.Number({ minimum: 0, maximum: latestTimestamp })),
 });
+export type RawCanFrame = Static<typeof CanFrame>;
 
 /** One reading as a device sends it. Unknown fields are ignored. */
 export const TelemetryReading = Type.Object({

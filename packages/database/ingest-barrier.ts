@@ -9,15 +9,19 @@ export interface IngestVersions {
   readonly decisions: number;
   /** Of alarm rules and geofences. */
   readonly alarmRules: number;
+  /** Of CAN databases and the models of vehicles. */
+  readonly canDatabases: number;
 }
 
 /**
- * Shares the ingest barrier: until the transaction ends, links, privacy intervals, deleted vehicles and alarm rules cannot
- * change. Call it first in a transaction that stores readings. Such transactions never wait for each other.
+ * Shares the ingest barrier: until the transaction ends, links, privacy intervals, deleted vehicles, alarm rules and CAN
+ * databases cannot change. Call it first in a transaction that stores readings. Such transactions never wait for each other.
  */
 export async function shareIngestBarrier(db: Database): Promise<IngestVersions> {
   const { rows } = await sql<IngestVersions>`
-    select decisions, alarm_rules as "alarmRules" from share_ingest_barrier()`.execute(db);
+    select decisions, alarm_rules as "alarmRules", can_databases as "canDatabases" from share_ingest_barrier()`.execute(
+    db,
+  );
   const [row] = rows;
   if (!row) throw new Error('the ingest barrier has no version');
   return row;

@@ -19,6 +19,7 @@ import { LoginLimit } from './accounts/login-limit.ts';
 import { loginRoutes, passwordRoutes } from './accounts/routes.ts';
 import { operatorApplicationRoutes } from './admin/applications/routes.ts';
 import { operatorAuditRoutes } from './admin/audit/routes.ts';
+import { operatorCanDatabaseRoutes } from './admin/can-databases/routes.ts';
 import { operatorDeviceImportRoutes } from './admin/device-imports/routes.ts';
 import { operatorDeviceModelRoutes } from './admin/device-models/routes.ts';
 import { operatorDeviceRoutes } from './admin/devices/routes.ts';
@@ -81,6 +82,7 @@ function operatorPlugins({ db, changes, rechecks, config }: OperatorOptions): Ro
     }),
     operatorDeviceImportRoutes(db, changes),
     operatorDeviceModelRoutes(db),
+    operatorCanDatabaseRoutes(db),
     operatorSourceRoutes(db),
     operatorRequestRoutes(db, changes),
     operatorPersonRoutes(db),

@@ -14,6 +14,7 @@ import { createGapMetrics } from './gaps/metrics.ts';
 import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createIngestMetrics } from './metrics.ts';
 import { RejectAnnouncer } from './quarantine/announce-rejects.ts';
+import { FrameRedecoding } from './redecode/redecode.ts';
 import { scheduleTrips } from './trips/schedule.ts';
 import { DelayedUploads } from './upload/delayed-uploads.ts';
 import { createUploadProcessors, jobsPerTransaction, lateJobsPerTransaction } from './upload/ingest-upload.ts';
@@ -126,9 +127,9 @@ export const ingestService: Service<Http> = {
     const db = openDatabase({ url: config.DATABASE_URL, name: 'ingest', size: 3 });
     host.onStop('ingest database', () => db.destroy());
     createGapMetrics(host.metrics, db);
-    await scheduleMaintenance(db, host);
     await scheduleTrips(db, host);
     const { delayed, changes, isRunning } = await startUploadWorkers(host);
+    await scheduleMaintenance(db, host, new FrameRedecoding(db, changes));
     host.onStop('ingest samples', recordIngestSamples(host, db, delayed));
     await scheduleAlarms(db, host, { changes, oldestUploadMs: () => delayed.oldestAgeMs() });
     const startedAt = performance.now();

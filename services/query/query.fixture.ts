@@ -15,15 +15,16 @@ export interface StoredReading {
   soc?: number;
   max_energy?: number;
   can?: unknown;
+  decoded_can?: unknown;
   sensors?: unknown;
 }
 
 export async function storeReadings(db: Database, applicationId: number, readings: StoredReading[]): Promise<void> {
   const rows = JSON.stringify(readings);
   await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, angle, altitude, speed, ignition, mileage,
-      soc, max_energy, can, sensors, device_id, received_at)
+      soc, max_energy, can, decoded_can, sensors, device_id, received_at)
     select time, ${applicationId}, vehicle_id, latitude, longitude, angle, altitude, speed, ignition, mileage,
-      soc, max_energy, can, sensors, 'test', now()
+      soc, max_energy, can, decoded_can, sensors, 'test', now()
     from jsonb_populate_recordset(null::reading, ${rows}::jsonb)`.execute(db);
 }
 

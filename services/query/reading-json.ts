@@ -1,4 +1,5 @@
 import { positionKeyPattern } from '@odograph/contracts/positions';
+import { allCanValues } from '@odograph/database/can-values';
 import { type RawBuilder, sql } from 'kysely';
 
 // SQL that writes readings and vehicles as JSON text by concatenation: PostgreSQL takes less than half the time of
@@ -102,7 +103,7 @@ const reading = {
   location: location('reading.latitude', 'reading.longitude', ofReading),
   status: group('status', statusFields, ofReading),
   electric: group('electric', electricFields, ofReading),
-  can: list('can', 'reading.can'),
+  can: list('can', allCanValues),
   sensors: list('sensors', 'reading.sensors'),
 };
 const latest = {

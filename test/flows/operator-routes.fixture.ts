@@ -106,6 +106,8 @@ const parameters: Readonly<Record<string, (names: OperatedNames) => Record<strin
   'POST devices/{id}/link': ({ vehicle }) => ({ vehicleId: vehicle }),
   'PUT devices/{id}/link': ({ vehicle }) => ({ vehicleId: vehicle }),
   'PUT device-models/{name}': () => ({ ...model, digitalOutputs: {}, scenarii: {} }),
+  'PUT can-databases/{name}': () => ({ shipped: 'obd2' }),
+  'POST can-redecodings': () => ({ model: `walk-${randomUUID()}` }),
   'GET requests': ({ application }) => ({ appId: application }),
   'POST requests/{id}/decline': () => ({ reason: 'a walk' }),
   'POST quarantine/replay': ({ upload }) => ({ ids: [upload] }),
@@ -131,6 +133,7 @@ const ids = {
   quarantine: 'upload',
   sources: 'source',
   persons: 'driver',
+  'can-redecodings': 'upload',
 } as const;
 
 /** @throws Error for an unknown parameter, so that a new route is added here */

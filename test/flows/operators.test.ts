@@ -40,12 +40,15 @@ const limited = () => clientOf({ role: 'administrator', applicationIds: [operate
 function roleFor(name: string): 'viewer' | 'operator' | 'administrator' {
   if (/^\w+ (persons|operators)|audit\/verify$|reseal$|vehicles\/\{id\}\/export$/.test(name)) return 'administrator';
   if (name.startsWith('GET ')) return 'viewer';
-  const isAdministration = /^\w+ (applications|users|device-models|sources)|devices\/\{id\}\/(key|tokens)$/.test(name);
+  const isAdministration = /^\w+ (applications|users|device-models|sources|can-)|devices\/\{id\}\/(key|tokens)$/.test(
+    name,
+  );
   return isAdministration ? 'administrator' : 'operator';
 }
 
 /** Routes about the platform as a whole. */
-const ofPlatform = /^(POST applications|\w+ operators.*|PUT device-models.*|.*reseal|GET audit\/verify|GET pipeline)$/;
+const ofPlatform =
+  /^(POST applications|\w+ operators.*|PUT device-models.*|\w+ can-.*|.*reseal|GET audit\/verify|GET pipeline)$/;
 
 describe('the role of an operator', () => {
   const roles = ['viewer', 'operator', 'administrator'] as const;

@@ -69,7 +69,8 @@ async function clearReadings(db: Database, vehicleId: number, from: string): Pro
   const { rows } = await sql<{ cleared: number }>`
     with cleared as (
       update reading set latitude = null, longitude = null, angle = null, altitude = null, satellites = null, frames = null,
-        can = ${withoutPositionData(sql`can`)}, sensors = ${withoutPositionSensors(sql`sensors`)},
+        can = ${withoutPositionData(sql`can`)}, decoded_can = ${withoutPositionData(sql`decoded_can`)},
+        sensors = ${withoutPositionSensors(sql`sensors`)},
         fleet = ${withSpeed(sql`fleet`, sql`speed`)}
       where vehicle_id = ${vehicleId} and time >= ${from}::timestamptz
       returning application_id, vehicle_id, time),

@@ -29,9 +29,11 @@ async function storeReading(vehicle: { id: string; deviceId: string }, seconds: 
   const location = JSON.stringify({ latitude: 48.1234, longitude: 2.51515, speed: 52 });
   const lists = [JSON.stringify(can), JSON.stringify(sensors)];
   await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, angle, altitude, speed,
-      satellites, ignition, can, sensors, frames, device_id, received_at)
+      satellites, ignition, can, decoded_can, sensors, frames, device_id, received_at)
     values (${time}, ${application.id}, ${Number(vehicle.id)}, 48.1234, 2.51515, 90, 35, 52, 9, true, ${lists[0]}::jsonb,
-      ${lists[1]}::jsonb, ${JSON.stringify(frames)}::jsonb, ${vehicle.deviceId}, now())`.execute(platform.db);
+      ${lists[0]}::jsonb, ${lists[1]}::jsonb, ${JSON.stringify(frames)}::jsonb, ${vehicle.deviceId}, now())`.execute(
+    platform.db,
+  );
   await sql`insert into vehicle_latest (vehicle_id, time, location, location_time, can, can_time, sensors, sensors_time,
       parked_location, parked_at, received_at)
     values (${Number(vehicle.id)}, ${time}, ${location}::jsonb, ${time}, ${lists[0]}::jsonb, ${time},
@@ -70,11 +72,20 @@ describe('/v1/vehicle/privacy', () => {
     await storeReading(vehicle, 200);
     expect((await setPrivacy('on', vehicle.id)).status).toBe(200);
     const { rows } =
-      await sql`select latitude, longitude, angle, altitude, satellites, speed, ignition, can, sensors, frames, fleet
+      await sql`select latitude, longitude, angle, altitude, satellites, speed, ignition, can, decoded_can,
+        sensors, frames, fleet
       from reading where vehicle_id = ${Number(vehicle.id)} order by time`.execute(platform.db);
     const [rpm] = can.slice(1);
     expect(rows).toEqual([
-      expect.objectContaining({ latitude: 48.1234, longitude: 2.51515, can, sensors, frames, fleet: null }),
+      expect.objectContaining({
+        latitude: 48.1234,
+        longitude: 2.51515,
+        can,
+        decoded_can: can,
+        sensors,
+        frames,
+        fleet: null,
+      }),
       {
         latitude: null,
         longitude: null,
@@ -84,6 +95,7 @@ describe('/v1/vehicle/privacy', () => {
         speed: 52,
         ignition: true,
         can: [rpm],
+        decoded_can: [rpm],
         sensors: [{ name: 'tracker', data: [rpm] }],
         frames: null,
         fleet: { speed: 52 },

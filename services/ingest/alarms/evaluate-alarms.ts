@@ -1,5 +1,6 @@
 import type { Database } from '@odograph/database/database';
 import { groupBy } from '../group-by.ts';
+import { withDecodedCan } from '../upload/decode-frames.ts';
 import { type Interval, isPrivateAt, type LinkedReading } from '../upload/link-readings.ts';
 import { findTows } from '../upload/vehicle-states.ts';
 import type { PreviousState } from '../upload/write-latest-states.ts';
@@ -67,7 +68,7 @@ export class AlarmEvaluation {
         rules,
         readings: ofVehicle.map((linked) => ({
           timeMicroseconds: linked.timeMicroseconds,
-          reading: linked.reading,
+          reading: withDecodedCan(linked),
           isPrivate: isPrivateAt(linked.privacyIntervals, linked.timeMicroseconds),
           isTowed: tows?.has(linked.timeMicroseconds) ?? false,
         })),

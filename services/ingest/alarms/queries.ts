@@ -1,5 +1,6 @@
 import type { AlarmKind } from '@odograph/contracts/alarms';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
+import { allCanValues } from '@odograph/database/can-values';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import { instantArray } from '../sql-arrays.ts';
@@ -55,7 +56,7 @@ export async function findReadings(
       'location', case when latitude is not null then
         jsonb_build_object('latitude', latitude, 'longitude', longitude, 'speed', speed) end,
       'status', jsonb_build_object('ignition', ignition, 'movement', movement),
-      'electric', jsonb_build_object('soc', soc), 'can', can, 'fleet', fleet, 'alarms', alarms)) as reading
+      'electric', jsonb_build_object('soc', soc), 'can', ${sql.raw(allCanValues)}, 'fleet', fleet, 'alarms', alarms)) as reading
     from reading
     where vehicle_id = ${vehicleId} and time > ${instant(bounds.afterMicroseconds)}
       and time <= ${instant(bounds.untilMicroseconds)} and ${sql.raw(bounds.column)}

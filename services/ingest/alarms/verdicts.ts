@@ -90,7 +90,7 @@ function lowBattery({ belowPercent, belowVolts = 0, canKey = '' }: AlarmParamete
   return {
     judge: (judged) => isUnder(measure(judged), belowVolts, alarmHysteresis.volts),
     measure,
-    column: 'can is not null',
+    column: '(can is not null or decoded_can is not null)',
   };
 }
 

@@ -7,6 +7,7 @@ import { keepSchedule } from '@odograph/queue/schedules';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
+import type { FrameRedecoding } from '../redecode/redecode.ts';
 import {
   compressReadings,
   deleteExpired,
@@ -23,6 +24,7 @@ import { purgeDeletedVehicles } from './purge.ts';
 
 const hourMs = 3_600_000;
 const purgeMs = 10_000;
+const redecodeMs = 5000;
 /** The others wait for a task that is tried again; the next interval repeats one that is given up. */
 const maximumAttempts = 5;
 
@@ -45,7 +47,11 @@ async function applyRetention(db: Kysely<Tables>, config: ResolvedConfig): Promi
  * Schedules maintenance in the queue: each task runs once for the whole platform, whatever the number of workers, and
  * without the background jobs that an embedded TimescaleDB lacks.
  */
-export async function scheduleMaintenance(db: Kysely<Tables>, host: ServiceHost): Promise<void> {
+export async function scheduleMaintenance(
+  db: Kysely<Tables>,
+  host: ServiceHost,
+  redecoding: Pick<FrameRedecoding, 'run'>,
+): Promise<void> {
   const { config, logger } = host;
   const connection = { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX };
   const queue = openQueue('maintenance', connection);
@@ -60,6 +66,7 @@ export async function scheduleMaintenance(db: Kysely<Tables>, host: ServiceHost)
     vacuum: { every: hourMs, run: () => vacuumBusyTables(db, stopping.signal) },
     rewrite: { every: hourMs, run: () => rewriteRedisLog(config.REDIS_URL, logger) },
     purge: { every: purgeMs, run: () => purgeDeletedVehicles(db, logger) },
+    redecode: { every: redecodeMs, run: () => redecoding.run(stopping.signal) },
   };
   for (const [task, { every }] of Object.entries(tasks) as [MaintenanceTask, { every: number }][]) {
     host.onStop(`schedule of ${task}`, await keepSchedule({ queue, id: task, everyMs: every, data: { task } }));

@@ -1,3 +1,4 @@
+import { allCanValues } from '@odograph/database/can-values';
 import type { Database } from '@odograph/database/database';
 import { type RawBuilder, sql } from 'kysely';
 import type { TripReading } from './segmentation/trip-reading.ts';
@@ -5,8 +6,8 @@ import type { TripReading } from './segmentation/trip-reading.ts';
 /** Keys of CAN data that count the litres used in an engine's life (docs/trips.md). */
 const fuelCounterKeys = ['total_fuel_used', 'engine_total_fuel_used', 'fuel_used'];
 
-const fuelCounter = sql`case when can is not null then (
-  select (datum->>'value')::double precision from jsonb_array_elements(can) as datum
+const fuelCounter = sql`case when can is not null or decoded_can is not null then (
+  select (datum->>'value')::double precision from jsonb_array_elements(${sql.raw(allCanValues)}) as datum
   where datum->>'key' = any(${fuelCounterKeys}::text[]) and datum->>'value' ~ '^\\d{1,12}(\\.\\d{1,12})?$' limit 1) end`;
 const ofFleet = (name: string) => sql`(fleet->>${sql.lit(name)})::double precision`;
 

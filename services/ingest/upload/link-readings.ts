@@ -1,4 +1,4 @@
-import type { TelemetryReading } from '@odograph/contracts/telemetry';
+import type { CanDatum, TelemetryReading } from '@odograph/contracts/telemetry';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import { groupBy } from '../group-by.ts';
@@ -69,6 +69,13 @@ async function findLinks(db: Database, deviceIds: readonly string[]): Promise<Ma
   return groupBy(rows, (row) => row.device_id);
 }
 
+/** Finds the privacy intervals of a vehicle. */
+export async function findPrivacyIntervals(db: Database, vehicleId: number): Promise<Interval[]> {
+  const { rows } = await sql<{ interval: IntervalRow }>`
+    select ${intervalAsJson} as interval from privacy_period where vehicle_id = ${vehicleId}`.execute(db);
+  return rows.map(({ interval }) => toInterval(interval));
+}
+
 /** Devices in the cache; at this size it is cleared. */
 const maximumDevices = 200_000;
 
@@ -105,6 +112,8 @@ export interface LinkedReading {
   timeMicroseconds: number;
   receivedAtMs: number;
   reading: TelemetryReading;
+  /** Values of its frames, without those that the device gave itself; undefined without frames or a CAN database. */
+  decodedCan?: readonly CanDatum[];
   /** Intervals in which positions of the vehicle are private. */
   privacyIntervals: readonly Interval[];
 }

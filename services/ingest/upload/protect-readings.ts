@@ -1,27 +1,33 @@
 import { positionKeyPattern } from '@odograph/contracts/positions';
-import type { TelemetryReading } from '@odograph/contracts/telemetry';
+import type { CanDatum, TelemetryReading } from '@odograph/contracts/telemetry';
+import { withoutKeysOf } from './decode-frames.ts';
 import { isPrivateAt, type LinkedReading } from './link-readings.ts';
 
 const positionKey = new RegExp(positionKeyPattern, 'i');
 
+const tellsNoPosition = ({ key }: CanDatum): boolean => !positionKey.test(key);
+
 /**
- * Removes every field that discloses a position, and all raw CAN frames, which may contain one. The speed moves to the fleet group: together with the ignition it
- * decides whether the vehicle may be immobilized.
+ * Removes every field that discloses a position, and all raw CAN frames, which may contain one. The speed moves to the fleet
+ * group: together with the ignition it decides whether the vehicle may be immobilized.
  */
-function withoutPosition(reading: TelemetryReading): TelemetryReading {
+function withoutPosition(linked: LinkedReading): LinkedReading {
+  const { reading, decodedCan } = linked;
   const { location, can, sensors } = reading;
   const speed = reading.fleet?.speed ?? location?.speed;
   const protectedReading: TelemetryReading = {
     ...reading,
-    ...(can && { can: can.filter(({ key }) => !positionKey.test(key)) }),
-    ...(sensors && {
-      sensors: sensors.map(({ name, data }) => ({ name, data: data.filter(({ key }) => !positionKey.test(key)) })),
-    }),
+    ...(can && { can: can.filter(tellsNoPosition) }),
+    ...(sensors && { sensors: sensors.map(({ name, data }) => ({ name, data: data.filter(tellsNoPosition) })) }),
     ...(speed !== undefined && { fleet: { ...reading.fleet, speed } }),
   };
   delete protectedReading.location;
   delete protectedReading.frames;
-  return protectedReading;
+  return {
+    ...linked,
+    reading: protectedReading,
+    ...(decodedCan && { decodedCan: decodedCan.filter(tellsNoPosition) }),
+  };
 }
 
 /**
@@ -31,7 +37,7 @@ function withoutPosition(reading: TelemetryReading): TelemetryReading {
 export function protectReadings(readings: readonly LinkedReading[]): LinkedReading[] {
   return readings.map((linked) => {
     const isPrivate = isPrivateAt(linked.privacyIntervals, linked.timeMicroseconds);
-    return isPrivate ? { ...linked, reading: withoutPosition(linked.reading) } : linked;
+    return isPrivate ? withoutPosition(linked) : linked;
   });
 }
 
@@ -47,6 +53,12 @@ function mergeFields(older: TelemetryReading, newer: TelemetryReading): Telemetr
   return merged;
 }
 
+function mergeLinked(older: LinkedReading, newer: LinkedReading): LinkedReading {
+  const reading = mergeFields(older.reading, newer.reading);
+  const decodedCan = newer.decodedCan ?? older.decodedCan;
+  return { ...newer, reading, ...(decodedCan && { decodedCan: withoutKeysOf(reading.can, decodedCan) }) };
+}
+
 /**
  * Merges readings of the same vehicle and time in the order of their receipt.
  * @returns distinct readings sorted by vehicle, then time: the order in which every transaction locks rows
@@ -59,7 +71,7 @@ export function mergeReadings(readings: readonly LinkedReading[]): LinkedReading
   for (const next of sorted) {
     const last = merged.at(-1);
     if (last?.vehicleId === next.vehicleId && last.timeMicroseconds === next.timeMicroseconds) {
-      merged[merged.length - 1] = { ...next, reading: mergeFields(last.reading, next.reading) };
+      merged[merged.length - 1] = mergeLinked(last, next);
     } else {
       merged.push(next);
     }

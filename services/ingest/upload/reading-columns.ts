@@ -51,5 +51,6 @@ export const readingColumns: readonly ReadingColumn[] = [
   { name: 'fleet', type: 'jsonb', value: ({ reading }) => json(reading.fleet) },
   { name: 'alarms', type: 'jsonb', value: ({ reading }) => json(reading.alarms) },
   { name: 'frames', type: 'jsonb', value: ({ reading }) => json(reading.frames) },
+  { name: 'decoded_can', type: 'jsonb', value: ({ decodedCan }) => json(decodedCan) },
   { name: 'sequence', type: 'bigint', value: ({ reading }) => reading.sequence },
 ];

@@ -8,6 +8,7 @@ import { writeGaps } from '../gaps/write-gaps.ts';
 import { QuarantineQuota } from '../quarantine/quarantine-quota.ts';
 import { countDropped, quarantineUploads, resolveQuarantined } from '../quarantine/quarantine-uploads.ts';
 import { touchTrips } from '../trips/trip-work.ts';
+import { FrameDecoding } from './decode-frames.ts';
 import type { QuarantineFault, UploadInProgress } from './decode-uploads.ts';
 import { LinkCache, linkReadings } from './link-readings.ts';
 import { mergeReadings, protectReadings } from './protect-readings.ts';
@@ -35,6 +36,7 @@ export class BatchStore {
   readonly #sealer: Sealer;
   readonly #quota: QuarantineQuota;
   readonly #links = new LinkCache();
+  readonly #frames = new FrameDecoding();
   readonly #alarms = new AlarmEvaluation();
   readonly #settledHours = new SettledHours();
 
@@ -94,10 +96,11 @@ export class BatchStore {
   async #storeInTransaction(decoded: readonly UploadInProgress[], writeReadings: WriteReadings): Promise<StoredBatch> {
     const nowMs = Date.now();
     const stored = await this.#db.transaction().execute(async (transaction) => {
-      const { decisions, alarmRules } = await shareIngestBarrier(transaction);
+      const { decisions, alarmRules, canDatabases } = await shareIngestBarrier(transaction);
       const links = await this.#links.find(transaction, decisions, devicesWithReadings(decoded));
       const { linked, uploads } = linkReadings(decoded, links);
-      const readings = mergeReadings(protectReadings(linked));
+      const decodedFrames = await this.#frames.decode(transaction, canDatabases, linked);
+      const readings = mergeReadings(protectReadings(decodedFrames));
       // First of the writes: it locks the vehicles and returns their newest times, which separate new readings from late.
       const previous = await writeLatestStates(transaction, readings);
       const alarmIds = await this.#alarms.evaluate(transaction, alarmRules, readings, previous);

@@ -1,5 +1,6 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
+import { withDecodedCan } from './decode-frames.ts';
 import type { LinkedReading } from './link-readings.ts';
 
 /** The field groups of a vehicle's latest state. */
@@ -34,7 +35,9 @@ function fieldsKeptBy(older: object, value: object): object {
 /** Computes the latest state of each vehicle of a batch. @param readings sorted by vehicle, then time */
 function toLatestStates(readings: readonly LinkedReading[]): LatestState[] {
   const states: LatestState[] = [];
-  for (const { vehicleId, timeMicroseconds, receivedAtMs, reading } of readings) {
+  for (const linked of readings) {
+    const { vehicleId, timeMicroseconds, receivedAtMs } = linked;
+    const reading = withDecodedCan(linked);
     let state = states.at(-1);
     if (state?.vehicleId !== vehicleId) {
       state = { vehicleId, earliestMicroseconds: timeMicroseconds, timeMicroseconds, receivedAtMs, groups: {} };

@@ -120,6 +120,23 @@ describe('readings', () => {
     const { readings } = await read(`/v1/vehicle/${id}/customcan/from/${start}`);
     expect(readings.map(({ can }) => can)).toEqual([engine, []]);
   });
+
+  it('have values of the device and then those decoded from frames', async () => {
+    const { id } = await createVehicle(platform.db, application);
+    const decoded = [{ key: 'EngineSpeed', value: '2000' }];
+    await storeReadings(platform.db, application.id, [
+      { time: startTime, vehicle_id: id, can: engine, decoded_can: decoded },
+      { time: '2025-11-21T08:00:01Z', vehicle_id: id, decoded_can: decoded },
+    ]);
+    await storeLatest(platform.db, id, '2025-11-21T08:00:01Z', { can: decoded });
+    const { readings } = await read(`/v1/vehicle/${id}/customcan/from/${start}`);
+    expect(readings.map(({ can }) => can)).toEqual([[...engine, ...decoded], decoded]);
+    const series = `/v1/x/vehicle/${id}/series?fields=can.EngineSpeed&from=${start}&until=${start + 60}&points=10`;
+    expect(JSON.stringify((await client.get(series)).body)).toContain('2000');
+    expect((await client.get(`/v1/x/vehicle/${id}/fields`)).body).toMatchObject({
+      fields: expect.arrayContaining([expect.objectContaining({ field: 'can.EngineSpeed' })]),
+    });
+  });
 });
 
 describe('the latest upload', () => {

@@ -1,4 +1,5 @@
 import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
+import { allCanValues } from '@odograph/database/can-values';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import { type RawBuilder, sql } from 'kysely';
@@ -60,7 +61,7 @@ export async function readNewest(
         'location', ${unlessEmpty(sql`jsonb_build_object('latitude', latitude, 'longitude', longitude, ${object(inLocation)})`)},
         'status', ${unlessEmpty(sql`jsonb_build_object(${object(inStatus)})`)},
         'electric', ${unlessEmpty(sql`jsonb_build_object(${object(inElectric)})`)},
-        'can', can, 'sensors', sensors, 'fleet', fleet, 'alarms', alarms)) as reading
+        'can', ${sql.raw(allCanValues)}, 'sensors', sensors, 'fleet', fleet, 'alarms', alarms)) as reading
     from reading where vehicle_id = ${vehicleId} and ${isEarlier}
     order by time desc limit ${limit}::integer`.execute(db);
   return rows.map(({ reading }) => reading);

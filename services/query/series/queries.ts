@@ -1,4 +1,5 @@
 import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
+import { allCanValues } from '@odograph/database/can-values';
 import type { Database } from '@odograph/database/database';
 import { type RawBuilder, sql } from 'kysely';
 import { instant } from '../reading-keys.ts';
@@ -159,14 +160,15 @@ export async function findFields(db: Database, vehicleId: number): Promise<strin
   if (!bounds) return [];
   const [from, until] = [isoMicroseconds(bounds.from), isoMicroseconds(bounds.until)];
   const columns = columnFields.map((field) => sql.ref(columnOf(field)));
+  const can = sql`${sql.raw(allCanValues)} as can`;
   const { rows } = await sql<{ columns: boolean[]; can: string[]; sensors: [string, string][] }>`
     with sample as materialized (
-      (select ${sql.join(columns)}, can, sensors from reading where vehicle_id = ${vehicleId}
+      (select ${sql.join(columns)}, ${can}, sensors from reading where vehicle_id = ${vehicleId}
         and time <= ${until}::timestamptz and time > ${until}::timestamptz - interval '7 days'
         order by time desc limit ${newestReadings}::integer)
       union all
       select taken.* from generate_series(0, ${fieldWindows - 1}::integer) as window_number
-      cross join lateral (select ${columns.length === 0 ? sql`` : sql.join(columns)}, can, sensors from reading
+      cross join lateral (select ${columns.length === 0 ? sql`` : sql.join(columns)}, ${can}, sensors from reading
         where vehicle_id = ${vehicleId}
           and time >= ${from}::timestamptz + window_number * (${until}::timestamptz - ${from}::timestamptz) / ${fieldWindows}::integer
           and time <= ${from}::timestamptz + (window_number + 1) * (${until}::timestamptz - ${from}::timestamptz) / ${fieldWindows}::integer

@@ -1,5 +1,6 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { type Microseconds, parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
+import { allCanValues } from '@odograph/database/can-values';
 import { type RawBuilder, sql } from 'kysely';
 
 /** A quantity that readings have as a column, with its unit. */
@@ -75,7 +76,7 @@ function parseField(name: string): Field {
   const [first, second] = parts;
   const isText = parts.every((part) => part !== undefined && part !== '' && !part.includes('\0'));
   if (group === 'can' && parts.length === 1 && isText) {
-    const value = asNumber(sql`select datum->>'value' from jsonb_array_elements(reading.can) as datum
+    const value = asNumber(sql`select datum->>'value' from jsonb_array_elements(${sql.raw(allCanValues)}) as datum
       where datum->>'key' = ${first}`);
     return { name, value, isJson: true };
   }

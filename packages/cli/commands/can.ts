@@ -1,0 +1,78 @@
+import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { segment } from '../admin-api.ts';
+import { command, optional, required } from '../command.ts';
+
+const model = required('model of the vehicles, as vehicle create has it, ignoring case');
+/** DBC files that ship with the platform. */
+const shipped = ['obd2', 'j1939'];
+const progressMs = 1000;
+
+interface Redecoding {
+  id: string;
+  finishedAt: string | null;
+  vehicles: number;
+  vehiclesDone: number;
+  readingsDone: number;
+  readingsChanged: number;
+}
+
+/** DBC files of vehicle models, and the decoding of stored frames. */
+export const canCommands = [
+  command({
+    name: 'can import',
+    summary:
+      'store the DBC file of a vehicle model, or obd2 or j1939, which ship with Odograph; replaces the one before',
+    operand: 'FILE',
+    options: { model },
+    async run({ api, operand }, options) {
+      const isShipped = shipped.includes(operand);
+      const content = isShipped
+        ? { shipped: operand }
+        : { base64: (await readFile(operand)).toString('base64'), file: basename(operand) };
+      const answer = await api.put(`can-databases/${segment(options.model)}`, content);
+      const { faults, ...imported } = answer as { faults: { line: number; message: string }[] };
+      for (const { line, message } of faults) process.stderr.write(`${operand}:${line}: ${message}\n`);
+      if (faults.length > 0) {
+        process.exitCode = 1;
+        return { model: options.model, stored: false, faults: faults.length };
+      }
+      return { ...imported, stored: true };
+    },
+  }),
+  command({
+    name: 'can list',
+    summary: 'list the DBC files of vehicle models',
+    run: ({ api }) => api.get('can-databases'),
+  }),
+  command({
+    name: 'can remove',
+    summary: 'remove the DBC file of a vehicle model; values that were decoded by it stay',
+    options: { model },
+    run: ({ api }, options) => api.delete(`can-databases/${segment(options.model)}`),
+  }),
+  command({
+    name: 'redecode',
+    summary:
+      'decode the stored CAN frames of a vehicle model again with its present DBC file; continues if interrupted',
+    options: {
+      model,
+      from: optional('device time from which on readings are decoded'),
+      until: optional('device time until which readings are decoded, exclusive'),
+    },
+    async run({ api }, options) {
+      let progress = (await api.post('can-redecodings', options)) as Redecoding;
+      let shown = '';
+      while (progress.finishedAt === null) {
+        await delay(progressMs);
+        progress = (await api.get(`can-redecodings/${progress.id}`)) as Redecoding;
+        const { vehicles, vehiclesDone, readingsDone, readingsChanged } = progress;
+        const line = `${vehiclesDone} of ${vehicles} vehicles, ${readingsDone} readings, ${readingsChanged} changed\n`;
+        if (line !== shown) process.stderr.write(line);
+        shown = line;
+      }
+      return progress;
+    },
+  }),
+];

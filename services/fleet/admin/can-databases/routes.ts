@@ -1,0 +1,224 @@
+import { createHash } from 'node:crypto';
+import { decodeFile } from '@odograph/codec/can/dbc-tokens';
+import { compileModelDatabase } from '@odograph/codec/can/frame-values';
+import { readShipped, shippedDatabases } from '@odograph/codec/can/shipped';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { isoMicroseconds, parseOptionalTimestamp } from '@odograph/contracts/timestamps';
+import { appendAudit, operatorOrigin } from '@odograph/database/audit';
+import type { Tables } from '@odograph/database/tables';
+import type { RoutePlugin } from '@odograph/http/authentication';
+import type { Http } from '@odograph/http/http';
+import { answers, EmptyAnswer, moment, text, timestamp, word } from '@odograph/http/schemas';
+import type { Kysely } from 'kysely';
+import Type from 'typebox';
+import { findRedecoding, listCanDatabases, removeCanDatabase, requestRedecoding, storeCanDatabase } from './queries.ts';
+
+/** Of a DBC file. Those of makers stay below 2 MiB; a file of this size is read in a second. */
+const maximumFileBytes = 4 * 1024 * 1024;
+const maximumBase64Length = Math.ceil(maximumFileBytes / 3) * 4;
+/** For the other members of the body. */
+const spareBytes = 64 * 1024;
+
+const ModelName = text(1, 64, { description: 'model of vehicles, ignoring case', examples: ['Zoe'] });
+const NamePath = Type.Object({ name: ModelName });
+const Count = (description: string) => Type.Integer({ minimum: 0, description });
+const Sha256 = Type.String({ description: 'of the file, hexadecimal', examples: ['9f86d081884c7d659a2feaa0c55ad015'] });
+
+const contents = {
+  file: Type.String({ description: 'name of the file', examples: ['zoe.dbc'] }),
+  sha256: Sha256,
+  messages: Count('messages in the file'),
+  signals: Count('signals in the file'),
+  positionKeys: Type.Array(Type.String({ examples: ['GPS_Latitude'] }), {
+    description: 'keys of values that are not stored in privacy intervals',
+  }),
+};
+const ListedDatabase = Type.Object(
+  { model: ModelName, ...contents, importedAt: moment('of the import'), vehicles: Count('vehicles of the model') },
+  { title: 'CanDatabase' },
+);
+const Fault = Type.Object(
+  {
+    line: Type.Integer({ minimum: 1, examples: [17] }),
+    message: Type.String({ examples: ['signal Speed needs 9 bytes; its message has 8'] }),
+  },
+  { title: 'CanDatabaseFault' },
+);
+const Imported = Type.Object(
+  {
+    model: ModelName,
+    ...contents,
+    faults: Type.Array(Fault, { description: 'by line; with any, nothing is written' }),
+  },
+  { title: 'CanDatabaseImport' },
+);
+const Content = Type.Object({
+  shipped: Type.Optional(word(shippedDatabases, { description: 'a DBC file that ships with Odograph' })),
+  base64: Type.Optional(
+    Type.String({
+      ...{ minLength: 4, maxLength: maximumBase64Length, pattern: '^[A-Za-z0-9+/]*={0,2}$' },
+      description: 'a DBC file of at most 4 MiB, in UTF-8 or cp1252',
+      examples: ['VkVSU0lPTiAiIgpCT18gMSBNOiA4IFgK'],
+    }),
+  ),
+  file: Type.Optional(text(1, 256, { description: 'name of the file, to recognize it', examples: ['zoe.dbc'] })),
+});
+
+async function readContent({ shipped, base64, file }: Type.Static<typeof Content>) {
+  if ((shipped === undefined) === (base64 === undefined)) {
+    throw invalidParameter('base64', 'must be given, or else shipped, but not both');
+  }
+  if (shipped !== undefined) return { file: `${shipped}.dbc`, dbc: decodeFile(await readShipped(shipped)) };
+  return { file: file ?? '', dbc: decodeFile(Buffer.from(base64 ?? '', 'base64')) };
+}
+
+/** Reads a DBC file with its faults; PostgreSQL cannot store text with NUL. */
+function inspect(dbc: string) {
+  const { messages, signals, positionKeys, faults } = compileModelDatabase(dbc);
+  const nul = dbc.indexOf('\0');
+  const nulFaults = nul === -1 ? [] : [{ line: dbc.slice(0, nul).split('\n').length, message: 'unexpected NUL' }];
+  const sha256 = createHash('sha256').update(dbc).digest('hex');
+  return { messages, signals, positionKeys: [...positionKeys], sha256, faults: [...nulFaults, ...faults] };
+}
+
+function addDatabaseRoutes(http: Http, db: Kysely<Tables>): void {
+  http.get(
+    '/v1/x/admin/can-databases',
+    {
+      schema: {
+        summary: 'List the DBC files by which raw CAN frames are decoded',
+        response: answers(Type.Object({ databases: Type.Array(ListedDatabase) })),
+      },
+    },
+    async () => ({
+      databases: (await listCanDatabases(db)).map((one) => ({ ...one, positionKeys: [...one.positionKeys] })),
+    }),
+  );
+
+  http.put(
+    '/v1/x/admin/can-databases/:name',
+    {
+      bodyLimit: maximumBase64Length + spareBytes,
+      schema: {
+        summary:
+          'Store or replace the DBC file of a vehicle model, unless it has a fault; it applies to frames at once',
+        params: NamePath,
+        body: Content,
+        response: answers(Imported),
+      },
+    },
+    async ({ params: { name: model }, body, ip, operator }) => {
+      const { file, dbc } = await readContent(body);
+      const { faults, ...contained } = inspect(dbc);
+      const { sha256, messages } = contained;
+      if (faults.length > 0) return { model, file, ...contained, faults };
+      await db.transaction().execute(async (trx) => {
+        await storeCanDatabase(trx, { model, file, dbc, ...contained });
+        await appendAudit(trx, {
+          ...operatorOrigin({ ip, operator }),
+          action: 'can-database.set',
+          subject: `can-database:${model}`,
+          details: { file, sha256, messages },
+          outcome: 'done',
+        });
+      });
+      return { model, file, ...contained, faults };
+    },
+  );
+
+  http.delete(
+    '/v1/x/admin/can-databases/:name',
+    {
+      schema: {
+        summary: 'Remove the DBC file of a vehicle model; values that were decoded by it stay',
+        params: NamePath,
+        response: answers(EmptyAnswer, 'NOT_FOUND'),
+      },
+    },
+    async ({ params: { name }, ip, operator }) => {
+      await db.transaction().execute(async (trx) => {
+        if (!(await removeCanDatabase(trx, name))) throw new Failure('NOT_FOUND', 'the model has no DBC file');
+        const subject = `can-database:${name}`;
+        const origin = operatorOrigin({ ip, operator });
+        await appendAudit(trx, { ...origin, action: 'can-database.remove', subject, outcome: 'done' });
+      });
+      return {};
+    },
+  );
+}
+
+const Id = Type.String({ pattern: '^[1-9][0-9]{0,14}$', examples: ['17'] });
+const Redecoding = Type.Object(
+  {
+    id: Id,
+    model: ModelName,
+    requestedAt: moment('of the request'),
+    finishedAt: Type.Union([moment('of the end'), Type.Null()], { description: 'null while it is in progress' }),
+    vehicles: Count('vehicles of the model'),
+    vehiclesDone: Count('vehicles that are done'),
+    readingsDone: Count('readings that were looked at, those without frames included'),
+    readingsChanged: Count('readings whose values changed'),
+  },
+  { title: 'CanRedecoding' },
+);
+
+function addRedecodingRoutes(http: Http, db: Kysely<Tables>): void {
+  http.post(
+    '/v1/x/admin/can-redecodings',
+    {
+      schema: {
+        summary: 'Decode the stored CAN frames of a vehicle model again, with its present DBC file',
+        body: Type.Object({
+          model: ModelName,
+          from: Type.Optional(timestamp('device time from which on readings are decoded')),
+          until: Type.Optional(timestamp('device time until which readings are decoded, exclusive')),
+        }),
+        response: answers(Redecoding, 'NOT_FOUND', 'INVALID_INTERVAL'),
+      },
+    },
+    async ({ body: { model, ...interval }, ip, operator }) => {
+      const from = parseOptionalTimestamp('from', interval.from);
+      const until = parseOptionalTimestamp('until', interval.until);
+      if (from !== undefined && until !== undefined && until <= from) throw new Failure('INVALID_INTERVAL');
+      const [lower, upper] = [from, until].map((one) => (one === undefined ? undefined : isoMicroseconds(one)));
+      const created = await db.transaction().execute(async (trx) => {
+        const id = await requestRedecoding(trx, model, { from: lower, until: upper });
+        if (id === undefined) throw new Failure('NOT_FOUND', 'the model has no DBC file');
+        await appendAudit(trx, {
+          ...operatorOrigin({ ip, operator }),
+          action: 'can-redecoding.request',
+          subject: `can-database:${model}`,
+          details: { id, from: lower ?? null, until: upper ?? null },
+          outcome: 'done',
+        });
+        return findRedecoding(trx, id);
+      });
+      if (!created) throw new Error('the request was not stored');
+      return created;
+    },
+  );
+
+  http.get(
+    '/v1/x/admin/can-redecodings/:id',
+    {
+      schema: {
+        summary: 'Show how far the decoding of stored CAN frames is',
+        params: Type.Object({ id: Id }),
+        response: answers(Redecoding, 'NOT_FOUND'),
+      },
+    },
+    async ({ params: { id } }) => {
+      const found = await findRedecoding(db, id);
+      if (!found) throw new Failure('NOT_FOUND', 'no request has this id');
+      return found;
+    },
+  );
+}
+
+/** Operator routes for the DBC files of vehicle models, and for decoding stored frames again. */
+export function operatorCanDatabaseRoutes(db: Kysely<Tables>): RoutePlugin {
+  return (http) => {
+    addDatabaseRoutes(http, db);
+    addRedecodingRoutes(http, db);
+  };
+}

@@ -1,0 +1,85 @@
+import { compileModelDatabase, type FrameValues } from '@odograph/codec/can/frame-values';
+import type { CanDatum, TelemetryReading } from '@odograph/contracts/telemetry';
+import type { Database } from '@odograph/database/database';
+import { sql } from 'kysely';
+import type { LinkedReading } from './link-readings.ts';
+
+/** Vehicles in the cache; at this size it is cleared. */
+const maximumVehicles = 200_000;
+
+/** Decodes raw CAN frames by the databases of the vehicles' models. Keeps them for one version of the CAN databases. */
+export class FrameDecoding {
+  #version: number | undefined;
+  /** Undefined for a vehicle whose model has no database. */
+  #byVehicle = new Map<number, FrameValues | undefined>();
+  /** Compiled files by their hash; a change of one database leaves the others compiled. */
+  #byHash = new Map<string, FrameValues>();
+
+  /**
+   * Adds the values of their frames to readings. Readings without frames cost nothing but a look.
+   * @param version from shareIngestBarrier in the transaction `db`
+   */
+  async decode(db: Database, version: number, readings: readonly LinkedReading[]): Promise<readonly LinkedReading[]> {
+    const withFrames = readings.filter(({ reading }) => reading.frames !== undefined);
+    if (withFrames.length === 0) return readings;
+    const find = await this.load(db, version, new Set(withFrames.map(({ vehicleId }) => vehicleId)));
+    return readings.map((linked) => {
+      const { frames, can } = linked.reading;
+      const decodeFrames = frames && find(linked.vehicleId);
+      return frames && decodeFrames ? { ...linked, decodedCan: withoutKeysOf(can, decodeFrames(frames)) } : linked;
+    });
+  }
+
+  /** Loads the databases of vehicles. @returns a function that finds the decoder of one of them */
+  async load(
+    db: Database,
+    version: number,
+    vehicleIds: ReadonlySet<number>,
+  ): Promise<(vehicleId: number) => FrameValues | undefined> {
+    if (version !== this.#version || this.#byVehicle.size > maximumVehicles) {
+      this.#version = version;
+      this.#byVehicle = new Map();
+    }
+    const byVehicle = this.#byVehicle;
+    const unknown = [...vehicleIds].filter((id) => !byVehicle.has(id));
+    if (unknown.length > 0) {
+      const hashes = await findHashes(db, unknown);
+      await this.#compile(db, new Set(hashes.values()));
+      for (const id of unknown) byVehicle.set(id, this.#byHash.get(hashes.get(id) ?? ''));
+    }
+    return (vehicleId) => byVehicle.get(vehicleId);
+  }
+
+  async #compile(db: Database, hashes: ReadonlySet<string>): Promise<void> {
+    const unknown = [...hashes].filter((hash) => !this.#byHash.has(hash));
+    if (unknown.length === 0) return;
+    const { rows } = await sql<{ sha256: string; dbc: string }>`
+      select distinct sha256, dbc from can_database where sha256 = any(${unknown}::text[])`.execute(db);
+    // Files that were replaced are forgotten with the next one that is compiled.
+    const { rows: present } = await sql<{ sha256: string }>`select distinct sha256 from can_database`.execute(db);
+    const kept = new Set(present.map(({ sha256 }) => sha256));
+    this.#byHash = new Map([...this.#byHash].filter(([hash]) => kept.has(hash)));
+    for (const { sha256, dbc } of rows) this.#byHash.set(sha256, compileModelDatabase(dbc).decode);
+  }
+}
+
+/** Finds the hash of the database of each vehicle whose model has one. */
+async function findHashes(db: Database, vehicleIds: readonly number[]): Promise<Map<number, string>> {
+  const { rows } = await sql<{ id: number; sha256: string }>`
+    select vehicle.id, can_database.sha256 from vehicle
+    join can_database on lower(can_database.model) = lower(vehicle.model)
+    where vehicle.id = any(${vehicleIds}::integer[])`.execute(db);
+  return new Map(rows.map(({ id, sha256 }) => [id, sha256]));
+}
+
+/** Removes decoded values whose key the device used itself: its own value wins. */
+export function withoutKeysOf(own: readonly CanDatum[] | undefined, decoded: readonly CanDatum[]): readonly CanDatum[] {
+  if (own === undefined || own.length === 0) return decoded;
+  const keys = new Set(own.map(({ key }) => key));
+  return decoded.filter(({ key }) => !keys.has(key));
+}
+
+/** Returns a reading whose `can` has the values of the device, then those decoded from its frames. */
+export function withDecodedCan({ reading, decodedCan = [] }: LinkedReading): TelemetryReading {
+  return decodedCan.length === 0 ? reading : { ...reading, can: [...(reading.can ?? []), ...decodedCan] };
+}
