@@ -6,7 +6,7 @@
 create sequence ingest_decision_version;
 -- Alarm rules have a version of their own, so that a change of privacy does not empty their cache (0016_alarms.sql).
 create sequence alarm_rule_version;
--- So have CAN databases (0017_can.sql).
+-- So have CAN databases (0018_can.sql).
 create sequence can_database_version;
 -- last_value is 1 before and after the first nextval of a new sequence, so the first change would not show.
 select setval('ingest_decision_version', 1), setval('alarm_rule_version', 1), setval('can_database_version', 1);

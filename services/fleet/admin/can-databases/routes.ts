@@ -95,6 +95,28 @@ function addDatabaseRoutes(http: Http, db: Kysely<Tables>): void {
     }),
   );
 
+  http.delete(
+    '/v1/x/admin/can-databases/:name',
+    {
+      schema: {
+        summary: 'Remove the DBC file of a vehicle model; values that were decoded by it stay',
+        params: NamePath,
+        response: answers(EmptyAnswer, 'NOT_FOUND'),
+      },
+    },
+    async ({ params: { name }, ip, operator }) => {
+      await db.transaction().execute(async (trx) => {
+        if (!(await removeCanDatabase(trx, name))) throw new Failure('NOT_FOUND', 'the model has no DBC file');
+        const subject = `can-database:${name}`;
+        const origin = operatorOrigin({ ip, operator });
+        await appendAudit(trx, { ...origin, action: 'can-database.remove', subject, outcome: 'done' });
+      });
+      return {};
+    },
+  );
+}
+
+function addImportRoute(http: Http, db: Kysely<Tables>): void {
   http.put(
     '/v1/x/admin/can-databases/:name',
     {
@@ -123,26 +145,6 @@ function addDatabaseRoutes(http: Http, db: Kysely<Tables>): void {
         });
       });
       return { model, file, ...contained, faults };
-    },
-  );
-
-  http.delete(
-    '/v1/x/admin/can-databases/:name',
-    {
-      schema: {
-        summary: 'Remove the DBC file of a vehicle model; values that were decoded by it stay',
-        params: NamePath,
-        response: answers(EmptyAnswer, 'NOT_FOUND'),
-      },
-    },
-    async ({ params: { name }, ip, operator }) => {
-      await db.transaction().execute(async (trx) => {
-        if (!(await removeCanDatabase(trx, name))) throw new Failure('NOT_FOUND', 'the model has no DBC file');
-        const subject = `can-database:${name}`;
-        const origin = operatorOrigin({ ip, operator });
-        await appendAudit(trx, { ...origin, action: 'can-database.remove', subject, outcome: 'done' });
-      });
-      return {};
     },
   );
 }
@@ -219,6 +221,7 @@ function addRedecodingRoutes(http: Http, db: Kysely<Tables>): void {
 export function operatorCanDatabaseRoutes(db: Kysely<Tables>): RoutePlugin {
   return (http) => {
     addDatabaseRoutes(http, db);
+    addImportRoute(http, db);
     addRedecodingRoutes(http, db);
   };
 }
