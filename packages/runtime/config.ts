@@ -112,6 +112,11 @@ const Settings = Type.Object({
   ),
   MAP_STYLE_URL: httpUrl,
   MAP_ATTRIBUTION: Type.Optional(Type.String({ maxLength: 500 })),
+  HOME_ASSISTANT_MQTT_URL: Type.Optional(form('^mqtts?://', 'must begin with mqtt:// or mqtts://')),
+  HOME_ASSISTANT_APPLICATIONS: Type.Optional(
+    form('^[A-Za-z0-9_-]+(,[A-Za-z0-9_-]+)*$', 'must be the appIds of applications, separated by commas'),
+  ),
+  HOME_ASSISTANT_DISCOVERY_PREFIX: Type.String({ pattern: '^[^#+]+$', default: 'homeassistant' }),
   SHUTDOWN_TIMEOUT_MS: milliseconds(15_000),
   SHUTDOWN_DRAIN_MS: milliseconds(2000, 0),
   LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { default: 'info' }),
@@ -201,6 +206,19 @@ function networkFaults({ HTTP_TRUST_PROXY: proxies, METRICS_NETWORKS: metrics }:
   ];
 }
 
+/** Settings that need another one. */
+const partners = {
+  MQTT_TLS_CERTIFICATE: 'MQTT_TLS_KEY',
+  MQTT_TLS_CLIENT_CRL: 'MQTT_TLS_CLIENT_CA',
+  HOME_ASSISTANT_MQTT_URL: 'HOME_ASSISTANT_APPLICATIONS',
+} as const;
+
+function missingPartners(settings: Readonly<Record<string, string>>): string[] {
+  return Object.entries(partners).flatMap(([name, partner]) =>
+    settings[name] !== undefined && settings[partner] === undefined ? [`${partner}: is required with ${name}`] : [],
+  );
+}
+
 /** Checks the settings of the map: their addresses, and that there is one map. */
 function mapFaults(settings: Readonly<Record<string, string>>): string[] {
   const given = ['MAP_TILES', 'MAP_TILES_URL', 'MAP_STYLE_URL'].filter((name) => settings[name] !== undefined);
@@ -232,12 +250,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   const settings = Value.Convert(Settings, Value.Default(Settings, given));
   const faults = settingFaults(settings);
   faults.push(...networkFaults(given), ...mapFaults(given));
-  if (environment['MQTT_TLS_CERTIFICATE'] && !environment['MQTT_TLS_KEY']) {
-    faults.push('MQTT_TLS_KEY: is required with MQTT_TLS_CERTIFICATE');
-  }
-  if (environment['MQTT_TLS_CLIENT_CRL'] && !environment['MQTT_TLS_CLIENT_CA']) {
-    faults.push('MQTT_TLS_CLIENT_CA: is required with MQTT_TLS_CLIENT_CRL');
-  }
+  faults.push(...missingPartners(given));
   if (faults.length > 0) throw new InvalidSettings(faults);
   return Object.freeze(settings) as Config;
 }

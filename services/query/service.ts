@@ -17,6 +17,7 @@ import { customCanRoutes } from './customcan/routes.ts';
 import { fleetStatusRoutes } from './fleet-status/routes.ts';
 import { breakRoutes, gapRoutes } from './gaps/routes.ts';
 import { historyRoutes } from './history/routes.ts';
+import { startHomeAssistant } from './home-assistant/home-assistant.ts';
 import { latestRoutes } from './latest/routes.ts';
 import { LiveStreams } from './live/live-streams.ts';
 import { liveRoutes } from './live/routes.ts';
@@ -89,6 +90,7 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
       const answers = new Answers({ db, budget, minimumBytesPerSecond, rateWindowMs });
 
       const live = openLiveStreams(host, db);
+      host.onStop('Home Assistant', startHomeAssistant({ ...host, db }));
 
       await host.http.register(async (http: Http) => {
         answerOverload(http, host.logger);

@@ -1,0 +1,226 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Database } from '@odograph/database/database';
+import { within } from '@odograph/runtime/clock';
+import type { ResolvedConfig } from '@odograph/runtime/config';
+import type { Logger } from '@odograph/runtime/logger';
+import { Counter, Gauge, type Registry } from '@odograph/runtime/metrics';
+import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import { connect, type MqttClient } from 'mqtt';
+import { ChangeReader } from '../live/change-reader.ts';
+import {
+  announce,
+  announcedTopics,
+  availabilityTopic,
+  type Message,
+  parseAnnounced,
+  remove,
+  stateTopic,
+  type VehicleKey,
+  writeState,
+} from './entities.ts';
+import { findShownVehicles, type ShownVehicle } from './queries.ts';
+
+/** Changes are published together. */
+const intervalMs = 1000;
+/** All vehicles are read this often, so that a lost announcement is made good. */
+const reloadMs = 60_000;
+const retryMs = 1000;
+/** A publication waits no longer, also for a broker that went away meanwhile. */
+const publishMs = 5000;
+
+export interface HomeAssistantOptions {
+  readonly db: Database;
+  readonly config: ResolvedConfig;
+  readonly logger: Logger;
+  readonly metrics: Registry;
+}
+
+/** What Home Assistant has been told of a vehicle. */
+interface PublishedVehicle {
+  readonly vehicle: ShownVehicle;
+  readonly announced: string;
+  readonly state: string;
+}
+
+/**
+ * Starts to publish the vehicles of HOME_ASSISTANT_APPLICATIONS to HOME_ASSISTANT_MQTT_URL; does nothing without that setting.
+ * @returns ends it
+ */
+export function startHomeAssistant(options: HomeAssistantOptions): () => Promise<void> {
+  const { HOME_ASSISTANT_MQTT_URL: url, HOME_ASSISTANT_APPLICATIONS: applications = '' } = options.config;
+  if (url === undefined) return async () => undefined;
+  const publisher = new HomeAssistant(options, url, applications.split(','));
+  return () => publisher.stop();
+}
+
+/**
+ * Keeps Home Assistant informed: announces each vehicle, retained, and publishes its state when it changes. States are not
+ * retained, so that no position stays at the other broker; they are published again when Home Assistant or the broker returns.
+ */
+class HomeAssistant {
+  readonly #options: HomeAssistantOptions;
+  readonly #appIds: readonly string[];
+  readonly #prefix: string;
+  readonly #client: MqttClient;
+  readonly #redis: Redis;
+  readonly #reader: ChangeReader;
+  readonly #failures: Counter;
+  readonly #stopped = new AbortController();
+  readonly #running: Promise<void>;
+  readonly #published = new Map<number, PublishedVehicle>();
+  /** Vehicles whose announcements the other broker has. */
+  readonly #announced = new Map<number, VehicleKey>();
+  #reloadedAt = Number.NEGATIVE_INFINITY;
+  #failure: string | undefined;
+
+  constructor(options: HomeAssistantOptions, url: string, appIds: readonly string[]) {
+    const { config, logger, metrics } = options;
+    this.#options = options;
+    this.#appIds = appIds;
+    this.#prefix = config.HOME_ASSISTANT_DISCOVERY_PREFIX;
+    const registers = [metrics];
+    this.#failures = new Counter({
+      name: 'odograph_home_assistant_failures_total',
+      help: 'Failed connections and updates of Home Assistant',
+      registers,
+    });
+    this.#client = connect(url, {
+      will: { topic: availabilityTopic, payload: Buffer.from('offline'), qos: 1, retain: true },
+      reconnectPeriod: 2000,
+      connectTimeout: 10_000,
+      reconnectOnConnackError: true,
+      resubscribe: false,
+      queueQoSZero: false,
+    });
+    const client = this.#client;
+    new Gauge({
+      name: 'odograph_home_assistant_connected',
+      help: '1 while the broker of Home Assistant is connected',
+      registers,
+      collect() {
+        this.set(client.connected ? 1 : 0);
+      },
+    });
+    this.#redis = connectRedis(config.REDIS_URL, logger);
+    this.#reader = new ChangeReader(this.#redis, config.QUEUE_PREFIX);
+    this.#listen();
+    this.#running = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped.abort();
+    this.#redis.disconnect();
+    await this.#running;
+    if (this.#client.connected)
+      await this.#retain([{ topic: availabilityTopic, text: 'offline' }]).catch(() => undefined);
+    await this.#client.endAsync(true);
+  }
+
+  #listen(): void {
+    const birthTopic = `${this.#prefix}/status`;
+    this.#client.on('connect', () => {
+      const topics = this.#appIds.map((appId) => announcedTopics(this.#prefix, appId));
+      this.#client.subscribeAsync([birthTopic, ...topics], { qos: 1 }).catch((error: unknown) => this.#fail(error));
+      this.#retain([{ topic: availabilityTopic, text: 'online' }]).catch((error: unknown) => this.#fail(error));
+      this.#startAgain();
+    });
+    this.#client.on('error', (error) => this.#fail(error));
+    this.#client.on('close', () => {
+      if (!this.#stopped.signal.aborted) this.#fail(new Error('no connection to its broker'));
+    });
+    this.#client.on('message', (topic, payload) => {
+      const announced = parseAnnounced(topic);
+      if (announced && payload.length > 0) this.#announced.set(announced.id, announced);
+      if (announced && payload.length === 0) this.#announced.delete(announced.id);
+      if (topic === birthTopic && payload.toString() === 'online') this.#startAgain();
+    });
+  }
+
+  #startAgain(): void {
+    this.#published.clear();
+    this.#reloadedAt = Number.NEGATIVE_INFINITY;
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stopped;
+    while (!signal.aborted) {
+      const startedAt = performance.now();
+      try {
+        await this.#step();
+        this.#recover();
+      } catch (error) {
+        if (signal.aborted) return;
+        this.#fail(error);
+        this.#reloadedAt = Number.NEGATIVE_INFINITY;
+        await delay(retryMs, undefined, { signal }).catch(() => undefined);
+      }
+      const restMs = startedAt + intervalMs - performance.now();
+      if (restMs > 0) await delay(restMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  async #step(): Promise<void> {
+    if (!this.#client.connected) return;
+    if (performance.now() - this.#reloadedAt > reloadMs) {
+      const startedAt = performance.now();
+      await this.#reader.readRecent();
+      await this.#update([...this.#published.keys()], await findShownVehicles(this.#options.db, this.#appIds));
+      this.#reloadedAt = startedAt;
+    } else {
+      const { vehicleIds } = await this.#reader.read();
+      const ids = [...vehicleIds];
+      if (ids.length > 0) await this.#update(ids, await findShownVehicles(this.#options.db, this.#appIds, ids));
+    }
+    for (const vehicle of this.#announced.values()) {
+      if (!this.#published.has(vehicle.id)) await this.#retain(remove(this.#prefix, vehicle));
+    }
+  }
+
+  /** @param ids of the vehicles that were read; those that were not found are removed */
+  async #update(ids: readonly number[], vehicles: readonly ShownVehicle[]): Promise<void> {
+    await this.#publish(vehicles);
+    const found = new Set(vehicles.map(({ id }) => id));
+    for (const id of ids) if (!found.has(id)) await this.#forget(id);
+  }
+
+  async #publish(vehicles: readonly ShownVehicle[]): Promise<void> {
+    for (const vehicle of vehicles) {
+      const before = this.#published.get(vehicle.id);
+      const messages = announce(this.#prefix, vehicle);
+      const announced = JSON.stringify(messages);
+      const state = writeState(vehicle);
+      if (before?.announced !== announced) await this.#retain(messages);
+      if (before?.state !== state) {
+        await within(publishMs, this.#client.publishAsync(stateTopic(vehicle), state, { qos: 0 }));
+      }
+      this.#published.set(vehicle.id, { vehicle, announced, state });
+    }
+  }
+
+  /** Removes a vehicle that was deleted, archived or moved to another application. */
+  async #forget(id: number): Promise<void> {
+    const published = this.#published.get(id);
+    if (!published) return;
+    await this.#retain(remove(this.#prefix, published.vehicle));
+    this.#published.delete(id);
+  }
+
+  async #retain(messages: readonly Message[]): Promise<void> {
+    for (const { topic, text } of messages) {
+      await within(publishMs, this.#client.publishAsync(topic, text, { qos: 1, retain: true }));
+    }
+  }
+
+  #fail(error: unknown): void {
+    this.#failures.inc();
+    const reason = error instanceof Error ? error.message : String(error);
+    if (this.#failure === undefined) this.#options.logger.warn({ reason }, 'Home Assistant not up to date; retrying');
+    this.#failure = reason;
+  }
+
+  #recover(): void {
+    if (this.#failure === undefined || !this.#client.connected) return;
+    this.#failure = undefined;
+    this.#options.logger.info('Home Assistant up to date again');
+  }
+}
