@@ -6,7 +6,15 @@ import { Compile } from 'typebox/compile';
 /** Why an upload or one of its readings is invalid. `index` is the position of the reading; null: the whole upload. */
 export interface UploadFault {
   index: number | null;
-  reason: 'NOT_UTF8' | 'NOT_JSON' | 'MALFORMED' | 'NOT_A_READING' | 'TOO_MANY_READINGS' | 'INVALID_FIELD' | 'TOO_LARGE';
+  reason:
+    | 'NOT_UTF8'
+    | 'NOT_JSON'
+    | 'NOT_CBOR'
+    | 'MALFORMED'
+    | 'NOT_A_READING'
+    | 'TOO_MANY_READINGS'
+    | 'INVALID_FIELD'
+    | 'TOO_LARGE';
   /** Path of the invalid field, separated by dots. */
   field?: string;
   message: string;

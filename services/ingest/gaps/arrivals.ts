@@ -1,3 +1,4 @@
+import { readElements } from '@odograph/codec/native/telemetry';
 import { groupBy } from '../group-by.ts';
 import { type UploadInProgress, uploadBytes } from '../upload/decode-uploads.ts';
 import type { Arrival } from './ledger.ts';
@@ -9,15 +10,6 @@ function sequenceOf(value: unknown): number | undefined {
   return typeof sequence === 'number' && Number.isSafeInteger(sequence) && sequence >= 0 ? sequence : undefined;
 }
 
-function elementsOf({ upload }: UploadInProgress): unknown[] {
-  try {
-    const value: unknown = JSON.parse(uploadBytes(upload).toString());
-    return Array.isArray(value) ? value : [value];
-  } catch {
-    return [];
-  }
-}
-
 /**
  * Quarantined readings arrived; they are not missing. Their time is ignored, since it may be the fault. An upload in
  * quarantine as a whole yields nothing.
@@ -25,7 +17,7 @@ function elementsOf({ upload }: UploadInProgress): unknown[] {
 function quarantinedArrivals(inProgress: UploadInProgress): Arrival[] {
   const indexes = inProgress.faults.map(({ index }) => index).filter((index) => index !== null);
   if (indexes.length === 0) return [];
-  const elements = elementsOf(inProgress);
+  const elements = readElements(uploadBytes(inProgress.upload));
   return indexes.flatMap((index) => {
     const sequence = sequenceOf(elements[index]);
     return sequence === undefined ? [] : [{ sequence }];

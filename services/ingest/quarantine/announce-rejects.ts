@@ -1,3 +1,4 @@
+import { readElements } from '@odograph/codec/native/telemetry';
 import { type RejectedReading, type UploadReject, uploadRejectsChannel } from '@odograph/contracts/upload-rejects';
 import { WindowCounter } from '@odograph/runtime/window-counter';
 import { type UploadInProgress, uploadBytes } from '../upload/decode-uploads.ts';
@@ -43,7 +44,7 @@ export class RejectAnnouncer {
 /** Of the payload, only the time and sequence number of a rejected reading are repeated, so that no position is. */
 function describeReject({ upload, faults }: UploadInProgress): UploadReject {
   const bytes = uploadBytes(upload);
-  const readings = parseReadings(bytes);
+  const readings = readElements(bytes);
   const message = {
     receivedAt: upload.receivedAtMs / 1000,
     bytes: bytes.length,
@@ -51,15 +52,6 @@ function describeReject({ upload, faults }: UploadInProgress): UploadReject {
     faults: faults.slice(0, maximumFaults).map((fault) => ({ ...fault, ...identify(readings, fault.index) })),
   };
   return { deviceId: upload.deviceId, message };
-}
-
-function parseReadings(bytes: Buffer): unknown[] {
-  try {
-    const value: unknown = JSON.parse(bytes.toString('utf8'));
-    return Array.isArray(value) ? value : [value];
-  } catch {
-    return [];
-  }
 }
 
 function identify(readings: readonly unknown[], index: number | null): Pick<RejectedReading, 'timestamp' | 'sequence'> {

@@ -1,4 +1,4 @@
-import { decodeTelemetry } from '@odograph/codec/native/json';
+import { decodeTelemetry } from '@odograph/codec/native/telemetry';
 import type { DecodedReading, UploadFault } from '@odograph/codec/readings';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { maximumClockLeadSeconds } from '@odograph/contracts/telemetry';

@@ -832,6 +832,7 @@ export const en = {
     reasons: {
       NOT_UTF8: 'Not UTF-8',
       NOT_JSON: 'Not JSON',
+      NOT_CBOR: 'Not CBOR',
       NOT_A_READING: 'Not a reading',
       TOO_MANY_READINGS: 'Too many readings',
       INVALID_FIELD: 'Invalid field',

@@ -854,6 +854,7 @@ export const fr: Texts = {
     reasons: {
       NOT_UTF8: 'Pas de l’UTF-8',
       NOT_JSON: 'Pas du JSON',
+      NOT_CBOR: 'Pas du CBOR',
       NOT_A_READING: 'Pas un relevé',
       TOO_MANY_READINGS: 'Trop de relevés',
       INVALID_FIELD: 'Champ invalide',

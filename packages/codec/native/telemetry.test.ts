@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeTelemetry } from './json.ts';
+import { decodeTelemetry } from './telemetry.ts';
 
 const whole = {
   timestamp: 1763712000.25,
