@@ -14,6 +14,8 @@ export default defineConfig({
   test: {
     include: ['packages/**/*.test.ts', 'services/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['packages/testkit/global-setup.ts', 'apps/console/build.ts'],
+    // Platforms of many tests run at once, and only those of the gateway's tests need this port.
+    env: { TELTONIKA_PORT: '0' },
     testTimeout: 120_000,
     hookTimeout: 180_000,
     // Tests wait a third of their time: a third worker keeps two processors busy.

@@ -1,6 +1,7 @@
 -- Lets the roles of the services log in. For psql, with the passwords in its environment.
 \set ON_ERROR_STOP on
 \getenv broker BROKER_DATABASE_PASSWORD
+\getenv gateway GATEWAY_DATABASE_PASSWORD
 \getenv ingest INGEST_DATABASE_PASSWORD
 \getenv query QUERY_DATABASE_PASSWORD
 \getenv fleet FLEET_DATABASE_PASSWORD
@@ -12,6 +13,7 @@
 set log_statement = 'none';
 set log_min_error_statement = 'panic';
 alter role odograph_broker login password :'broker' connection limit 200;
+alter role odograph_gateway login password :'gateway' connection limit 200;
 alter role odograph_ingest login password :'ingest' connection limit 200;
 alter role odograph_query login password :'query' connection limit 200;
 alter role odograph_fleet login password :'fleet' connection limit 200;

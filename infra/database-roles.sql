@@ -11,7 +11,7 @@ do $$
 declare
   service text;
 begin
-  foreach service in array array['broker', 'ingest', 'query', 'fleet', 'access', 'registration', 'command', 'console'] loop
+  foreach service in array array['broker', 'gateway', 'ingest', 'query', 'fleet', 'access', 'registration', 'command', 'console'] loop
     begin
       execute format('create role %I nologin', 'odograph_' || service);
     exception when duplicate_object or unique_violation then null;
@@ -70,6 +70,12 @@ grant select (id, application_id, secret_sha256, previous_secret_sha256, previou
 grant select (id, device_uploads_per_second, device_bytes_per_second) on application to odograph_broker;
 grant execute on function confirm_device_secret(text, bytea) to odograph_broker;
 grant insert on pipeline_sample to odograph_broker;
+
+-- gateway: which devices may report over its doors, and their rates
+grant select (id, application_id, model_id, deleted_at) on device to odograph_gateway;
+grant select (id, protocol) on device_model to odograph_gateway;
+grant select (id, device_uploads_per_second, device_bytes_per_second) on application to odograph_gateway;
+grant insert on pipeline_sample to odograph_gateway;
 
 -- every service with an interface for users: authentication and access to vehicles
 grant select on session, access_token, vehicle_grant to odograph_query, odograph_access, odograph_registration, odograph_command;

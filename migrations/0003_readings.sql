@@ -97,6 +97,8 @@ create table quarantine (
   id bigint generated always as identity primary key,
   device_id text not null,
   received_at timestamptz not null,
+  -- of contracts/queues.ts
+  format text not null default 'native',
   -- encrypted, because it can contain private positions; the key is not in the database
   sealed_payload bytea not null,
   payload_bytes integer not null,

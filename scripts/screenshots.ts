@@ -65,6 +65,7 @@ async function startDemo(): Promise<Demo> {
     DATA_DIR: directory,
     HTTP_PORT: String(httpPort),
     MQTT_PORT: String(await findFreePort()),
+    TELTONIKA_PORT: '0',
     LOG_LEVEL: 'error',
   };
   const child = spawn(process.execPath, ['scripts/run.mjs', 'services/platform/demo.ts'], {

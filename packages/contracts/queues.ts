@@ -1,10 +1,20 @@
+import { sourceFormatNames } from './sources.ts';
+
 /**
- * One upload as received by the broker: as text if it is UTF-8, otherwise in base64.
+ * The format of an upload: the platform's own, JSON or CBOR (docs/device-protocol.md), or the one in which other devices
+ * and systems report (docs/devices).
+ */
+export const uploadFormats = ['native', 'teltonika', ...sourceFormatNames] as const;
+export type UploadFormat = (typeof uploadFormats)[number];
+
+/**
+ * One upload as it was received: as text if it is UTF-8, otherwise in base64. Without `format` it has the platform's own.
  * `quarantineId` marks the replay of a quarantined upload.
  */
 export interface QueuedUpload {
   deviceId: string;
   receivedAtMs: number;
+  format?: UploadFormat;
   text?: string;
   base64?: string;
   quarantineId?: string;

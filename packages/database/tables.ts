@@ -1,5 +1,6 @@
 import type { CommandState } from '@odograph/contracts/commands';
 import type { DeviceCommands } from '@odograph/contracts/device-models';
+import type { UploadFormat } from '@odograph/contracts/queues';
 import type { ColumnType, Generated } from 'kysely';
 import type {
   OperatorApplicationTable,
@@ -152,6 +153,7 @@ interface QuarantineTable {
   id: Generated<number>;
   device_id: string;
   received_at: Date;
+  format: Generated<UploadFormat>;
   sealed_payload: Buffer;
   payload_bytes: number;
   payload_fingerprint: Buffer;

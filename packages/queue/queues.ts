@@ -60,6 +60,25 @@ export type DurableAdd<Name extends QueueName> = (
   options: JobsOptions & { jobId: string },
 ) => Promise<void>;
 
+/** Opens a queue with the function whose success is what an acknowledgement promises; the caller closes both. */
+export function openDurableQueue<Name extends QueueName>(
+  name: Name,
+  connection: QueueConnection,
+  redisIsDurable: boolean,
+): { queue: TypedQueue<Name>; add: DurableAdd<Name>; close(): Promise<void> } {
+  const queue = openQueue(name, connection);
+  if (redisIsDurable) {
+    const add: DurableAdd<Name> = async (data, options) => void (await queue.add(name, data, options));
+    return { queue, add, close: () => queue.close() };
+  }
+  const volatileQueue = openVolatileQueue(queue, connection);
+  const close = async () => {
+    await volatileQueue.close();
+    await queue.close();
+  };
+  return { queue, add: volatileQueue.add, close };
+}
+
 const processedTimeoutMs = 10_000;
 
 /**

@@ -25,6 +25,7 @@ it('names each invalid setting once, with the rule that it breaks', () => {
       'HTTP_PORT: must be a whole number',
       'MQTT_PORT: must be at most 65535',
       'MQTTS_PORT: must be at least 0',
+      'TELTONIKA_PORT: must be a whole number',
       'ADMIN_TOKEN: must be a token of at least 16 characters, or two separated by a comma',
       'ENCRYPTION_KEYS: must be keys of at least 32 characters, separated by commas',
       'LOG_LEVEL: must be one of trace, debug, info, warn, error, fatal, silent',

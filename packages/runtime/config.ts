@@ -24,6 +24,7 @@ const Settings = Type.Object({
   CONSOLE_DATABASE_URL: databaseUrl,
   INGEST_DATABASE_URL: databaseUrl,
   BROKER_DATABASE_URL: databaseUrl,
+  GATEWAY_DATABASE_URL: databaseUrl,
   MIGRATION_DATABASE_URL: databaseUrl,
   DATABASE_POOL_SIZE: count(10),
   REDIS_URL: Type.Optional(form('^rediss?://', 'must begin with redis:// or rediss://')),
@@ -58,6 +59,10 @@ const Settings = Type.Object({
   MQTT_DEVICE_BYTES_PER_SECOND: count(512 * 1024),
   MQTT_FAILURES_PER_DEVICE: count(10),
   MQTT_FAILURES_PER_ADDRESS: count(300),
+  TELTONIKA_HOST: Type.String({ minLength: 1, default: '127.0.0.1' }),
+  TELTONIKA_PORT: port(5027),
+  TELTONIKA_TLS_PORT: port(0),
+  TELTONIKA_MAX_CONNECTIONS: count(50_000),
   DATA_DIR: Type.String({ minLength: 1, default: '.odograph' }),
   /** One token, or during a rotation two separated by a comma, newest first; both are accepted. */
   ADMIN_TOKEN: Type.Optional(
@@ -154,6 +159,7 @@ export function resolveConfig(
 /** The setting that names the database of each service, in its own role. */
 export const serviceDatabaseNames = {
   broker: 'BROKER_DATABASE_URL',
+  gateway: 'GATEWAY_DATABASE_URL',
   ingest: 'INGEST_DATABASE_URL',
   query: 'QUERY_DATABASE_URL',
   fleet: 'FLEET_DATABASE_URL',
@@ -184,6 +190,21 @@ function readVariable(environment: NodeJS.ProcessEnv, name: string): string | un
   return readFileSync(file, 'utf8').trim();
 }
 
+/** Replaces fractions, of which Value.Convert would make whole numbers, by what no number is. */
+function withoutFractions(given: Readonly<Record<string, string>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(given).map(([name, text]) => [
+      name,
+      /^\s*[-+]?\d+\.\d/.test(text) && isWhole(name) ? Number.NaN : text,
+    ]),
+  );
+}
+
+function isWhole(name: string): boolean {
+  const schema: TSchema | undefined = Object.entries<TSchema>(Settings.properties).find(([key]) => key === name)?.[1];
+  return schema !== undefined && 'type' in schema && schema.type === 'integer';
+}
+
 /** Checks each setting apart, since one validation of all would stop after a number of errors. */
 function settingFaults(settings: unknown): string[] {
   return Object.entries<TSchema>(Settings.properties).flatMap(([name, schema]) => {
@@ -211,11 +232,13 @@ const partners = {
   MQTT_TLS_CERTIFICATE: 'MQTT_TLS_KEY',
   MQTT_TLS_CLIENT_CRL: 'MQTT_TLS_CLIENT_CA',
   HOME_ASSISTANT_MQTT_URL: 'HOME_ASSISTANT_APPLICATIONS',
+  TELTONIKA_TLS_PORT: 'MQTT_TLS_CERTIFICATE',
 } as const;
 
+/** Names the partners that are missing; a port of 0 is closed and needs none. */
 function missingPartners(settings: Readonly<Record<string, string>>): string[] {
   return Object.entries(partners).flatMap(([name, partner]) =>
-    settings[name] !== undefined && settings[partner] === undefined ? [`${partner}: is required with ${name}`] : [],
+    (settings[name] ?? '0') !== '0' && settings[partner] === undefined ? [`${partner}: is required with ${name}`] : [],
   );
 }
 
@@ -247,7 +270,7 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
     }
   }
   if (unreadable.length > 0) throw new InvalidSettings(unreadable);
-  const settings = Value.Convert(Settings, Value.Default(Settings, given));
+  const settings = Value.Convert(Settings, Value.Default(Settings, withoutFractions(given)));
   const faults = settingFaults(settings);
   faults.push(...networkFaults(given), ...mapFaults(given));
   faults.push(...missingPartners(given));

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import type { Logger } from './logger.ts';
 
@@ -20,4 +21,12 @@ export function connectRedis(url: string, logger: Logger): Redis {
   });
   redis.on('error', (error: Error) => logger.debug({ err: error }, 'Redis connection failed'));
   return redis;
+}
+
+const redisTimeoutMs = 2000;
+
+/** Waits 2 s for Redis at most: devices need no Redis to connect, and their uploads are held. */
+export async function awaitRedis(redis: Redis): Promise<void> {
+  if (redis.status === 'ready') return;
+  await once(redis, 'ready', { signal: AbortSignal.timeout(redisTimeoutMs) }).catch(() => undefined);
 }

@@ -1,5 +1,6 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import { brokerKey, brokerOfSession, disconnectedKey, presenceKey } from '@odograph/contracts/presence';
+import type { FailureReports } from './background-failures.ts';
 import type { Gauge } from './metrics.ts';
 import type { Redis } from './redis.ts';
 
@@ -34,7 +35,7 @@ export interface SessionRegistryOptions {
   /** Of this broker or gateway, unique among all of them. */
   readonly brokerId: string;
   readonly connectedDevices: Gauge;
-  readonly failures: { failed(task: 'sessions', error: unknown): void; succeeded(task: 'sessions'): void };
+  readonly failures: FailureReports<'sessions'>;
 }
 
 /**

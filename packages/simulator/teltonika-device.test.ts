@@ -29,7 +29,7 @@ function readFrames(socket: Socket, onFrame: (frame: Frame) => void): void {
   let read = readHello;
   socket.on('data', (chunk) => {
     pending = Buffer.concat([pending, chunk]);
-    for (let next = read(pending); next.bytes > 0 || next.fault; next = read(pending)) {
+    for (let next = read(pending); next.frame || next.fault; next = read(pending)) {
       if (next.fault || !next.frame) return socket.destroy();
       pending = pending.subarray(next.bytes);
       read = readPacket;

@@ -139,7 +139,8 @@ function readNext(pending: Buffer): { bytes: number; count: number; command?: st
   if (count === undefined) return { bytes: 0, count: 0 };
   if (count > 0) return { bytes: 4, count };
   const { frame, bytes } = readPacket(pending);
-  return { bytes, count, command: frame?.kind === 'packet' ? readCommand(frame.data) : undefined };
+  if (!frame) return { bytes: 0, count };
+  return { bytes, count, command: frame.kind === 'packet' ? readCommand(frame.data) : undefined };
 }
 
 interface UdpOptions {

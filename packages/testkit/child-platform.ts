@@ -37,9 +37,10 @@ export function spawnServices(
 
 /** Builds the environment of a child process that shares the engines and queues of a test, with its own HTTP port. */
 export async function settingsFrom(config: ResolvedConfig): Promise<Record<string, string>> {
-  const { DATABASE_URL, REDIS_URL, QUEUE_PREFIX, DATA_DIR, MQTT_PORT } = config;
+  const { DATABASE_URL, REDIS_URL, QUEUE_PREFIX, DATA_DIR, MQTT_PORT, TELTONIKA_PORT } = config;
   return {
-    ...{ DATABASE_URL, REDIS_URL, QUEUE_PREFIX, DATA_DIR, MQTT_PORT: String(MQTT_PORT) },
+    ...{ DATABASE_URL, REDIS_URL, QUEUE_PREFIX, DATA_DIR },
+    ...{ MQTT_PORT: String(MQTT_PORT), TELTONIKA_PORT: String(TELTONIKA_PORT) },
     ...{ HTTP_PORT: String(await freePort()), ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys },
   };
 }

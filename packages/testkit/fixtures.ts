@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { randomInt, randomUUID } from 'node:crypto';
 import type { OperatorRole } from '@odograph/contracts/caller';
 import type { Database } from '@odograph/database/database';
 import type { GrantRole } from '@odograph/database/vehicle-access';
@@ -141,9 +141,12 @@ export async function grantVehicle(
 /** Creates a device without a link. */
 export async function createDevice(
   db: Database,
-  { applicationId = null, model = 'generic' }: { applicationId?: number | null; model?: string } = {},
+  {
+    applicationId = null,
+    model = 'generic',
+    deviceId = `test-${randomUUID()}`,
+  }: { applicationId?: number | null; model?: string; deviceId?: string } = {},
 ): Promise<{ deviceId: string; secret: string }> {
-  const deviceId = `test-${randomUUID()}`;
   const secret = createSecret();
   await db
     .insertInto('device')
@@ -171,7 +174,7 @@ export async function archiveVehicle(db: Database, id: string): Promise<void> {
 export async function createVehicle(
   db: Database,
   application: { id: number },
-  options: { model?: string } = {},
+  options: { model?: string; deviceId?: string } = {},
 ): Promise<TestVehicle> {
   const id = await createUnlinkedVehicle(db, application);
   const device = await createDevice(db, { applicationId: application.id, ...options });
@@ -192,4 +195,9 @@ export async function unlinkDevice(db: Database, deviceId: string): Promise<void
 export async function linkDevice(db: Database, deviceId: string, vehicleId: string): Promise<void> {
   await sql`insert into device_link (device_id, vehicle_id, period)
     values (${deviceId}, ${Number(vehicleId)}, tstzrange(clock_timestamp(), null))`.execute(db);
+}
+
+/** Makes up an IMEI: fifteen digits, different in each call. */
+export function createImei(): string {
+  return String(randomInt(10 ** 7, 10 ** 8)).padStart(8, '0') + String(randomInt(10 ** 7)).padStart(7, '0');
 }

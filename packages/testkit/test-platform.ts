@@ -41,6 +41,7 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
     QUEUE_PREFIX: `test-${randomUUID()}`,
     HTTP_PORT: '0',
     MQTT_PORT: String(await freePort()),
+    TELTONIKA_PORT: '0',
     ADMIN_TOKEN: testAdminToken,
     ENCRYPTION_KEYS: testEncryptionKeys,
     DATA_DIR: await mkdtemp(join(tmpdir(), 'odograph-test-')),

@@ -32,6 +32,7 @@ async function settings(dataDirectory: string) {
     LOG_LEVEL: 'error',
     HTTP_PORT: '0',
     MQTT_PORT: String(await freePort()),
+    TELTONIKA_PORT: '0',
     ADMIN_TOKEN: adminToken,
     ENCRYPTION_KEYS: 'encryption-key-of-the-check-0123456789',
     DATA_DIR: dataDirectory,

@@ -1,4 +1,3 @@
-import type { Logger } from '@odograph/runtime/logger';
 import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
 
 /** Why a packet or a connection was refused, as the metric's label. */
@@ -61,39 +60,8 @@ export function createBrokerMetrics(registry: Registry): BrokerMetrics {
 }
 
 /** Work of the broker that no client waits for, with what its failure means, for /health. */
-const tasks = {
+export const brokerTasks = {
   backlog: 'the upload backlog is unknown',
   revocations: 'revoked devices may stay connected',
   sessions: 'the session registry in Redis is stale',
 } as const;
-export type BackgroundTask = keyof typeof tasks;
-
-/** Reports failures of background work: counts each, logs a task's first and its recovery, and keeps it for /health. */
-export class BackgroundFailures {
-  readonly #logger: Logger;
-  readonly #counter: Counter<'task'>;
-  readonly #failing = new Map<BackgroundTask, string>();
-
-  constructor(logger: Logger, counter: Counter<'task'>) {
-    this.#logger = logger;
-    this.#counter = counter;
-  }
-
-  /** Every task that has failed and not succeeded since: what that means, and why. */
-  get current(): string[] {
-    return [...this.#failing].map(([task, reason]) => `${tasks[task]}: ${reason}`);
-  }
-
-  failed(task: BackgroundTask, error: unknown): void {
-    this.#counter.inc({ task });
-    const reason = error instanceof Error ? error.message : String(error);
-    // Retries fail with the same reason, many times.
-    if (this.#failing.get(task) === reason) return;
-    this.#failing.set(task, reason);
-    this.#logger.error({ err: error, task }, tasks[task]);
-  }
-
-  succeeded(task: BackgroundTask): void {
-    if (this.#failing.delete(task)) this.#logger.info({ task }, 'background task recovered');
-  }
-}

@@ -2,9 +2,12 @@ import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { readGrowth, readPercentiles, readTotal, recordSamples } from '@odograph/database/pipeline-samples';
 import type { Http } from '@odograph/http/http';
+import { UploadIntake } from '@odograph/queue/upload-intake';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
 import type { ResolvedConfig } from '@odograph/runtime/config';
+import { ConnectionLimits } from '@odograph/runtime/connection-limits';
 import { descriptorLimit, shareDescriptors } from '@odograph/runtime/descriptors';
+import { DeviceThrottles } from '@odograph/runtime/device-throttle';
 import type { Logger } from '@odograph/runtime/logger';
 import { Gauge } from '@odograph/runtime/metrics';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
@@ -12,15 +15,13 @@ import { SessionRegistry } from '@odograph/runtime/session-registry';
 import { ConnectAttempts } from './connect/attempts.ts';
 import { createAuthenticate, dropWill } from './connect/authenticate.ts';
 import { CredentialStore } from './connect/credentials.ts';
-import { ConnectionLimits, type Listeners, listen } from './connect/listen.ts';
+import { type Listeners, listen } from './connect/listen.ts';
 import { limitPackets } from './connect/packet-limit.ts';
 import { type BrokerEngines, openEngines } from './engines.ts';
 import type { BrokerMetrics } from './metrics.ts';
 import { createAcceptPublish, createAuthorizeForward, createAuthorizeSubscribe } from './publish/accept-publish.ts';
 import { AcknowledgementIntake } from './publish/acknowledgements.ts';
-import { DeviceThrottles } from './publish/device-throttle.ts';
-import { HeldPublications } from './publish/held-publications.ts';
-import { UploadIntake } from './publish/uploads.ts';
+import { type HeldPublication, HeldPublications } from './publish/held-publications.ts';
 import { disconnectRevokedDevices, forwardRejects } from './sessions/announcements.ts';
 import { DeviceBroker } from './sessions/device-broker.ts';
 import type { DeviceSession, Sessions } from './sessions/session-registry.ts';
@@ -79,7 +80,7 @@ const aedesOptions = {
 /** Parts with a defined order of shutdown. */
 interface Parts {
   readonly aedes: DeviceBroker;
-  readonly uploads: UploadIntake;
+  readonly uploads: UploadIntake<HeldPublication>;
   readonly acknowledgements: AcknowledgementIntake;
   readonly registry: SessionRegistry<DeviceSession>;
 }
@@ -146,8 +147,26 @@ function createParts(host: ServiceHost<Http>, engines: BrokerEngines) {
       bytesPerSecond: config.MQTT_DEVICE_BYTES_PER_SECOND,
     }),
     held,
-    uploads: new UploadIntake({ add: addUploads, backlog, held, config, metrics, logger }),
+    uploads: new UploadIntake({
+      add: addUploads,
+      backlog,
+      config,
+      metrics,
+      logger,
+      onStored: releasePubacks(held, metrics),
+    }),
     acknowledgements: new AcknowledgementIntake({ add: addAcknowledgement, backlog, held, metrics, logger }),
+  };
+}
+
+/** Releases the PUBACKs of stored uploads. */
+function releasePubacks(held: HeldPublications, { pubackSeconds }: BrokerMetrics) {
+  return (uploads: readonly HeldPublication[]): void => {
+    const nowMs = performance.now();
+    for (const upload of uploads) {
+      pubackSeconds.observe((nowMs - upload.heldSinceMs) / 1000);
+      held.release(upload);
+    }
   };
 }
 

@@ -5,6 +5,7 @@ import type { Service } from '@odograph/runtime/service';
 const loaders: Readonly<Record<string, () => Promise<Service<Http>>>> = {
   ingest: async () => (await import('@odograph/ingest/service')).ingestService,
   broker: async () => (await import('@odograph/broker/service')).brokerService,
+  gateway: async () => (await import('@odograph/gateway/service')).gatewayService,
   query: async () => (await import('@odograph/query/service')).queryService,
   fleet: async () => (await import('@odograph/fleet/service')).fleetService,
   access: async () => (await import('@odograph/access/service')).accessService,

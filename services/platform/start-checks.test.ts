@@ -63,7 +63,7 @@ describe('a start that cannot succeed', { timeout: 90_000 }, () => {
     expect(code).toBe(1);
   });
 
-  it.each(['HTTP_PORT', 'MQTT_PORT'])('names %s when its port is busy', async (setting) => {
+  it.each(['HTTP_PORT', 'MQTT_PORT', 'TELTONIKA_PORT'])('names %s when its port is busy', async (setting) => {
     const port = await freePort();
     const busy = createServer().listen(port, '127.0.0.1');
     await once(busy, 'listening');

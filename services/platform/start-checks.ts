@@ -223,7 +223,9 @@ export async function checkBeforeStart(config: Config, services: readonly string
 export function portFailure(error: unknown, config: Config): StartFailure | undefined {
   const { code, port, address } = error as NodeJS.ErrnoException & { port?: number; address?: string };
   if (code !== 'EADDRINUSE' && code !== 'EACCES' && code !== 'EADDRNOTAVAIL') return undefined;
-  const setting = (['HTTP_PORT', 'MQTT_PORT', 'MQTTS_PORT'] as const).find((name) => config[name] === port);
+  const setting = (['HTTP_PORT', 'MQTT_PORT', 'MQTTS_PORT', 'TELTONIKA_PORT', 'TELTONIKA_TLS_PORT'] as const).find(
+    (name) => config[name] === port,
+  );
   if (setting === undefined) return undefined;
   const facts = {
     EADDRINUSE: 'is already in use; stop the other program or choose another port',

@@ -17,7 +17,7 @@ export interface FrameResult {
   /** Undefined when the frame is not complete. */
   frame?: Frame;
   fault?: FrameFault;
-  /** How many bytes of the buffer belong to the frame. */
+  /** How many bytes of the buffer belong to the frame; of one that is not complete, how many it needs at least. */
   bytes: number;
 }
 
@@ -26,15 +26,14 @@ export const maximumDataBytes = 64 * 1024;
 
 const headerBytes = 8;
 const checksumBytes = 4;
-const incomplete: FrameResult = { bytes: 0 };
 const imeiPattern = /^\d{15}$/;
 
 /** Reads the hello of a device: the length of its IMEI in two bytes, then the IMEI in ASCII. */
 export function readHello(buffer: Buffer): FrameResult {
-  if (buffer.length < 2) return incomplete;
+  if (buffer.length < 2) return { bytes: 2 };
   const length = buffer.readUInt16BE(0);
   if (length !== 15) return { fault: 'INVALID_IMEI', bytes: 0 };
-  if (buffer.length < 2 + length) return incomplete;
+  if (buffer.length < 2 + length) return { bytes: 2 + length };
   const imei = buffer.toString('latin1', 2, 2 + length);
   return imeiPattern.test(imei)
     ? { frame: { kind: 'imei', imei }, bytes: 2 + length }
@@ -43,16 +42,16 @@ export function readHello(buffer: Buffer): FrameResult {
 
 /** Reads the next packet, or ping, that follows the hello. */
 export function readPacket(buffer: Buffer): FrameResult {
-  if (buffer.length === 0) return incomplete;
+  if (buffer.length === 0) return { bytes: 1 };
   if (buffer[0] === 0xff) return { frame: { kind: 'ping' }, bytes: 1 };
   for (let at = 0; at < Math.min(4, buffer.length); at += 1) {
     if (buffer[at] !== 0) return { fault: 'NOT_TELTONIKA', bytes: 0 };
   }
-  if (buffer.length < headerBytes) return incomplete;
+  if (buffer.length < headerBytes) return { bytes: headerBytes };
   const length = buffer.readUInt32BE(4);
   if (length > maximumDataBytes) return { fault: 'TOO_LARGE', bytes: 0 };
   const end = headerBytes + length + checksumBytes;
-  if (buffer.length < end) return incomplete;
+  if (buffer.length < end) return { bytes: end };
   const data = buffer.subarray(headerBytes, headerBytes + length);
   if (crc16(data) !== buffer.readUInt32BE(headerBytes + length)) return { fault: 'WRONG_CHECKSUM', bytes: end };
   if (length < 3 || data[1] !== data[length - 1]) return { fault: 'WRONG_COUNT', bytes: end };

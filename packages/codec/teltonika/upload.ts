@@ -17,3 +17,11 @@ export function decodeTeltonika(data: Buffer): DecodedTelemetry {
     });
   }
 }
+
+/**
+ * Reads the time of the first record of a data field, UNIX seconds, without decoding it; undefined when it is too short to
+ * have one.
+ */
+export function firstRecordSeconds(data: Buffer): number | undefined {
+  return data.length < 10 ? undefined : Number(data.readBigUInt64BE(2)) / 1000;
+}

@@ -2,12 +2,13 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { commandAccount, gatewayAccount, serviceAccountPrefix } from '@odograph/contracts/service-accounts';
 import { deviceIdPattern } from '@odograph/contracts/topics';
+import type { ConnectionLimits } from '@odograph/runtime/connection-limits';
+import type { DeviceThrottles } from '@odograph/runtime/device-throttle';
 import type { Logger } from '@odograph/runtime/logger';
 import { deriveSecret, equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import type { SessionRegistry } from '@odograph/runtime/session-registry';
 import type { AedesOptions, Client } from 'aedes';
 import type { BrokerMetrics } from '../metrics.ts';
-import type { DeviceThrottles } from '../publish/device-throttle.ts';
 import {
   createDeviceSession,
   type DeviceSession,
@@ -16,9 +17,8 @@ import {
   type Sessions,
 } from '../sessions/session-registry.ts';
 import type { ConnectAttempts } from './attempts.ts';
+import { type ClientCertificate, clientCertificateOf } from './client-certificate.ts';
 import { type CredentialStore, firstUseOfSecret, type PresentedCredential, validUntil } from './credentials.ts';
-import type { ConnectionLimits } from './listen.ts';
-import { type ClientCertificate, clientCertificateOf } from './tls.ts';
 
 type Authenticate = NonNullable<AedesOptions['authenticate']>;
 type Answer = Parameters<Authenticate>[3];

@@ -1,9 +1,9 @@
 import type { Database } from '@odograph/database/database';
-import { CallBatcher } from '@odograph/runtime/batcher';
 import { within } from '@odograph/runtime/clock';
+import type { DeviceRates } from '@odograph/runtime/device-throttle';
+import { KeyedLookups } from '@odograph/runtime/keyed-lookups';
 import { equalSecrets } from '@odograph/runtime/secrets';
 import { sql } from 'kysely';
-import type { DeviceRates } from '../publish/device-throttle.ts';
 
 /** What a client presented to sign in. */
 export type PresentedCredential =
@@ -72,64 +72,39 @@ function certificateValidUntil(
   return issuedAtMs >= certificatesFromMs ? expiresAtMs : 0;
 }
 
-const lookupsPerStatement = 1000;
-const statementIntervalMs = 10;
 const timeoutMs = 5000;
-
-interface Lookup {
-  readonly deviceId: string;
-  /** The credentials changed after the lookup began. */
-  isStale: boolean;
-}
 
 /** Looks up the stored credentials of devices, many with one statement, so that a reconnecting fleet stays cheap. */
 export class CredentialStore {
   readonly #db: Database;
-  readonly #lookups: CallBatcher<Lookup, Map<string, StoredCredentials>>;
+  readonly #lookups: KeyedLookups<StoredCredentials>;
 
   constructor(db: Database) {
     this.#db = db;
-    this.#lookups = new CallBatcher({
-      handle: (lookups) => this.#select(lookups),
-      maximumItems: lookupsPerStatement,
-      intervalMs: statementIntervalMs,
-    });
+    this.#lookups = new KeyedLookups((deviceIds) => selectCredentials(db, deviceIds));
   }
 
   /**
    * Finds the credentials of a device; undefined when it does not exist.
    * @throws when the database does not answer
    */
-  async find(deviceId: string): Promise<StoredCredentials | undefined> {
-    for (;;) {
-      const lookup = { deviceId, isStale: false };
-      const found = await this.#lookups.call(lookup);
-      if (!lookup.isStale) return found.get(deviceId);
-    }
+  find(deviceId: string): Promise<StoredCredentials | undefined> {
+    return this.#lookups.find(deviceId);
   }
 
   /** Repeats the pending lookups of a device whose credentials changed: their statement may have read the old ones. */
   invalidate(deviceId: string): void {
-    for (const lookup of this.#lookups.pending) if (lookup.deviceId === deviceId) lookup.isStale = true;
+    this.#lookups.invalidate(deviceId);
   }
 
   /** Repeats all pending lookups: changes of any device may have been missed. */
   invalidateAll(): void {
-    for (const lookup of this.#lookups.pending) lookup.isStale = true;
+    this.#lookups.invalidateAll();
   }
 
   /** Ends the validity of the secret before this one. @throws when the database does not answer */
   async endPreviousSecret(deviceId: string, secretSha256: Buffer): Promise<void> {
     await within(timeoutMs, sql`select confirm_device_secret(${deviceId}, ${secretSha256})`.execute(this.#db));
-  }
-
-  async #select(lookups: readonly Lookup[]): Promise<Map<string, StoredCredentials>> {
-    try {
-      const deviceIds = new Set(lookups.map(({ deviceId }) => deviceId));
-      return await within(timeoutMs, selectCredentials(this.#db, [...deviceIds]));
-    } catch (error) {
-      throw new Error('the database does not answer', { cause: error });
-    }
   }
 }
 

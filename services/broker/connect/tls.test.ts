@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, createServer } from 'node:tls';
 import { InvalidSettings, readConfig } from '@odograph/runtime/config';
+import { followTlsFiles, readTlsFiles } from '@odograph/runtime/tls-server';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
@@ -13,7 +14,6 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { brokerService } from '../service.ts';
 import { createRevocationList, createSelfSigned, hasOpenssl, issueCertificate } from './certificates.fixture.ts';
-import { followTlsFiles, readTlsFiles } from './tls.ts';
 
 it('rejects a revocation list without its authorities', () => {
   expect(() => readConfig({ MQTT_TLS_CLIENT_CRL: 'list.pem' })).toThrow(InvalidSettings);

@@ -1,10 +1,11 @@
 import { everyCommandTopic, parseDeviceTopic } from '@odograph/contracts/topics';
+import { lateLane, type UploadIntake, type UploadLane } from '@odograph/queue/upload-intake';
 import type { AedesOptions, AedesPublishPacket, PublishPacket } from 'aedes';
 import type { BrokerMetrics, RefusalReason } from '../metrics.ts';
 import type { DeviceSession, Sessions } from '../sessions/session-registry.ts';
 import type { AcknowledgementIntake } from './acknowledgements.ts';
-import type { HeldPublications } from './held-publications.ts';
-import type { UploadIntake } from './uploads.ts';
+import { chooseLane } from './choose-lane.ts';
+import type { HeldPublication, HeldPublications } from './held-publications.ts';
 
 type AuthorizePublish = NonNullable<AedesOptions['authorizePublish']>;
 type Answer = (error?: Error | null) => void;
@@ -19,7 +20,7 @@ type Refusal = keyof typeof refusals;
 export interface AcceptPublishOptions {
   readonly sessions: Sessions;
   readonly held: HeldPublications;
-  readonly uploads: UploadIntake;
+  readonly uploads: UploadIntake<HeldPublication>;
   readonly acknowledgements: AcknowledgementIntake;
   readonly metrics: BrokerMetrics;
   /** True from the moment the broker stops: nothing more is accepted. */
@@ -65,9 +66,15 @@ function acceptFromDevice(
   const publication = held.hold(session, packet, nowMs, answer);
   if (publication === undefined) return 'held_bytes';
   // Without a PUBACK, a device sends again what a stopping broker could not store.
-  if (channel === 'telemetry') uploads.add(publication);
+  if (channel === 'telemetry') uploads.add(publication, laneOf(publication));
   else acknowledgements.add(publication);
   return undefined;
+}
+
+/** A device has one share of the live lane, whatever it uploads, so late uploads count in it too. */
+function laneOf({ publisher, payload, receivedAtMs, heldSinceMs }: HeldPublication): UploadLane {
+  const isWithinShare = publisher.throttle.isWithinLiveShare(payload.length, heldSinceMs);
+  return isWithinShare ? chooseLane(payload, receivedAtMs) : lateLane;
 }
 
 type AuthorizeForward = NonNullable<AedesOptions['authorizeForward']>;

@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import { setTimeout as delay } from 'node:timers/promises';
+import { addUntilStored, type Backlog } from '@odograph/queue/backlog';
 import type { DurableAdd } from '@odograph/queue/queues';
 import type { Logger } from '@odograph/runtime/logger';
 import type { BrokerMetrics } from '../metrics.ts';
-import { addUntilStored, type Backlog } from './backlog.ts';
 import type { HeldPublication, HeldPublications } from './held-publications.ts';
 
 export const maximumAcknowledgementBytes = 4096;

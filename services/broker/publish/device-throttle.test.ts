@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { DeviceThrottle } from '@odograph/runtime/device-throttle';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createDevice } from '@odograph/testkit/fixtures';
@@ -6,7 +7,6 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import { sql } from 'kysely';
 import { afterEach, describe, expect, it } from 'vitest';
 import { brokerService } from '../service.ts';
-import { DeviceThrottle } from './device-throttle.ts';
 
 let platform: TestPlatform;
 

@@ -1,6 +1,7 @@
+import type { ReceivedUpload } from '@odograph/queue/upload-intake';
+import type { DeviceThrottle } from '@odograph/runtime/device-throttle';
 import { Gauge, type Registry } from '@odograph/runtime/metrics';
 import type { Client, PublishPacket } from 'aedes';
-import type { DeviceThrottle } from './device-throttle.ts';
 
 /** The session of a device, as far as its publications need it. */
 export interface Publisher {
@@ -11,11 +12,8 @@ export interface Publisher {
 }
 
 /** A PUBLISH whose PUBACK waits until the queue has its payload. */
-export interface HeldPublication {
+export interface HeldPublication extends ReceivedUpload {
   readonly publisher: Publisher;
-  readonly payload: Buffer;
-  /** Wall-clock time; may jump. */
-  readonly receivedAtMs: number;
   /** Monotonic clock. */
   readonly heldSinceMs: number;
   /** Lets aedes send the PUBACK. */
@@ -95,6 +93,7 @@ export class HeldPublications {
     if (this.#bytes + costOf(payload) > this.#maximumBytes) return undefined;
     const publication: HeldPublication = {
       publisher,
+      deviceId: publisher.deviceId,
       payload,
       receivedAtMs: Date.now(),
       heldSinceMs: nowMs,

@@ -1,11 +1,11 @@
 import { deviceTopic } from '@odograph/contracts/topics';
 import { type UploadReject, uploadRejectsChannel } from '@odograph/contracts/upload-rejects';
+import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Redis } from '@odograph/runtime/redis';
 import { watchRevocations } from '@odograph/runtime/revocations';
 import type { SessionRegistry } from '@odograph/runtime/session-registry';
 import { type CredentialStore, validUntil } from '../connect/credentials.ts';
-import type { BackgroundFailures } from '../metrics.ts';
 import type { DeviceBroker } from './device-broker.ts';
 import type { DeviceSession } from './session-registry.ts';
 
@@ -15,7 +15,7 @@ export interface RevocationOptions {
   readonly prefix: string;
   readonly registry: SessionRegistry<DeviceSession>;
   readonly credentials: CredentialStore;
-  readonly failures: BackgroundFailures;
+  readonly failures: FailureReports<'revocations'>;
   readonly logger: Logger;
 }
 

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import { brokerKey, brokerOfSession, disconnectedKey, presenceKey } from '@odograph/contracts/presence';
+import { BackgroundFailures } from '@odograph/runtime/background-failures';
+import { DeviceThrottle } from '@odograph/runtime/device-throttle';
 import { createLogger } from '@odograph/runtime/logger';
 import { Gauge, Registry } from '@odograph/runtime/metrics';
 import type { Redis } from '@odograph/runtime/redis';
@@ -12,8 +14,7 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import type { Client } from 'aedes';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { closed, hasRedisServer, openRedis, startOwnRedis } from '../broker.fixture.ts';
-import { BackgroundFailures, createBrokerMetrics } from '../metrics.ts';
-import { DeviceThrottle } from '../publish/device-throttle.ts';
+import { brokerTasks, createBrokerMetrics } from '../metrics.ts';
 import { brokerService } from '../service.ts';
 import { createDeviceSession } from './session-registry.ts';
 
@@ -104,7 +105,11 @@ it('writes no session of a connection that closed before the write, and all othe
     prefix,
     brokerId: 'broker',
     connectedDevices: new Gauge({ name: 'connected', help: 'of the test', registers: [] }),
-    failures: new BackgroundFailures(createLogger('silent'), createBrokerMetrics(new Registry()).backgroundFailures),
+    failures: new BackgroundFailures(
+      brokerTasks,
+      createLogger('silent'),
+      createBrokerMetrics(new Registry()).backgroundFailures,
+    ),
   });
   const arrive = (deviceId: string) => {
     const client = { id: deviceId, conn: new EventEmitter() } as unknown as Client;

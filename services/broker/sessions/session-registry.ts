@@ -1,8 +1,8 @@
 import { deviceTopic } from '@odograph/contracts/topics';
+import type { DeviceThrottle } from '@odograph/runtime/device-throttle';
 import type { RegisteredSession } from '@odograph/runtime/session-registry';
 import type { Client } from 'aedes';
 import type { PresentedCredential } from '../connect/credentials.ts';
-import type { DeviceThrottle } from '../publish/device-throttle.ts';
 import { ReleaseOrder } from '../publish/held-publications.ts';
 
 /** The MQTT session of one device, from its authentication to the end of its connection. */

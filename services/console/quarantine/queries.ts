@@ -1,5 +1,6 @@
 import type { Operator } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
+import type { UploadFormat } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import type { Resealed } from '@odograph/database/sealed-values';
@@ -11,6 +12,7 @@ export interface QuarantinedUpload {
   id: string;
   deviceId: string;
   receivedAt: string;
+  format: UploadFormat;
   bytes: number;
   faults: unknown[];
   timesSeen: number;
@@ -23,6 +25,7 @@ export interface SealedUpload {
   id: number;
   deviceId: string;
   receivedAtMs: number;
+  format: UploadFormat;
   sealed: Buffer;
 }
 
@@ -30,6 +33,7 @@ interface Row {
   id: number;
   device_id: string;
   received_at: Date;
+  format: UploadFormat;
   bytes: number;
   faults: unknown;
   times_seen: number;
@@ -42,6 +46,7 @@ function describe(row: Row): QuarantinedUpload {
     id: String(row.id),
     deviceId: row.device_id,
     receivedAt: row.received_at.toISOString(),
+    format: row.format,
     bytes: row.bytes,
     faults: Array.isArray(row.faults) ? row.faults : [],
     timesSeen: row.times_seen,
@@ -67,7 +72,16 @@ function visibleTo({ applicationIds }: Operator): RawBuilder<boolean> {
 function selectUploads(db: Database) {
   return db
     .selectFrom('quarantine')
-    .select(['id', 'device_id', 'received_at', 'payload_bytes as bytes', 'faults', 'times_seen', 'resolved_at'])
+    .select([
+      'id',
+      'device_id',
+      'received_at',
+      'format',
+      'payload_bytes as bytes',
+      'faults',
+      'times_seen',
+      'resolved_at',
+    ])
     .select('dismissed_reason');
 }
 
@@ -149,7 +163,7 @@ export async function findQuarantined(db: Database, operator: Operator, id: numb
 function selectPayloads(db: Database, limit: number) {
   return db
     .selectFrom('quarantine')
-    .select(['id', 'device_id as deviceId', 'sealed_payload as sealed'])
+    .select(['id', 'device_id as deviceId', 'format', 'sealed_payload as sealed'])
     .select(sql<number>`extract(epoch from received_at)::double precision * 1000`.as('receivedAtMs'))
     .orderBy('id')
     .limit(limit);

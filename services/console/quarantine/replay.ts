@@ -18,9 +18,9 @@ export interface ReplayTarget {
   readonly maximumBacklogJobs: number;
 }
 
-/** Rebuilds the upload byte for byte as the broker received it. */
-function describeUpload({ id, deviceId, receivedAtMs }: SealedUpload, payload: Buffer): QueuedUpload {
-  const origin = { deviceId, receivedAtMs: Math.floor(receivedAtMs), quarantineId: String(id) };
+/** Rebuilds the upload byte for byte as it was received. */
+function describeUpload({ id, deviceId, receivedAtMs, format }: SealedUpload, payload: Buffer): QueuedUpload {
+  const origin = { deviceId, receivedAtMs: Math.floor(receivedAtMs), format, quarantineId: String(id) };
   return isUtf8(payload)
     ? { ...origin, text: payload.toString('utf8') }
     : { ...origin, base64: payload.toString('base64') };

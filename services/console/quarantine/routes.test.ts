@@ -73,6 +73,7 @@ describe('/v1/x/admin/quarantine', () => {
       id,
       deviceId,
       receivedAt: receivedAt.toISOString(),
+      format: 'native',
       bytes: payload.length,
       faults: [{ index: 0, reason: 'INVALID_FIELD', field: 'location', message: 'location is malformed' }],
       timesSeen: 1,
@@ -146,7 +147,7 @@ describe('/v1/x/admin/quarantine', () => {
     const [first, second] = [await quarantine(text), await quarantine(bytes, receivedAt)];
     const { status, body } = await admin.post(`${path}/replay`, { ids: [second.id, first.id, first.id] });
     expect([status, body]).toEqual([200, { replayed: 2 }]);
-    const origin = { receivedAtMs: receivedAt.getTime() };
+    const origin = { receivedAtMs: receivedAt.getTime(), format: 'native' };
     expect(await queued()).toEqual([
       {
         uploads: [

@@ -1,4 +1,5 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { uploadFormats } from '@odograph/contracts/queues';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
@@ -39,6 +40,7 @@ const Quarantined = Type.Object(
     id: Id,
     deviceId: DeviceId,
     receivedAt: moment('when the platform received it'),
+    format: word(uploadFormats, { description: 'the format in which the device or its source reports' }),
     bytes: Type.Integer(),
     faults: Type.Array(Fault),
     timesSeen: Type.Integer(),

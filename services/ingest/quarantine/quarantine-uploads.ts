@@ -8,6 +8,7 @@ import { quotaWindowMs } from './quarantine-quota.ts';
 interface SealedUpload {
   deviceId: string;
   received: Date;
+  format: string;
   bytes: number;
   sealed: Buffer;
   fingerprint: Buffer;
@@ -19,6 +20,7 @@ function sealUpload({ upload, faults }: UploadInProgress, sealer: Sealer): Seale
   return {
     deviceId: upload.deviceId,
     received: new Date(upload.receivedAtMs),
+    format: upload.format ?? 'native',
     bytes: bytes.length,
     sealed: sealer.seal(bytes, quarantineContext(upload.deviceId)),
     fingerprint: sealer.fingerprint(bytes),
@@ -41,9 +43,10 @@ export async function quarantineUploads(
   if (uploads.length === 0) return;
   const rows = distinctUploads(uploads.map((upload) => sealUpload(upload, sealer)));
   await sql`
-    insert into quarantine (device_id, received_at, payload_bytes, sealed_payload, payload_fingerprint, faults)
+    insert into quarantine (device_id, received_at, format, payload_bytes, sealed_payload, payload_fingerprint, faults)
     select * from unnest(${rows.map(({ deviceId }) => deviceId)}::text[],
-      ${rows.map(({ received }) => received)}::timestamptz[], ${rows.map(({ bytes }) => bytes)}::integer[],
+      ${rows.map(({ received }) => received)}::timestamptz[], ${rows.map(({ format }) => format)}::text[],
+      ${rows.map(({ bytes }) => bytes)}::integer[],
       ${rows.map(({ sealed }) => sealed)}::bytea[], ${rows.map(({ fingerprint }) => fingerprint)}::bytea[],
       ${rows.map(({ faults }) => faults)}::jsonb[])
     on conflict (device_id, payload_fingerprint) do update set

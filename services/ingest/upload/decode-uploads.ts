@@ -1,5 +1,7 @@
 import { decodeTelemetry } from '@odograph/codec/native/telemetry';
-import type { DecodedReading, UploadFault } from '@odograph/codec/readings';
+import type { DecodedReading, DecodedTelemetry, UploadFault } from '@odograph/codec/readings';
+import { decodeMessages } from '@odograph/codec/sources';
+import { decodeTeltonika } from '@odograph/codec/teltonika/upload';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { maximumClockLeadSeconds } from '@odograph/contracts/telemetry';
 
@@ -41,13 +43,21 @@ export function decodeUploads(
 ): UploadInProgress[] {
   const latest = (nowMs / 1000 + maximumClockLeadSeconds) * 1e6;
   return uploads.map((upload) => {
-    const decoded = { upload, ...decodeTelemetry(upload.text ?? uploadBytes(upload)) };
+    const decoded = { upload, ...decodeUpload(upload) };
     const oldest = upload.quarantineId === undefined ? nowMs * 1000 - maximumAgeDays * dayMicroseconds : 0;
     return rejectReadings(decoded, ({ index, timeMicroseconds }) => {
       if (timeMicroseconds > latest) return futureFault(index);
       return timeMicroseconds < oldest ? ageFault(index, maximumAgeDays) : undefined;
     });
   });
+}
+
+/** Decodes an upload by its format; never throws. */
+function decodeUpload(upload: QueuedUpload): DecodedTelemetry {
+  const { format = 'native', text } = upload;
+  if (format === 'native') return decodeTelemetry(text ?? uploadBytes(upload));
+  if (format === 'teltonika') return decodeTeltonika(uploadBytes(upload));
+  return decodeMessages(format, text ?? uploadBytes(upload).toString());
 }
 
 /** Moves the readings for which `findFault` returns a fault from the readings of an upload to its faults. */

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { createSecureContext, createServer, type SecureContextOptions, type Server, TLSSocket } from 'node:tls';
-import type { ResolvedConfig } from '@odograph/runtime/config';
+import { createSecureContext, createServer, type SecureContextOptions, type Server, type TLSSocket } from 'node:tls';
+import type { ResolvedConfig } from './config.ts';
 
 const pollMs = 2000;
 const handshakeTimeoutMs = 10_000;
@@ -25,7 +25,7 @@ export async function readTlsFiles(config: ResolvedConfig): Promise<TlsFiles | u
   };
 }
 
-/** Creates the server for MQTT over TLS. Client certificates are optional; without one a client signs in with its secret. */
+/** Creates a TLS server. Client certificates are optional; without one a client signs in in another way. */
 export function createTlsServer(files: TlsFiles, onConnection: (socket: TLSSocket) => void): Server {
   const clients = files.ca === undefined ? {} : { requestCert: true, rejectUnauthorized: false };
   const server = createServer({ ...files, ...clients, handshakeTimeout: handshakeTimeoutMs }, onConnection);
@@ -64,31 +64,4 @@ export function followTlsFiles(
   };
   const timer = setInterval(() => void poll(), pollMs);
   return () => clearInterval(timer);
-}
-
-/** A client certificate signed by a certification authority of the devices. */
-export interface ClientCertificate {
-  /** Its only common name; undefined when it has none, or several. */
-  readonly commonName: string | undefined;
-  readonly issuedAtMs: number;
-  readonly expiresAtMs: number;
-}
-
-/** Whether a client presented a certificate that no authority signed, or that is expired, revoked or not yet valid. */
-export function hasBadCertificate(socket: TLSSocket): boolean {
-  // Without a certificate a resumed TLS session counts as authorized, so the certificate is checked first.
-  return socket.getPeerX509Certificate() !== undefined && !socket.authorized;
-}
-
-/** The client certificate of a connection whose handshake was accepted; undefined without one. */
-export function clientCertificateOf(connection: unknown): ClientCertificate | undefined {
-  if (!(connection instanceof TLSSocket) || connection.getPeerX509Certificate() === undefined) return undefined;
-  const { subject, valid_from: issued, valid_to: expires } = connection.getPeerCertificate();
-  // Declared as text, but a list when the subject has several.
-  const commonName: unknown = subject?.CN;
-  return {
-    commonName: connection.authorized && typeof commonName === 'string' ? commonName : undefined,
-    issuedAtMs: Date.parse(issued),
-    expiresAtMs: Date.parse(expires),
-  };
 }

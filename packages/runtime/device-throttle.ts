@@ -1,5 +1,5 @@
-import type { EventEmitter } from 'node:events';
-import { TokenBucket } from '@odograph/runtime/token-bucket';
+import { EventEmitter } from 'node:events';
+import { TokenBucket } from './token-bucket.ts';
 
 /** Burst size, in seconds of a device's rates. */
 const burstSeconds = 10;
@@ -90,6 +90,15 @@ export class DeviceThrottles {
       this.#forgetWhenFull(deviceId, entry);
     });
     return entry.throttle;
+  }
+
+  /** The throttle of a device that uploads in datagrams, without a connection. */
+  forDatagram(deviceId: string, rates: Partial<DeviceRates>): DeviceThrottle {
+    const connection = new EventEmitter();
+    const throttle = this.acquire(deviceId, rates, connection);
+    // Ends after the datagram has been counted, so that its share is remembered.
+    setImmediate(() => connection.emit('close'));
+    return throttle;
   }
 
   #forgetWhenFull(deviceId: string, entry: Entry): void {

@@ -1,8 +1,9 @@
+import { lateLane, liveLane } from '@odograph/queue/upload-intake';
 import { describe, expect, it } from 'vitest';
-import { laneOf, lateLane, liveLane } from './uploads.ts';
+import { chooseLane } from './choose-lane.ts';
 
 const nowMs = 1_800_000_000_000;
-const lane = (payload: string | Buffer) => laneOf(Buffer.from(payload), nowMs);
+const lane = (payload: string | Buffer) => chooseLane(Buffer.from(payload), nowMs);
 
 describe('the lane of an upload', () => {
   it.each([

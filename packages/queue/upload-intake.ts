@@ -1,43 +1,53 @@
 import { isUtf8 } from 'node:buffer';
 import { setTimeout as delay } from 'node:timers/promises';
-import { lateUploadPriority, type QueuedUpload, type UploadBatch } from '@odograph/contracts/queues';
-import type { DurableAdd } from '@odograph/queue/queues';
+import { lateUploadPriority, type QueuedUpload, type UploadBatch, type UploadFormat } from '@odograph/contracts/queues';
 import { Batcher } from '@odograph/runtime/batcher';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
-import type { BrokerMetrics } from '../metrics.ts';
+import type { Counter, Histogram } from '@odograph/runtime/metrics';
 import { addUntilStored, type Backlog } from './backlog.ts';
-import type { HeldPublication, HeldPublications } from './held-publications.ts';
+import type { DurableAdd } from './queues.ts';
 
-export interface UploadIntakeOptions {
+/** An upload as it was received. */
+export interface ReceivedUpload {
+  readonly deviceId: string;
+  readonly payload: Buffer;
+  /** Left out for the platform's own format. */
+  readonly format?: UploadFormat;
+  /** Wall-clock time; may jump. */
+  readonly receivedAtMs: number;
+}
+
+export interface UploadIntakeOptions<Upload extends ReceivedUpload> {
   readonly add: DurableAdd<'uploads'>;
   readonly backlog: Backlog;
-  readonly held: HeldPublications;
   readonly config: Pick<ResolvedConfig, 'UPLOAD_BATCH_MS' | 'UPLOAD_BATCH_SIZE'>;
-  readonly metrics: BrokerMetrics;
+  readonly metrics: {
+    readonly acceptedUploads: Counter;
+    readonly batchUploads: Histogram;
+    readonly failedBatches: Counter;
+  };
   readonly logger: Logger;
+  /** Called once the uploads of a batch would survive a crash of every process: now they may be acknowledged. */
+  onStored(uploads: readonly Upload[]): void;
 }
 
 /** Queues the uploads of all connections in batches, one job each; live and late uploads in separate batches. */
-export class UploadIntake {
-  readonly #options: UploadIntakeOptions;
-  readonly #live: Batcher<HeldPublication>;
-  readonly #late: Batcher<HeldPublication>;
+export class UploadIntake<Upload extends ReceivedUpload> {
+  readonly #options: UploadIntakeOptions<Upload>;
+  readonly #live: Batcher<Upload>;
+  readonly #late: Batcher<Upload>;
   readonly #end = new AbortController();
 
-  constructor(options: UploadIntakeOptions) {
+  constructor(options: UploadIntakeOptions<Upload>) {
     this.#options = options;
     this.#live = this.#createBatcher(liveLane);
     this.#late = this.#createBatcher(lateLane);
   }
 
-  /** Queues an upload and then releases its PUBACK; never, when the broker stops before that. */
-  add(upload: HeldPublication): void {
-    const { publisher, payload, receivedAtMs, heldSinceMs } = upload;
-    // Late uploads count too: a device has one share, whatever it uploads.
-    const isLive =
-      publisher.throttle.isWithinLiveShare(payload.length, heldSinceMs) && laneOf(payload, receivedAtMs) === liveLane;
-    (isLive ? this.#live : this.#late).add(upload);
+  /** Queues an upload and then reports it as stored; never, when the intake ends before that. */
+  add(upload: Upload, lane: UploadLane): void {
+    (lane === liveLane ? this.#live : this.#late).add(upload);
   }
 
   /** Resolves when everything is stored, or after `timeoutMs`. */
@@ -47,7 +57,7 @@ export class UploadIntake {
     this.#end.abort();
   }
 
-  #createBatcher(lane: UploadLane): Batcher<HeldPublication> {
+  #createBatcher(lane: UploadLane): Batcher<Upload> {
     const { UPLOAD_BATCH_MS, UPLOAD_BATCH_SIZE } = this.#options.config;
     return new Batcher({
       handle: (uploads) => this.#store(lane, uploads),
@@ -59,8 +69,8 @@ export class UploadIntake {
     });
   }
 
-  async #store(lane: UploadLane, uploads: readonly HeldPublication[]): Promise<void> {
-    const { add, backlog, held, metrics, logger } = this.#options;
+  async #store(lane: UploadLane, uploads: readonly Upload[]): Promise<void> {
+    const { add, backlog, metrics, logger, onStored } = this.#options;
     const isStored = await addUntilStored({
       isFull: () => lane.isFull(backlog),
       add: (jobId) => add(describeBatch(uploads), { jobId, ...lane.jobOptions }),
@@ -73,24 +83,21 @@ export class UploadIntake {
     if (!isStored) return;
     metrics.acceptedUploads.inc(uploads.length);
     metrics.batchUploads.observe(uploads.length);
-    const now = performance.now();
-    for (const upload of uploads) {
-      metrics.pubackSeconds.observe((now - upload.heldSinceMs) / 1000);
-      held.release(upload);
-    }
+    onStored(uploads);
   }
 }
 
 /** Bytes that are UTF-8 as text, others in base64, so that every byte survives JSON. */
-function describeBatch(uploads: readonly HeldPublication[]): UploadBatch {
+function describeBatch(uploads: readonly ReceivedUpload[]): UploadBatch {
   const devices = new Set<string>();
   let bytes = 0;
-  const described = uploads.map(({ publisher: { deviceId }, payload, receivedAtMs }): QueuedUpload => {
+  const described = uploads.map(({ deviceId, payload, receivedAtMs, format }): QueuedUpload => {
     devices.add(deviceId);
     bytes += payload.length;
-    return isUtf8(payload)
-      ? { deviceId, receivedAtMs, text: payload.toString() }
-      : { deviceId, receivedAtMs, base64: payload.toString('base64') };
+    const content = isUtf8(payload) ? { text: payload.toString() } : { base64: payload.toString('base64') };
+    return format === undefined
+      ? { deviceId, receivedAtMs, ...content }
+      : { deviceId, receivedAtMs, format, ...content };
   });
   return { uploads: described, devices: devices.size, bytes };
 }
@@ -124,30 +131,7 @@ export const lateLane: UploadLane = {
 /** An upload whose last reading is older than this was recorded while the device was offline. */
 const lateAfterSeconds = 300;
 
-const timestampKey = Buffer.from('"timestamp"');
-const zero = 48;
-const nine = 57;
-/** Colon and white space (RFC 8259, section 2). */
-const between = new Set([58, 32, 9, 10, 13]);
-
-/** The number after the last "timestamp" of a payload, UNIX seconds; undefined when there is none. */
-function lastTimestamp(payload: Buffer): number | undefined {
-  const key = payload.lastIndexOf(timestampKey);
-  if (key === -1) return undefined;
-  let at = key + timestampKey.length;
-  while (between.has(payload[at] ?? zero)) at += 1;
-  let seconds: number | undefined;
-  for (let digit = payload[at]; digit !== undefined && digit >= zero && digit <= nine; at += 1, digit = payload[at]) {
-    seconds = (seconds ?? 0) * 10 + (digit - zero);
-  }
-  return seconds;
-}
-
-/**
- * Chooses the lane of an upload by its last "timestamp". The bytes are not decoded here, and a wrong guess costs only
- * time.
- */
-export function laneOf(payload: Buffer, receivedAtMs: number): UploadLane {
-  const seconds = lastTimestamp(payload);
-  return seconds !== undefined && seconds < receivedAtMs / 1000 - lateAfterSeconds ? lateLane : liveLane;
+/** Whether an upload whose last reading is of this time, in UNIX seconds, belongs to the late lane. */
+export function isLate(lastReadingSeconds: number, receivedAtMs: number): boolean {
+  return lastReadingSeconds < receivedAtMs / 1000 - lateAfterSeconds;
 }

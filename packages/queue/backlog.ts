@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
-import { countUnfinishedJobs, type TypedQueue } from '@odograph/queue/queues';
+import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { ResolvedConfig } from '@odograph/runtime/config';
+import type { Gauge } from '@odograph/runtime/metrics';
 import type { Redis } from '@odograph/runtime/redis';
-import type { BackgroundFailures, BrokerMetrics } from '../metrics.ts';
+import { countUnfinishedJobs, type TypedQueue } from './queues.ts';
 
 const pollMs = 500;
 const retryMs = 100;
@@ -30,8 +31,8 @@ export interface BacklogOptions {
   readonly lateUploads: TypedQueue<'late-uploads'>;
   readonly redis: Redis;
   readonly config: Pick<ResolvedConfig, 'UPLOAD_BACKLOG_JOBS' | 'UPLOAD_BACKLOG_BYTES'>;
-  readonly metrics: BrokerMetrics;
-  readonly failures: BackgroundFailures;
+  readonly metrics: { readonly backlogJobs: Gauge; readonly backlogBytes: Gauge };
+  readonly failures: FailureReports<'backlog'>;
 }
 
 /** Measures the backlog twice a second. What cannot be measured keeps its last value, and is reported. */

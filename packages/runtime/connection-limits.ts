@@ -1,0 +1,97 @@
+import type { Socket } from 'node:net';
+import { networkOf } from './network-address.ts';
+
+export interface ConnectionLimitOptions {
+  /** Connections of all listeners together. */
+  readonly maximum: number;
+  readonly maximumUnauthenticated: number;
+  /** Of one IPv4 address or IPv6 /64. */
+  readonly maximumUnauthenticatedPerNetwork: number;
+  /** Called for each connection that is closed here. */
+  onRefused(reason: 'connections' | 'unauthenticated', address: string | undefined): void;
+}
+
+interface Unauthenticated {
+  readonly socket: Socket;
+  readonly network: string;
+}
+
+/**
+ * Limits open connections, and more tightly those without an accepted CONNECT. When there are too many of these, the
+ * oldest is closed for a new one: an honest client sends its CONNECT at once, and one that stays silent is the first to go.
+ */
+export class ConnectionLimits {
+  readonly #options: ConnectionLimitOptions;
+  /** By endpoint, the oldest first. */
+  readonly #unauthenticated = new Map<string, Unauthenticated>();
+  readonly #perNetwork = new Map<string, number>();
+  #open = 0;
+
+  constructor(options: ConnectionLimitOptions) {
+    this.#options = options;
+  }
+
+  get maximum(): number {
+    return this.#options.maximum;
+  }
+
+  get open(): number {
+    return this.#open;
+  }
+
+  get unauthenticated(): number {
+    return this.#unauthenticated.size;
+  }
+
+  /** Counts a new TCP connection until it closes, or closes it at once. @returns whether it stays */
+  admit(socket: Socket): boolean {
+    const { maximum, maximumUnauthenticated, maximumUnauthenticatedPerNetwork } = this.#options;
+    const endpoint = endpointOf(socket);
+    const network = networkOf(socket.remoteAddress ?? '');
+    if (this.#open >= maximum) return this.#refuse('connections', socket);
+    const ofNetwork = this.#perNetwork.get(network) ?? 0;
+    if (ofNetwork >= maximumUnauthenticatedPerNetwork) return this.#refuse('unauthenticated', socket);
+    if (this.#unauthenticated.size >= maximumUnauthenticated) this.#closeOldest();
+    this.#open += 1;
+    this.#unauthenticated.set(endpoint, { socket, network });
+    this.#perNetwork.set(network, (this.#perNetwork.get(network) ?? 0) + 1);
+    socket.once('close', () => {
+      this.#open -= 1;
+      if (this.#unauthenticated.get(endpoint)?.socket === socket) this.#forget(endpoint);
+    });
+    return true;
+  }
+
+  /** Notes that the client at the other end has authenticated. @param socket the connection, or TLS over it */
+  authenticated(socket: Socket): void {
+    this.#forget(endpointOf(socket));
+  }
+
+  #refuse(reason: 'connections' | 'unauthenticated', socket: Socket): boolean {
+    this.#options.onRefused(reason, socket.remoteAddress);
+    socket.destroy();
+    return false;
+  }
+
+  #closeOldest(): void {
+    const [oldest] = this.#unauthenticated;
+    if (oldest === undefined) return;
+    const [endpoint, { socket }] = oldest;
+    this.#forget(endpoint);
+    this.#refuse('unauthenticated', socket);
+  }
+
+  #forget(endpoint: string): void {
+    const entry = this.#unauthenticated.get(endpoint);
+    if (entry === undefined) return;
+    this.#unauthenticated.delete(endpoint);
+    const left = (this.#perNetwork.get(entry.network) ?? 1) - 1;
+    if (left === 0) this.#perNetwork.delete(entry.network);
+    else this.#perNetwork.set(entry.network, left);
+  }
+}
+
+/** The same for a TCP connection and for TLS over it. */
+function endpointOf({ remoteAddress, remotePort, localPort }: Socket): string {
+  return `${remoteAddress} ${remotePort} ${localPort}`;
+}

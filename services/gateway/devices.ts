@@ -1,0 +1,53 @@
+import type { Database } from '@odograph/database/database';
+import type { DeviceRates } from '@odograph/runtime/device-throttle';
+import { KeyedLookups } from '@odograph/runtime/keyed-lookups';
+
+/** A device, as far as the doors need it. */
+export interface GatewayDevice {
+  readonly deviceId: string;
+  readonly model: string;
+  /** How devices of its model report. */
+  readonly protocol: string;
+  /** Undefined while it is in stock. */
+  readonly applicationId: number | undefined;
+  /** The rates that its application sets for its devices. */
+  readonly rates: Partial<DeviceRates>;
+}
+
+/** Looks up devices by id, many with one statement; deleted ones are not found. */
+export class GatewayDevices extends KeyedLookups<GatewayDevice> {
+  constructor(db: Database) {
+    super((deviceIds) => selectDevices(db, deviceIds));
+  }
+}
+
+async function selectDevices(db: Database, deviceIds: string[]): Promise<Map<string, GatewayDevice>> {
+  const rows = await db
+    .selectFrom('device')
+    .innerJoin('device_model', 'device_model.id', 'device.model_id')
+    .leftJoin('application', 'application.id', 'device.application_id')
+    .select([
+      'device.id as deviceId',
+      'device_model.id as model',
+      'protocol',
+      'device.application_id as applicationId',
+      'device_uploads_per_second as uploadsPerSecond',
+      'device_bytes_per_second as bytesPerSecond',
+    ])
+    .where((where) => where('device.id', '=', where.fn.any(where.val(deviceIds))))
+    .where('device.deleted_at', 'is', null)
+    .execute();
+  return new Map(
+    rows.map(({ deviceId, model, protocol, applicationId, uploadsPerSecond, bytesPerSecond }) => [
+      deviceId,
+      {
+        ...{ deviceId, model, protocol },
+        applicationId: applicationId ?? undefined,
+        rates: {
+          ...(uploadsPerSecond !== null && { uploadsPerSecond }),
+          ...(bytesPerSecond !== null && { bytesPerSecond }),
+        },
+      },
+    ]),
+  );
+}

@@ -1,0 +1,59 @@
+import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
+
+/** Why a connection, packet or request was refused, as the metric's label. */
+export type RefusalReason =
+  | 'connections'
+  | 'unauthenticated'
+  | 'unknown_device'
+  | 'unavailable'
+  | 'hello'
+  | 'packet'
+  | 'timeout'
+  | 'held_bytes';
+
+export interface GatewayMetrics {
+  readonly connectedDevices: Gauge;
+  readonly acceptedUploads: Counter;
+  readonly batchUploads: Histogram;
+  readonly acknowledgementSeconds: Histogram;
+  readonly backlogJobs: Gauge;
+  readonly backlogBytes: Gauge;
+  readonly failedBatches: Counter;
+  readonly refused: Counter<'door' | 'reason'>;
+  readonly throttled: Counter;
+  readonly backgroundFailures: Counter<'task'>;
+}
+
+export function createGatewayMetrics(registry: Registry): GatewayMetrics {
+  const registers = [registry];
+  const named = (name: string, help: string) => ({ name: `odograph_gateway_${name}`, help, registers });
+  return {
+    connectedDevices: new Gauge(named('connected_devices', 'Devices connected over TCP')),
+    acceptedUploads: new Counter(named('accepted_uploads_total', 'Uploads in the queue and acknowledged')),
+    batchUploads: new Histogram({
+      ...named('batch_uploads', 'Uploads in one job'),
+      buckets: [1, 5, 20, 50, 100, 200, 500, 1000, 2000, 5000],
+    }),
+    acknowledgementSeconds: new Histogram({
+      ...named('acknowledgement_seconds', 'From the arrival of an upload to its acknowledgement'),
+      buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5, 30],
+    }),
+    backlogJobs: new Gauge(named('backlog_jobs', 'Upload jobs that are not done')),
+    backlogBytes: new Gauge(named('backlog_bytes', 'Memory that Redis uses')),
+    failedBatches: new Counter(named('failed_batches_total', 'Failed attempts to queue a batch')),
+    refused: new Counter({
+      ...named('refused_total', 'Connections, packets and requests refused, by door and reason'),
+      labelNames: ['door', 'reason'] as const,
+    }),
+    throttled: new Counter(named('throttled_total', 'Pauses in reading from devices that exceed their rates')),
+    backgroundFailures: new Counter({
+      ...named('background_failures_total', 'Failures of background work, by task'),
+      labelNames: ['task'] as const,
+    }),
+  };
+}
+
+/** Work of the gateway that no client waits for, with what its failure means, for /health. */
+export const gatewayTasks = {
+  backlog: 'the upload backlog is unknown',
+} as const;

@@ -1,0 +1,191 @@
+import { EventEmitter } from 'node:events';
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readCommandAnswers } from '@odograph/codec/teltonika/commands';
+import { acknowledgeRecords, answerHello, type Frame, readHello, readPacket } from '@odograph/codec/teltonika/packets';
+import type { ConnectionLimits } from '@odograph/runtime/connection-limits';
+import type { DeviceThrottle, DeviceThrottles } from '@odograph/runtime/device-throttle';
+import type { Logger } from '@odograph/runtime/logger';
+import type { GatewayDevices } from '../devices.ts';
+import type { GatewayMetrics, RefusalReason } from '../metrics.ts';
+import type { GatewaySession, GatewaySessions } from '../sessions.ts';
+import type { GatewayUploads, HeldBytes } from '../uploads.ts';
+import { findTeltonikaDevice, storeRecords } from './store-records.ts';
+
+/** What the connections of this door share. */
+export interface TeltonikaDoor {
+  readonly devices: GatewayDevices;
+  readonly uploads: GatewayUploads;
+  readonly held: HeldBytes;
+  readonly sessions: GatewaySessions;
+  readonly throttles: DeviceThrottles;
+  readonly limits: ConnectionLimits;
+  readonly metrics: GatewayMetrics;
+  readonly logger: Logger;
+}
+
+/** From the connection to the device's IMEI. */
+const helloTimeoutMs = 10_000;
+/** From the first byte of a packet to its last. */
+const packetTimeoutMs = 60_000;
+
+/** Why a connection is closed, as a log line says it. */
+const refusals = {
+  hello: 'it does not begin with an IMEI',
+  unknown_device: 'no device of a Teltonika model has this IMEI',
+  unavailable: 'the database does not answer',
+  packet: 'invalid packet',
+  timeout: 'the packet was not completed in time',
+  held_bytes: 'too many bytes wait for Redis',
+} as const satisfies Partial<Record<RefusalReason, string>>;
+type Refusal = keyof typeof refusals;
+
+/**
+ * One TCP connection of a Teltonika device: its IMEI, then packets, one after the other. While a packet is on its way to
+ * the queue nothing more is read, so a connection never holds more than one packet, and the kernel slows the device down.
+ * A packet is acknowledged once the queue has it on disk; else the connection ends without an answer, and the device sends
+ * it again.
+ */
+export class TeltonikaConnection implements GatewaySession {
+  readonly #door: TeltonikaDoor;
+  readonly #socket: Socket;
+  readonly #events = new EventEmitter();
+  #deviceId = '';
+  #throttle: DeviceThrottle | undefined;
+  #chunks: Buffer[] = [];
+  #bytes = 0;
+  /** Bytes without which the next frame cannot be read. */
+  #neededBytes = 1;
+  #isReading = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(door: TeltonikaDoor, socket: Socket) {
+    this.#door = door;
+    this.#socket = socket;
+    this.#timer = setTimeout(() => this.#refuse('timeout'), helloTimeoutMs);
+    socket.on('data', (chunk) => this.#receive(chunk));
+    // Every error is followed by the close of the connection, which is all that matters here.
+    socket.on('error', () => undefined);
+    socket.once('close', () => {
+      clearTimeout(this.#timer);
+      door.held.give(this.#bytes);
+      this.#bytes = 0;
+      this.#events.emit('close');
+    });
+  }
+
+  /** The IMEI; empty before the device has said it. */
+  get deviceId(): string {
+    return this.#deviceId;
+  }
+
+  send(bytes: Buffer): void {
+    this.#socket.write(bytes);
+  }
+
+  onAnswer(listener: (text: string, isRefused: boolean) => void): void {
+    this.#events.on('answer', listener);
+  }
+
+  onClose(listener: () => void): void {
+    this.#events.once('close', listener);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #receive(chunk: Buffer): void {
+    if (this.#socket.destroyed) return;
+    if (!this.#door.held.take(chunk.length)) {
+      this.#refuse('held_bytes');
+      return;
+    }
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.length;
+    if (!this.#isReading && this.#bytes >= this.#neededBytes) void this.#readFrames();
+  }
+
+  /** Handles frames until one is not complete. */
+  async #readFrames(): Promise<void> {
+    this.#isReading = true;
+    for (let frame = this.#takeFrame(); frame; frame = this.#takeFrame()) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      await this.#handle(frame);
+    }
+    this.#isReading = false;
+    if (this.#bytes > 0) this.#timer ??= setTimeout(() => this.#refuse('timeout'), packetTimeoutMs);
+  }
+
+  /** Takes the next frame from what was received; undefined when it is not complete, or the connection is closed. */
+  #takeFrame(): Frame | undefined {
+    if (this.#socket.destroyed || this.#bytes < this.#neededBytes) return undefined;
+    const buffer = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    const { frame, fault, bytes } = this.#deviceId === '' ? readHello(buffer) : readPacket(buffer);
+    if (fault) this.#refuse(fault === 'INVALID_IMEI' ? 'hello' : 'packet', fault);
+    this.#chunks = [frame ? buffer.subarray(bytes) : buffer];
+    this.#neededBytes = frame ? 1 : bytes;
+    if (!frame) return undefined;
+    this.#bytes -= bytes;
+    this.#door.held.give(bytes);
+    return frame;
+  }
+
+  async #handle(frame: Frame): Promise<void> {
+    if (frame.kind === 'ping') return;
+    if (frame.kind === 'imei') return this.#whilePaused(() => this.#signIn(frame.imei));
+    const answers = readCommandAnswers(frame.data);
+    if (answers === undefined) return this.#whilePaused(() => this.#store(frame.data));
+    for (const { text, isRefused } of answers) this.#events.emit('answer', text, isRefused);
+  }
+
+  async #whilePaused(work: () => Promise<void>): Promise<void> {
+    this.#socket.pause();
+    await work();
+    this.#socket.resume();
+  }
+
+  async #signIn(imei: string): Promise<void> {
+    const { devices, sessions, throttles, limits } = this.#door;
+    const device = await findTeltonikaDevice(devices, imei).catch((error: unknown) => ({ error }));
+    if (this.#socket.destroyed) return;
+    // Without an answer the device tries again.
+    if (device && 'error' in device) return this.#refuse('unavailable', device.error, imei);
+    if (!device) {
+      this.#socket.write(answerHello(false));
+      return this.#refuse('unknown_device', undefined, imei);
+    }
+    this.#deviceId = imei;
+    this.#throttle = throttles.acquire(imei, device.rates, this.#socket);
+    limits.authenticated(this.#socket);
+    sessions.add(this);
+    this.#socket.write(answerHello(true));
+  }
+
+  async #store(data: Buffer): Promise<void> {
+    const throttle = this.#throttle;
+    if (!throttle) return;
+    const stored = storeRecords(this.#door.uploads, this.#deviceId, throttle, data);
+    if (!stored) return this.#refuse('held_bytes');
+    this.#socket.write(acknowledgeRecords(await stored));
+    const waitMs = throttle.waitMs(performance.now());
+    if (waitMs === 0) return;
+    this.#door.metrics.throttled.inc();
+    this.#door.logger.warn({ deviceId: this.#deviceId }, 'device throttled');
+    await delay(waitMs, undefined, { ref: false });
+  }
+
+  /** Closes the connection after what was written to it, and says why. */
+  #refuse(reason: Refusal, fault?: unknown, imei = this.#deviceId): void {
+    const { metrics, logger } = this.#door;
+    metrics.refused.inc({ door: 'teltonika', reason });
+    const device = imei === '' ? {} : { deviceId: imei };
+    const detail = fault === undefined ? {} : fault instanceof Error ? { err: fault } : { fault };
+    logger.warn(
+      { ...device, address: this.#socket.remoteAddress, ...detail },
+      `connection closed: ${refusals[reason]}`,
+    );
+    this.#socket.destroySoon();
+  }
+}

@@ -1,0 +1,62 @@
+import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
+import { once } from 'node:events';
+import { acknowledgeDatagram, readDatagram } from '@odograph/codec/teltonika/packets';
+import type { RefusalReason } from '../metrics.ts';
+import type { TeltonikaDoor } from './connection.ts';
+import { findTeltonikaDevice, storeRecords } from './store-records.ts';
+
+/** Datagrams come in any number from anywhere, so refusals are logged once in this time. */
+const logIntervalMs = 1000;
+
+/**
+ * Receives datagrams of Teltonika devices, and answers each once the queue has it on disk. One that is not answered is sent
+ * again by its device.
+ * @throws when it cannot bind the port
+ */
+export async function receiveDatagrams(door: TeltonikaDoor, host: string, port: number): Promise<Socket> {
+  const socket = createSocket(host.includes(':') ? 'udp6' : 'udp4');
+  const refuse = createRefuse(door);
+  socket.on('message', (datagram, from) => void receive(door, socket, refuse, datagram, from));
+  socket.bind(port, host);
+  await once(socket, 'listening');
+  socket.on('error', (error) => door.logger.error({ err: error }, 'receiving datagrams failed'));
+  return socket;
+}
+
+type Refuse = (reason: RefusalReason, from: RemoteInfo, deviceId?: string) => void;
+
+async function receive(
+  { devices, uploads, held, throttles, metrics }: TeltonikaDoor,
+  socket: Socket,
+  refuse: Refuse,
+  bytes: Buffer,
+  from: RemoteInfo,
+): Promise<void> {
+  const datagram = readDatagram(bytes);
+  if (!datagram) return refuse('packet', from);
+  const { imei, data } = datagram;
+  if (!held.take(bytes.length)) return refuse('held_bytes', from, imei);
+  const device = await findTeltonikaDevice(devices, imei).catch(() => 'unavailable' as const);
+  held.give(bytes.length);
+  if (device === 'unavailable') return refuse('unavailable', from, imei);
+  if (!device) return refuse('unknown_device', from, imei);
+  const throttle = throttles.forDatagram(imei, device.rates);
+  if (throttle.waitMs(performance.now()) > 0) return metrics.throttled.inc();
+  const stored = storeRecords(uploads, imei, throttle, data);
+  if (!stored) return refuse('held_bytes', from, imei);
+  socket.send(acknowledgeDatagram(datagram, await stored), from.port, from.address);
+}
+
+function createRefuse({ metrics, logger }: TeltonikaDoor): Refuse {
+  let loggedAtMs = Number.NEGATIVE_INFINITY;
+  let refused = 0;
+  return (reason, { address }, deviceId) => {
+    metrics.refused.inc({ door: 'teltonika', reason });
+    refused += 1;
+    const nowMs = performance.now();
+    if (nowMs - loggedAtMs < logIntervalMs) return;
+    logger.warn({ deviceId, address, reason, refused }, 'datagrams refused');
+    loggedAtMs = nowMs;
+    refused = 0;
+  };
+}

@@ -1,0 +1,41 @@
+import { firstRecordSeconds } from '@odograph/codec/teltonika/upload';
+import { isLate, lateLane, liveLane, type UploadLane } from '@odograph/queue/upload-intake';
+import type { DeviceThrottle } from '@odograph/runtime/device-throttle';
+import type { GatewayDevice, GatewayDevices } from '../devices.ts';
+import type { GatewayUploads } from '../uploads.ts';
+
+/**
+ * Finds a device that may report in Teltonika's protocol, which knows no secret: the IMEI is all that a device says.
+ * @throws when the database does not answer
+ */
+export async function findTeltonikaDevice(devices: GatewayDevices, imei: string): Promise<GatewayDevice | undefined> {
+  const device = await devices.find(imei);
+  return device?.protocol === 'teltonika' ? device : undefined;
+}
+
+/**
+ * Stores a packet. It is not decoded here; one that ingest cannot decode goes to quarantine, so it is acknowledged as well.
+ * @param data from the codec id to the second count
+ * @returns the number of its records, once they would survive a crash of every process; undefined when too many bytes wait
+ */
+export function storeRecords(
+  uploads: GatewayUploads,
+  deviceId: string,
+  throttle: DeviceThrottle,
+  data: Buffer,
+): Promise<number> | undefined {
+  const nowMs = performance.now();
+  throttle.takeUpload(nowMs);
+  throttle.takeBytes(data.length, nowMs);
+  const receivedAtMs = Date.now();
+  const lane = laneOf(throttle, data, nowMs, receivedAtMs);
+  // Copied: the packet lies in a buffer of the connection, which would live as long as the upload.
+  const upload = { deviceId, payload: Buffer.from(data), format: 'teltonika', receivedAtMs } as const;
+  return uploads.store(upload, lane)?.then(() => data.readUInt8(1));
+}
+
+function laneOf(throttle: DeviceThrottle, data: Buffer, nowMs: number, receivedAtMs: number): UploadLane {
+  if (!throttle.isWithinLiveShare(data.length, nowMs)) return lateLane;
+  const seconds = firstRecordSeconds(data);
+  return seconds !== undefined && isLate(seconds, receivedAtMs) ? lateLane : liveLane;
+}

@@ -1,0 +1,97 @@
+import type { Backlog } from '@odograph/queue/backlog';
+import type { DurableAdd } from '@odograph/queue/queues';
+import { type ReceivedUpload, UploadIntake, type UploadLane } from '@odograph/queue/upload-intake';
+import type { ResolvedConfig } from '@odograph/runtime/config';
+import type { Logger } from '@odograph/runtime/logger';
+import { Gauge, type Registry } from '@odograph/runtime/metrics';
+import type { GatewayMetrics } from './metrics.ts';
+
+interface HeldUpload extends ReceivedUpload {
+  /** Monotonic clock. */
+  readonly heldSinceMs: number;
+  /** Bytes that it counts for, until it is stored. */
+  readonly heldBytes: number;
+  resolve(): void;
+}
+
+/** Memory of an upload that waits for Redis, apart from its payload. */
+const overheadBytes = 512;
+
+/** Limits the bytes that wait in this process, in uploads and in packets that are not complete. */
+export class HeldBytes {
+  readonly #maximum: number;
+  #bytes = 0;
+
+  constructor(maximum: number, registry: Registry) {
+    this.#maximum = maximum;
+    const bytes = (): number => this.#bytes;
+    new Gauge({
+      name: 'odograph_gateway_held_bytes',
+      help: 'Bytes of uploads that wait for Redis, and of packets that are not complete',
+      registers: [registry],
+      collect() {
+        this.set(bytes());
+      },
+    });
+  }
+
+  /** @returns false when it would exceed the limit; then nothing is counted */
+  take(bytes: number): boolean {
+    if (this.#bytes + bytes > this.#maximum) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  give(bytes: number): void {
+    this.#bytes -= bytes;
+  }
+}
+
+export interface GatewayUploadsOptions {
+  readonly add: DurableAdd<'uploads'>;
+  readonly backlog: Backlog;
+  readonly held: HeldBytes;
+  readonly config: Pick<ResolvedConfig, 'UPLOAD_BATCH_MS' | 'UPLOAD_BATCH_SIZE'>;
+  readonly metrics: GatewayMetrics;
+  readonly logger: Logger;
+}
+
+/** Stores the uploads of every door in the queue. */
+export class GatewayUploads {
+  readonly #held: HeldBytes;
+  readonly #intake: UploadIntake<HeldUpload>;
+
+  constructor({ held, metrics, ...options }: GatewayUploadsOptions) {
+    this.#held = held;
+    this.#intake = new UploadIntake({
+      ...options,
+      metrics,
+      onStored(uploads) {
+        const nowMs = performance.now();
+        for (const { heldSinceMs, heldBytes, resolve } of uploads) {
+          metrics.acknowledgementSeconds.observe((nowMs - heldSinceMs) / 1000);
+          held.give(heldBytes);
+          resolve();
+        }
+      },
+    });
+  }
+
+  /**
+   * Stores an upload.
+   * @returns a promise that resolves once it would survive a crash of every process, and never when the gateway stops
+   *   before that; undefined when too many bytes wait already
+   */
+  store(upload: ReceivedUpload, lane: UploadLane): Promise<void> | undefined {
+    const heldBytes = upload.payload.length + overheadBytes;
+    if (!this.#held.take(heldBytes)) return undefined;
+    return new Promise((resolve) => {
+      this.#intake.add({ ...upload, heldSinceMs: performance.now(), heldBytes, resolve }, lane);
+    });
+  }
+
+  /** Resolves when everything is stored, or after `timeoutMs`. */
+  drain(timeoutMs: number): Promise<void> {
+    return this.#intake.drain(timeoutMs);
+  }
+}

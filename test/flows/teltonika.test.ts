@@ -1,0 +1,93 @@
+import { wrapPacket } from '@odograph/codec/teltonika/packets';
+import { gatewayService } from '@odograph/gateway/service';
+import { ingestService } from '@odograph/ingest/service';
+import { queryService } from '@odograph/query/service';
+import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
+import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createImei, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { freePort } from '@odograph/testkit/free-port';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+let platform: TestPlatform;
+let application: TestApplication;
+let api: ApiClient;
+let port: number;
+
+beforeAll(async () => {
+  port = await freePort();
+  const settings = { TELTONIKA_PORT: String(port) };
+  platform = await startTestPlatform([ingestService, gatewayService, queryService], settings);
+  application = await createApplication(platform.db);
+  api = clientWithToken(platform.httpUrl, application.token);
+});
+afterAll(() => platform.stop());
+
+const start = Math.floor(Date.now() / 1000) - 1000;
+
+describe('a Teltonika device', () => {
+  it.each(['tcp', 'udp'] as const)(
+    'finds what it reports over %s in the history of its vehicle, once each',
+    async (transport) => {
+      const imei = createImei();
+      const { id } = await createVehicle(platform.db, application, { deviceId: imei, model: 'teltonika' });
+      const device = new TeltonikaDevice({ host: '127.0.0.1', port, imei, transport, recordsPerPacket: 10 });
+      const record = (index: number): void =>
+        device.record({
+          timestamp: start + index,
+          location: {
+            latitude: 48.85 + index / 1e4,
+            longitude: 2.35,
+            altitude: 35,
+            angle: 90,
+            satellites: 11,
+            speed: 50,
+          },
+          status: { ignition: true, mileage: 12_345 + index },
+          can: [{ key: 'engine_rpm', value: '2071' }],
+        });
+      for (let index = 0; index < 45; index += 1) record(index);
+      await device.drain();
+      // What it sends twice, because an acknowledgement was lost, changes nothing.
+      for (let index = 0; index < 45; index += 1) record(index);
+      await device.drain();
+      await device.close();
+      const { body } = await eventually(async () => {
+        const answer = await api.get(`/v1/vehicle/${id}/history?from=${start}&until=${start + 500}`);
+        expect(answer.body.status).toHaveLength(45);
+        return answer;
+      });
+      expect(body.status[7]).toMatchObject({
+        timestamp: start + 7,
+        location: { latitude: 48.8507, longitude: 2.35 },
+        status: { ignition: true, mileage: 12_352 },
+      });
+      const { rows } = await sql<{ can: unknown }>`
+      select can from reading where vehicle_id = ${Number(id)} order by time limit 1`.execute(platform.db);
+      expect(JSON.stringify(rows[0]?.can)).toContain('2071');
+    },
+  );
+
+  it('finds a packet that cannot be decoded in quarantine, byte for byte', async () => {
+    const imei = createImei();
+    await createVehicle(platform.db, application, { deviceId: imei, model: 'teltonika' });
+    const device = new TeltonikaDevice({ host: '127.0.0.1', port, imei });
+    await device.connect();
+    const data = Buffer.from([0x8e, 2, 0xff, 0xff, 0xff, 2]);
+    await device.write(wrapPacket(data));
+    const row = await eventually(async () => {
+      const found = await platform.db
+        .selectFrom('quarantine')
+        .select(['format', 'payload_bytes', 'faults'])
+        .where('device_id', '=', imei)
+        .executeTakeFirst();
+      expect(found).toBeDefined();
+      return found;
+    });
+    expect(row).toMatchObject({ format: 'teltonika', payload_bytes: data.length });
+    expect(row?.faults).toMatchObject([{ index: null, reason: 'MALFORMED' }]);
+    await device.close();
+  });
+});
