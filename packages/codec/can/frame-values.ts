@@ -1,8 +1,8 @@
 import { positionKeyPattern } from '@odograph/contracts/positions';
 import type { CanDatum, RawCanFrame } from '@odograph/contracts/telemetry';
 import { maximumReadingBytes } from '@odograph/contracts/telemetry';
-import type { CanDatabase, DbcFault } from './database.ts';
-import { compileDecoder, type DecodedSignal } from './decode.ts';
+import type { CanDatabase, CanSignal, DbcFault } from './database.ts';
+import { compileDecoder, type Decoder } from './decode.ts';
 import { parseDbc } from './parse-dbc.ts';
 
 /** Decodes the frames of a reading to values for `can`; unknown frames and signals beyond the end of a frame give none. */
@@ -31,83 +31,65 @@ export interface ModelDatabase {
  */
 export function compileModelDatabase(text: string): ModelDatabase {
   const { database, faults } = parseDbc(text);
-  const keys = keysOf(database);
+  nameSignalsByKey(database);
   const signals = database.messages.flatMap((message) => message.signals);
-  const all = [...faults, ...lengthFaults(database, keys)];
+  const all = [...faults, ...signals.flatMap(lengthFaults)];
   if (database.messages.length === 0 && all.length === 0) all.push({ line: 1, message: 'the file has no message' });
   const decode = compileDecoder(database);
   return {
     faults: all.sort((left, right) => left.line - right.line),
     messages: database.messages.length,
     signals: signals.length,
-    positionKeys: [...keys.values()]
-      .flatMap((ofMessage) => [...ofMessage.values()])
-      .filter((key) => positionKey.test(key)),
-    decode: (frames) =>
-      valuesOf(
-        frames.flatMap((frame) => decode(toFrame(frame))),
-        keys,
-      ),
+    positionKeys: [...new Set(signals.map(({ name }) => name).filter((name) => positionKey.test(name)))],
+    decode: (frames) => valuesOf(frames, decode),
   };
 }
-
-/** The key of each signal, by the names of its message and of itself. */
-type Keys = ReadonlyMap<string, ReadonlyMap<string, string>>;
 
 const positionKey = new RegExp(positionKeyPattern, 'i');
 
 /**
- * Gives each signal a key of its own: its name, or MESSAGE.SIGNAL if an earlier message has a signal of that name. The
- * message is also named where its name tells that it has a position, so that the key tells it.
+ * Gives each signal a name that can be the key of its value: its own, or MESSAGE.SIGNAL if an earlier message has a signal of
+ * that name. The message is also named where its name tells that it has a position, so that the key tells it.
  */
-function keysOf({ messages }: CanDatabase): Keys {
-  const keys = new Map<string, Map<string, string>>();
+function nameSignalsByKey({ messages }: CanDatabase): void {
   const taken = new Set<string>();
   for (const message of messages) {
-    const ofMessage = keys.get(message.name) ?? new Map<string, string>();
-    keys.set(message.name, ofMessage);
     const isPosition = positionKey.test(message.name);
-    for (const { name } of message.signals) {
-      if (ofMessage.has(name)) continue;
-      const key = isPosition || taken.has(name) ? `${message.name}.${name}` : name;
-      taken.add(name);
-      ofMessage.set(name, key);
+    const names = message.signals.map(({ name }) => name);
+    for (const signal of message.signals) {
+      if (isPosition || taken.has(signal.name)) signal.name = `${message.name}.${signal.name}`;
     }
+    for (const name of names) taken.add(name);
   }
-  return keys;
 }
 
-function lengthFaults({ messages }: CanDatabase, keys: Keys): DbcFault[] {
-  return messages.flatMap((message) =>
-    message.signals.flatMap(({ name, line, labels }) => {
-      const key = keys.get(message.name)?.get(name) ?? name;
-      if (key.length > maximumKeyLength)
-        return [{ line, message: `the key ${key.slice(0, 40)}… has more than ${maximumKeyLength} characters` }];
-      const isLong = [...labels.values()].some((label) => label.length > maximumLabelLength);
-      return isLong
-        ? [{ line, message: `a label of signal ${name} has more than ${maximumLabelLength} characters` }]
-        : [];
-    }),
-  );
-}
-
-function toFrame({ id, data }: RawCanFrame) {
-  return { id: Number.parseInt(id, 16), isExtended: id.length === 8, data: Buffer.from(data, 'hex') };
+function lengthFaults({ name, line, labels }: CanSignal): DbcFault[] {
+  if (name.length > maximumKeyLength) {
+    return [{ line, message: `the key ${name.slice(0, 40)}… has more than ${maximumKeyLength} characters` }];
+  }
+  const isLong = [...labels.values()].some((label) => label.length > maximumLabelLength);
+  return isLong ? [{ line, message: `a label of signal ${name} has more than ${maximumLabelLength} characters` }] : [];
 }
 
 /** The last value of each key; labels in place of numbers. Signals that a J1939 device marks as without a value are left out. */
-function valuesOf(decoded: readonly DecodedSignal[], keys: Keys): CanDatum[] {
+function valuesOf(frames: readonly RawCanFrame[], decode: Decoder): CanDatum[] {
   const values = new Map<string, string>();
   let characters = 0;
-  for (const { message, signal, value, label, indicator } of decoded) {
-    const key = keys.get(message)?.get(signal);
-    if (indicator !== undefined || key === undefined) continue;
-    const text = label ?? String(value);
-    if (!values.has(key)) {
-      characters += key.length + text.length;
-      if (values.size === maximumValues || characters > maximumReadingBytes) break;
+  for (const { id, data } of frames) {
+    const frame = { id: Number.parseInt(id, 16), isExtended: id.length === 8, data: Buffer.from(data, 'hex') };
+    for (const { signal, value, label, indicator } of decode(frame)) {
+      if (indicator !== undefined) continue;
+      const text = label ?? String(value);
+      if (!values.has(signal)) {
+        characters += signal.length + text.length;
+        if (values.size === maximumValues || characters > maximumReadingBytes) continue;
+      }
+      values.set(signal, text);
     }
-    values.set(key, text);
   }
-  return [...values].map(([key, value]) => ({ key, value }));
+  return toData(values);
+}
+
+function toData(values: ReadonlyMap<string, string>): CanDatum[] {
+  return Array.from(values, ([key, value]) => ({ key, value }));
 }

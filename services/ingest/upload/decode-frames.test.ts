@@ -165,4 +165,25 @@ BA_DEF_ BO_ "VFrameFormat" ENUM "StandardCAN","ExtendedCAN","reserved","J1939PG"
     expect(decode(frames)).toEqual([{ key: 'Gear', value: 'Drive' }]);
     expect(decode([{ id: '001', data: '07' }])).toEqual([{ key: 'Gear', value: '7' }]);
   });
+
+  it('are bounded, and the last values of those that fit are kept', () => {
+    const messages = Array.from({ length: 40 }, (_, message) =>
+      [
+        `BO_ ${message} M${message}: 64 X`,
+        ...Array.from(
+          { length: 64 },
+          (_signal, byte) => ` SG_ S${message}_${byte} : ${8 * byte}|8@1+ (1,0) [0|0] "" X`,
+        ),
+      ].join('\n'),
+    );
+    const { decode } = compileModelDatabase(`${messages.join('\n')}\n`);
+    const frame = (message: number, byte: string) => ({
+      id: message.toString(16).padStart(3, '0'),
+      data: byte.repeat(64),
+    });
+    const frames = Array.from({ length: 1000 }, (_, index) => frame(index % 40, index < 960 ? '01' : '02'));
+    const decoded = decode(frames);
+    expect(decoded).toHaveLength(1000);
+    expect(new Set(decoded.map(({ value }) => value))).toEqual(new Set(['2']));
+  });
 });
