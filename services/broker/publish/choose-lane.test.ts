@@ -1,4 +1,6 @@
+import { encodeCbor } from '@odograph/codec/native/cbor';
 import { lateLane, liveLane } from '@odograph/queue/upload-intake';
+import { encode } from 'cborg';
 import { describe, expect, it } from 'vitest';
 import { chooseLane } from './choose-lane.ts';
 
@@ -25,5 +27,24 @@ describe('the lane of an upload', () => {
     ['bytes that are not UTF-8', Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('"timestamp":0,')])],
   ])('is late for %s', (_name, payload) => {
     expect(lane(payload)).toBe(lateLane);
+  });
+
+  it.each([
+    ['numbers for names', encodeCbor],
+    ['names', encode],
+  ])('is that of the last reading in CBOR too, with %s', (_name, encodeUpload) => {
+    const others = {
+      sequence: 4711,
+      location: { latitudeE7: 488_567_200, longitude: 2.3522 },
+      can: [{ key: 'engine_rpm', value: '2100' }],
+      frames: [{ id: '18FEF100', data: 'f17d82204e00ff87' }],
+    };
+    const laneOf = (...times: number[]) =>
+      lane(Buffer.from(encodeUpload(times.map((timestamp) => ({ ...others, timestamp })))));
+    expect(laneOf(1_700_000_000, 1_800_000_000)).toBe(liveLane);
+    expect(laneOf(1_700_000_000, 1_800_000_000.25)).toBe(liveLane);
+    expect(laneOf(1_800_000_000, 1_799_999_699)).toBe(lateLane);
+    expect(laneOf(1_800_000_000, 1_700_000_000.25)).toBe(lateLane);
+    expect(laneOf()).toBe(liveLane);
   });
 });

@@ -1,6 +1,5 @@
-import { readElements } from '@odograph/codec/native/telemetry';
 import { groupBy } from '../group-by.ts';
-import { type UploadInProgress, uploadBytes } from '../upload/decode-uploads.ts';
+import { type UploadInProgress, uncheckedReadings } from '../upload/decode-uploads.ts';
 import type { Arrival } from './ledger.ts';
 
 /** Returns the sequence of a reading that failed to decode, if that field is valid. */
@@ -17,7 +16,7 @@ function sequenceOf(value: unknown): number | undefined {
 function quarantinedArrivals(inProgress: UploadInProgress): Arrival[] {
   const indexes = inProgress.faults.map(({ index }) => index).filter((index) => index !== null);
   if (indexes.length === 0) return [];
-  const elements = readElements(uploadBytes(inProgress.upload));
+  const elements = uncheckedReadings(inProgress.upload);
   return indexes.flatMap((index) => {
     const sequence = sequenceOf(elements[index]);
     return sequence === undefined ? [] : [{ sequence }];

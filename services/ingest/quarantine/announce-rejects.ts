@@ -1,7 +1,6 @@
-import { readElements } from '@odograph/codec/native/telemetry';
 import { type RejectedReading, type UploadReject, uploadRejectsChannel } from '@odograph/contracts/upload-rejects';
 import { WindowCounter } from '@odograph/runtime/window-counter';
-import { type UploadInProgress, uploadBytes } from '../upload/decode-uploads.ts';
+import { type UploadInProgress, uncheckedReadings, uploadBytes } from '../upload/decode-uploads.ts';
 
 const windowMs = 60_000;
 const messagesPerWindow = 10;
@@ -44,7 +43,7 @@ export class RejectAnnouncer {
 /** Of the payload, only the time and sequence number of a rejected reading are repeated, so that no position is. */
 function describeReject({ upload, faults }: UploadInProgress): UploadReject {
   const bytes = uploadBytes(upload);
-  const readings = readElements(bytes);
+  const readings = uncheckedReadings(upload);
   const message = {
     receivedAt: upload.receivedAtMs / 1000,
     bytes: bytes.length,

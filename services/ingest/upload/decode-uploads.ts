@@ -1,4 +1,4 @@
-import { decodeTelemetry } from '@odograph/codec/native/telemetry';
+import { decodeTelemetry, readElements } from '@odograph/codec/native/telemetry';
 import type { DecodedReading, DecodedTelemetry, UploadFault } from '@odograph/codec/readings';
 import { decodeMessages } from '@odograph/codec/sources';
 import { decodeTeltonika } from '@odograph/codec/teltonika/upload';
@@ -58,6 +58,12 @@ function decodeUpload(upload: QueuedUpload): DecodedTelemetry {
   if (format === 'native') return decodeTelemetry(text ?? uploadBytes(upload));
   if (format === 'teltonika') return decodeTeltonika(uploadBytes(upload));
   return decodeMessages(format, text ?? uploadBytes(upload).toString());
+}
+
+/** Returns the readings of an upload in the platform's own format as the device sent them, unchecked; of others, none. */
+export function uncheckedReadings(upload: QueuedUpload): unknown[] {
+  const { format = 'native', text } = upload;
+  return format === 'native' ? readElements(text ?? uploadBytes(upload)) : [];
 }
 
 /** Moves the readings for which `findFault` returns a fault from the readings of an upload to its faults. */
