@@ -71,9 +71,9 @@ grant select (id, device_uploads_per_second, device_bytes_per_second) on applica
 grant execute on function confirm_device_secret(text, bytea) to odograph_broker;
 grant insert on pipeline_sample to odograph_broker;
 
--- gateway: which devices may report over its doors, and their rates
+-- gateway: which devices may report over its doors, their rates, and what they are told
 grant select (id, application_id, model_id, deleted_at) on device to odograph_gateway;
-grant select (id, protocol) on device_model to odograph_gateway;
+grant select (id, protocol, commands) on device_model to odograph_gateway;
 grant select (id, device_uploads_per_second, device_bytes_per_second) on application to odograph_gateway;
 grant insert on pipeline_sample to odograph_gateway;
 

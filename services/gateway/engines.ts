@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { openDatabase } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { watchBacklog } from '@odograph/queue/backlog';
@@ -13,10 +14,16 @@ export async function openEngines({ config, logger, metrics: registry, onStop }:
   const db = openDatabase({ url: DATABASE_URL, name: 'gateway', size: 2, statementTimeoutMs: 5000 });
   onStop('gateway database', () => db.destroy());
   const redis = connectRedis(REDIS_URL, logger);
-  onStop('gateway redis', () => redis.disconnect());
+  const subscriber = connectRedis(REDIS_URL, logger);
+  onStop('gateway redis', () => {
+    redis.disconnect();
+    subscriber.disconnect();
+  });
   const connection = { redisUrl: REDIS_URL, prefix: QUEUE_PREFIX };
   const uploads = openDurableQueue('uploads', connection, config.REDIS_IS_DURABLE);
   onStop('gateway queue uploads', uploads.close);
+  const acknowledgements = openDurableQueue('acknowledgements', connection, config.REDIS_IS_DURABLE);
+  onStop('gateway queue acknowledgements', acknowledgements.close);
   const lateUploads = openQueue('late-uploads', connection);
   onStop('gateway queue late-uploads', () => lateUploads.close());
   const metrics = createGatewayMetrics(registry);
@@ -24,7 +31,10 @@ export async function openEngines({ config, logger, metrics: registry, onStop }:
   await awaitRedis(redis);
   const backlog = await watchBacklog({ uploads: uploads.queue, lateUploads, redis, config, metrics, failures });
   onStop('gateway backlog', () => backlog.stop());
-  return { db, redis, addUploads: uploads.add, backlog, metrics, failures };
+  return {
+    ...{ gatewayId: randomUUID(), db, redis, subscriber, backlog, metrics, failures },
+    ...{ addUploads: uploads.add, addAcknowledgement: acknowledgements.add },
+  };
 }
 
 export type GatewayEngines = Awaited<ReturnType<typeof openEngines>>;

@@ -21,6 +21,7 @@ export interface GatewayMetrics {
   readonly failedBatches: Counter;
   readonly refused: Counter<'door' | 'reason'>;
   readonly throttled: Counter;
+  readonly commands: Counter<'outcome'>;
   readonly backgroundFailures: Counter<'task'>;
 }
 
@@ -46,6 +47,10 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
       labelNames: ['door', 'reason'] as const,
     }),
     throttled: new Counter(named('throttled_total', 'Pauses in reading from devices that exceed their rates')),
+    commands: new Counter({
+      ...named('commands_total', 'Commands for devices of the gateway, and answers that no model knows, by outcome'),
+      labelNames: ['outcome'] as const,
+    }),
     backgroundFailures: new Counter({
       ...named('background_failures_total', 'Failures of background work, by task'),
       labelNames: ['task'] as const,
@@ -56,4 +61,7 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
 /** Work of the gateway that no client waits for, with what its failure means, for /health. */
 export const gatewayTasks = {
   backlog: 'the upload backlog is unknown',
+  commands: 'devices of the gateway receive no commands',
+  revocations: 'deleted devices may stay connected',
+  sessions: 'the session registry in Redis is stale',
 } as const;

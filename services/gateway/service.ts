@@ -3,12 +3,19 @@ import type { Http } from '@odograph/http/http';
 import { ConnectionLimits } from '@odograph/runtime/connection-limits';
 import { shareDescriptors } from '@odograph/runtime/descriptors';
 import { DeviceThrottles } from '@odograph/runtime/device-throttle';
+import { watchRevocations } from '@odograph/runtime/revocations';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
+import { SessionRegistry } from '@odograph/runtime/session-registry';
+import { CommandAcknowledgements } from './commands/acknowledgements.ts';
+import { createCommandFeed } from './commands/command-feed.ts';
+import { findDeviceCommands } from './commands/queries.ts';
+import { TeltonikaCommands } from './commands/teltonika-commands.ts';
 import { GatewayDevices } from './devices.ts';
 import { type GatewayEngines, openEngines } from './engines.ts';
-import { GatewaySessions } from './sessions.ts';
+import type { GatewaySession } from './sessions.ts';
 import type { TeltonikaDoor } from './teltonika/connection.ts';
 import { listenForTeltonika } from './teltonika/listen.ts';
+import { findTeltonikaDevice } from './teltonika/store-records.ts';
 import { GatewayUploads, HeldBytes } from './uploads.ts';
 
 /** Accepts uploads of devices and systems that do not speak MQTT, into the same queue and with the same promise. */
@@ -18,15 +25,25 @@ export const gatewayService: Service<Http> = {
     const engines = await openEngines(host);
     const { redis, backlog, failures } = engines;
     const door = createDoor(host, engines);
+    await door.sessions.start();
+    host.onStop('gateway sessions', () => door.sessions.stop());
+    const commands = createCommands(host, engines, door);
     const listeners = await listenForTeltonika(door, host.config);
     host.onStop('gateway', async () => {
       listeners.stop();
-      await door.uploads.drain(host.config.SHUTDOWN_TIMEOUT_MS / 3);
+      const timeoutMs = host.config.SHUTDOWN_TIMEOUT_MS / 3;
+      await Promise.all([door.uploads.drain(timeoutMs), commands.acknowledgements.drain(timeoutMs)]);
       // The last acknowledgements are written at the end of this turn.
       await turn();
       listeners.closeConnections();
     });
+    // Stops first: a stopping gateway takes no more commands.
+    host.onStop('gateway commands', () => commands.feed.close());
     return {
+      // The broker of this process has started by then.
+      async ready() {
+        if (host.config.TELTONIKA_PORT > 0 || host.config.TELTONIKA_TLS_PORT > 0) commands.feed.open();
+      },
       health(): ServiceHealth {
         if (!listeners.isListening) return { ok: false, state: 'not listening' };
         if (redis.status !== 'ready') return { ok: false, state: 'holding uploads: Redis is away' };
@@ -41,7 +58,7 @@ export const gatewayService: Service<Http> = {
 /** Creates what the connections of Teltonika's door share. */
 function createDoor(
   { config, logger, metrics: registry }: ServiceHost<Http>,
-  { db, addUploads, backlog, metrics }: GatewayEngines,
+  { gatewayId, db, redis, addUploads, backlog, metrics, failures }: GatewayEngines,
 ): TeltonikaDoor {
   const held = new HeldBytes(config.UPLOAD_HELD_BYTES, registry);
   const maximum = Math.min(config.TELTONIKA_MAX_CONNECTIONS, shareDescriptors().gateway);
@@ -49,7 +66,10 @@ function createDoor(
     devices: new GatewayDevices(db),
     uploads: new GatewayUploads({ add: addUploads, backlog, held, config, metrics, logger }),
     held,
-    sessions: new GatewaySessions(metrics.connectedDevices),
+    sessions: new SessionRegistry<GatewaySession>({
+      ...{ redis, failures, prefix: config.QUEUE_PREFIX, brokerId: gatewayId },
+      connectedDevices: metrics.connectedDevices,
+    }),
     throttles: new DeviceThrottles({
       uploadsPerSecond: config.MQTT_DEVICE_UPLOADS_PER_SECOND,
       bytesPerSecond: config.MQTT_DEVICE_BYTES_PER_SECOND,
@@ -66,4 +86,36 @@ function createDoor(
     metrics,
     logger,
   };
+}
+
+/** Creates what sends commands to the devices of Teltonika's door, and closes the connections of deleted ones. */
+function createCommands(
+  { config, logger, adminToken, onStop }: ServiceHost<Http>,
+  { db, subscriber, addAcknowledgement, backlog, metrics, failures }: GatewayEngines,
+  { devices, sessions }: TeltonikaDoor,
+) {
+  const acknowledgements = new CommandAcknowledgements({ add: addAcknowledgement, backlog, logger });
+  const commands = new TeltonikaCommands({
+    findSession: (deviceId) => sessions.find(deviceId),
+    findCommands: (deviceId) => findDeviceCommands(db, deviceId),
+    acknowledge: (deviceId, message) => acknowledgements.add(deviceId, message),
+    outcomes: metrics.commands,
+    logger,
+  });
+  const stopRevocations = watchRevocations({
+    ...{ subscriber, failures, prefix: config.QUEUE_PREFIX, registry: sessions },
+    invalidate: (deviceId) => devices.invalidate(deviceId),
+    invalidateAll: () => devices.invalidateAll(),
+    isRevoked: async ({ deviceId }) => (await findTeltonikaDevice(devices, deviceId)) === undefined,
+    close(session) {
+      logger.info({ deviceId: session.deviceId }, 'session closed: device deleted');
+      session.close();
+    },
+  });
+  onStop('gateway revocations', stopRevocations);
+  const feed = createCommandFeed({
+    ...{ url: config.MQTT_URL, adminToken, failures },
+    onCommand: (deviceId, command) => commands.receive(deviceId, command),
+  });
+  return { acknowledgements, feed };
 }

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { TLSSocket } from 'node:tls';
 import { readCommandAnswers } from '@odograph/codec/teltonika/commands';
 import { acknowledgeRecords, answerHello, type Frame, readHello, readPacket } from '@odograph/codec/teltonika/packets';
 import type { ConnectionLimits } from '@odograph/runtime/connection-limits';
@@ -51,6 +52,7 @@ export class TeltonikaConnection implements GatewaySession {
   readonly #socket: Socket;
   readonly #events = new EventEmitter();
   #deviceId = '';
+  #sessionId = '';
   #throttle: DeviceThrottle | undefined;
   #chunks: Buffer[] = [];
   #bytes = 0;
@@ -79,6 +81,10 @@ export class TeltonikaConnection implements GatewaySession {
     return this.#deviceId;
   }
 
+  get sessionId(): string {
+    return this.#sessionId;
+  }
+
   send(bytes: Buffer): void {
     this.#socket.write(bytes);
   }
@@ -93,6 +99,12 @@ export class TeltonikaConnection implements GatewaySession {
 
   close(): void {
     this.#socket.destroy();
+  }
+
+  reset(): void {
+    // TLS has no reset of its own; the alert that ends it is sent after what was written.
+    if (this.#socket instanceof TLSSocket) this.#socket.destroy();
+    else this.#socket.resetAndDestroy();
   }
 
   #receive(chunk: Buffer): void {
@@ -159,8 +171,12 @@ export class TeltonikaConnection implements GatewaySession {
     this.#deviceId = imei;
     this.#throttle = throttles.acquire(imei, device.rates, this.#socket);
     limits.authenticated(this.#socket);
-    sessions.add(this);
-    this.#socket.write(answerHello(true));
+    // The device has connected again.
+    sessions.find(imei)?.close();
+    this.#sessionId = sessions.nextSessionId();
+    // In Redis before the answer, so that a command sent right after it finds the device here.
+    await sessions.add(this);
+    if (!this.#socket.destroyed) this.#socket.write(answerHello(true));
   }
 
   async #store(data: Buffer): Promise<void> {

@@ -1,0 +1,125 @@
+import { brokerService } from '@odograph/broker/service';
+import { commandService } from '@odograph/command/service';
+import { fleetService } from '@odograph/fleet/service';
+import { gatewayService } from '@odograph/gateway/service';
+import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
+import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createImei, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { freePort } from '@odograph/testkit/free-port';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+
+let platform: TestPlatform;
+let application: TestApplication;
+let api: ApiClient;
+let admin: ApiClient;
+let port: number;
+const devices: TeltonikaDevice[] = [];
+
+beforeAll(async () => {
+  port = await freePort();
+  platform = await startTestPlatform([brokerService, gatewayService, fleetService, commandService], {
+    TELTONIKA_PORT: String(port),
+    ACK_TIMEOUT_MS: '1500',
+  });
+  application = await createApplication(platform.db);
+  api = clientWithToken(platform.httpUrl, application.token);
+  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+});
+afterEach(async () => {
+  for (const device of devices.splice(0)) await device.close();
+});
+afterAll(() => platform.stop());
+
+/** Creates a vehicle with a Teltonika device that answers commands, and connects it. */
+async function connect(answer: (text: string) => string | undefined, model = 'teltonika-outputs') {
+  const imei = createImei();
+  const { id } = await createVehicle(platform.db, application, { deviceId: imei, model });
+  const heard: string[] = [];
+  const device = new TeltonikaDevice({
+    ...{ host: '127.0.0.1', port, imei },
+    answer(text) {
+      heard.push(text);
+      return answer(text);
+    },
+  });
+  devices.push(device);
+  expect(await device.connect()).toBe(true);
+  const act = (action: string) => api.post(`/v1/vehicle/${action}`, { vehicleId: id });
+  return { id, imei, device, heard, act };
+}
+
+const commandsOf = async (vehicleId: string) => (await api.get(`/v1/x/commands?vehicleId=${vehicleId}`)).body.commands;
+
+describe('an action on a vehicle with a Teltonika device', () => {
+  it('is what the device did: the text of its model over TCP, and its answer', async () => {
+    const { id, heard, act } = await connect((text) =>
+      text === 'setdigout 1?' ? 'DOUT1:ON Timeout:INFINITY DOUT2:IGNORED' : 'DOUTS are set to:00 TMOs are: 0 0',
+    );
+    expect(await act('immobilize')).toMatchObject({ status: 200, body: { Status: 'LOCKED' } });
+    expect(await act('start')).toMatchObject({ status: 200, body: { Status: 'UNLOCKED' } });
+    expect(heard).toEqual(['setdigout 1?', 'setdigout 0?']);
+    expect((await commandsOf(id)).map(({ state }: { state: string }) => state)).toEqual([
+      'acknowledged',
+      'acknowledged',
+    ]);
+  });
+
+  it('fails with the words of a device that refuses', async () => {
+    const { act } = await connect(() => 'DOUT is disabled from CFG');
+    const { status, body } = await act('immobilize');
+    expect([status, body.reason, body.message]).toEqual([504, 'REFUSED', 'DOUT is disabled from CFG']);
+  });
+
+  it('is unknown without an answer; the connection ends, so that nothing arrives late, and the next one works', async () => {
+    let isMute = true;
+    const { id, heard, device, act } = await connect(() => (isMute ? undefined : 'DOUT1:ON'));
+    expect((await act('immobilize')).body.reason).toBe('NO_ACKNOWLEDGEMENT');
+    expect((await commandsOf(id))[0]).toMatchObject({ state: 'unknown' });
+    await device.closed;
+    expect((await act('immobilize')).body.reason).toBe('DEVICE_OFFLINE');
+    isMute = false;
+    expect(await device.connect()).toBe(true);
+    expect((await act('immobilize')).status).toBe(200);
+    expect(heard).toHaveLength(2);
+  });
+
+  it('fails at once for a device that is away, and for what its model or its source cannot do', async () => {
+    const { device, act } = await connect(() => 'DOUT1:ON');
+    expect((await act('lock')).body.reason).toBe('ACTION_NOT_SUPPORTED');
+    await device.close();
+    await eventually(async () => expect((await act('immobilize')).body.reason).toBe('DEVICE_OFFLINE'));
+    const { id } = await createVehicle(platform.db, application, { model: 'traccar' });
+    const refused = await api.post('/v1/vehicle/lock', { vehicleId: id });
+    expect([refused.status, refused.body.reason]).toEqual([504, 'ACTION_NOT_SUPPORTED']);
+    expect((await api.get(`/v1/vehicle/actions?vehicleId=${id}`)).body.actions).toEqual([]);
+  });
+
+  it('reaches the newer of two connections', async () => {
+    const first = await connect(() => 'DOUT1:ON');
+    const heard: string[] = [];
+    const second = new TeltonikaDevice({
+      ...{ host: '127.0.0.1', port, imei: first.imei },
+      answer: (text) => (heard.push(text) > 0 ? 'DOUT1:ON' : undefined),
+    });
+    devices.push(second);
+    expect(await second.connect()).toBe(true);
+    await first.device.closed;
+    expect((await first.act('immobilize')).status).toBe(200);
+    expect([first.heard, heard]).toEqual([[], ['setdigout 1?']]);
+  });
+});
+
+describe('the connection of a Teltonika device', () => {
+  it('is that of a connected device in the table of devices, and ends when the device is deleted', async () => {
+    const { imei, device } = await connect(() => undefined);
+    const other = await connect(() => undefined);
+    const shown = async () => (await api.get(`/v1/x/devices/${imei}`)).body;
+    expect(await shown()).toMatchObject({ connected: true });
+    expect((await admin.delete(`/v1/x/admin/devices/${imei}`)).status).toBe(200);
+    await device.closed;
+    expect(await device.connect()).toBe(false);
+    expect(other.device.isConnected).toBe(true);
+  });
+});
