@@ -99,6 +99,8 @@ create table quarantine (
   received_at timestamptz not null,
   -- of contracts/queues.ts
   format text not null default 'native',
+  -- the only application that its readings may belong to, where a source of that application sent it; null: any
+  application_id integer references application,
   -- encrypted, because it can contain private positions; the key is not in the database
   sealed_payload bytea not null,
   payload_bytes integer not null,

@@ -52,6 +52,7 @@ export const failures = {
   BOOKING_EXPIRED: [409, 'the booking is over'],
   NOT_ALL_AUTHORIZATIONS_REVOKED: [409, 'some authorizations remain'],
   CHANGED_MEANWHILE: [412, 'someone else has changed it meanwhile'],
+  TOO_LARGE: [413, 'the request is too large'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'the body must be JSON'],
   TOO_MANY_REQUESTS: [429, 'too many requests'],
   INTERNAL_ERROR: [500, 'something failed on our side'],

@@ -9,12 +9,14 @@ export type UploadFormat = (typeof uploadFormats)[number];
 
 /**
  * One upload as it was received: as text if it is UTF-8, otherwise in base64. Without `format` it has the platform's own.
+ * `applicationId` is the only application that its readings may belong to, where a source of that application sent it;
  * `quarantineId` marks the replay of a quarantined upload.
  */
 export interface QueuedUpload {
   deviceId: string;
   receivedAtMs: number;
   format?: UploadFormat;
+  applicationId?: number;
   text?: string;
   base64?: string;
   quarantineId?: string;

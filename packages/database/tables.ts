@@ -154,6 +154,7 @@ interface QuarantineTable {
   device_id: string;
   received_at: Date;
   format: Generated<UploadFormat>;
+  application_id: Written<number | null>;
   sealed_payload: Buffer;
   payload_bytes: number;
   payload_fingerprint: Buffer;

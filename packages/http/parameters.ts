@@ -17,8 +17,9 @@ export function acceptJson(http: Http): void {
   });
 }
 
+/** A body that its route reads as bytes is none. */
 function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !Buffer.isBuffer(value);
 }
 
 /** Converts text of a query or path to the type of the body's member, where the text is of that form. */
@@ -74,7 +75,7 @@ function findFault(value: unknown, path: readonly string[]): Failure | undefined
   if (typeof value === 'number') {
     return Number.isFinite(value) ? undefined : invalidParameter(path.join('.'), 'must be a finite number');
   }
-  if (typeof value !== 'object' || value === null) return undefined;
+  if (typeof value !== 'object' || value === null || Buffer.isBuffer(value)) return undefined;
   if (path.length > deepestNesting) return invalidParameter(path[0] ?? '', 'is nested too deeply');
   for (const [name, one] of Object.entries(value)) {
     const fault = findFault(one, [...path, name]);

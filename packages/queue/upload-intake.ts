@@ -14,6 +14,8 @@ export interface ReceivedUpload {
   readonly payload: Buffer;
   /** Left out for the platform's own format. */
   readonly format?: UploadFormat;
+  /** The only application that its readings may belong to; any without it. */
+  readonly applicationId?: number;
   /** Wall-clock time; may jump. */
   readonly receivedAtMs: number;
 }
@@ -91,13 +93,12 @@ export class UploadIntake<Upload extends ReceivedUpload> {
 function describeBatch(uploads: readonly ReceivedUpload[]): UploadBatch {
   const devices = new Set<string>();
   let bytes = 0;
-  const described = uploads.map(({ deviceId, payload, receivedAtMs, format }): QueuedUpload => {
+  const described = uploads.map(({ deviceId, payload, receivedAtMs, format, applicationId }): QueuedUpload => {
     devices.add(deviceId);
     bytes += payload.length;
     const content = isUtf8(payload) ? { text: payload.toString() } : { base64: payload.toString('base64') };
-    return format === undefined
-      ? { deviceId, receivedAtMs, ...content }
-      : { deviceId, receivedAtMs, format, ...content };
+    if (format === undefined) return { deviceId, receivedAtMs, ...content };
+    return { deviceId, receivedAtMs, format, ...(applicationId !== undefined && { applicationId }), ...content };
   });
   return { uploads: described, devices: devices.size, bytes };
 }

@@ -1,5 +1,6 @@
 import { randomInt, randomUUID } from 'node:crypto';
 import type { OperatorRole } from '@odograph/contracts/caller';
+import type { SourceFormatName } from '@odograph/contracts/sources';
 import type { Database } from '@odograph/database/database';
 import type { GrantRole } from '@odograph/database/vehicle-access';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
@@ -153,6 +154,24 @@ export async function createDevice(
     .values({ id: deviceId, model_id: model, application_id: applicationId, secret_sha256: hashSecret(secret) })
     .execute();
   return { deviceId, secret };
+}
+
+/** Creates a source of an application. */
+export async function createSource(
+  db: Database,
+  application: { id: number },
+  { format, createDevices = false }: { format: SourceFormatName; createDevices?: boolean },
+): Promise<{ sourceId: string; secret: string }> {
+  const secret = createSecret();
+  const { id } = await db
+    .insertInto('source')
+    .values({
+      ...{ application_id: application.id, format, create_devices: createDevices },
+      secret_sha256: hashSecret(secret),
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return { sourceId: id, secret };
 }
 
 /** Creates a vehicle without a device. @returns its id */

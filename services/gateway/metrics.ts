@@ -20,6 +20,8 @@ export interface GatewayMetrics {
   readonly backlogBytes: Gauge;
   readonly failedBatches: Counter;
   readonly refused: Counter<'door' | 'reason'>;
+  readonly sourceRequests: Counter<'format' | 'outcome'>;
+  readonly sourceMessages: Counter<'format'>;
   readonly throttled: Counter;
   readonly commands: Counter<'outcome'>;
   readonly backgroundFailures: Counter<'task'>;
@@ -45,6 +47,14 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
     refused: new Counter({
       ...named('refused_total', 'Connections, packets and requests refused, by door and reason'),
       labelNames: ['door', 'reason'] as const,
+    }),
+    sourceRequests: new Counter({
+      ...named('source_requests_total', 'Requests of sources and apps, by format and outcome'),
+      labelNames: ['format', 'outcome'] as const,
+    }),
+    sourceMessages: new Counter({
+      ...named('source_messages_total', 'Messages of sources and apps that were accepted, by format'),
+      labelNames: ['format'] as const,
     }),
     throttled: new Counter(named('throttled_total', 'Pauses in reading from devices that exceed their rates')),
     commands: new Counter({

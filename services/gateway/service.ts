@@ -13,6 +13,7 @@ import { TeltonikaCommands } from './commands/teltonika-commands.ts';
 import { GatewayDevices } from './devices.ts';
 import { type GatewayEngines, openEngines } from './engines.ts';
 import type { GatewaySession } from './sessions.ts';
+import { openSourceDoors } from './sources/doors.ts';
 import type { TeltonikaDoor } from './teltonika/connection.ts';
 import { listenForTeltonika } from './teltonika/listen.ts';
 import { findTeltonikaDevice } from './teltonika/store-records.ts';
@@ -25,6 +26,7 @@ export const gatewayService: Service<Http> = {
     const engines = await openEngines(host);
     const { redis, backlog, failures } = engines;
     const door = createDoor(host, engines);
+    await openSourceDoors(host, engines, door);
     await door.sessions.start();
     host.onStop('gateway sessions', () => door.sessions.stop());
     const commands = createCommands(host, engines, door);

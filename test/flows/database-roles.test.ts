@@ -5,6 +5,7 @@ import { commandService } from '@odograph/command/service';
 import { consoleService } from '@odograph/console/service';
 import { openDatabase } from '@odograph/database/database';
 import { fleetService } from '@odograph/fleet/service';
+import { gatewayService } from '@odograph/gateway/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
 import { registrationService } from '@odograph/registration/service';
@@ -21,6 +22,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const all = [
   ingestService,
   brokerService,
+  gatewayService,
   queryService,
   fleetService,
   accessService,
@@ -64,6 +66,17 @@ describe('a platform with a database role for each service', () => {
     const history = `/v1/vehicles/history?from=${now - 60}&until=${now}`;
     await eventually(async () => expect((await api.get(history)).body.status).toHaveLength(3));
 
+    const source = await enter('sources', { appId: application.appId, format: 'flespi', createDevices: true });
+    for (const ident of [device.deviceId, `roles-new-${Date.now()}`]) {
+      const forwarded = createApiClient(platform.httpUrl, { authorization: `Bearer ${source.secret}` });
+      expect((await forwarded.post('/in/flespi', { ident, timestamp: now - 4 })).status).toBe(200);
+    }
+    await eventually(async () => {
+      const { sources } = (await admin.get(`/v1/x/admin/sources?appId=${application.appId}`)).body;
+      expect(sources).toMatchObject([{ messages: 2, devices: 2, unknownMessages: 0 }]);
+    });
+    await eventually(async () => expect((await api.get(history)).body.status).toHaveLength(4));
+
     expect((await api.post('/v1/vehicle/lock', { vehicleId: vehicle.id })).status).toBe(200);
     expect((await api.get('/v1/vehicles/status')).status).toBe(200);
     const quarantine = await eventually(async () => {
@@ -101,12 +114,13 @@ describe('the role of', () => {
     await db.destroy();
   });
 
-  it('only fleet reads the hashes of secrets, and the broker those of devices', async () => {
+  it('only fleet reads the hashes of secrets, but for those of what connects to the broker and the gateway', async () => {
     const secrets = [
       ['application', 'app_key_sha256', ['fleet']],
       ['user_account', 'password_hash', ['fleet']],
       ['refresh_token', 'token_sha256', ['fleet']],
-      ['device', 'secret_sha256', ['broker', 'fleet']],
+      ['device', 'secret_sha256', ['broker', 'fleet', 'gateway']],
+      ['source', 'secret_sha256', ['fleet', 'gateway']],
       ['device', 'bluetooth_pin', ['access', 'fleet']],
       ['device_key', 'sealed_key', ['access', 'command']],
     ] as const;

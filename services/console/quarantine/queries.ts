@@ -26,6 +26,7 @@ export interface SealedUpload {
   deviceId: string;
   receivedAtMs: number;
   format: UploadFormat;
+  applicationId: number | null;
   sealed: Buffer;
 }
 
@@ -56,13 +57,14 @@ function describe(row: Row): QuarantinedUpload {
 }
 
 /**
- * SQL on the table `quarantine` that is true for the uploads that an operator sees: those of devices that its applications
- * own, except while the device was in a vehicle of another application.
+ * SQL on the table `quarantine` that is true for the uploads that an operator sees: those of sources of its applications,
+ * and those of devices that its applications own, except while the device was in a vehicle of another application.
  */
 function visibleTo({ applicationIds }: Operator): RawBuilder<boolean> {
   if (applicationIds === undefined) return sql<boolean>`true`;
   const ids = sql`${[...applicationIds]}::integer[]`;
-  return sql<boolean>`(exists (select from device where device.id = quarantine.device_id
+  return sql<boolean>`(quarantine.application_id = any (${ids}) or quarantine.application_id is null
+    and exists (select from device where device.id = quarantine.device_id
       and device.deleted_at is null and device.application_id = any (${ids}))
     and not exists (select from device_link join vehicle on vehicle.id = device_link.vehicle_id
       where device_link.device_id = quarantine.device_id and device_link.period @> quarantine.received_at
@@ -163,7 +165,7 @@ export async function findQuarantined(db: Database, operator: Operator, id: numb
 function selectPayloads(db: Database, limit: number) {
   return db
     .selectFrom('quarantine')
-    .select(['id', 'device_id as deviceId', 'format', 'sealed_payload as sealed'])
+    .select(['id', 'device_id as deviceId', 'format', 'application_id as applicationId', 'sealed_payload as sealed'])
     .select(sql<number>`extract(epoch from received_at)::double precision * 1000`.as('receivedAtMs'))
     .orderBy('id')
     .limit(limit);

@@ -19,8 +19,12 @@ export interface ReplayTarget {
 }
 
 /** Rebuilds the upload byte for byte as it was received. */
-function describeUpload({ id, deviceId, receivedAtMs, format }: SealedUpload, payload: Buffer): QueuedUpload {
-  const origin = { deviceId, receivedAtMs: Math.floor(receivedAtMs), format, quarantineId: String(id) };
+function describeUpload(upload: SealedUpload, payload: Buffer): QueuedUpload {
+  const { id, deviceId, receivedAtMs, format, applicationId } = upload;
+  const origin = {
+    ...{ deviceId, receivedAtMs: Math.floor(receivedAtMs), format, quarantineId: String(id) },
+    ...(applicationId !== null && { applicationId }),
+  };
   return isUtf8(payload)
     ? { ...origin, text: payload.toString('utf8') }
     : { ...origin, base64: payload.toString('base64') };

@@ -26,12 +26,12 @@ export class RejectAnnouncer {
     this.#channel = uploadRejectsChannel(prefix);
   }
 
-  /** Announces uploads; replays are of no interest to their devices. @throws when Redis is unavailable */
+  /** Announces uploads, but no replays and none of a source, which the device did not send. @throws when Redis is unavailable */
   async announce(quarantined: readonly UploadInProgress[], nowMs: number): Promise<void> {
     const rejects: UploadReject[] = [];
     for (const inProgress of quarantined) {
-      const { deviceId, quarantineId } = inProgress.upload;
-      if (quarantineId !== undefined || rejects.length === maximumMessages) continue;
+      const { deviceId, quarantineId, applicationId } = inProgress.upload;
+      if (quarantineId !== undefined || applicationId !== undefined || rejects.length === maximumMessages) continue;
       if (this.#announced.read(deviceId, nowMs) >= messagesPerWindow) continue;
       this.#announced.add(deviceId, nowMs);
       rejects.push(describeReject(inProgress));

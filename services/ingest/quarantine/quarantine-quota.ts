@@ -25,19 +25,25 @@ export class QuarantineQuota {
     const [kept, dropped]: [UploadInProgress[], UploadInProgress[]] = [[], []];
     const left = new Map<string, number>();
     for (const inProgress of uploads) {
-      const { deviceId, quarantineId } = inProgress.upload;
+      const { quarantineId } = inProgress.upload;
       if (quarantineId !== undefined) {
         kept.push(inProgress);
         continue;
       }
-      const free = left.get(deviceId) ?? this.#perHour - this.#kept.read(deviceId, nowMs);
-      left.set(deviceId, free - 1);
+      const sender = senderOf(inProgress);
+      const free = left.get(sender) ?? this.#perHour - this.#kept.read(sender, nowMs);
+      left.set(sender, free - 1);
       (free > 0 ? kept : dropped).push(inProgress);
     }
     return { kept, dropped };
   }
 
   count(kept: readonly UploadInProgress[], nowMs: number): void {
-    for (const { upload } of kept) if (upload.quarantineId === undefined) this.#kept.add(upload.deviceId, nowMs);
+    for (const one of kept) if (one.upload.quarantineId === undefined) this.#kept.add(senderOf(one), nowMs);
   }
+}
+
+/** A device, apart from a source that names it: no source uses up the quota of a device of another application. */
+export function senderOf({ upload: { deviceId, applicationId } }: UploadInProgress): string {
+  return applicationId === undefined ? deviceId : `${applicationId} ${deviceId}`;
 }

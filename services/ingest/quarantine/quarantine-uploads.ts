@@ -3,12 +3,13 @@ import { quarantineContext, type Sealer } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
 import { groupBy } from '../group-by.ts';
 import { type UploadInProgress, uploadBytes } from '../upload/decode-uploads.ts';
-import { quotaWindowMs } from './quarantine-quota.ts';
+import { quotaWindowMs, senderOf } from './quarantine-quota.ts';
 
 interface SealedUpload {
   deviceId: string;
   received: Date;
   format: string;
+  applicationId: number | null;
   bytes: number;
   sealed: Buffer;
   fingerprint: Buffer;
@@ -21,11 +22,17 @@ function sealUpload({ upload, faults }: UploadInProgress, sealer: Sealer): Seale
     deviceId: upload.deviceId,
     received: new Date(upload.receivedAtMs),
     format: upload.format ?? 'native',
+    applicationId: upload.applicationId ?? null,
     bytes: bytes.length,
     sealed: sealer.seal(bytes, quarantineContext(upload.deviceId)),
-    fingerprint: sealer.fingerprint(bytes),
+    fingerprint: sealer.fingerprint(ownBytes(upload, bytes)),
     faults: JSON.stringify(faults),
   };
+}
+
+/** Bytes that only the same upload has: those of a source are apart from the device's own and from other applications. */
+function ownBytes({ applicationId }: UploadInProgress['upload'], bytes: Buffer): Buffer {
+  return applicationId === undefined ? bytes : Buffer.concat([Buffer.from(`application ${applicationId} `), bytes]);
 }
 
 /** Removes repetitions of the same bytes by the same device, so that a device that repeats itself adds one row. */
@@ -43,9 +50,11 @@ export async function quarantineUploads(
   if (uploads.length === 0) return;
   const rows = distinctUploads(uploads.map((upload) => sealUpload(upload, sealer)));
   await sql`
-    insert into quarantine (device_id, received_at, format, payload_bytes, sealed_payload, payload_fingerprint, faults)
+    insert into quarantine (device_id, received_at, format, application_id, payload_bytes, sealed_payload,
+      payload_fingerprint, faults)
     select * from unnest(${rows.map(({ deviceId }) => deviceId)}::text[],
       ${rows.map(({ received }) => received)}::timestamptz[], ${rows.map(({ format }) => format)}::text[],
+      ${rows.map(({ applicationId }) => applicationId)}::integer[],
       ${rows.map(({ bytes }) => bytes)}::integer[],
       ${rows.map(({ sealed }) => sealed)}::bytea[], ${rows.map(({ fingerprint }) => fingerprint)}::bytea[],
       ${rows.map(({ faults }) => faults)}::jsonb[])
@@ -66,15 +75,20 @@ export async function countDropped(
   if (uploads.length === 0) return;
   const hour = Math.floor(nowMs / quotaWindowMs);
   const fault = { index: null, reason: 'QUOTA_EXCEEDED', message: 'uploads beyond the quarantine quota of the device' };
-  const rows = [...groupBy(uploads, ({ upload }) => upload.deviceId)].sort(([a], [b]) => (a < b ? -1 : 1));
+  const rows = [...groupBy(uploads, senderOf)]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .flatMap(([, [first, ...others]]) => (first === undefined ? [] : [{ ...first.upload, times: others.length + 1 }]));
   const empty = Buffer.alloc(0);
   await sql`
-    insert into quarantine (device_id, received_at, payload_bytes, sealed_payload, payload_fingerprint, faults, times_seen)
-    select device_id, to_timestamp(${nowMs} / 1000.0), 0, sealed, ${Buffer.from(`dropped in hour ${hour}`)}::bytea,
+    insert into quarantine (device_id, application_id, received_at, payload_bytes, sealed_payload, payload_fingerprint,
+      faults, times_seen)
+    select device_id, application_id, to_timestamp(${nowMs} / 1000.0), 0, sealed, fingerprint,
       ${JSON.stringify([fault])}::jsonb, times_seen
-    from unnest(${rows.map(([deviceId]) => deviceId)}::text[],
-      ${rows.map(([deviceId]) => sealer.seal(empty, quarantineContext(deviceId)))}::bytea[],
-      ${rows.map(([, dropped]) => dropped.length)}::integer[]) as dropped (device_id, sealed, times_seen)
+    from unnest(${rows.map(({ deviceId }) => deviceId)}::text[],
+      ${rows.map(({ applicationId }) => applicationId ?? null)}::integer[],
+      ${rows.map(({ deviceId }) => sealer.seal(empty, quarantineContext(deviceId)))}::bytea[],
+      ${rows.map(({ applicationId }) => Buffer.from(`dropped in hour ${hour}${applicationId === undefined ? '' : ` of ${applicationId}`}`))}::bytea[],
+      ${rows.map(({ times }) => times)}::integer[]) as dropped (device_id, application_id, sealed, fingerprint, times_seen)
     on conflict (device_id, payload_fingerprint) do update set
       times_seen = quarantine.times_seen + excluded.times_seen`.execute(db);
 }

@@ -125,7 +125,7 @@ function linkAt(links: readonly Link[] | undefined, timeMicroseconds: number): L
 
 /**
  * Assigns each reading to the vehicle of its device at the reading's own time, however late it arrives. A reading without
- * such a link becomes a fault of its upload.
+ * such a link becomes a fault of its upload; one of a source too, where the vehicle belongs to another application.
  */
 export function linkReadings(
   uploads: readonly UploadInProgress[],
@@ -137,7 +137,7 @@ export function linkReadings(
     const faults = [...inProgress.faults];
     for (const { index, timeMicroseconds, reading } of readings) {
       const link = linkAt(links.get(upload.deviceId), timeMicroseconds);
-      if (link) {
+      if (link && (upload.applicationId ?? link.applicationId) === link.applicationId) {
         const { vehicleId, applicationId, privacyIntervals } = link;
         const { deviceId, receivedAtMs } = upload;
         linked.push({ vehicleId, applicationId, deviceId, timeMicroseconds, receivedAtMs, reading, privacyIntervals });

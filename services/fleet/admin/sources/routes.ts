@@ -60,7 +60,7 @@ function addCreation(http: Http, db: Kysely<Tables>): void {
           createDevices: Type.Boolean({
             default: false,
             description:
-              'devices that do not exist are created, of the model tracker; else their messages go to quarantine',
+              'devices that do not exist are created, of the model named after the format; else their messages go to quarantine',
           }),
         }),
         response: answers(SourceSecret, 'UNKNOWN_APPLICATION'),

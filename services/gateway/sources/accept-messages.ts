@@ -1,0 +1,168 @@
+import { InvalidMessage, isTooDeep, type SourceMessage } from '@odograph/codec/source-format';
+import { sourceFormats } from '@odograph/codec/sources';
+import { Failure } from '@odograph/contracts/failures';
+import { serviceAccountPrefix } from '@odograph/contracts/service-accounts';
+import type { SourceFormatName } from '@odograph/contracts/sources';
+import { maximumPacketBytes, maximumReadingsPerUpload } from '@odograph/contracts/telemetry';
+import type { Database } from '@odograph/database/database';
+import { isLate, lateLane, liveLane, type ReceivedUpload, type UploadLane } from '@odograph/queue/upload-intake';
+import { within } from '@odograph/runtime/clock';
+import type { Logger } from '@odograph/runtime/logger';
+import { WindowCounter } from '@odograph/runtime/window-counter';
+import type { GatewayUploads } from '../uploads.ts';
+import { createDevices, findOwners, type StoredSource } from './queries.ts';
+import type { Sender } from './senders.ts';
+import type { UsageCounts } from './usage.ts';
+
+/** Messages of one request. */
+export const maximumMessages = 5000;
+const hourMs = 3_600_000;
+const maximumSources = 10_000;
+const databaseTimeoutMs = 5000;
+/** How long a request waits for the queue. Senders give up after 30 s or later. */
+const storeTimeoutMs = 10_000;
+const retryAfterSeconds = 5;
+
+/** The messages of one device, a JSON array, with the lane in which they are queued. */
+interface SourceUpload {
+  readonly upload: ReceivedUpload;
+  readonly lane: UploadLane;
+}
+
+export interface MessageIntakeOptions {
+  readonly db: Database;
+  readonly logger: Logger;
+  readonly usage: UsageCounts;
+  readonly newDevicesPerHour: number;
+  readonly uploads: GatewayUploads;
+}
+
+/** A request whose sender is known. */
+export interface SourceDelivery {
+  readonly format: SourceFormatName;
+  readonly sender: Sender;
+  readonly messages: readonly SourceMessage[];
+  readonly address: string;
+  readonly receivedAtMs: number;
+}
+
+/** Queues the messages of requests, and creates the devices that sources may create. */
+export class MessageIntake {
+  readonly #options: MessageIntakeOptions;
+  readonly #created = new WindowCounter(hourMs, maximumSources);
+
+  constructor(options: MessageIntakeOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Prepares the messages of a request to be queued: creates the devices that the source may create, and counts its messages.
+   * @throws InvalidMessage; Failure TOO_LARGE, OVERLOADED
+   */
+  async prepare(delivery: SourceDelivery): Promise<readonly SourceUpload[]> {
+    const uploads = describeUploads(delivery);
+    const { sender } = delivery;
+    if (sender.kind === 'source') await this.#introduceDevices(delivery, sender.source);
+    return uploads;
+  }
+
+  /**
+   * Queues uploads.
+   * @throws Failure OVERLOADED when they are not durable in time; some may be, and sending them again changes nothing
+   */
+  async store(uploads: readonly SourceUpload[]): Promise<void> {
+    const stored = uploads.map(({ upload, lane }) => this.#options.uploads.store(upload, lane));
+    const held = stored.filter((one) => one !== undefined);
+    if (held.length < stored.length) {
+      throw new Failure('OVERLOADED', 'too many messages wait to be stored', { retryAfterSeconds });
+    }
+    await within(storeTimeoutMs, Promise.all(held)).catch((cause: unknown) => {
+      throw new Failure('OVERLOADED', 'not stored yet: send it again', { retryAfterSeconds }, { cause });
+    });
+  }
+
+  /** Creates the devices that the source may create, and counts its messages by whether their device is known. */
+  async #introduceDevices({ messages, address }: SourceDelivery, source: StoredSource): Promise<void> {
+    const { db, usage, logger } = this.#options;
+    const named = [...new Set(messages.map(({ device }) => device))];
+    const owners = await this.#answered(findOwners(db, named));
+    const missing = named.filter((device) => !owners.has(device) && !device.startsWith(serviceAccountPrefix));
+    const created = source.createDevices ? this.#withinQuota(source, missing) : [];
+    if (created.length > 0) {
+      await this.#answered(createDevices(db, { source, address }, created));
+      logger.info({ sourceId: source.id, devices: created.length }, 'devices created for a source');
+    }
+    const known = new Set([...named.filter((device) => owners.get(device) === source.applicationId), ...created]);
+    const unknownMessages = messages.filter(({ device }) => !known.has(device)).length;
+    usage.accepted(source.id, { messages: messages.length, unknownMessages, deviceIds: known });
+  }
+
+  /** Chooses the devices to create: no more an hour than the setting allows. */
+  #withinQuota({ id }: StoredSource, missing: readonly string[]): readonly string[] {
+    const nowMs = performance.now();
+    const free = this.#options.newDevicesPerHour - this.#created.read(id, nowMs);
+    const chosen = missing.slice(0, Math.max(0, free));
+    for (const _device of chosen) this.#created.add(id, nowMs);
+    if (chosen.length < missing.length) {
+      this.#options.logger.warn({ sourceId: id }, 'devices of a source not created: over the limit of an hour');
+    }
+    return chosen;
+  }
+
+  /** @throws Failure OVERLOADED when the database does not answer */
+  async #answered<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await within(databaseTimeoutMs, work);
+    } catch (cause) {
+      throw new Failure('OVERLOADED', 'the database does not answer', { retryAfterSeconds }, { cause });
+    }
+  }
+}
+
+/** The messages of one device that go into one upload. */
+interface Bundle {
+  readonly deviceId: string;
+  readonly texts: string[];
+  /** Bytes as JSON, with its brackets and commas. */
+  bytes: number;
+  last: SourceMessage['message'];
+}
+
+/**
+ * Puts the messages of each device into uploads, in their order.
+ * @throws InvalidMessage for one that is nested too deeply; Failure TOO_LARGE
+ */
+function describeUploads({ format, sender, messages, receivedAtMs }: SourceDelivery): SourceUpload[] {
+  const bundles: Bundle[] = [];
+  const current = new Map<string, Bundle>();
+  for (const [index, { device, message }] of messages.entries()) {
+    if (isTooDeep(message)) throw new InvalidMessage(`message ${index}`, 'is nested too deeply');
+    const text = JSON.stringify(message);
+    const bytes = Buffer.byteLength(text) + 1;
+    if (bytes >= maximumPacketBytes) {
+      throw new Failure('TOO_LARGE', `message ${index} must have less than ${maximumPacketBytes} bytes`);
+    }
+    let bundle = current.get(device);
+    if (bundle === undefined || isFull(bundle, bytes)) {
+      bundle = { deviceId: device, texts: [], bytes: 1, last: message };
+      bundles.push(bundle);
+      current.set(device, bundle);
+    }
+    bundle.texts.push(text);
+    bundle.bytes += bytes;
+    bundle.last = message;
+  }
+  const application = sender.kind === 'source' && { applicationId: sender.source.applicationId };
+  return bundles.map(({ deviceId, texts, last }) => ({
+    upload: { deviceId, format, receivedAtMs, payload: Buffer.from(`[${texts.join(',')}]`), ...application },
+    lane: laneOf(format, last, receivedAtMs),
+  }));
+}
+
+const isFull = ({ texts, bytes }: Bundle, moreBytes: number): boolean =>
+  bytes + moreBytes > maximumPacketBytes || texts.length === maximumReadingsPerUpload;
+
+function laneOf(format: SourceFormatName, last: SourceMessage['message'], receivedAtMs: number): UploadLane {
+  const { timestamp } = Object(sourceFormats[format].toReading(last)) as { timestamp?: unknown };
+  return typeof timestamp === 'number' && isLate(timestamp, receivedAtMs) ? lateLane : liveLane;
+}

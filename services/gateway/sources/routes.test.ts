@@ -1,0 +1,297 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { QueuedUpload } from '@odograph/contracts/queues';
+import type { SourceFormatName } from '@odograph/contracts/sources';
+import { openQueue, type TypedQueue } from '@odograph/queue/queues';
+import { createSecret, hashSecret } from '@odograph/runtime/secrets';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createDevice, createSource, type TestApplication } from '@odograph/testkit/fixtures';
+import { spawnRedis } from '@odograph/testkit/redis-server';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { gatewayService } from '../service.ts';
+
+const heldBytes = 12_000_000;
+let platform: TestPlatform;
+let queue: TypedQueue<'uploads'>;
+let application: TestApplication;
+const stops: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  platform = await startTestPlatform([gatewayService], {
+    UPLOAD_HELD_BYTES: String(heldBytes),
+    SOURCE_REQUESTS_PER_SECOND: '1000000',
+    SOURCE_BYTES_PER_SECOND: '1000000000',
+    LOGIN_ATTEMPTS_PER_MINUTE: '5',
+  });
+  queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+  application = await createApplication(platform.db);
+});
+afterEach(async () => {
+  for (const stop of stops.splice(0)) await stop();
+});
+afterAll(async () => {
+  await queue.close();
+  await platform.stop();
+});
+
+interface Sent {
+  readonly body?: string | Uint8Array<ArrayBuffer>;
+  readonly headers?: Record<string, string>;
+  readonly httpUrl?: string;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: { error?: string; field?: string; message?: string };
+  readonly retryAfter: string | null;
+}
+
+async function send(path: string, { body, headers = {}, httpUrl = platform.httpUrl }: Sent): Promise<Answer> {
+  const response = await fetch(new URL(path, httpUrl), {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { ...(body !== undefined && { 'content-type': 'application/json' }), ...headers },
+    ...(body !== undefined && { body }),
+  });
+  const answer = (await response.json()) as Answer['body'];
+  return { status: response.status, body: answer, retryAfter: response.headers.get('retry-after') };
+}
+
+const bearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
+const basic = (name: string, secret: string) => ({
+  authorization: `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}`,
+});
+const sourceOf = (format: SourceFormatName, of: TestPlatform = platform) =>
+  createSource(of.db, application, { format });
+const messagesOf = (ident: string, count = 1, more: object = {}) =>
+  JSON.stringify(Array.from({ length: count }, (_unused, index) => ({ ident, timestamp: 1 + index, ...more })));
+
+/** The uploads of a device that wait in a queue. */
+async function queuedOf(deviceId: string, from = queue): Promise<QueuedUpload[]> {
+  const jobs = await from.getJobs(['wait', 'prioritized'], 0, -1, true);
+  return jobs.flatMap(({ data }) => data.uploads).filter((upload) => upload.deviceId === deviceId);
+}
+
+describe('the secret of a request to a door', () => {
+  it('is missing, wrong, deleted or of another application that is gone: 401, and nothing is queued', async () => {
+    const { sourceId, secret } = await sourceOf('flespi');
+    const ident = randomUUID();
+    const body = messagesOf(ident);
+    expect(await send('/in/flespi', { body })).toMatchObject({ status: 401, body: { error: 'MISSING_TOKEN' } });
+    for (const headers of [bearer(createSecret()), basic(randomUUID(), secret), basic(sourceId, createSecret())]) {
+      const answer = await send('/in/flespi', { body, headers });
+      expect(answer).toMatchObject({ status: 401, body: { error: 'INVALID_CREDENTIALS' } });
+    }
+    const gone = await createApplication(platform.db);
+    const orphan = await createSource(platform.db, gone, { format: 'flespi' });
+    await platform.db.updateTable('application').set({ deleted_at: new Date() }).where('id', '=', gone.id).execute();
+    expect((await send('/in/flespi', { body, headers: bearer(orphan.secret) })).status).toBe(401);
+    expect((await send('/in/flespi', { body, headers: bearer(secret) })).status).toBe(200);
+    await platform.db.updateTable('source').set({ deleted_at: new Date() }).where('id', '=', sourceId).execute();
+    expect((await send('/in/flespi', { body, headers: bearer(secret) })).status).toBe(401);
+    expect(await queuedOf(ident)).toHaveLength(1);
+  });
+
+  it('opens the door of its own format only', async () => {
+    const { secret } = await sourceOf('flespi');
+    const answer = await send('/in/traccar', { body: '{}', headers: bearer(secret) });
+    expect(answer).toMatchObject({ status: 403, body: { error: 'UNAUTHORIZED' } });
+  });
+
+  it('stays valid during a rotation until the new one is first used', async () => {
+    const { sourceId, secret } = await sourceOf('flespi');
+    const next = createSecret();
+    const rotated = { secret_sha256: hashSecret(next), previous_secret_sha256: hashSecret(secret) };
+    const until = new Date(Date.now() + 3_600_000);
+    await platform.db
+      .updateTable('source')
+      .set({ ...rotated, previous_secret_until: until })
+      .where('id', '=', sourceId)
+      .execute();
+    const sendWith = async (one: string) =>
+      (await send('/in/flespi', { body: messagesOf(randomUUID()), headers: bearer(one) })).status;
+    expect([await sendWith(secret), await sendWith(next)]).toEqual([200, 200]);
+    await eventually(async () => expect(await sendWith(secret)).toBe(401));
+  });
+
+  it('of a device is for itself only', async () => {
+    const device = await createDevice(platform.db);
+    const other = await createDevice(platform.db);
+    const query = `secret=${device.secret}&lat=1&lon=2&timestamp=3`;
+    expect((await send(`/in/osmand/${device.deviceId}?${query}`, {})).status).toBe(200);
+    expect((await send(`/in/osmand/${other.deviceId}?${query}`, {})).status).toBe(401);
+    const headers = basic(other.deviceId, device.secret);
+    expect((await send('/in/owntracks', { body: '{"_type":"location"}', headers })).status).toBe(401);
+    expect(await queuedOf(device.deviceId)).toMatchObject([{ format: 'osmand' }]);
+    expect(JSON.stringify(await queuedOf(device.deviceId))).not.toContain(device.secret);
+  });
+
+  it('that is wrong is refused with 429 after 5 attempts in a minute, and shuts out no right one', async () => {
+    const { secret } = await sourceOf('flespi');
+    const wrong = bearer(createSecret());
+    const body = messagesOf(randomUUID());
+    const statuses: number[] = [];
+    for (let attempt = 0; attempt < 6; attempt += 1) {
+      statuses.push((await send('/in/flespi', { body, headers: wrong })).status);
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
+    expect((await send('/in/flespi', { body, headers: wrong })).retryAfter).not.toBeNull();
+    expect((await send('/in/flespi', { body, headers: bearer(secret) })).status).toBe(200);
+  });
+});
+
+describe('a body', () => {
+  it('that cannot be assigned to a device is refused with the field, and nothing of it is queued', async () => {
+    const { secret } = await sourceOf('flespi');
+    const headers = bearer(secret);
+    const ident = randomUUID();
+    const refusals: [body: string, field: string][] = [
+      ['', 'body'],
+      ['{', 'body'],
+      ['7', 'message 0'],
+      [`[{"ident":"${ident}","timestamp":1},{"timestamp":2}]`, 'message 1: ident'],
+      [`[{"ident":"${ident}","timestamp":1},{"ident":"a/b"}]`, 'message 1: ident'],
+      [`[{"ident":"${ident}","deep":${'['.repeat(100_000)}${']'.repeat(100_000)}}]`, 'message 0'],
+    ];
+    for (const [body, field] of refusals) {
+      const answer = await send('/in/flespi', { body, headers });
+      expect([field, answer.status, answer.body]).toMatchObject([field, 400, { error: 'INVALID_PARAMETER', field }]);
+    }
+    const traccar = await sourceOf('traccar');
+    const answer = await send('/in/traccar', { body: '{"device":{}}', headers: bearer(traccar.secret) });
+    expect(answer.body).toMatchObject({ field: 'device.uniqueId' });
+    expect(await queuedOf(ident)).toEqual([]);
+  });
+
+  it('that is too large, has too many messages or too large a message is refused with 413', async () => {
+    const { secret } = await sourceOf('flespi');
+    const headers = bearer(secret);
+    for (const body of [
+      messagesOf('a', 1, { text: 'x'.repeat(4 * 1024 * 1024) }),
+      messagesOf('a', 5001),
+      messagesOf('a', 1, { text: 'x'.repeat(256 * 1024) }),
+    ]) {
+      const answer = await send('/in/flespi', { body, headers });
+      expect([answer.status, answer.body.error]).toEqual([413, 'TOO_LARGE']);
+    }
+  });
+
+  it('is queued in uploads of 1,000 messages and 256 KiB for each device', async () => {
+    const { secret } = await sourceOf('flespi');
+    const ident = randomUUID();
+    const body = messagesOf(ident, 2500, { text: 'x'.repeat(200) });
+    expect(await send('/in/flespi', { body, headers: bearer(secret) })).toMatchObject({ status: 200 });
+    const uploads = (await queuedOf(ident)).map(({ text = '' }) => text);
+    for (const text of uploads) expect(text.length).toBeLessThanOrEqual(256 * 1024);
+    const messages = uploads.flatMap((text) => JSON.parse(text) as { timestamp: number }[]);
+    expect(messages.map(({ timestamp }) => timestamp).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: 2500 }, (_unused, index) => index + 1),
+    );
+  });
+});
+
+describe('a sender', () => {
+  const startLimited = async (settings: Record<string, string>) => {
+    const limited = await startTestPlatform([gatewayService], settings);
+    stops.push(() => limited.stop());
+    return limited;
+  };
+
+  it('over its rate is refused with 429 and Retry-After, whatever its request', async () => {
+    const limited = await startLimited({ SOURCE_REQUESTS_PER_SECOND: '1', SOURCE_BYTES_PER_SECOND: '1000000' });
+    const { secret } = await sourceOf('flespi', limited);
+    const other = await sourceOf('flespi', limited);
+    const sendWith = (one: string) =>
+      send('/in/flespi', { body: messagesOf('a'), headers: bearer(one), httpUrl: limited.httpUrl });
+    const answers = await Promise.all(Array.from({ length: 15 }, () => sendWith(secret)));
+    const refused = answers.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(2);
+    for (const { body, retryAfter } of refused) {
+      expect([body.error, Number(retryAfter) >= 1]).toEqual(['TOO_MANY_REQUESTS', true]);
+    }
+    expect((await sendWith(other.secret)).status).toBe(200);
+  });
+
+  it('may create a number of devices in an hour; further ones are not created, and nothing is refused', async () => {
+    const limited = await startLimited({ SOURCE_NEW_DEVICES_PER_HOUR: '3' });
+    const { secret } = await createSource(limited.db, application, { format: 'flespi', createDevices: true });
+    const idents = Array.from({ length: 5 }, () => randomUUID());
+    const body = JSON.stringify(idents.map((ident) => ({ ident, timestamp: 1 })));
+    const answer = await send('/in/flespi', { body, headers: bearer(secret), httpUrl: limited.httpUrl });
+    expect(answer.status).toBe(200);
+    const created = await limited.db.selectFrom('device').select('id').where('id', 'in', idents).execute();
+    expect(created.map(({ id }) => id).sort()).toEqual(idents.slice(0, 3).sort());
+  });
+
+  it('gets 503 while Redis is away and 200 once it is back, and nothing is acknowledged in between', async () => {
+    const directory = await mkdtemp(join(tmpdir(), 'odograph-redis-'));
+    let redis = await spawnRedis(directory);
+    stops.push(async () => {
+      await redis.end('SIGKILL');
+      await rm(directory, { recursive: true, force: true });
+    });
+    const limited = await startLimited({ REDIS_URL: redis.url });
+    const own = openQueue('uploads', { redisUrl: redis.url, prefix: limited.config.QUEUE_PREFIX });
+    stops.unshift(() => own.close());
+    const { secret } = await sourceOf('flespi', limited);
+    const ident = randomUUID();
+    const sendOnce = () =>
+      send('/in/flespi', { body: messagesOf(ident), headers: bearer(secret), httpUrl: limited.httpUrl });
+    expect((await sendOnce()).status).toBe(200);
+    await redis.end('SIGKILL');
+    await eventually(async () => {
+      const { status, body, retryAfter } = await sendOnce();
+      expect([status, body.error, retryAfter]).toEqual([503, 'OVERLOADED', '5']);
+    });
+    redis = await spawnRedis(directory, redis.port);
+    await eventually(async () => expect((await sendOnce()).status).toBe(200), 20_000);
+    // Whatever was stored twice is the same reading.
+    const texts = new Set((await queuedOf(ident, own)).map(({ text }) => text));
+    expect(texts).toEqual(new Set([messagesOf(ident)]));
+  });
+});
+
+describe('any request to a door', () => {
+  const formats: readonly SourceFormatName[] = ['traccar', 'flespi', 'tesla', 'owntracks', 'osmand'];
+  const member = fc.constantFrom(
+    ...['ident', 'timestamp', 'position', 'device', 'uniqueId', 'event', 'attributes', 'location', 'coords', 'Vin'],
+    ...['vin', 'data', 'key', 'value', '_type', 'topic', 'createdAt', 'lat', 'lon', 'tst', '__proto__', 'constructor'],
+  );
+  const { tree } = fc.letrec((tie) => ({
+    tree: fc.oneof(
+      { depthSize: 'small' },
+      fc.jsonValue(),
+      fc.constantFrom('location', 'a', 'owntracks/a/b', 1e308, -1),
+      fc.dictionary(member, tie('tree')),
+      fc.array(tie('tree')),
+    ),
+  }));
+  const bodies = fc.oneof(
+    tree.map((value) => Buffer.from(JSON.stringify(value) ?? '')),
+    fc.uint8Array({ maxLength: 400 }).map((bytes) => Buffer.from(bytes)),
+    fc.string({ unit: 'binary' }).map((text) => Buffer.from(text)),
+  );
+  const types = fc.constantFrom(
+    ...['application/json', 'application/x-protobuf', 'application/x-www-form-urlencoded', 'text/plain', ''],
+  );
+
+  it('is answered without an internal error, and the gateway stays healthy', async () => {
+    const secrets = new Map<SourceFormatName, string>();
+    for (const format of formats) secrets.set(format, (await sourceOf(format)).secret);
+    const paths = fc.oneof(fc.constantFrom('a', 'a?lat=1&lon=2', 'a?lat[]=1&lat=%00&secret=x'), fc.webPath());
+    const requests = fc.record({ format: fc.constantFrom(...formats), body: bodies, type: types, path: paths });
+    await fc.assert(
+      fc.asyncProperty(requests, async ({ format, body, type, path }) => {
+        const url = format === 'osmand' ? `/in/osmand/${path.replace(/^\/*/, '')}` : `/in/${format}`;
+        const headers = { ...bearer(secrets.get(format) ?? ''), ...(type !== '' && { 'content-type': type }) };
+        const { status } = await send(url, { body: new Uint8Array(body), headers });
+        expect([200, 400, 404, 413, 429]).toContain(status);
+      }),
+      { numRuns: 400 },
+    );
+    expect((await fetch(new URL('/health', platform.httpUrl))).status).toBe(200);
+  });
+});

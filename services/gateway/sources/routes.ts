@@ -1,0 +1,229 @@
+import { isUtf8 } from 'node:buffer';
+import { InvalidMessage, type SourceMessage } from '@odograph/codec/source-format';
+import { sourceFormats } from '@odograph/codec/sources';
+import { decodePayload } from '@odograph/codec/tesla/payload';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import type { SourceFormatName } from '@odograph/contracts/sources';
+import { deviceIdPattern } from '@odograph/contracts/topics';
+import { answerFailure } from '@odograph/http/failure-answer';
+import type { Http } from '@odograph/http/http';
+import type { ResolvedConfig } from '@odograph/runtime/config';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { GatewayMetrics } from '../metrics.ts';
+import type { HeldBytes } from '../uploads.ts';
+import { type MessageIntake, maximumMessages } from './accept-messages.ts';
+import type { SenderLimits, SenderRates } from './limits.ts';
+import type { PresentedSecret, Sender, Senders } from './senders.ts';
+import type { UsageCounts } from './usage.ts';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The sender of a request to a door; undefined until it is authenticated. */
+    sender: Sender | undefined;
+  }
+}
+
+const maximumBodyBytes = 4 * 1024 * 1024;
+/** Memory of a request apart from its body. */
+const overheadBytes = 4096;
+const retryAfterSeconds = 5;
+const deviceIdForm = new RegExp(deviceIdPattern);
+
+export interface DoorOptions {
+  readonly senders: Senders;
+  readonly limits: SenderLimits;
+  readonly held: HeldBytes;
+  readonly intake: MessageIntake;
+  readonly usage: UsageCounts;
+  readonly metrics: GatewayMetrics;
+  readonly config: ResolvedConfig;
+  /** Why nothing can be stored now; undefined when it can. */
+  unavailable(): string | undefined;
+}
+
+/** A door for one format. */
+interface Door {
+  readonly format: SourceFormatName;
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  /** The device whose own secret is accepted, as the request names it. */
+  deviceOf?(request: FastifyRequest, name: string | undefined): string | undefined;
+}
+
+const doors: readonly Door[] = [
+  { format: 'traccar', method: 'POST', url: '/in/traccar' },
+  { format: 'flespi', method: 'POST', url: '/in/flespi' },
+  { format: 'tesla', method: 'POST', url: '/in/tesla' },
+  { format: 'owntracks', method: 'POST', url: '/in/owntracks', deviceOf: (_request, name) => name },
+  { format: 'osmand', method: 'GET', url: '/in/osmand/:deviceId', deviceOf: deviceOfPath },
+  { format: 'osmand', method: 'POST', url: '/in/osmand/:deviceId', deviceOf: deviceOfPath },
+];
+
+/** @throws Failure INVALID_PARAMETER */
+function deviceOfPath({ params }: FastifyRequest): string {
+  const { deviceId = '' } = params as { deviceId?: string };
+  if (!deviceIdForm.test(deviceId)) throw invalidParameter('deviceId', 'must be 1 to 64 of A-Z a-z 0-9 . _ : -');
+  return deviceId;
+}
+
+/**
+ * Adds the doors for other systems and apps: `POST /in/{format}`, answered once everything in the body is durable in the
+ * queue. Each authenticates before its body is read. They are not part of the interface that OpenAPI describes.
+ */
+export async function addSourceDoors(http: Http, options: DoorOptions): Promise<void> {
+  await http.register(async (scope: Http) => {
+    scope.decorateRequest('sender', undefined);
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+    scope.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
+      if (request.sender?.kind === 'source') options.usage.refused(request.sender.source.id);
+      const failure = toFailure(error);
+      const format = doors.find(({ url }) => url === request.routeOptions.url)?.format ?? 'unknown';
+      options.metrics.sourceRequests.inc({
+        format,
+        outcome: failure instanceof Failure ? failure.code : 'INTERNAL_ERROR',
+      });
+      answerFailure(failure, request, reply);
+    });
+    for (const door of doors) {
+      scope.route({
+        method: door.method,
+        url: door.url,
+        bodyLimit: maximumBodyBytes,
+        exposeHeadRoute: false,
+        schema: { hide: true },
+        // Each sender has limits of its own.
+        config: { rateLimit: false },
+        onRequest: (request, reply) => admit(options, door, request, reply),
+        handler: (request) => accept(options, door, request),
+      });
+    }
+  });
+}
+
+function toFailure(error: Error & { statusCode?: number }): Error {
+  if (error instanceof InvalidMessage) return new Failure('INVALID_PARAMETER', error.message, { field: error.field });
+  if (error.statusCode === 413) return new Failure('TOO_LARGE', `the body must have at most ${maximumBodyBytes} bytes`);
+  return error;
+}
+
+/** Authenticates a request and holds memory for it, before its body is read. */
+async function admit(options: DoorOptions, door: Door, request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  const presented = presentedBy(request, door);
+  if (presented === undefined) {
+    reply.header('www-authenticate', 'Basic realm="odograph"');
+    throw new Failure('MISSING_TOKEN', 'the secret is missing');
+  }
+  const sender = await options.senders.authenticate(door.format, presented, request.ip);
+  request.sender = sender;
+  const announced = request.headers['content-length'];
+  const bytes = door.method === 'GET' ? 0 : announced === undefined ? maximumBodyBytes : Number(announced);
+  options.limits.take(idOf(sender), ratesOf(sender, options.config), Math.min(bytes, maximumBodyBytes));
+  const reason = options.unavailable();
+  if (reason !== undefined) throw new Failure('OVERLOADED', reason, { retryAfterSeconds });
+  const heldBytes = Math.min(bytes, maximumBodyBytes) + overheadBytes;
+  if (!options.held.take(heldBytes)) {
+    throw new Failure('OVERLOADED', 'too many requests wait to be stored', { retryAfterSeconds });
+  }
+  // Also when the sender disconnects, which ends a request without an answer.
+  reply.raw.once('close', () => options.held.give(heldBytes));
+}
+
+/** Reads the secret of a request: a bearer token, basic authentication or, where a URL is all there is, its query. */
+function presentedBy(request: FastifyRequest, { format, deviceOf }: Door): PresentedSecret | undefined {
+  const [scheme = '', value = ''] = request.headers.authorization?.split(' ', 2) ?? [];
+  const [name, secret] =
+    scheme.toLowerCase() === 'basic' ? basicCredentials(value) : [undefined, bearerOf(scheme, value)];
+  const { secret: inQuery } = request.query as { secret?: unknown };
+  const found = secret ?? (format === 'osmand' && typeof inQuery === 'string' ? inQuery : undefined);
+  const deviceId = deviceOf?.(request, name);
+  if (found === undefined || found === '') return undefined;
+  return {
+    secret: found,
+    ...(name !== undefined && { name }),
+    ...(deviceId !== undefined &&
+      deviceIdForm.test(deviceId) &&
+      (name === undefined || name === deviceId) && { deviceId }),
+  };
+}
+
+const bearerOf = (scheme: string, value: string) => (scheme.toLowerCase() === 'bearer' ? value : undefined);
+
+/** RFC 7617: the name ends at the first colon. */
+function basicCredentials(value: string): [name: string, secret: string] {
+  const text = Buffer.from(value, 'base64').toString();
+  const colon = text.indexOf(':');
+  return colon === -1 ? [text, ''] : [text.slice(0, colon), text.slice(colon + 1)];
+}
+
+const idOf = (sender: Sender) =>
+  sender.kind === 'source' ? `source ${sender.source.id}` : `device ${sender.device.id}`;
+
+function ratesOf(sender: Sender, config: ResolvedConfig): SenderRates {
+  if (sender.kind === 'source') {
+    return {
+      requestsPerSecond: config.SOURCE_REQUESTS_PER_SECOND,
+      bytesPerSecond: config.SOURCE_BYTES_PER_SECOND,
+    };
+  }
+  const { uploadsPerSecond, bytesPerSecond } = sender.device;
+  return {
+    requestsPerSecond: uploadsPerSecond ?? config.MQTT_DEVICE_UPLOADS_PER_SECOND,
+    bytesPerSecond: bytesPerSecond ?? config.MQTT_DEVICE_BYTES_PER_SECOND,
+  };
+}
+
+/** Queues the messages of a request. @returns the answer that its sender expects */
+async function accept({ intake, metrics }: DoorOptions, { format }: Door, request: FastifyRequest): Promise<unknown> {
+  const { sender } = request;
+  if (sender === undefined) throw new Error('the request is not authenticated');
+  const receivedAtMs = Date.now();
+  const messages = readMessages(format, request, sender, receivedAtMs);
+  if (messages.length > maximumMessages) {
+    throw new Failure('TOO_LARGE', `a request must have at most ${maximumMessages} messages`);
+  }
+  await intake.store(await intake.prepare({ format, sender, messages, receivedAtMs, address: request.ip }));
+  metrics.sourceRequests.inc({ format, outcome: 'accepted' });
+  metrics.sourceMessages.inc({ format }, messages.length);
+  return format === 'owntracks' ? [] : { messages: messages.length };
+}
+
+/** Reads the messages of a request with their devices. @throws InvalidMessage, Failure INVALID_PARAMETER */
+function readMessages(
+  format: SourceFormatName,
+  request: FastifyRequest,
+  sender: Sender,
+  receivedAtMs: number,
+): SourceMessage[] {
+  const body = readBody(format, request);
+  if (body === undefined && format === 'owntracks') return [];
+  if (body === undefined) throw invalidParameter('body', 'is missing');
+  const device = sender.kind === 'device' ? sender.device.id : deviceNamed(format, request);
+  return sourceFormats[format].split({ body, receivedAtMs, ...(device !== undefined && { device }) });
+}
+
+/** The device that a request of a source names outside of its body; OwnTracks names it in a header. */
+function deviceNamed(format: SourceFormatName, request: FastifyRequest): string | undefined {
+  if (format === 'osmand') return deviceOfPath(request);
+  const phone = request.headers['x-limit-d'];
+  return format === 'owntracks' && typeof phone === 'string' && phone !== '' ? phone : undefined;
+}
+
+/** Reads what a request says: JSON or, for some formats, a query, a form or protobuf. Undefined for an empty body. */
+function readBody(format: SourceFormatName, { query, body, headers }: FastifyRequest): unknown {
+  const { secret: _secret, ...parameters } = query as Record<string, unknown>;
+  if (!Buffer.isBuffer(body) || body.length === 0) return format === 'osmand' ? parameters : undefined;
+  const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  if (format === 'tesla' && /(protobuf|octet-stream)$/.test(type)) return decodePayload(body);
+  if (!isUtf8(body)) throw invalidParameter('body', 'must be UTF-8');
+  const text = body.toString();
+  if (format === 'osmand' && type === 'application/x-www-form-urlencoded') {
+    const { secret: _inForm, ...form } = Object.fromEntries(new URLSearchParams(text));
+    return { ...parameters, ...form };
+  }
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw invalidParameter('body', 'must be JSON');
+  }
+}
