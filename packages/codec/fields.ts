@@ -87,7 +87,8 @@ function place(draft: Draft, to: string, value: unknown): void {
   const [group = '', field = ''] = to.split('.');
   const name = groups.find((one) => one === group);
   if (name === undefined) return;
-  draft[name] = { ...draft[name], [field]: value };
+  const members = (draft[name] ??= {});
+  members[field] = value;
 }
 
 /**

@@ -194,7 +194,8 @@ function storeFlag(draft: Draft, property: Property, raw: number): void {
 
 function store(draft: Draft, { name, sensor, target }: Property, value: number | boolean | string): void {
   if (target !== undefined) {
-    draft[target[0]] = { ...draft[target[0]], [target[1]]: value };
+    const group = (draft[target[0]] ??= {});
+    group[target[1]] = value;
     return;
   }
   const entry = { key: name, value: String(value) };
