@@ -87,8 +87,9 @@ function place(draft: Draft, to: string, value: unknown): void {
   const [group = '', field = ''] = to.split('.');
   const name = groups.find((one) => one === group);
   if (name === undefined) return;
-  const members = (draft[name] ??= {});
+  const members = draft[name] ?? {};
   members[field] = value;
+  draft[name] = members;
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { SourceFormatName } from '@odograph/contracts/sources';
+import { maximumReadingsPerUpload } from '@odograph/contracts/telemetry';
 import { flespi } from './flespi/flespi.ts';
 import { osmand } from './osmand/osmand.ts';
 import { owntracks } from './owntracks/owntracks.ts';
@@ -22,6 +23,10 @@ export function decodeMessages(format: SourceFormatName, payload: string): Decod
   }
   if (!Array.isArray(messages)) {
     return spoiled({ index: null, reason: 'MALFORMED', message: 'the upload is not an array of messages' });
+  }
+  if (messages.length > maximumReadingsPerUpload) {
+    const message = `an upload must have at most ${maximumReadingsPerUpload} messages; this one has ${messages.length}`;
+    return spoiled({ index: null, reason: 'TOO_MANY_READINGS', message });
   }
   if (isTooDeep(messages)) {
     return spoiled({ index: null, reason: 'MALFORMED', message: 'the messages are nested too deeply' });

@@ -194,8 +194,10 @@ function storeFlag(draft: Draft, property: Property, raw: number): void {
 
 function store(draft: Draft, { name, sensor, target }: Property, value: number | boolean | string): void {
   if (target !== undefined) {
-    const group = (draft[target[0]] ??= {});
-    group[target[1]] = value;
+    const [groupName, field] = target;
+    const group = draft[groupName] ?? {};
+    group[field] = value;
+    draft[groupName] = group;
     return;
   }
   const entry = { key: name, value: String(value) };
