@@ -71,13 +71,7 @@ grant select (id, device_uploads_per_second, device_bytes_per_second) on applica
 grant execute on function confirm_device_secret(text, bytea) to odograph_broker;
 grant insert on pipeline_sample to odograph_broker;
 
-<<<<<<< HEAD
 -- gateway: which devices may report over its doors, their rates, and what they are told
-grant select (id, application_id, model_id, deleted_at) on device to odograph_gateway;
-grant select (id, protocol, commands) on device_model to odograph_gateway;
-grant select (id, device_uploads_per_second, device_bytes_per_second) on application to odograph_gateway;
-=======
--- gateway: which devices may report over its doors, and their rates
 grant select (id, application_id, model_id, deleted_at, secret_sha256, previous_secret_sha256, previous_secret_until)
   on device to odograph_gateway;
 grant insert (id, model_id, application_id, secret_sha256) on device to odograph_gateway;
@@ -85,9 +79,8 @@ grant execute on function confirm_device_secret(text, bytea) to odograph_gateway
 grant select, update (previous_secret_sha256, previous_secret_until, last_seen_at, messages, unknown_messages,
   refused_requests) on source to odograph_gateway;
 grant select, insert on source_device to odograph_gateway;
-grant select (id, protocol) on device_model to odograph_gateway;
+grant select (id, protocol, commands) on device_model to odograph_gateway;
 grant select (id, deleted_at, device_uploads_per_second, device_bytes_per_second) on application to odograph_gateway;
->>>>>>> 9d10d4f (Let other systems and apps report over HTTP)
 grant insert on pipeline_sample to odograph_gateway;
 
 -- every service with an interface for users: authentication and access to vehicles
