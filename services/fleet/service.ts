@@ -22,6 +22,7 @@ import { operatorAuditRoutes } from './admin/audit/routes.ts';
 import { operatorCanDatabaseRoutes } from './admin/can-databases/routes.ts';
 import { operatorDeviceImportRoutes } from './admin/device-imports/routes.ts';
 import { operatorDeviceModelRoutes } from './admin/device-models/routes.ts';
+import type { DeviceAddresses } from './admin/devices/link-routes.ts';
 import { operatorDeviceRoutes } from './admin/devices/routes.ts';
 import { SessionRechecks } from './admin/devices/session-rechecks.ts';
 import { operatorOperatorRoutes } from './admin/operators/routes.ts';
@@ -48,9 +49,23 @@ function openFleetDatabase(host: ServiceHost<Http>) {
   return db;
 }
 
-/** The addresses of the broker for devices: MQTT_PUBLIC_URL, else the ports at the name by which people reach the platform. */
+/**
+ * The addresses for devices: MQTT_PUBLIC_URL, else the ports at the name by which people reach the platform. Teltonika devices
+ * connect to the same host.
+ */
+function addressesOf(config: ResolvedConfig, hostname: string): DeviceAddresses {
+  const { MQTT_PUBLIC_URL: publicUrl, TELTONIKA_PORT: port, TELTONIKA_TLS_PORT: tlsPort } = config;
+  const host = publicUrl === undefined ? hostname : new URL(publicUrl).hostname;
+  return {
+    urls: publicUrl === undefined ? mqttAddresses(config, hostname) : [publicUrl],
+    teltonika: [
+      ...(tlsPort > 0 ? [`tls://${host}:${tlsPort}`] : []),
+      ...(port > 0 ? [`tcp://${host}:${port}`, `udp://${host}:${port}`] : []),
+    ],
+  };
+}
+
 function mqttAddresses(config: ResolvedConfig, hostname: string): string[] {
-  if (config.MQTT_PUBLIC_URL !== undefined) return [config.MQTT_PUBLIC_URL];
   const plain = `mqtt://${hostname}:${config.MQTT_PORT}`;
   return config.MQTT_TLS_CERTIFICATE === undefined ? [plain] : [`mqtts://${hostname}:${config.MQTTS_PORT}`, plain];
 }
@@ -78,7 +93,7 @@ function operatorPlugins({ db, changes, rechecks, config }: OperatorOptions): Ro
     operatorVehicleRoutes(db, changes),
     operatorDeviceRoutes({
       ...{ db, changes, recheckSession: (deviceId) => rechecks.request(deviceId) },
-      addressesFor: (hostname) => mqttAddresses(config, hostname),
+      addressesFor: (hostname) => addressesOf(config, hostname),
     }),
     operatorDeviceImportRoutes(db, changes),
     operatorDeviceModelRoutes(db),

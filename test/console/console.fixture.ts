@@ -28,10 +28,10 @@ export interface ConsoleSetup {
   stop(): Promise<void>;
 }
 
-/** Starts the platform and the browser. */
-export async function startConsole(): Promise<ConsoleSetup> {
+/** Starts the platform and the browser. @param settings of the platform, by their environment variables */
+export async function startConsole(settings: Record<string, string> = {}): Promise<ConsoleSetup> {
   const [platform, browser, directory] = await Promise.all([
-    startTestPlatform(await loadServices()),
+    startTestPlatform(await loadServices(), settings),
     startBrowser(),
     mkdtemp(join(tmpdir(), 'odograph-console-')),
   ]);

@@ -1,7 +1,9 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { connectDevice } from '@odograph/simulator/device-connection';
-import { createDevice, createUser, createVehicle } from '@odograph/testkit/fixtures';
+import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
+import { createDevice, createImei, createUser, createVehicle } from '@odograph/testkit/fixtures';
+import { freePort } from '@odograph/testkit/free-port';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../services/fleet/accounts/passwords.ts';
 import { hasBrowser, watchPage } from './browser.fixture.ts';
@@ -9,10 +11,12 @@ import { type ConsoleSetup, findAllBarriers, startConsole, uniqueName } from './
 import { password, reading } from './fleet.fixture.ts';
 
 let setup: ConsoleSetup;
+let teltonikaPort: number;
 
 describe.skipIf(!hasBrowser)('the screen Devices', () => {
   beforeAll(async () => {
-    setup = await startConsole();
+    teltonikaPort = await freePort();
+    setup = await startConsole({ TELTONIKA_PORT: String(teltonikaPort) });
   });
   afterAll(() => setup?.stop());
 
@@ -45,6 +49,42 @@ describe.skipIf(!hasBrowser)('the screen Devices', () => {
     await page.getByText(/Disconnected since \d\d:\d\d/).waitFor();
     const link = setup.platform.db.selectFrom('device_link').select('vehicle_id').where('device_id', '=', deviceId);
     expect(await link.execute()).toEqual([{ vehicle_id: Number(vehicleId) }]);
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  it('provisions a Teltonika device by its IMEI; the address that it shows lets the device connect', async () => {
+    const { page, errors } = await setup.open('/devices?add=one', await setup.accountOf('operator'));
+    await page.getByLabel('Model').selectOption('teltonika-can-control');
+    const field = page.getByRole('textbox', { name: 'Device' });
+    await field.fill('unit-1');
+    await page.getByRole('button', { name: 'Create device' }).click();
+    await page.locator('input[name=id]:invalid').waitFor();
+    const imei = createImei();
+    await field.fill(imei);
+    await page.getByRole('button', { name: 'Create device' }).click();
+    const shown = page.getByRole('region', { name: 'Settings of the device' });
+    await shown.getByText('The device signs in with its IMEI').waitFor();
+    expect(await findAllBarriers(page)).toEqual([]);
+    const [host = '', port, protocol, , shownImei] = await shown.locator('dd code').allInnerTexts();
+    expect([port, protocol, shownImei]).toEqual([String(teltonikaPort), 'TCP', imei]);
+    const device = new TeltonikaDevice({ host, port: Number(port), imei });
+    expect(await device.connect()).toBe(true);
+    await page.getByRole('link', { name: 'Open device' }).click();
+    await page.getByText('Connected', { exact: true }).waitFor();
+    await device.close();
+    await page.getByText(/Disconnected since/).waitFor();
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  it('says where the settings of a device behind another system are', async () => {
+    const { page, errors } = await setup.open('/devices?add=one', await setup.accountOf('operator'));
+    await page.getByLabel('Model').selectOption('flespi');
+    await page.getByRole('textbox', { name: 'Device' }).fill(uniqueName('tracker'));
+    await page.getByRole('button', { name: 'Create device' }).click();
+    await page.getByText('This device reports through another system.').waitFor();
+    expect(await page.getByRole('img', { name: 'QR code of the settings' }).count()).toBe(0);
     expect(errors).toEqual([]);
     await page.context().close();
   });

@@ -1696,6 +1696,7 @@ export interface components {
             unlockTrunk: string;
         };
         DeviceConnection: {
+            teltonika: string[];
             urls: string[];
         };
         DeviceDetail: {
@@ -2233,6 +2234,8 @@ export interface components {
             deviceId: string;
             dismissedReason: null | string;
             faults: components["schemas"]["QuarantineFault"][];
+            /** @enum {string} */
+            format: "native" | "teltonika" | "traccar" | "flespi" | "tesla" | "owntracks" | "osmand";
             id: string;
             /** Format: date-time */
             receivedAt: string;

@@ -283,6 +283,7 @@ export const en = {
     add: 'Add a device',
     addMany: 'Add many',
     idRule: '1 to 64 letters, digits, dots, underscores, colons and hyphens',
+    imeiRule: 'the IMEI of the device: 15 digits',
     noApplication: 'None (in stock)',
     noApplicationText: 'An application links it later with the claim code that you get now.',
     vehicle: 'Vehicle',
@@ -306,7 +307,14 @@ export const en = {
       password: 'Password',
       topic: 'Topic',
       claimCode: 'Claim code',
+      protocol: 'Protocol',
+      imei: 'IMEI',
     },
+    teltonikaText:
+      'Enter this address in the configuration of the device (GPRS, Server settings). The device signs in with its IMEI; it needs no secret.',
+    teltonikaClosed: 'The platform accepts no Teltonika devices: TELTONIKA_PORT is 0.',
+    sourceText:
+      'This device reports through another system. Enter the address and the secret of a source there; create one with “npx odograph source create”. OwnTracks and OsmAnd can use the password of the device instead.',
     qrLabel: 'QR code of the settings',
     qrText: 'The same settings as JSON',
     copyAll: 'Copy all',

@@ -296,6 +296,7 @@ export const fr: Texts = {
     add: 'Ajouter un boîtier',
     addMany: 'Ajouter plusieurs',
     idRule: '1 à 64 lettres, chiffres, points, tirets bas, deux-points et traits d’union',
+    imeiRule: 'l’IMEI du boîtier : 15 chiffres',
     noApplication: 'Aucune (en stock)',
     noApplicationText: 'Une application l’associera plus tard avec le code que vous recevez maintenant.',
     vehicle: 'Véhicule',
@@ -319,7 +320,14 @@ export const fr: Texts = {
       password: 'Mot de passe',
       topic: 'Sujet',
       claimCode: 'Code d’association',
+      protocol: 'Protocole',
+      imei: 'IMEI',
     },
+    teltonikaText:
+      'Saisissez cette adresse dans la configuration du boîtier (GPRS, Server settings). Le boîtier s’identifie par son IMEI ; il n’a pas besoin de secret.',
+    teltonikaClosed: 'La plateforme n’accepte pas de boîtiers Teltonika : TELTONIKA_PORT vaut 0.',
+    sourceText:
+      'Ce boîtier communique par un autre système. Saisissez-y l’adresse et le secret d’une source ; créez-la avec « npx odograph source create ». OwnTracks et OsmAnd peuvent aussi utiliser le mot de passe du boîtier.',
     qrLabel: 'Code QR des réglages',
     qrText: 'Les mêmes réglages en JSON',
     copyAll: 'Tout copier',

@@ -139,6 +139,14 @@ function addUnlinking(http: Http, { db, changes }: DeviceOptions): void {
   );
 }
 
+/** Where devices connect to, the best address first. */
+export interface DeviceAddresses {
+  /** Of the MQTT broker. */
+  readonly urls: string[];
+  /** For Teltonika devices: tcp://, udp:// or tls://; none while their ports are closed. */
+  readonly teltonika: string[];
+}
+
 /** What the operator's routes for devices use. */
 export interface DeviceOptions {
   readonly db: Kysely<Tables>;
@@ -146,7 +154,7 @@ export interface DeviceOptions {
   /** Has the brokers check the MQTT session of a device again; it ends if its credentials are no longer valid. */
   readonly recheckSession: (deviceId: string) => Promise<void>;
   /** Where devices connect to. @param hostname the name by which the request reached the platform */
-  readonly addressesFor: (hostname: string) => string[];
+  readonly addressesFor: (hostname: string) => DeviceAddresses;
 }
 
 /** Routes that end the link of a device: unlinking, releasing and deleting it. */

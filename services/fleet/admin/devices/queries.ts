@@ -28,19 +28,27 @@ export interface DeviceSecrets {
   claimCode?: string;
 }
 
-/** @throws Failure INVALID_PARAMETER that lists the device models */
-async function requireModel(db: Database, name: string): Promise<void> {
-  const models = await db.selectFrom('device_model').select('id').orderBy('id').execute();
-  if (models.some(({ id }) => id === name)) return;
-  throw invalidParameter('model', `must be a device model: ${models.map(({ id }) => id).join(', ')}`);
+const imeiForm = /^\d{15}$/;
+
+/**
+ * Requires a model, and for one of Teltonika an IMEI: its devices say nothing else of themselves.
+ * @throws Failure INVALID_PARAMETER, which lists the device models
+ */
+async function requireModel(db: Database, name: string, deviceId: string): Promise<void> {
+  const models = await db.selectFrom('device_model').select(['id', 'protocol']).orderBy('id').execute();
+  const model = models.find(({ id }) => id === name);
+  if (!model) throw invalidParameter('model', `must be a device model: ${models.map(({ id }) => id).join(', ')}`);
+  if (model.protocol === 'teltonika' && !imeiForm.test(deviceId)) {
+    throw invalidParameter('id', `must be the IMEI of the device, 15 digits, for the model ${name}`);
+  }
 }
 
 /**
  * Creates a device; the id of a deleted one can be used again.
- * @throws Failure ALREADY_EXISTS; INVALID_PARAMETER for a model that does not exist
+ * @throws Failure ALREADY_EXISTS; INVALID_PARAMETER for a model that does not exist, or an id that it does not allow
  */
 export async function createDevice(db: Database, device: NewDevice): Promise<DeviceSecrets> {
-  await requireModel(db, device.model);
+  await requireModel(db, device.model, device.id);
   const secret = createSecret();
   const claimCode = device.applicationId === null ? createClaimCode() : undefined;
   const fields = {

@@ -5,7 +5,7 @@ import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
 import { hashSecret } from '@odograph/runtime/secrets';
 import { clientWithToken } from '@odograph/testkit/api-client';
-import { createApplication } from '@odograph/testkit/fixtures';
+import { createApplication, createImei } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFleet } from '../../fleet.fixture.ts';
@@ -141,7 +141,15 @@ describe('/v1/x/admin/devices', () => {
 
   it('names the addresses of the broker at the name by which it was asked', async () => {
     const { body } = await admin.get('/v1/x/admin/device-connection');
-    expect(body).toEqual({ urls: [platform.mqttUrl] });
+    expect(body).toMatchObject({ urls: [platform.mqttUrl] });
+  });
+
+  it('wants the IMEI of a Teltonika device as its id, because that is all it says of itself', async () => {
+    const refused = await admin.post('/v1/x/admin/devices', { id: newId(), model: 'teltonika-outputs' });
+    expect([refused.status, refused.body.field]).toEqual([400, 'id']);
+    expect((await admin.post('/v1/x/admin/devices', { id: createImei(), model: 'teltonika-outputs' })).status).toBe(
+      200,
+    );
   });
 
   it('releases a device from its vehicle and application, to be claimed with a new code', async () => {

@@ -96,16 +96,19 @@ function addConnection(http: Http, { addressesFor }: DeviceOptions): void {
     '/v1/x/admin/device-connection',
     {
       schema: {
-        summary: 'Addresses at which devices reach the broker',
+        summary: 'Addresses at which devices reach the platform: over MQTT, and in the protocol of Teltonika',
         response: answers(
           Type.Object(
-            { urls: Type.Array(Type.String({ examples: ['mqtts://telematics.example.com:8883'] })) },
+            {
+              urls: Type.Array(Type.String({ examples: ['mqtts://telematics.example.com:8883'] })),
+              teltonika: Type.Array(Type.String({ examples: ['tcp://telematics.example.com:5027'] })),
+            },
             { title: 'DeviceConnection' },
           ),
         ),
       },
     },
-    async ({ hostname }) => ({ urls: addressesFor(hostname) }),
+    async ({ hostname }) => addressesFor(hostname),
   );
 }
 

@@ -40,7 +40,7 @@ async function carryOut(question: Question, id: string, overlapSeconds: number):
   const params = { path: { id } };
   switch (question) {
     case 'secret': {
-      const urls = await loadAddresses();
+      const { urls } = await loadAddresses();
       const call = api.POST('/v1/x/admin/devices/{id}/secret', { params, body: { overlapSeconds } });
       return { kind: 'secret', secrets: await answerOf(call), urls };
     }

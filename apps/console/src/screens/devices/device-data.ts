@@ -4,6 +4,8 @@ import { nextPage, type Page } from '../../parts/use-pages.ts';
 export type TableDevice = Schema<'TableDevice'>;
 export type DeviceDetail = Schema<'DeviceDetail'>;
 export type DeviceSecrets = Schema<'NewDevice'>;
+export type DeviceModel = Schema<'DeviceModel'>;
+export type DeviceAddresses = Schema<'DeviceConnection'>;
 
 /** What the table shows, as in its address. */
 export interface DeviceRequest {
@@ -48,13 +50,12 @@ export async function loadPage(request: DeviceRequest, after: string | undefined
   return { rows: devices, total, after: nextPage((await call).response) };
 }
 
-/** Loads the names of the device models. @throws CallFailure */
-export async function loadModels(): Promise<readonly string[]> {
-  const { models } = await answerOf(api.GET('/v1/x/admin/device-models'));
-  return models.map(({ name }) => name);
+/** Loads the device models. @throws CallFailure */
+export async function loadModels(): Promise<readonly DeviceModel[]> {
+  return (await answerOf(api.GET('/v1/x/admin/device-models'))).models;
 }
 
-/** Loads the addresses of the broker. @throws CallFailure */
-export async function loadAddresses(): Promise<readonly string[]> {
-  return (await answerOf(api.GET('/v1/x/admin/device-connection'))).urls;
+/** Loads the addresses for devices. @throws CallFailure */
+export function loadAddresses(): Promise<DeviceAddresses> {
+  return answerOf(api.GET('/v1/x/admin/device-connection'));
 }

@@ -163,7 +163,7 @@ export function ImportPage() {
     });
   const write = ({ name, csv }: CheckedFile) =>
     action.run(async () => {
-      const [url = ''] = await loadAddresses();
+      const [url = ''] = (await loadAddresses()).urls;
       const outcome = await send(csv, false);
       if (outcome.faults.length > 0) file.value = { name, csv, outcome };
       else created.value = { outcome, url };

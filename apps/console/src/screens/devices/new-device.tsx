@@ -8,10 +8,11 @@ import { useLoad } from '../../parts/use-load.ts';
 import { readVehicle, VehicleField } from '../../parts/vehicle-field.tsx';
 import { operatorApplications } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
-import { type DeviceSecrets, loadAddresses, loadModels } from './device-data.ts';
-import { Settings } from './settings.tsx';
+import { type DeviceModel, type DeviceSecrets, loadAddresses, loadModels } from './device-data.ts';
+import { Settings, SourceSettings, TeltonikaSettings } from './settings.tsx';
 
 const idPattern = '\\s*[A-Za-z0-9._:\\-]+\\s*';
+const imeiPattern = '\\s*\\d{15}\\s*';
 
 /** Creates the device of the form. @throws CallFailure */
 async function create(form: HTMLFormElement): Promise<DeviceSecrets> {
@@ -28,36 +29,44 @@ async function create(form: HTMLFormElement): Promise<DeviceSecrets> {
   return answerOf(api.POST('/v1/x/admin/devices', { body }));
 }
 
+/** A device that was created just now. */
+interface Created {
+  readonly secrets: DeviceSecrets;
+  readonly protocol: DeviceModel['protocol'];
+}
+
 interface FormOptions {
-  readonly models: readonly string[];
-  readonly onCreated: (secrets: DeviceSecrets) => void;
+  readonly models: readonly DeviceModel[];
+  readonly onCreated: (created: Created) => void;
 }
 
 function DeviceForm({ models, onCreated }: FormOptions) {
   const { devices: text } = texts.value;
   const { applications, isLimited } = operatorApplications();
   const appId = useSignal(isLimited ? (applications[0]?.appId ?? '') : '');
-  const model = useSignal(models.find((one) => one === 'generic') ?? models[0] ?? '');
+  const model = useSignal((models.find(({ name }) => name === 'generic') ?? models[0])?.name ?? '');
+  const protocol = models.find(({ name }) => name === model.value)?.protocol ?? 'mqtt';
+  const isTeltonika = protocol === 'teltonika';
   const action = useAction();
   const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
     event.preventDefault();
     const form = event.currentTarget;
-    void action.run(async () => onCreated(await create(form)));
+    void action.run(async () => onCreated({ secrets: await create(form), protocol }));
   };
   return (
     <form class="card form" onSubmit={submit}>
       <TextField
         label={text.columns.deviceId}
         name="id"
-        hint={text.idRule}
+        hint={isTeltonika ? text.imeiRule : text.idRule}
         required
         maxLength={64}
-        pattern={idPattern}
+        pattern={isTeltonika ? imeiPattern : idPattern}
       />
       <SelectField
         label={text.columns.model}
         value={model.value}
-        options={models.map((one) => [one, one])}
+        options={models.map(({ name }) => [name, name])}
         onChange={(one) => {
           model.value = one;
         }}
@@ -95,18 +104,20 @@ function DeviceForm({ models, onCreated }: FormOptions) {
 /** Provisions a device in one form, and shows its settings with the secret once. */
 export function NewDevicePage() {
   const { devices: text } = texts.value;
-  const created = useSignal<DeviceSecrets | undefined>(undefined);
+  const created = useSignal<Created | undefined>(undefined);
   const { data, failure, reload } = useLoad(() => Promise.all([loadModels(), loadAddresses()]), []);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
-  const [models, urls] = data;
-  const secrets = created.value;
+  const [models, addresses] = data;
+  const { secrets, protocol } = created.value ?? {};
   return (
     <div class="page devices-form">
       <a href="/devices">{text.back}</a>
       {secrets ? (
         <>
           <h1>{text.created(secrets.deviceId)}</h1>
-          <Settings secrets={secrets} urls={urls} />
+          {protocol === 'mqtt' && <Settings secrets={secrets} urls={addresses.urls} />}
+          {protocol === 'teltonika' && <TeltonikaSettings secrets={secrets} urls={addresses.teltonika} />}
+          {protocol === 'source' && <SourceSettings secrets={secrets} />}
           <div class="row">
             <button
               type="button"

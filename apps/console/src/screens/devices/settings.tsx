@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { CopyButton, SaveButton } from '../../parts/copy.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { QrCode } from '../../parts/qr-code.tsx';
@@ -19,7 +19,7 @@ export function settingsOf({ deviceId, secret }: DeviceSecrets, url: string): De
   return { url, clientId: deviceId, username: deviceId, password: secret, topic: `v1/devices/${deviceId}/telemetry` };
 }
 
-function rowsOf(settings: DeviceSettings, claimCode: string | undefined): readonly (readonly [string, string])[] {
+function rowsOf(settings: DeviceSettings, secrets: DeviceSecrets): readonly (readonly [string, string])[] {
   const { fields } = texts.value.devices;
   const { hostname, port, protocol } = new URL(settings.url.replace(/^mqtt/, 'http'));
   return [
@@ -30,14 +30,95 @@ function rowsOf(settings: DeviceSettings, claimCode: string | undefined): readon
     [fields.username, settings.username],
     [fields.password, settings.password],
     [fields.topic, settings.topic],
-    ...(claimCode === undefined ? [] : [[fields.claimCode, claimCode] as const]),
+    ...claimRow(secrets),
   ];
 }
 
 interface SettingsOptions {
   readonly secrets: DeviceSecrets;
-  /** Addresses of the broker; the first one is proposed. */
+  /** The first address is proposed. */
   readonly urls: readonly string[];
+}
+
+/** Names and values, each to copy. */
+function Rows({ rows }: { rows: readonly (readonly [string, string])[] }) {
+  return (
+    <dl>
+      {rows.map(([name, value]) => [
+        <dt key={name}>{name}</dt>,
+        <dd key={`${name} value`}>
+          <code>{value}</code>
+          <CopyButton text={value} label={name} />
+        </dd>,
+      ])}
+    </dl>
+  );
+}
+
+interface ChoiceOptions {
+  readonly urls: readonly string[];
+  readonly chosen: Signal<string>;
+}
+
+/** Chooses one of several addresses. */
+function AddressChoice({ urls, chosen }: ChoiceOptions) {
+  if (urls.length < 2) return null;
+  return (
+    <SelectField
+      label={texts.value.devices.address}
+      value={chosen.value}
+      options={urls.map((url) => [url, url])}
+      onChange={(url) => {
+        chosen.value = url;
+      }}
+    />
+  );
+}
+
+const claimRow = ({ claimCode }: DeviceSecrets) =>
+  claimCode === undefined ? [] : [[texts.value.devices.fields.claimCode, claimCode] as const];
+
+/** What is entered in the configuration of a Teltonika device, which signs in with its IMEI. */
+export function TeltonikaSettings({ secrets, urls }: SettingsOptions) {
+  const { devices: text } = texts.value;
+  const chosen = useSignal(urls[0] ?? '');
+  const [, protocol = '', host = '', port = ''] = /^(\w+):\/\/(.+):(\d+)$/.exec(chosen.value) ?? [];
+  const { fields } = text;
+  const address = [
+    [fields.host, host],
+    [fields.port, port],
+    [fields.protocol, protocol === 'udp' ? 'UDP' : 'TCP'],
+    [fields.tls, protocol === 'tls' ? texts.value.yes : texts.value.no],
+  ] as const;
+  const rows = [...(host === '' ? [] : address), [fields.imei, secrets.deviceId] as const, ...claimRow(secrets)];
+  return (
+    <section class="card device-settings" aria-label={text.settings}>
+      <p>{text.teltonikaText}</p>
+      {host === '' && <p class="notice late">{text.teltonikaClosed}</p>}
+      <AddressChoice urls={urls} chosen={chosen} />
+      <Rows rows={rows} />
+      <div class="row">
+        <CopyButton text={rows.map((row) => row.join(': ')).join('\n')} label={text.settings} title={text.copyAll} />
+      </div>
+    </section>
+  );
+}
+
+/** What a device behind another system or app needs: mostly the secret of a source, some apps its own. */
+export function SourceSettings({ secrets }: { secrets: DeviceSecrets }) {
+  const { devices: text } = texts.value;
+  const rows = [
+    [text.columns.deviceId, secrets.deviceId] as const,
+    [text.fields.password, secrets.secret] as const,
+    ...claimRow(secrets),
+  ];
+  return (
+    <section class="card device-settings" aria-label={text.settings}>
+      <p>{text.sourceText}</p>
+      <p class="notice late">{text.shownOnce}</p>
+      <Rows rows={rows} />
+    </section>
+  );
 }
 
 /** The settings of a device with its secret, to copy, to save or to scan: the only time that the secret is shown. */
@@ -45,31 +126,14 @@ export function Settings({ secrets, urls }: SettingsOptions) {
   const { devices: text } = texts.value;
   const chosen = useSignal(urls[0] ?? '');
   const settings = settingsOf(secrets, chosen.value);
-  const rows = rowsOf(settings, secrets.claimCode);
+  const rows = rowsOf(settings, secrets);
   const json = JSON.stringify(settings);
   return (
     <section class="card device-settings" aria-label={text.settings}>
       <p class="notice late">{text.shownOnce}</p>
-      {urls.length > 1 && (
-        <SelectField
-          label={text.address}
-          value={chosen.value}
-          options={urls.map((url) => [url, url])}
-          onChange={(url) => {
-            chosen.value = url;
-          }}
-        />
-      )}
+      <AddressChoice urls={urls} chosen={chosen} />
       <div class="device-settings-body">
-        <dl>
-          {rows.map(([name, value]) => [
-            <dt key={name}>{name}</dt>,
-            <dd key={`${name} value`}>
-              <code>{value}</code>
-              <CopyButton text={value} label={name} />
-            </dd>,
-          ])}
-        </dl>
+        <Rows rows={rows} />
         <figure>
           <QrCode text={json} label={text.qrLabel} />
           <figcaption class="muted">{text.qrText}</figcaption>
