@@ -36,7 +36,7 @@ const isOneShot = (service: ComposeService): boolean => service.restart === 'no'
 const isOurs = (service: ComposeService): boolean => service.image?.startsWith('odograph:') ?? false;
 /** The default address and the port of each published port. */
 const publishedBy = (list: ComposeService[]): string[] =>
-  list.flatMap(({ ports }) => ports ?? []).map((entry) => entry.replace(/^\$\{\w+:-([\d.]+)\}:(\d+):\d+$/, '$1 $2'));
+  list.flatMap(({ ports }) => ports ?? []).map((entry) => entry.replace(/^\$\{\w+:-([\d.]+)\}:(\d+):\d+(\/\w+)?$/, '$1 $2$3'));
 const textOf = (service: ComposeService): string => JSON.stringify(service.environment ?? {});
 
 const directory = mkdtempSync(join(tmpdir(), 'odograph-deployment-'));
@@ -54,13 +54,22 @@ describe('docker-compose.yml', () => {
   });
 
   it('publishes ports in clear on the loopback interface only', () => {
-    expect(publishedBy(Object.values(services))).toEqual(['127.0.0.1 1883', '127.0.0.1 8080']);
+    expect(publishedBy(Object.values(services))).toEqual([
+      '127.0.0.1 1883',
+      '127.0.0.1 5027/tcp',
+      '127.0.0.1 5027/udp',
+      '127.0.0.1 8080',
+    ]);
   });
 
   it('publishes encrypted ports on all interfaces, only where certificates are configured', () => {
     const tls = readServices('infra/docker-compose.tls.yml');
-    expect(publishedBy(Object.values(tls))).toEqual(['0.0.0.0 443', '0.0.0.0 8883']);
-    expect(Object.keys(tls['broker']?.environment ?? {})).toEqual(['MQTT_TLS_CERTIFICATE', 'MQTT_TLS_KEY']);
+    expect(publishedBy(Object.values(tls))).toEqual(['0.0.0.0 443', '0.0.0.0 8883', '0.0.0.0 5028']);
+    for (const name of ['broker', 'gateway']) {
+      expect(Object.keys(tls[name]?.environment ?? {})).toEqual(
+        expect.arrayContaining(['MQTT_TLS_CERTIFICATE', 'MQTT_TLS_KEY']),
+      );
+    }
   });
 
   it('gives the password of the owner to the database and to what runs once only', () => {
@@ -75,6 +84,7 @@ describe('docker-compose.yml', () => {
   it('gives each service the database of its own role, and only the secrets that it uses', () => {
     const secrets = (name: string) => [...new Set(textOf(services[name] ?? {}).match(/(?<=\$\{)[A-Z_]+/g))].toSorted();
     expect(secrets('broker')).toEqual(['ADMIN_TOKEN', 'BROKER_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
+    expect(secrets('gateway')).toEqual(['ADMIN_TOKEN', 'GATEWAY_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
     expect(secrets('ingest')).toEqual(['ENCRYPTION_KEYS', 'INGEST_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
     expect(secrets('proxy')).toEqual([]);
     const connections = all.flatMap(([name, { environment = {} }]) =>
@@ -88,6 +98,7 @@ describe('docker-compose.yml', () => {
     );
     expect(connections).toEqual([
       'broker DATABASE_URL broker BROKER',
+      'gateway DATABASE_URL gateway GATEWAY',
       'ingest DATABASE_URL ingest INGEST',
       'http DATABASE_URL query QUERY',
       ...ofHttp,
@@ -103,7 +114,7 @@ describe('docker-compose.yml', () => {
   it('bounds logs and memory, and runs the platform on a read-only file system without capabilities', () => {
     expect(namesWhere(({ logging }) => logging?.options['max-size'] === undefined)).toEqual([]);
     const confined = namesWhere((service) => isOurs(service));
-    expect(confined).toEqual(['migrate', 'broker', 'ingest', 'http', 'tools']);
+    expect(confined).toEqual(['migrate', 'broker', 'gateway', 'ingest', 'http', 'tools']);
     for (const name of [...confined, 'proxy']) {
       expect(services[name]).toMatchObject({
         read_only: true,

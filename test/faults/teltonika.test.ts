@@ -1,0 +1,159 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Database, openDatabase } from '@odograph/database/database';
+import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
+import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createImei, createVehicle } from '@odograph/testkit/fixtures';
+import { freePort } from '@odograph/testkit/free-port';
+import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
+import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hasRedisServer } from './parts/redis-server.fixture.ts';
+import { randomNumbers, scale } from './parts/scale.fixture.ts';
+import { report } from './parts/testbed.fixture.ts';
+
+const timeoutMs = 240_000 + scale.rounds * 30_000;
+/** Draining the queue can take long on a busy machine. */
+const drainMs = 180_000;
+const longestPauseMs = 1500;
+
+type ProcessName = 'gateway' | 'ingest' | 'Redis';
+let db: Database;
+let directory: string;
+let redis: RedisServer;
+let settings: Record<string, string>;
+let gateway: ChildPlatform;
+let ingest: ChildPlatform;
+
+const start = async (name: 'gateway' | 'ingest') =>
+  spawnPlatform([name], { ...settings, HTTP_PORT: String(await freePort()) });
+
+async function kill(victims: readonly ProcessName[]): Promise<void> {
+  const running = { gateway, ingest, Redis: redis };
+  await Promise.all(victims.map((victim) => running[victim].end('SIGKILL')));
+}
+
+async function restart(victims: readonly ProcessName[]): Promise<void> {
+  if (victims.includes('Redis')) redis = await spawnRedis(directory, redis.port);
+  if (victims.includes('gateway')) gateway = await start('gateway');
+  if (victims.includes('ingest')) ingest = await start('ingest');
+}
+
+/** A device that records readings and sends them until it is stopped. */
+interface Reporter {
+  readonly vehicleId: number;
+  /** Readings that the platform acknowledged. */
+  acknowledged: number;
+  stop(): Promise<void>;
+}
+
+/** Starts a device that records readings, a millisecond apart at least, and sends each until it is acknowledged. */
+function startReporter(imei: string, vehicleId: string, transport: 'tcp' | 'udp'): Reporter {
+  const device = new TeltonikaDevice({
+    ...{ host: '127.0.0.1', port: Number(settings['TELTONIKA_PORT']), imei, transport },
+    ...{ recordsPerPacket: 5, packetsAtOnce: transport === 'tcp' ? 3 : 1, answerTimeoutMs: 8000 },
+  });
+  let isRunning = true;
+  let milliseconds = 0;
+  const reporter = { vehicleId: Number(vehicleId), acknowledged: 0 };
+  const run = async (): Promise<void> => {
+    while (isRunning) {
+      for (let count = 0; count < 12; count += 1) {
+        milliseconds = Math.max(Date.now(), milliseconds + 1);
+        device.record({ timestamp: milliseconds / 1000, status: { mileage: reporter.acknowledged + count } });
+      }
+      await device.drain();
+      reporter.acknowledged += 12;
+      await delay(20);
+    }
+    await device.close();
+  };
+  const done = run();
+  return Object.assign(reporter, {
+    async stop(): Promise<void> {
+      isRunning = false;
+      await done;
+    },
+  });
+}
+
+async function startReporters(): Promise<Reporter[]> {
+  const application = await createApplication(db);
+  const reporters: Reporter[] = [];
+  for (let index = 0; index < scale.devices; index += 1) {
+    const imei = createImei();
+    const { id } = await createVehicle(db, application, { deviceId: imei, model: 'teltonika' });
+    reporters.push(startReporter(imei, id, index % 4 === 3 ? 'udp' : 'tcp'));
+  }
+  return reporters;
+}
+
+async function awaitProgress(reporters: readonly Reporter[]): Promise<void> {
+  const before = reporters.map(({ acknowledged }) => acknowledged);
+  await eventually(async () => {
+    const without = reporters.filter(({ acknowledged }, index) => acknowledged === before[index]);
+    expect(without).toEqual([]);
+  }, drainMs);
+}
+
+async function countStored(reporters: readonly Reporter[]): Promise<{ vehicleId: number; stored: number }[]> {
+  const ids = reporters.map(({ vehicleId }) => vehicleId);
+  const { rows } = await sql<{ vehicleId: number; stored: number }>`
+    select vehicle_id as "vehicleId", count(*)::integer as stored
+    from reading where vehicle_id = any(${ids}::integer[]) group by 1 order by 1`.execute(db);
+  return rows;
+}
+
+describe.skipIf(!hasRedisServer)(
+  'every record acknowledged to a Teltonika device is stored once when at a random time',
+  () => {
+    beforeAll(async () => {
+      directory = await mkdtemp(join(tmpdir(), 'odograph-faults-'));
+      db = openDatabase({ url: testDatabaseUrl(), name: 'faults', size: 2 });
+      redis = await spawnRedis(directory);
+      settings = {
+        ...{ DATABASE_URL: testDatabaseUrl(), REDIS_URL: redis.url, DATA_DIR: directory, LOG_LEVEL: 'error' },
+        ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys },
+        ...{ TELTONIKA_PORT: String(await freePort()), MQTT_DEVICE_UPLOADS_PER_SECOND: '1000000' },
+      };
+      [gateway, ingest] = await Promise.all([start('gateway'), start('ingest')]);
+    }, timeoutMs);
+    afterAll(async () => {
+      await kill(['gateway', 'ingest', 'Redis']);
+      await db.destroy();
+      await rm(directory, { recursive: true, force: true });
+    });
+
+    it.each<[string, ProcessName[]]>([
+      ['the gateway is killed', ['gateway']],
+      ['gateway, ingest and Redis are killed at once', ['gateway', 'ingest', 'Redis']],
+    ])(
+      '%s',
+      async (name, victims) => {
+        const random = randomNumbers(scale.seed);
+        const reporters = await startReporters();
+        for (let round = 0; round < scale.rounds; round += 1) {
+          await awaitProgress(reporters);
+          await delay(random() * longestPauseMs);
+          await kill(victims);
+          await delay((random() * longestPauseMs) / 3);
+          await restart(victims);
+        }
+        await awaitProgress(reporters);
+        await Promise.all(reporters.map((reporter) => reporter.stop()));
+        const expected = reporters
+          .map(({ vehicleId, acknowledged }) => ({ vehicleId, stored: acknowledged }))
+          .sort((a, b) => a.vehicleId - b.vehicleId);
+        await eventually(async () => expect(await countStored(reporters)).toEqual(expected), drainMs);
+        const acknowledged = expected.reduce((sum, { stored }) => sum + stored, 0);
+        await report(`Teltonika devices while ${name}`, { rounds: scale.rounds, acknowledged, lost: 0, twice: 0 });
+      },
+      timeoutMs,
+    );
+  },
+);
