@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { shareDescriptors } from './descriptors.ts';
 import { networkOf } from './network-address.ts';
 
 export interface ConnectionLimitOptions {
@@ -15,6 +16,10 @@ interface Unauthenticated {
   readonly socket: Socket;
   readonly network: string;
 }
+
+/** Connections of all limits of this process: they share its file descriptors. */
+let openInProcess = 0;
+const maximumInProcess = shareDescriptors().devices;
 
 /**
  * Limits open connections, and more tightly those without an accepted CONNECT. When there are too many of these, the
@@ -48,15 +53,18 @@ export class ConnectionLimits {
     const { maximum, maximumUnauthenticated, maximumUnauthenticatedPerNetwork } = this.#options;
     const endpoint = endpointOf(socket);
     const network = networkOf(socket.remoteAddress ?? '');
-    if (this.#open >= maximum) return this.#refuse('connections', socket);
+    const isFull = this.#open >= maximum || openInProcess >= maximumInProcess;
+    if (isFull) return this.#refuse('connections', socket);
     const ofNetwork = this.#perNetwork.get(network) ?? 0;
     if (ofNetwork >= maximumUnauthenticatedPerNetwork) return this.#refuse('unauthenticated', socket);
     if (this.#unauthenticated.size >= maximumUnauthenticated) this.#closeOldest();
     this.#open += 1;
+    openInProcess += 1;
     this.#unauthenticated.set(endpoint, { socket, network });
     this.#perNetwork.set(network, (this.#perNetwork.get(network) ?? 0) + 1);
     socket.once('close', () => {
       this.#open -= 1;
+      openInProcess -= 1;
       if (this.#unauthenticated.get(endpoint)?.socket === socket) this.#forget(endpoint);
     });
     return true;

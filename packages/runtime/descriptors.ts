@@ -3,14 +3,13 @@ import { readFileSync } from 'node:fs';
 /** Minimum of descriptors reserved for databases, Redis, files and child processes; otherwise a fortieth of the limit. */
 const leastReserve = 256;
 const reserveDivisor = 40;
-/** Eighths of the remaining descriptors for HTTP connections and for TCP connections of the gateway; MQTT gets the rest. */
-const httpEighths = 1;
-const gatewayEighths = 2;
+/** Share of HTTP connections in the remaining descriptors; connections of devices get the rest. */
+const httpDivisor = 8;
 
 export interface ConnectionShares {
-  readonly mqtt: number;
+  /** At the broker and at the gateway. */
+  readonly devices: number;
   readonly http: number;
-  readonly gateway: number;
 }
 
 /**
@@ -20,10 +19,9 @@ export interface ConnectionShares {
  * @returns the maximum of connections of each kind
  */
 export function shareDescriptors(limit: number = descriptorLimit()): ConnectionShares {
-  const available = Math.max(8, limit - Math.max(leastReserve, Math.ceil(limit / reserveDivisor)));
-  const http = Math.floor((available * httpEighths) / 8);
-  const gateway = Math.floor((available * gatewayEighths) / 8);
-  return { http, gateway, mqtt: available - http - gateway };
+  const available = Math.max(2, limit - Math.max(leastReserve, Math.ceil(limit / reserveDivisor)));
+  const http = Math.floor(available / httpDivisor);
+  return { http, devices: available - http };
 }
 
 /** Reads the limit of open file descriptors of this process; the largest safe integer where there is none. */

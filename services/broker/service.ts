@@ -175,7 +175,7 @@ function createConnectionLimits(
   { config, logger, metrics: registry }: ServiceHost<Http>,
   metrics: BrokerMetrics,
 ): ConnectionLimits {
-  const maximum = Math.min(config.MQTT_MAX_CONNECTIONS, shareDescriptors().mqtt);
+  const maximum = Math.min(config.MQTT_MAX_CONNECTIONS, shareDescriptors().devices);
   const maximumUnauthenticated = Math.min(config.MQTT_MAX_UNAUTHENTICATED, Math.ceil(maximum / 2));
   const limits = new ConnectionLimits({
     maximum,

@@ -63,7 +63,7 @@ function createDoor(
   { gatewayId, db, redis, addUploads, backlog, metrics, failures }: GatewayEngines,
 ): TeltonikaDoor {
   const held = new HeldBytes(config.UPLOAD_HELD_BYTES, registry);
-  const maximum = Math.min(config.TELTONIKA_MAX_CONNECTIONS, shareDescriptors().gateway);
+  const maximum = Math.min(config.TELTONIKA_MAX_CONNECTIONS, shareDescriptors().devices);
   return {
     devices: new GatewayDevices(db),
     uploads: new GatewayUploads({ add: addUploads, backlog, held, config, metrics, logger }),
