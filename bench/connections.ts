@@ -14,7 +14,7 @@ export const description =
 const settleMs = 3000;
 
 const options = {
-  devices: { value: 17_000, help: 'devices; the broker accepts six sevenths of its file descriptors, see ulimit -n' },
+  devices: { value: 17_000, help: 'devices; the broker accepts seven eighths of its file descriptors, see ulimit -n' },
   pending: { value: 500, help: 'connections on their way at once' },
   rounds: { value: 3, help: 'rounds of each' },
   profile: { value: '', help: 'directory for a CPU profile of broker' },

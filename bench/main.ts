@@ -19,6 +19,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   alarms: () => import('./alarms.ts'),
   soak: () => import('./soak.ts'),
   console: () => import('./console.ts'),
+  gateway: () => import('./gateway.ts'),
   codecs: () => import('./codecs.ts'),
 };
 

@@ -25,8 +25,15 @@ async function createApplication(pool: Pool): Promise<{ applicationId: number; t
   return { applicationId, token };
 }
 
-/** Creates an application with vehicles, each linked to a device over all time. */
-export async function createFleet(pool: Pool, count: number): Promise<BenchFleet> {
+/**
+ * Creates an application with vehicles, each linked to a device over all time. The ids of the devices are those of
+ * the vehicles, of ten digits, after a prefix.
+ */
+export async function createFleet(
+  pool: Pool,
+  count: number,
+  { model, prefix }: { model: string; prefix: string } = { model: 'generic', prefix: 'bench-' },
+): Promise<BenchFleet> {
   const { applicationId, token } = await createApplication(pool);
   const secret = createSecret();
   const { rows } = await pool.query<{ id: number; device_id: string }>(
@@ -34,9 +41,9 @@ export async function createFleet(pool: Pool, count: number): Promise<BenchFleet
         select $1, 'BN-' || n || '-CH', 'VF1AG0000' || lpad(n::text, 8, '0'), 'Renault', 'Zoe'
         from generate_series(1, $2::integer) as n returning id),
       devices as (insert into device (id, model_id, application_id, secret_sha256)
-        select 'bench-' || id, 'generic', $1, $3 from fleet returning id)
-    select fleet.id, devices.id as device_id from fleet join devices on devices.id = 'bench-' || fleet.id order by fleet.id`,
-    [applicationId, count, hashSecret(secret)],
+        select $5 || id, $4, $1, $3 from fleet returning id)
+    select fleet.id, devices.id as device_id from fleet join devices on devices.id = $5 || fleet.id order by fleet.id`,
+    [applicationId, count, hashSecret(secret), model, prefix],
   );
   const vehicles = rows.map((row) => ({ vehicleId: row.id, deviceId: row.device_id }));
   await pool.query(
