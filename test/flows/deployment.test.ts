@@ -36,7 +36,9 @@ const isOneShot = (service: ComposeService): boolean => service.restart === 'no'
 const isOurs = (service: ComposeService): boolean => service.image?.startsWith('odograph:') ?? false;
 /** The default address and the port of each published port. */
 const publishedBy = (list: ComposeService[]): string[] =>
-  list.flatMap(({ ports }) => ports ?? []).map((entry) => entry.replace(/^\$\{\w+:-([\d.]+)\}:(\d+):\d+(\/\w+)?$/, '$1 $2$3'));
+  list
+    .flatMap(({ ports }) => ports ?? [])
+    .map((entry) => entry.replace(/^\$\{\w+:-([\d.]+)\}:(\d+):\d+(\/\w+)?$/, '$1 $2$3'));
 const textOf = (service: ComposeService): string => JSON.stringify(service.environment ?? {});
 
 const directory = mkdtempSync(join(tmpdir(), 'odograph-deployment-'));
