@@ -1,4 +1,5 @@
 import { brokerService } from '@odograph/broker/service';
+import { encodeCbor } from '@odograph/codec/native/cbor';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';
 import { connectDevice } from '@odograph/simulator/device-connection';
@@ -104,6 +105,33 @@ describe('history answers uploads', () => {
     };
     await eventually(async () => expect(await times(second.id)).toEqual([swap, swap + 1]));
     expect(await times(first.id)).toEqual([swap - 1]);
+  });
+});
+
+describe('an upload in CBOR', () => {
+  it('is stored like one in JSON; one that cannot be read, or has an invalid reading, is quarantined', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const device = await connectDevice(platform.mqttUrl, vehicle);
+    const readings = [
+      { timestamp: start, sequence: 1, status: { mileage: 5 } },
+      { timestamp: start + 1, sequence: 2, status: { mileage: 'far' } },
+      { timestamp: start + 2, sequence: 3, frames: [{ id: '18FEF100', data: '0102' }] },
+    ];
+    await device.upload(Buffer.from(encodeCbor(readings)));
+    await device.upload(Buffer.from('8100c1', 'hex'));
+    const faultsOf = async () => {
+      const { rows } = await sql<{ reason: string }>`select jsonb_array_elements(faults)->>'reason' as reason
+        from quarantine where device_id = ${vehicle.deviceId} order by 1`.execute(platform.db);
+      return rows.map(({ reason }) => reason);
+    };
+    await eventually(async () => expect(await faultsOf()).toEqual(['INVALID_FIELD', 'NOT_CBOR']));
+    const stored = await sql`select mileage, sequence, frames from reading
+      where vehicle_id = ${Number(vehicle.id)} order by time`.execute(platform.db);
+    expect(stored.rows).toEqual([
+      { mileage: 5, sequence: 1, frames: null },
+      { mileage: null, sequence: 3, frames: [{ id: '18FEF100', data: '0102' }] },
+    ]);
+    await device.close();
   });
 });
 

@@ -160,6 +160,30 @@ describe('decoding stored frames again', () => {
     expect(await decodedOf(vehicle)).toEqual(many.map(() => [rpm('1000'), latitude]));
   });
 
+  it('decompresses only the batches of the readings that change', async () => {
+    const model = `Model ${randomUUID()}`;
+    const vehicle = await createModelled(model);
+    const first = start + 90 * 86_400;
+    for (let from = 0; from < 10_000; from += 1000) {
+      await store(
+        vehicle,
+        Array.from({ length: 1000 }, (_, second) => ({ ...reading(from + second), timestamp: first + from + second })),
+      );
+    }
+    await compressReadings(platform.db, first, first + 10_000);
+    await importDbc(model, 1);
+    expect(await redecode(model, first + 4500, first + 4510)).toMatchObject({ readings_changed: 10 });
+    const { rows } = await sql<{ chunk: string }>`select format('%I.%I', chunk_schema, chunk_name) as chunk
+      from timescaledb_information.chunks where hypertable_name = 'reading' and is_compressed
+      and range_start <= to_timestamp(${first}) and range_end > to_timestamp(${first})`.execute(platform.db);
+    const decompressed = await sql<{
+      count: number;
+    }>`select count(*) as count from only ${sql.raw(rows[0]?.chunk ?? '')}
+      where vehicle_id = ${Number(vehicle.id)}`.execute(platform.db);
+    expect(decompressed.rows[0]?.count).toBeGreaterThanOrEqual(10);
+    expect(decompressed.rows[0]?.count).toBeLessThanOrEqual(2000);
+  });
+
   it('adds no position to a reading that is private meanwhile', async () => {
     const model = `Model ${randomUUID()}`;
     const vehicle = await createModelled(model);
