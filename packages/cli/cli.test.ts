@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, rm } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
@@ -110,6 +110,19 @@ describe('npx odograph', () => {
     });
     expect([status, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^odograph: INVALID_TOKEN[^\n]*\n$/);
+  });
+
+  it('imports the device model that it shows, and names every fault of one', async () => {
+    const shown = await answerOf('model', 'show', 'teltonika-outputs');
+    const file = join(dataDirectory, 'model.json');
+    await writeFile(file, JSON.stringify({ ...shown, name: 'relay' }));
+    expect(await answerOf('model', 'import', file)).toEqual({ models: [{ ...shown, name: 'relay' }] });
+    const { IMMOBILIZE } = shown.commands;
+    const commands = { IMMOBILIZE: { ...IMMOBILIZE, success: [] }, FLY: IMMOBILIZE };
+    await writeFile(file, JSON.stringify({ ...shown, name: 'relay', commands, bluetooth: 'no' }));
+    const message = await refusalOf(['model', 'import', file]);
+    for (const field of ['commands.IMMOBILIZE.success', 'commands.FLY', 'bluetooth']) expect(message).toContain(field);
+    expect(await answerOf('model', 'show', 'relay')).toEqual({ ...shown, name: 'relay' });
   });
 
   it('approves and declines vehicle requests, recorded in the audit', async () => {

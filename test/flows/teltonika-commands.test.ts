@@ -4,9 +4,11 @@ import { fleetService } from '@odograph/fleet/service';
 import { gatewayService } from '@odograph/gateway/service';
 import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
 import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { roleSettings } from '@odograph/testkit/database-roles';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createImei, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
@@ -20,6 +22,7 @@ const devices: TeltonikaDevice[] = [];
 beforeAll(async () => {
   port = await freePort();
   platform = await startTestPlatform([brokerService, gatewayService, fleetService, commandService], {
+    ...roleSettings(testDatabaseUrl()),
     TELTONIKA_PORT: String(port),
     ACK_TIMEOUT_MS: '1500',
   });
