@@ -28,5 +28,10 @@ export function parseDeviceTopic(topic: string): { deviceId: string; channel: De
   return { deviceId: topic.slice(root.length, slash), channel: channel as DeviceChannel };
 }
 
+/** What the topics begin with that a phone with OwnTracks publishes to; its user is the device (docs/devices/owntracks.md). */
+export function ownTracksPrefix(deviceId: string): string {
+  return `owntracks/${deviceId}/`;
+}
+
 /** Device ids are client id, user name and topic level, so they contain no characters with a meaning in MQTT. */
 export const deviceIdPattern = '^[A-Za-z0-9._:-]{1,64}$';

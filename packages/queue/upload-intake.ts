@@ -13,7 +13,7 @@ export interface ReceivedUpload {
   readonly deviceId: string;
   readonly payload: Buffer;
   /** Left out for the platform's own format. */
-  readonly format?: UploadFormat;
+  readonly format?: UploadFormat | undefined;
   /** The only application that its readings may belong to; any without it. */
   readonly applicationId?: number;
   /** Wall-clock time; may jump. */

@@ -18,6 +18,7 @@ import {
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readHistory, readQuarantine, start } from './sources.fixture.ts';
 
 let platform: TestPlatform;
 let application: TestApplication;
@@ -30,7 +31,6 @@ beforeAll(async () => {
 });
 afterAll(() => platform.stop());
 
-const start = 1_763_712_000;
 const iso = (seconds: number) => new Date(seconds * 1000).toISOString();
 
 interface Forwarded {
@@ -53,45 +53,17 @@ const basic = (name: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}`,
 });
 
+const historyOf = (vehicleId: string, count: number, client = api) => readHistory(client, vehicleId, count);
+const quarantineOf = (deviceId: string) => readQuarantine(platform.db, deviceId);
+
 const sourceOf = (format: SourceFormatName, createDevices = false) =>
   createSource(platform.db, application, { format, createDevices });
-
-interface HistoryReading {
-  readonly timestamp: number;
-  readonly status?: Record<string, unknown>;
-}
-
-/** Reads the history of a vehicle once it has a number of readings. */
-function historyOf(vehicleId: string, count: number, client = api): Promise<HistoryReading[]> {
-  return eventually(async () => {
-    const { body } = await client.get(`/v1/vehicle/${vehicleId}/history?from=${start - 60}&until=${start + 3600}`);
-    expect(body.status).toHaveLength(count);
-    return body.status as HistoryReading[];
-  });
-}
 
 /** The speeds of a vehicle in km/h, by time. */
 async function speedsOf(vehicleId: string): Promise<(number | null)[]> {
   const { rows } = await sql<{ speed: number | null }>`select speed from reading
     where vehicle_id = ${Number(vehicleId)} order by time`.execute(platform.db);
   return rows.map(({ speed }) => speed);
-}
-
-interface QuarantineRow {
-  readonly id: string;
-  readonly format: string;
-  readonly application_id: number | null;
-  readonly reasons: string[];
-  readonly times_seen: number;
-  readonly resolved: boolean;
-}
-
-async function quarantineOf(deviceId: string): Promise<QuarantineRow[]> {
-  const { rows } = await sql<QuarantineRow>`select id::text, format, application_id, times_seen,
-      resolved_at is not null as resolved,
-      array(select fault->>'reason' from jsonb_array_elements(faults) as fault) as reasons
-    from quarantine where device_id = ${deviceId} order by id`.execute(platform.db);
-  return rows;
 }
 
 const traccarPosition = (uniqueId: string, timestamp: number, more: object = {}) =>

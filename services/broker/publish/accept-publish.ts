@@ -63,36 +63,37 @@ function acceptFromDevice(
   const nowMs = performance.now();
   session.throttle.takeUpload(nowMs);
   if (isStopping()) return 'stopping';
-  const publication = held.hold(session, packet, nowMs, answer);
+  const publication = held.hold(session, packet, nowMs, answer, channel === 'owntracks' ? channel : undefined);
   if (publication === undefined) return 'held_bytes';
   // Without a PUBACK, a device sends again what a stopping broker could not store.
-  if (channel === 'telemetry') uploads.add(publication, laneOf(publication));
-  else acknowledgements.add(publication);
+  if (channel === 'acks') acknowledgements.add(publication);
+  else uploads.add(publication, laneOf(publication));
   return undefined;
 }
 
 /** A device has one share of the live lane, whatever it uploads, so late uploads count in it too. */
-function laneOf({ publisher, payload, receivedAtMs, heldSinceMs }: HeldPublication): UploadLane {
+function laneOf({ publisher, payload, format, receivedAtMs, heldSinceMs }: HeldPublication): UploadLane {
   const isWithinShare = publisher.throttle.isWithinLiveShare(payload.length, heldSinceMs);
-  return isWithinShare ? chooseLane(payload, receivedAtMs) : lateLane;
+  return isWithinShare ? chooseLane(payload, receivedAtMs, format) : lateLane;
 }
 
 type AuthorizeForward = NonNullable<AedesOptions['authorizeForward']>;
 type AuthorizeSubscribe = NonNullable<AedesOptions['authorizeSubscribe']>;
 
 /**
- * Authorizes a PUBLISH of a device: its own telemetry and acknowledgements, nothing else ("What a device says and hears"
- * in docs/device-protocol.md).
+ * Authorizes a PUBLISH of a device: its own telemetry and acknowledgements ("What a device says and hears" in
+ * docs/device-protocol.md), and as a phone with OwnTracks what that publishes for it as the user; nothing else.
  * @returns the channel, or undefined when the device may not publish there
  */
 export function authorizeDevicePublish(
   session: DeviceSession,
   packet: PublishPacket,
-): 'telemetry' | 'acks' | undefined {
+): 'telemetry' | 'acks' | 'owntracks' | undefined {
   // Only the platform retains messages.
   packet.retain = false;
   if (packet.topic === session.telemetryTopic) return 'telemetry';
-  return packet.topic === session.acksTopic ? 'acks' : undefined;
+  if (packet.topic === session.acksTopic) return 'acks';
+  return packet.topic.startsWith(session.ownTracksPrefix) ? 'owntracks' : undefined;
 }
 
 /** Whether the command service may publish this packet: only commands and key lists of any device. */

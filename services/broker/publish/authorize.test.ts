@@ -44,6 +44,8 @@ it.each([
   ['the telemetry of another device', (other: string) => deviceTopic(other, 'telemetry')],
   ['the acknowledgements of another device', (other: string) => deviceTopic(other, 'acks')],
   ['the commands of another device', (other: string) => deviceTopic(other, 'commands')],
+  ['the OwnTracks topic of another user', (other: string) => `owntracks/${other}/phone`],
+  ['the OwnTracks topic of all users', () => 'owntracks/phone'],
   ['$SYS', () => '$SYS/broker/new/clients'],
   ['any topic', () => 'somewhere'],
 ])('closes the connection of a device that publishes to %s', async (_what, topicOf) => {

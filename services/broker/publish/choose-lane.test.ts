@@ -29,6 +29,11 @@ describe('the lane of an upload', () => {
     expect(lane(payload)).toBe(lateLane);
   });
 
+  it('is that of the time of a location of OwnTracks', () => {
+    const laneOf = (tst: number) => chooseLane(Buffer.from(`[{"_type":"location","tst":${tst}}]`), nowMs, 'owntracks');
+    expect([laneOf(1_800_000_000), laneOf(1_700_000_000)]).toEqual([liveLane, lateLane]);
+  });
+
   it.each([
     ['numbers for names', encodeCbor],
     ['names', encode],

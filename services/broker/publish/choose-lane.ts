@@ -1,17 +1,20 @@
 import { isCbor } from '@odograph/codec/native/cbor';
+import type { UploadFormat } from '@odograph/contracts/queues';
 import { isLate, lateLane, liveLane, type UploadLane } from '@odograph/queue/upload-intake';
 
 const timestampKey = Buffer.from('"timestamp"');
+/** OwnTracks, "JSON". */
+const ownTracksKey = Buffer.from('"tst"');
 const zero = 48;
 const nine = 57;
 /** Colon and white space (RFC 8259, section 2). */
 const between = new Set([58, 32, 9, 10, 13]);
 
-/** The number after the last "timestamp" of a payload in JSON, UNIX seconds; undefined when there is none. */
-function lastTimestamp(payload: Buffer): number | undefined {
-  const key = payload.lastIndexOf(timestampKey);
-  if (key === -1) return undefined;
-  let at = key + timestampKey.length;
+/** The number after the last key of a payload in JSON, UNIX seconds; undefined when there is none. */
+function lastTimestamp(payload: Buffer, key: Buffer): number | undefined {
+  const start = payload.lastIndexOf(key);
+  if (start === -1) return undefined;
+  let at = start + key.length;
   while (between.has(payload[at] ?? zero)) at += 1;
   let seconds: number | undefined;
   for (let digit = payload[at]; digit !== undefined && digit >= zero && digit <= nine; at += 1, digit = payload[at]) {
@@ -47,10 +50,15 @@ function numberAt(payload: Buffer, at: number): number | undefined {
 }
 
 /**
- * Chooses the lane of an upload by its last "timestamp". The bytes are not decoded here, and a wrong guess costs only
- * time.
+ * Chooses the lane of an upload by its last time. The bytes are not decoded here, and a wrong guess costs only time.
+ * @param format undefined for the platform's own
  */
-export function chooseLane(payload: Buffer, receivedAtMs: number): UploadLane {
-  const seconds = isCbor(payload) ? lastCborTimestamp(payload, receivedAtMs) : lastTimestamp(payload);
+export function chooseLane(payload: Buffer, receivedAtMs: number, format?: UploadFormat): UploadLane {
+  const seconds =
+    format === 'owntracks'
+      ? lastTimestamp(payload, ownTracksKey)
+      : isCbor(payload)
+        ? lastCborTimestamp(payload, receivedAtMs)
+        : lastTimestamp(payload, timestampKey);
   return seconds !== undefined && isLate(seconds, receivedAtMs) ? lateLane : liveLane;
 }

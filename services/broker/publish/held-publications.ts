@@ -1,3 +1,4 @@
+import type { UploadFormat } from '@odograph/contracts/queues';
 import type { ReceivedUpload } from '@odograph/queue/upload-intake';
 import type { DeviceThrottle } from '@odograph/runtime/device-throttle';
 import { Gauge, type Registry } from '@odograph/runtime/metrics';
@@ -86,15 +87,24 @@ export class HeldPublications {
    * Holds a PUBLISH of a device.
    * @param nowMs monotonic clock
    * @param release lets aedes send its PUBACK
+   * @param format undefined for the platform's own
    * @returns undefined when it would exceed the limit of bytes
    */
-  hold(publisher: Publisher, packet: PublishPacket, nowMs: number, release: () => void): HeldPublication | undefined {
-    const payload = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
+  hold(
+    publisher: Publisher,
+    packet: PublishPacket,
+    nowMs: number,
+    release: () => void,
+    format: UploadFormat | undefined,
+  ): HeldPublication | undefined {
+    const bytes = typeof packet.payload === 'string' ? Buffer.from(packet.payload) : packet.payload;
+    const payload = format === undefined ? bytes : asArray(bytes);
     if (this.#bytes + costOf(payload) > this.#maximumBytes) return undefined;
     const publication: HeldPublication = {
       publisher,
       deviceId: publisher.deviceId,
       payload,
+      format,
       receivedAtMs: Date.now(),
       heldSinceMs: nowMs,
       release,
@@ -116,6 +126,11 @@ export class HeldPublications {
   stop(): void {
     clearInterval(this.#timer);
   }
+}
+
+/** Makes a JSON array of one message, as uploads of systems and apps are (packages/codec/sources.ts). */
+function asArray(message: Buffer): Buffer {
+  return Buffer.concat([Buffer.from('['), message, Buffer.from(']')]);
 }
 
 /** Bytes that a held publication counts for. */

@@ -38,6 +38,24 @@ it('sends the PUBACK of an upload once the queue has it, byte for byte', async (
   await device.close();
 });
 
+it('queues what OwnTracks publishes below the topic of its user as uploads of that format', async () => {
+  const identity = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, identity);
+  const { deviceId } = identity;
+  const published: [topic: string, payload: string][] = [
+    [`owntracks/${deviceId}/phone`, '{"_type":"location","tst":1,"lat":1,"lon":2}'],
+    [`owntracks/${deviceId}/phone/event`, '{"_type":"transition","tst":2}'],
+    [`owntracks/${deviceId}/phone`, ''],
+  ];
+  for (const [topic, payload] of published) await device.client.publishAsync(topic, payload, { qos: 1, retain: true });
+  const uploads = await uploadsOf(deviceId);
+  expect(uploads.map(({ format }) => format)).toEqual(published.map(() => 'owntracks'));
+  expect(uploads.map(({ text = 'none' }) => text).sort()).toEqual(
+    published.map(([, payload]) => `[${payload}]`).sort(),
+  );
+  await device.close();
+});
+
 it('sends PUBACKs in the order of the uploads of each device, while many send at once', async () => {
   const identities = await Promise.all(Array.from({ length: 10 }, () => createDevice(platform.db)));
   const devices = await Promise.all(identities.map((identity) => connectDevice(platform.mqttUrl, identity)));

@@ -1,4 +1,4 @@
-import { deviceTopic } from '@odograph/contracts/topics';
+import { deviceTopic, ownTracksPrefix } from '@odograph/contracts/topics';
 import type { DeviceThrottle } from '@odograph/runtime/device-throttle';
 import type { RegisteredSession } from '@odograph/runtime/session-registry';
 import type { Client } from 'aedes';
@@ -18,6 +18,7 @@ export interface DeviceSession extends RegisteredSession {
   readonly commandsTopic: string;
   readonly keysTopic: string;
   readonly rejectsTopic: string;
+  readonly ownTracksPrefix: string;
   readonly throttle: DeviceThrottle;
   /** The order of its PUBACKs. */
   readonly order: ReleaseOrder;
@@ -47,6 +48,7 @@ export function createDeviceSession(
     commandsTopic: deviceTopic(deviceId, 'commands'),
     keysTopic: deviceTopic(deviceId, 'keys'),
     rejectsTopic: deviceTopic(deviceId, 'rejects'),
+    ownTracksPrefix: ownTracksPrefix(deviceId),
     order: new ReleaseOrder(),
     onClose: (listener) => void client.conn.once('close', listener),
   };

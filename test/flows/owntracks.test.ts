@@ -1,0 +1,55 @@
+import { execFile, spawnSync } from 'node:child_process';
+import { promisify } from 'node:util';
+import { brokerService } from '@odograph/broker/service';
+import { ingestService } from '@odograph/ingest/service';
+import { queryService } from '@odograph/query/service';
+import { connectDevice } from '@odograph/simulator/device-connection';
+import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readHistory, readQuarantine, start } from './sources.fixture.ts';
+
+const execute = promisify(execFile);
+let platform: TestPlatform;
+let application: TestApplication;
+let api: ApiClient;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([ingestService, brokerService, queryService]);
+  application = await createApplication(platform.db);
+  api = clientWithToken(platform.httpUrl, application.token);
+});
+afterAll(() => platform.stop());
+
+describe('OwnTracks over MQTT', () => {
+  const hasMosquitto = spawnSync('mosquitto_pub', ['--help']).error === undefined;
+
+  it.skipIf(!hasMosquitto)('by mosquitto_pub becomes readings of the phone that is the user of the topic', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const { hostname, port } = new URL(platform.mqttUrl);
+    const publish = (user: string, message: object) => {
+      const identity = ['-i', vehicle.deviceId, '-u', vehicle.deviceId, '-P', vehicle.secret];
+      const topic = ['-t', `owntracks/${user}/phone`, '-q', '1', '-m', JSON.stringify(message)];
+      return execute('mosquitto_pub', ['-h', hostname, '-p', port, ...identity, ...topic], { timeout: 20_000 });
+    };
+    await publish(vehicle.deviceId, { _type: 'location', lat: 48.85, lon: 2.35, tst: start, vel: 50, batt: 80 });
+    await publish(vehicle.deviceId, { _type: 'transition', event: 'enter', tst: start + 1, lat: 48.85, lon: 2.35 });
+    await expect(publish('someone-else', { _type: 'location', lat: 1, lon: 2, tst: start + 2 })).rejects.toThrow();
+    expect(await readHistory(api, vehicle.id, 1)).toMatchObject([{ timestamp: start, location: { latitude: 48.85 } }]);
+    expect(await readQuarantine(platform.db, vehicle.deviceId)).toEqual([]);
+  });
+
+  it('goes to quarantine when it is encrypted', async () => {
+    const vehicle = await createVehicle(platform.db, application);
+    const device = await connectDevice(platform.mqttUrl, vehicle);
+    const message = JSON.stringify({ _type: 'encrypted', data: 'x' });
+    await device.client.publishAsync(`owntracks/${vehicle.deviceId}/phone`, message, { qos: 1 });
+    await device.close();
+    await eventually(async () => {
+      const rows = await readQuarantine(platform.db, vehicle.deviceId);
+      expect(rows).toMatchObject([{ format: 'owntracks', application_id: null, reasons: ['INVALID_FIELD'] }]);
+    });
+  });
+});
