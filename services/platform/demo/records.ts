@@ -15,9 +15,9 @@ const parking = {
 };
 /** Around the depot: vehicles of the demo drive in and out. */
 const geofence = {
-  name: 'Centre of Paris',
+  name: 'Paris',
   geometry: { type: 'Point', coordinates: [2.3522, 48.8566] },
-  radiusMetres: 2500,
+  radiusMetres: 8000,
 };
 
 const fromNow = (milliseconds: number): string => new Date(Date.now() + milliseconds).toISOString();
@@ -64,8 +64,8 @@ async function ensureAlarmRules(client: DemoClient): Promise<void> {
   if (rules.length > 0) return;
   const { id: geofenceId } = await client.post<{ id: string }>('/v1/x/geofences', geofence);
   for (const rule of [
-    { name: 'Leaves the centre', kind: 'geofence', parameters: { geofenceId, when: 'outside' } },
-    { name: 'City speed', kind: 'speed', parameters: { limitKmh: 60 } },
+    { name: 'Leaves Paris', kind: 'geofence', parameters: { geofenceId, when: 'outside' } },
+    { name: 'City speed', kind: 'speed', parameters: { limitKmh: 70 } },
     { name: 'Battery', kind: 'low-battery', parameters: { belowPercent: 20 } },
     { name: 'No contact', kind: 'silent', parameters: { afterMinutes: 30 } },
   ]) {
