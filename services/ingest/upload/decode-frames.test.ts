@@ -91,8 +91,9 @@ describe('raw CAN frames', () => {
     await store(vehicle.deviceId, { timestamp: start, frames: [frame] });
     await store(vehicle.deviceId, { timestamp: start, can });
     await store(vehicle.deviceId, { timestamp: start + 1, can }, { timestamp: start + 1, frames: [frame] });
+    await store(vehicle.deviceId, { timestamp: start + 2, frames: [frame] }, { timestamp: start + 2, can });
     const both = { can, decoded_can: values('1000'), frames: [frame] };
-    expect(await readingsOf(vehicle)).toEqual([both, both]);
+    expect(await readingsOf(vehicle)).toEqual([both, both, both]);
   });
 
   it('are decoded with a new DBC file, and with that of a new model, from the moment of the change', async () => {

@@ -74,7 +74,14 @@ describe('the DBC file of a vehicle model', () => {
   it('is refused without content, with two contents, and with more than 4 MiB', async () => {
     const model = newModel();
     const tooLarge = base64(Buffer.alloc(4 * 1024 * 1024 + 3, 0x20));
-    for (const body of [{}, { base64: base64(dbc), shipped: 'obd2' }, { shipped: 'none' }, { base64: tooLarge }]) {
+    const beyondBody = base64(Buffer.alloc(8 * 1024 * 1024, 0x20));
+    for (const body of [
+      {},
+      { base64: base64(dbc), shipped: 'obd2' },
+      { shipped: 'none' },
+      { base64: tooLarge },
+      { base64: beyondBody },
+    ]) {
       const answer = await put(model, body);
       expect([answer.status, answer.body.error]).toEqual([400, 'INVALID_PARAMETER']);
     }
