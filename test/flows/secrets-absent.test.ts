@@ -139,6 +139,7 @@ interface Actors {
   operator: { name: string; password: string };
   application: { appId: string; appKey: string };
   device: { deviceId: string; secret: string };
+  source: { sourceId: string; secret: string };
   tokens: { token: string; refresh_token: string };
 }
 
@@ -156,6 +157,7 @@ async function enterActors(): Promise<Actors> {
   const login = { ...application, username: 'driver', password };
   const tokens = (await createApiClient(platform.httpUrl).post('/v1/login', login)).body;
   const operator = await enter('operators', { name: id, role: 'administrator' });
+  const source = await enter('sources', { appId: application.appId, format: 'flespi' });
   const origin = platform.httpUrl;
   const signedIn = await createApiClient(platform.httpUrl, { origin }).post('/v1/x/session', operator);
   const [cookie = ''] = signedIn.headers.get('set-cookie')?.split(';') ?? [];
@@ -164,6 +166,7 @@ async function enterActors(): Promise<Actors> {
     'token of a browser session': cookie.split('=')[1],
     'key of an application': application.appKey,
     'secret of a device': device.secret,
+    'secret of a source': source.secret,
     'access token': tokens.token,
     'refresh token': tokens.refresh_token,
     'Bluetooth pin': 'planted-pin',
@@ -175,6 +178,7 @@ async function enterActors(): Promise<Actors> {
     user: watched({ 'x-service-token': tokens.token }),
     application,
     device,
+    source,
     tokens,
   };
 }
@@ -199,9 +203,26 @@ async function callAsBrowser({ browser, operator }: Pick<Actors, 'browser' | 'op
   }
 }
 
+/** Sends the secrets of a device and of a source to the doors for other systems and apps. */
+async function callDoors({ device, source }: Pick<Actors, 'device' | 'source'>): Promise<void> {
+  const basic = (name: string, secret: string) => `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}`;
+  const osmand = `/in/osmand/${device.deviceId}`;
+  for (const secret of [device.secret, source.secret, planted['wrong token']]) {
+    await watched({}).get(`${osmand}?secret=${secret}&lat=1&lon=2&timestamp=1`);
+    await watched({}).get(`${osmand}?secret=${secret}&secret=${secret}`);
+    await watched({ authorization: basic(device.deviceId, secret ?? '') }).post('/in/owntracks', `not JSON ${secret}`);
+    await watched({ authorization: `Bearer ${secret}` }).post('/in/flespi', [
+      { ident: 'planted', timestamp: 'never', secret },
+    ]);
+    await watched({ authorization: `Bearer ${secret}` }).post('/in/flespi', `{"ident":"${secret}`);
+    await watched({ authorization: `Bearer ${secret}` }).post('/in/traccar', { device: { uniqueId: secret } });
+  }
+}
+
 /** Sends every secret in each place that accepts it, and in some that do not. */
 async function callEverything({ admin, user, application, device, tokens, ...rest }: Actors): Promise<void> {
   await callAsBrowser(rest);
+  await callDoors({ device, ...rest });
   const nobody = watched({ 'x-service-token': planted['wrong token'] ?? '', cookie: `session=${tokens.token}` });
   const wrong = { ...application, username: 'driver', password: planted['wrong password'] };
   await nobody.post('/v1/login', wrong);
