@@ -841,6 +841,7 @@ export const en = {
       NOT_UTF8: 'Not UTF-8',
       NOT_JSON: 'Not JSON',
       NOT_CBOR: 'Not CBOR',
+      MALFORMED: 'Malformed',
       NOT_A_READING: 'Not a reading',
       TOO_MANY_READINGS: 'Too many readings',
       INVALID_FIELD: 'Invalid field',

@@ -863,6 +863,7 @@ export const fr: Texts = {
       NOT_UTF8: 'Pas de l’UTF-8',
       NOT_JSON: 'Pas du JSON',
       NOT_CBOR: 'Pas du CBOR',
+      MALFORMED: 'Mal formé',
       NOT_A_READING: 'Pas un relevé',
       TOO_MANY_READINGS: 'Trop de relevés',
       INVALID_FIELD: 'Champ invalide',
