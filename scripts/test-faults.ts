@@ -9,6 +9,7 @@ const long = {
   seed: 1,
   rounds: 12,
   devices: 200,
+  uploadPauseMs: 20,
   chaosRounds: 50,
   stormDevices: 10_000,
   backlogReadings: 604_800,

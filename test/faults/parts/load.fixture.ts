@@ -5,6 +5,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { expect } from 'vitest';
+import { scale } from './scale.fixture.ts';
 
 /** How long a device waits for a PUBACK before it closes the connection. */
 const patienceMs = 8000;
@@ -112,7 +113,7 @@ async function openGaps(db: Database, vehicles: readonly TestVehicle[]): Promise
 }
 
 /** Starts devices of a new application that upload until they are stopped. */
-export async function startLoad({ db, mqttUrl, devices, pauseMs = 20 }: LoadOptions): Promise<Load> {
+export async function startLoad({ db, mqttUrl, devices, pauseMs = scale.uploadPauseMs }: LoadOptions): Promise<Load> {
   const application = await createApplication(db);
   const vehicles: TestVehicle[] = [];
   for (let index = 0; index < devices; index += 1) vehicles.push(await createVehicle(db, application));

@@ -15,6 +15,8 @@ export interface FaultScale {
   /** Kills of each kind: of single processes, and of all at once. */
   readonly rounds: number;
   readonly devices: number;
+  /** Between two uploads of a device. */
+  readonly uploadPauseMs: number;
   /** Rounds of overlapping faults. */
   readonly chaosRounds: number;
   /** Devices that reconnect at once. */
@@ -34,6 +36,7 @@ const short: FaultScale = {
   seed: 1,
   rounds: 1,
   devices: 10,
+  uploadPauseMs: 60,
   chaosRounds: 3,
   stormDevices: 200,
   backlogReadings: 5000,
