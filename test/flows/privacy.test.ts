@@ -91,8 +91,18 @@ function reading(timestamp: number, digits: Planted, form = numberForms[0]): str
   const number = form?.(digits);
   return `{"timestamp":${timestamp},"location":{"latitude":${number},"longitude":2.2,"speed":31},
     "status":{"ignition":true,"mileage":1000},"can":[{"key":"gps_latitude","value":"${number}"}],
-    "sensors":[{"name":"tracker","data":[{"key":"longitude","value":"${number}"}]}],"gps":{"lat":${number}}}`;
+    "sensors":[{"name":"tracker","data":[{"key":"longitude","value":"${number}"}]}],"gps":{"lat":${number}},
+    "frames":[{"id":"100","data":"${Buffer.from(digits).toString('hex')}"},{"id":"101","data":"${littleEndian(digits)}"}]}`;
 }
+
+/** The coordinate in 10⁻⁷ degrees, as a device sends it on the CAN bus. */
+function littleEndian(digits: Planted): string {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(Number(digits));
+  return bytes.toString('hex');
+}
+
+const positionDbc = 'BO_ 257 Receiver: 8 X\n SG_ Gps_Latitude : 0|32@1+ (1e-7,0) [0|0] "deg" X\n';
 
 /** Seven decimals, so that no other number of a test matches. */
 const planted = {
@@ -187,9 +197,17 @@ describe('positions of a privacy interval', { timeout: 120_000 }, () => {
       }
     }
     expect(tracesOf(known.before).every((trace) => trace.length >= 7)).toBe(true);
+    const { rows: models } = await sql<{ model: string }>`update vehicle set model = 'Privacy'
+      where id = ${Number(owner.vehicle.id)} returning model`.execute(db);
+    expect(models).toHaveLength(1);
+    const base64 = Buffer.from(positionDbc).toString('base64');
+    expect((await admin.put('/v1/x/admin/can-databases/Privacy', { base64 })).body.faults).toEqual([]);
     await uploadIn(device, reading(now() - 60, known.before), reading(now() + 200, planted.ahead));
     await ingest();
     expect(await searchDatabase(db, [known.before])).toEqual(expect.arrayContaining(['public.reading']));
+    const decoded = await sql<{ values: string }>`select decoded_can::text as values from reading
+      where vehicle_id = ${Number(owner.vehicle.id)} and frames is not null order by time limit 1`.execute(db);
+    expect(tracedIn(decoded.rows[0]?.values ?? '', [known.before])).toEqual([known.before]);
     expect((await searchAnswers([known.before])).length).toBeGreaterThan(1);
     expect(await searchDatabase(db, [planted.ahead])).not.toEqual([]);
   });
@@ -253,6 +271,16 @@ describe('positions of a privacy interval', { timeout: 120_000 }, () => {
       { latitude: 48.9202929 },
     ]);
     expect(await searchDatabase(db, [known.compressed])).toContain('public.reading');
+    expect(await searchDatabase(db, secrets)).toEqual([]);
+    expect(await searchAnswers(secrets)).toEqual([]);
+  });
+
+  it('do not come back when stored frames are decoded again', async () => {
+    const { body } = await admin.post('/v1/x/admin/can-redecodings', { model: 'Privacy' });
+    await ingest(async () => {
+      const progress = await admin.get(`/v1/x/admin/can-redecodings/${body.id}`);
+      expect(progress.body).toMatchObject({ vehiclesDone: 1, finishedAt: expect.any(String) });
+    });
     expect(await searchDatabase(db, secrets)).toEqual([]);
     expect(await searchAnswers(secrets)).toEqual([]);
   });
