@@ -10,7 +10,7 @@ export interface RevocationWatch<Session extends RegisteredSession> {
   readonly prefix: string;
   readonly registry: Pick<SessionRegistry<Session>, 'sessions' | 'find'>;
   readonly failures: { failed(task: 'revocations', error: unknown): void; succeeded(task: 'revocations'): void };
-  /** Lets no pending check of the device use what was read before. */
+  /** Repeats pending lookups of the device: they may have read its former credentials. */
   invalidate(deviceId: string): void;
   invalidateAll(): void;
   /** Whether a session must end. @throws while the database cannot answer */

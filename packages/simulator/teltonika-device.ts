@@ -105,7 +105,7 @@ export class TeltonikaDevice {
   }
 
   /**
-   * Sends everything that is buffered; connects again and repeats what was not acknowledged, until it is or the signal aborts.
+   * Sends all buffered records, reconnecting and resending until every one is acknowledged or the signal aborts.
    * @throws when the platform refuses the IMEI
    */
   async drain(signal?: AbortSignal): Promise<void> {

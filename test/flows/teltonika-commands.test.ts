@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import { fleetService } from '@odograph/fleet/service';
@@ -124,5 +125,30 @@ describe('the connection of a Teltonika device', () => {
     await device.closed;
     expect(await device.connect()).toBe(false);
     expect(other.device.isConnected).toBe(true);
+  });
+});
+
+describe('a gateway in a process of its own', () => {
+  it('fails its health check until the broker is there, and then carries out commands', async () => {
+    const [mqttPort, ownPort] = [await freePort(), await freePort()];
+    const shared = { QUEUE_PREFIX: `gateway-${randomUUID()}` };
+    const gateway = await startTestPlatform([gatewayService], {
+      ...{ ...shared, TELTONIKA_PORT: String(ownPort), MQTT_URL: `mqtt://127.0.0.1:${mqttPort}` },
+    });
+    const stateOf = async () => (await createApiClient(gateway.httpUrl).get('/health')).body.services.gateway;
+    await eventually(async () => expect(await stateOf()).toMatchObject({ ok: false }));
+    expect((await stateOf()).state).toContain('devices of the gateway receive no commands');
+    const others = await startTestPlatform([brokerService, commandService], { ...shared, MQTT_PORT: String(mqttPort) });
+    await eventually(async () => expect(await stateOf()).toMatchObject({ ok: true }));
+    const imei = createImei();
+    const { id } = await createVehicle(platform.db, application, { deviceId: imei, model: 'teltonika-outputs' });
+    const device = new TeltonikaDevice({ host: '127.0.0.1', port: ownPort, imei, answer: () => 'DOUT1:ON' });
+    devices.push(device);
+    expect(await device.connect()).toBe(true);
+    const client = clientWithToken(others.httpUrl, application.token);
+    expect((await client.post('/v1/vehicle/immobilize', { vehicleId: id })).status).toBe(200);
+    await others.stop();
+    await eventually(async () => expect(await stateOf()).toMatchObject({ ok: false }));
+    await gateway.stop();
   });
 });

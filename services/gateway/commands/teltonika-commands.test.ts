@@ -14,7 +14,7 @@ const deviceCommands: DeviceCommands = {
   START: { text: 'setdigout 0?', success: ['DOUT1:OFF'], refusal: [] },
 };
 
-/** A connection that keeps what is written to it. */
+/** A connection that records the texts written to it. */
 class Connection extends EventEmitter implements CommandedSession {
   readonly deviceId = '350000000000001';
   readonly texts: (string | undefined)[] = [];
@@ -102,7 +102,7 @@ it('has one command in flight at a time, because an answer names none', async ()
   await isAcknowledged({ id: 'one', ok: true }, { id: 'two', ok: true });
 });
 
-it('waits on after an answer that the model does not know, and ignores one that nothing asked for', async () => {
+it('keeps waiting after an answer that the model does not know, and ignores an unsolicited one', async () => {
   const { connection, order, sent, isAcknowledged, acknowledged, outcomes } = connect();
   connection.answer('DOUT1:ON');
   order('one');

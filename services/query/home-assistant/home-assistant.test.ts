@@ -29,7 +29,7 @@ let homeAssistant: MqttClient;
 /** The last message of each topic, as Home Assistant has received it. */
 const heard = new Map<string, string>();
 
-/** A broker of another house, which keeps what is retained over a restart of its listener. */
+/** Starts a broker that keeps retained messages while its listener is stopped. */
 async function startBroker() {
   const aedes = new Aedes();
   await aedes.listen();
@@ -107,7 +107,7 @@ afterEach(async () => {
 });
 
 describe('Home Assistant', () => {
-  it('is told of the vehicles of the chosen applications, with position, battery, range and lock', async () => {
+  it('shows the vehicles of the chosen applications with position, battery, range and lock', async () => {
     const foreign = await createVehicle(shared.db, other);
     await storeLatest(shared.db, vehicle.id, '2025-11-21T08:00:00Z', {
       location: { latitude: 48.8566, longitude: 2.3522 },
@@ -143,7 +143,7 @@ describe('Home Assistant', () => {
     await eventually(async () => expect(stateOf()).toEqual({ battery: null, range: null, lock: null }));
   });
 
-  it('is told again when it returns, and when its broker does', async () => {
+  it('receives every state again when it restarts, and when its broker does', async () => {
     await storeLatest(shared.db, vehicle.id, '2025-11-21T08:00:00Z', { electric: { soc: 55 } });
     platform = await start();
     await eventually(async () => expect(stateOf()).toMatchObject({ battery: 55 }));
@@ -156,7 +156,7 @@ describe('Home Assistant', () => {
     await eventually(async () => expect(stateOf()).toMatchObject({ battery: 55 }));
   });
 
-  it('retains what there is but no state, and says that it is offline at the end', async () => {
+  it('retains announcements but no state, and is told that Odograph is offline when it stops', async () => {
     await storeLatest(shared.db, vehicle.id, '2025-11-21T08:00:00Z', { location: { latitude: 1, longitude: 2 } });
     platform = await start();
     await eventually(async () => expect(stateOf()).toMatchObject({ latitude: 1 }));
@@ -172,7 +172,7 @@ describe('Home Assistant', () => {
     await later.endAsync(true);
   });
 
-  it('forgets vehicles that are archived, also those that were while the platform was away', async () => {
+  it('removes archived vehicles, also those archived while the platform was stopped', async () => {
     const second = await createVehicle(shared.db, application);
     platform = await start();
     await eventually(async () => expect(configOf('sensor', 'range', second.id)).toBeTruthy());

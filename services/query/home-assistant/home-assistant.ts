@@ -35,7 +35,7 @@ export interface HomeAssistantOptions {
   readonly metrics: Registry;
 }
 
-/** What Home Assistant has been told of a vehicle. */
+/** A vehicle as it was last published. */
 interface PublishedVehicle {
   readonly vehicle: ShownVehicle;
   readonly announced: string;
