@@ -56,21 +56,21 @@ export class MessageIntake {
   }
 
   /**
-   * Prepares the messages of a request to be queued: creates the devices that the source may create, and counts its messages.
-   * @throws InvalidMessage; Failure TOO_LARGE, OVERLOADED
+   * Queues all messages of a request; resolves once they are durable.
+   * @throws InvalidMessage; Failure TOO_LARGE; OVERLOADED when they are not durable in time: some may be, and sending them
+   * again changes nothing
    */
-  async prepare(delivery: SourceDelivery): Promise<readonly SourceUpload[]> {
+  async accept(delivery: SourceDelivery): Promise<void> {
     const uploads = describeUploads(delivery);
-    const { sender } = delivery;
-    if (sender.kind === 'source') await this.#introduceDevices(delivery, sender.source);
-    return uploads;
+    const { sender, messages } = delivery;
+    if (sender.kind === 'device') return this.#store(uploads);
+    const known = await this.#introduceDevices(delivery, sender.source);
+    await this.#store(uploads);
+    const unknownMessages = messages.filter(({ device }) => !known.has(device)).length;
+    this.#options.usage.accepted(sender.source.id, { messages: messages.length, unknownMessages, deviceIds: known });
   }
 
-  /**
-   * Queues uploads.
-   * @throws Failure OVERLOADED when they are not durable in time; some may be, and sending them again changes nothing
-   */
-  async store(uploads: readonly SourceUpload[]): Promise<void> {
+  async #store(uploads: readonly SourceUpload[]): Promise<void> {
     const stored = uploads.map(({ upload, lane }) => this.#options.uploads.store(upload, lane));
     const held = stored.filter((one) => one !== undefined);
     if (held.length < stored.length) {
@@ -81,20 +81,18 @@ export class MessageIntake {
     });
   }
 
-  /** Creates the devices that the source may create, and counts its messages by whether their device is known. */
-  async #introduceDevices({ messages, address }: SourceDelivery, source: StoredSource): Promise<void> {
-    const { db, usage, logger } = this.#options;
+  /** Creates the devices that the source may create. @returns the devices of its application among those it names */
+  async #introduceDevices({ messages, address }: SourceDelivery, source: StoredSource): Promise<ReadonlySet<string>> {
+    const { db, logger } = this.#options;
     const named = [...new Set(messages.map(({ device }) => device))];
     const owners = await this.#answered(findOwners(db, named));
+    const known = new Set(named.filter((device) => owners.get(device) === source.applicationId));
     const missing = named.filter((device) => !owners.has(device) && !device.startsWith(serviceAccountPrefix));
-    const created = source.createDevices ? this.#withinQuota(source, missing) : [];
-    if (created.length > 0) {
-      await this.#answered(createDevices(db, { source, address }, created));
-      logger.info({ sourceId: source.id, devices: created.length }, 'devices created for a source');
-    }
-    const known = new Set([...named.filter((device) => owners.get(device) === source.applicationId), ...created]);
-    const unknownMessages = messages.filter(({ device }) => !known.has(device)).length;
-    usage.accepted(source.id, { messages: messages.length, unknownMessages, deviceIds: known });
+    const chosen = source.createDevices ? this.#withinQuota(source, missing) : [];
+    if (chosen.length === 0) return known;
+    const created = await this.#answered(createDevices(db, { source, address }, chosen));
+    if (created.length > 0) logger.info({ sourceId: source.id, deviceIds: created }, 'devices created for a source');
+    return new Set([...known, ...chosen]);
   }
 
   /** Chooses the devices to create: no more an hour than the setting allows. */

@@ -72,12 +72,13 @@ export async function findOwners(db: Database, deviceIds: readonly string[]): Pr
 /**
  * Creates devices in stock of an application, of the model that is named after the format of the source, with random secrets
  * that nobody has, and records each in the audit.
+ * @returns those of the ids that did not exist
  */
 export async function createDevices(
   db: Database,
   { source, address }: { source: StoredSource; address: string },
   deviceIds: readonly string[],
-): Promise<void> {
+): Promise<string[]> {
   const secrets = deviceIds.map(() => hashSecret(createSecret()));
   const entry = {
     ...{ chain: source.applicationId, actor: `source:${source.id}`, address },
@@ -88,13 +89,14 @@ export async function createDevices(
       outcome: 'done',
     },
   };
-  await sql`
+  const { rows } = await sql<{ id: string }>`
     with created as (
       insert into device (id, model_id, application_id, secret_sha256)
       select id, ${source.format}, ${source.applicationId}::integer, secret
       from unnest(${deviceIds}::text[], ${secrets}::bytea[]) as new (id, secret)
       on conflict (id) do nothing returning id)
-    select ${auditCall(entry)} from created`.execute(db);
+    select id, ${auditCall(entry)} from created`.execute(db);
+  return rows.map(({ id }) => id);
 }
 
 /** What a source has sent since its counts were last written. */

@@ -238,16 +238,26 @@ describe('a sender', () => {
     stops.unshift(() => own.close());
     const { secret } = await sourceOf('flespi', limited);
     const ident = randomUUID();
-    const sendOnce = () =>
-      send('/in/flespi', { body: messagesOf(ident), headers: bearer(secret), httpUrl: limited.httpUrl });
+    const statuses: number[] = [];
+    const sendOnce = async () => {
+      const request = { body: messagesOf(ident), headers: bearer(secret), httpUrl: limited.httpUrl };
+      const answer = await send('/in/flespi', request);
+      statuses.push(answer.status);
+      return answer;
+    };
     expect((await sendOnce()).status).toBe(200);
     await redis.end('SIGKILL');
     await eventually(async () => {
       const { status, body, retryAfter } = await sendOnce();
       expect([status, body.error, retryAfter]).toEqual([503, 'OVERLOADED', '5']);
-    });
+    }, 30_000);
     redis = await spawnRedis(directory, redis.port);
     await eventually(async () => expect((await sendOnce()).status).toBe(200), 20_000);
+    await eventually(async () => {
+      const counts = limited.db.selectFrom('source').selectAll().where('secret_sha256', '=', hashSecret(secret));
+      const { messages, refused_requests: refused } = await counts.executeTakeFirstOrThrow();
+      expect([messages, refused]).toEqual([statuses.filter((one) => one === 200).length, statuses.length - messages]);
+    });
     // Whatever was stored twice is the same reading.
     const texts = new Set((await queuedOf(ident, own)).map(({ text }) => text));
     expect(texts).toEqual(new Set([messagesOf(ident)]));

@@ -182,7 +182,7 @@ async function accept({ intake, metrics }: DoorOptions, { format }: Door, reques
   if (messages.length > maximumMessages) {
     throw new Failure('TOO_LARGE', `a request must have at most ${maximumMessages} messages`);
   }
-  await intake.store(await intake.prepare({ format, sender, messages, receivedAtMs, address: request.ip }));
+  await intake.accept({ format, sender, messages, receivedAtMs, address: request.ip });
   metrics.sourceRequests.inc({ format, outcome: 'accepted' });
   metrics.sourceMessages.inc({ format }, messages.length);
   return format === 'owntracks' ? [] : { messages: messages.length };
