@@ -49,7 +49,7 @@ export class FrameRedecoding {
     this.#changes = changes;
   }
 
-  /** Works on requests for some seconds, half of the time. What is left waits for the next run. @returns the readings seen */
+  /** Works on requests for some seconds, half of the time. The rest waits for the next run. @returns the readings seen */
   async run(stopping?: AbortSignal): Promise<number> {
     const start = performance.now();
     let readings = 0;
