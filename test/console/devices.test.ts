@@ -72,6 +72,9 @@ describe.skipIf(!hasBrowser)('the screen Devices', () => {
     expect(await device.connect()).toBe(true);
     await page.getByRole('link', { name: 'Open device' }).click();
     await page.getByText('Connected', { exact: true }).waitFor();
+    await page.getByText('A Teltonika device signs in with its IMEI.').waitFor();
+    expect(await page.getByRole('button', { name: 'New secret' }).count()).toBe(0);
+    expect(await findAllBarriers(page)).toEqual([]);
     await device.close();
     await page.getByText(/Disconnected since/).waitFor();
     expect(errors).toEqual([]);
@@ -85,6 +88,8 @@ describe.skipIf(!hasBrowser)('the screen Devices', () => {
     await page.getByRole('button', { name: 'Create device' }).click();
     await page.getByText('This device reports through another system.').waitFor();
     expect(await page.getByRole('img', { name: 'QR code of the settings' }).count()).toBe(0);
+    await page.getByRole('link', { name: 'Open device' }).click();
+    await page.getByText('Through another system').waitFor();
     expect(errors).toEqual([]);
     await page.context().close();
   });

@@ -72,6 +72,7 @@ function isRequested(request: DeviceRequest): RawBuilder<boolean> {
 interface Row {
   id: string;
   model: string;
+  protocol: StoredDevice['protocol'];
   app_id: string | null;
   vehicle_id: number | null;
   plate: string | null;
@@ -89,7 +90,8 @@ export type StoredDevice = Omit<TableDevice, 'connected' | 'disconnectedSince'>;
 function toDevice(row: Row): StoredDevice {
   const optional = (name: keyof StoredDevice, time: Date | null) => (time ? { [name]: time.toISOString() } : {});
   return {
-    ...{ deviceId: row.id, model: row.model, appId: row.app_id ?? '', plate: row.plate ?? '' },
+    ...{ deviceId: row.id, model: row.model, protocol: row.protocol },
+    ...{ appId: row.app_id ?? '', plate: row.plate ?? '' },
     vehicleId: row.vehicle_id === null ? '' : String(row.vehicle_id),
     ...{ createdAt: row.created_at.toISOString(), secretIssuedAt: row.secret_issued_at.toISOString() },
     ...optional('linkedSince', row.linked_since),
@@ -125,7 +127,8 @@ export async function readDevices(
       select found.id, row_number() over (order by found.key ${direction} nulls last, found.id ${direction}) as place
       from found ${after === undefined ? sql`` : sql`cross join border`} where ${isAfter}
       order by place limit ${limit}::integer)
-    select device.id, device.model_id as model, application.app_id, vehicle.id as vehicle_id, vehicle.plate,
+    select device.id, device.model_id as model,
+      (select protocol from device_model where device_model.id = device.model_id) as protocol, application.app_id, vehicle.id as vehicle_id, vehicle.plate,
       lower(device_link.period) as linked_since, device.created_at, device.secret_issued_at,
       case when device.previous_secret_until > now() then device.previous_secret_until end as previous_secret_until,
       vehicle_latest.received_at as last_upload, coalesce(faults.uploads, 0) as quarantined,

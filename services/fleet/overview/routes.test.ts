@@ -85,11 +85,11 @@ describe('GET /v1/x/devices', () => {
       {
         ...{ deviceId: vehicle.deviceId, model: 'generic', appId: application.appId, vehicleId: vehicle.id },
         ...{ plate: expect.any(String), connected: true, lastUpload: '2025-03-01T08:00:00.000Z', quarantined: 2 },
-        ...{ createdAt: expect.any(String), secretIssuedAt: '2025-01-01T00:00:00.000Z' },
+        ...{ createdAt: expect.any(String), secretIssuedAt: '2025-01-01T00:00:00.000Z', protocol: 'mqtt' },
       },
       {
         ...{ deviceId: spare, model: 'tracker', appId: application.appId, vehicleId: '', plate: '', connected: false },
-        ...{ createdAt: expect.any(String), secretIssuedAt: expect.any(String), quarantined: 0 },
+        ...{ createdAt: expect.any(String), secretIssuedAt: expect.any(String), quarantined: 0, protocol: 'mqtt' },
       },
     ]);
     const filters = {

@@ -11,7 +11,7 @@ import { DeviceDetail, DeviceTable, DeviceTableQuery, type SortColumn, type Tabl
 
 const path = '/v1/x/devices';
 
-/** Reads what brokers record of the MQTT sessions of devices. */
+/** Reads what brokers and gateways record of the sessions of devices. */
 export interface DeviceSessions {
   /** Finds the devices with a live session, of these or of all. @throws when Redis is unavailable */
   findConnected(ids?: readonly string[]): Promise<ReadonlySet<string>>;

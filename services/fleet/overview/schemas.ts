@@ -1,3 +1,4 @@
+import { deviceProtocols } from '@odograph/contracts/device-models';
 import { DeviceId, Flag, moment, text, VehicleId, word } from '@odograph/http/schemas';
 import Type, { type Static } from 'typebox';
 
@@ -14,13 +15,14 @@ export const TableDevice = Type.Object(
   {
     deviceId: name('device identifier', 'unit-0001'),
     model: name('device model', 'generic'),
+    protocol: word(deviceProtocols, { description: 'how it reports: MQTT, Teltonika, or through another system' }),
     appId: name('the application that the device belongs to, empty without one', 'app-0001'),
     vehicleId: name('the vehicle that it is linked to, empty without one', '1000000001'),
     plate: name('license plate of that vehicle', 'AB-123-CD'),
     linkedSince: Type.Optional(moment('start of the link; left out for a link without a start')),
-    connected: Type.Boolean({ description: 'has an MQTT session', examples: [true] }),
+    connected: Type.Boolean({ description: 'has a live connection', examples: [true] }),
     disconnectedSince: Type.Optional(
-      moment('when its last MQTT session ended; left out while it has one, and if it never had one'),
+      moment('when its last connection ended; left out while it has one, and if it never had one'),
     ),
     lastUpload: Type.Optional(moment('when the platform last stored a reading of the device for that vehicle')),
     createdAt: moment('when the device was provisioned'),

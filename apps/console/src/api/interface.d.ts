@@ -1716,6 +1716,8 @@ export interface components {
             plate: string;
             /** Format: date-time */
             previousSecretUntil?: string;
+            /** @enum {string} */
+            protocol: "mqtt" | "teltonika" | "source";
             quarantined: number;
             /** Format: date-time */
             secretIssuedAt: string;
@@ -2386,6 +2388,8 @@ export interface components {
             plate: string;
             /** Format: date-time */
             previousSecretUntil?: string;
+            /** @enum {string} */
+            protocol: "mqtt" | "teltonika" | "source";
             quarantined: number;
             /** Format: date-time */
             secretIssuedAt: string;

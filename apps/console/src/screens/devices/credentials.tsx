@@ -127,6 +127,7 @@ function Facts({ device, keyText }: { device: DeviceDetail; keyText: string }) {
 export function Credentials({ device, mayChange, onChanged }: CredentialsOptions) {
   const { devices: text } = texts.value;
   const { deviceId } = device;
+  const isTeltonika = device.protocol === 'teltonika';
   const key = useLoad(() => loadKey(deviceId), [deviceId]);
   const asked = useSignal<Question | undefined>(undefined);
   const shown = useSignal<Shown | undefined>(undefined);
@@ -143,11 +144,12 @@ export function Credentials({ device, mayChange, onChanged }: CredentialsOptions
     <section class="card">
       <h2>{text.credentials}</h2>
       <Facts device={device} keyText={key.data ? text.keyVersion(key.data.keyVersion) : (key.failure ?? text.noKey)} />
+      {isTeltonika && <p class="muted">{text.teltonikaCredentials}</p>}
       {shown.value && <ShownSecret shown={shown.value} />}
       {mayChange && (
         <div class="row start">
-          {ask('secret', text.rotateSecret)}
-          {ask('certificates', text.revokeCertificates)}
+          {!isTeltonika && ask('secret', text.rotateSecret)}
+          {!isTeltonika && ask('certificates', text.revokeCertificates)}
           {hasRole('administrator') && ask('key', key.data ? text.rotateKey : text.createKey)}
           {hasRole('administrator') && key.data && ask('tokens', text.endTokens)}
         </div>
