@@ -45,7 +45,12 @@ async function awaitRows(engines: Engines, expected: number): Promise<void> {
 async function measure(engines: Engines, fleet: BenchFleet, settings: Settings): Promise<void> {
   const { devices, pending, uploading, records, packets, rounds, profile } = settings;
   const port = await findFreePort();
-  const gateway = await startServices(engines, ['gateway'], { profile, settings: { TELTONIKA_PORT: String(port) } });
+  // Without a connection to the broker, over which commands come, the gateway is not healthy.
+  const { mqttPort } = await startServices(engines, ['broker']);
+  const gateway = await startServices(engines, ['gateway'], {
+    profile,
+    settings: { TELTONIKA_PORT: String(port), MQTT_URL: `mqtt://127.0.0.1:${mqttPort}` },
+  });
   const ingest = await startServices(engines, ['ingest'], { profile });
   const imeis = { prefix: imeiPrefix, first: fleet.vehicles[0]?.vehicleId ?? 0, count: devices };
   const load: TeltonikaLoadSettings = { port, imeis, pending, recordsPerPacket: records };

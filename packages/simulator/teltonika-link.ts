@@ -158,7 +158,7 @@ export async function openUdpLink({ host, port, imei, timeoutMs }: UdpOptions): 
   const waiting = new Map<number, Answers>();
   let packetId = 0;
   let isOpen = true;
-  const closed = once(socket, 'close').then(() => undefined);
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
   // Nobody listens at the address: the answers do not come.
   socket.on('error', () => undefined);
   socket.on('message', (message) => {

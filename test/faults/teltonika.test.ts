@@ -29,9 +29,11 @@ let redis: RedisServer;
 let settings: Record<string, string>;
 let gateway: ChildPlatform;
 let ingest: ChildPlatform;
+let broker: ChildPlatform;
 
-const start = async (name: 'gateway' | 'ingest') =>
-  spawnPlatform([name], { ...settings, HTTP_PORT: String(await freePort()) });
+/** The broker, over which commands come to the gateway, is never killed. */
+const start = async (...services: string[]) =>
+  spawnPlatform(services, { ...settings, HTTP_PORT: String(await freePort()) });
 
 async function kill(victims: readonly ProcessName[]): Promise<void> {
   const running = { gateway, ingest, Redis: redis };
@@ -119,12 +121,16 @@ describe.skipIf(!hasRedisServer)(
       settings = {
         ...{ DATABASE_URL: testDatabaseUrl(), REDIS_URL: redis.url, DATA_DIR: directory, LOG_LEVEL: 'error' },
         ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys },
-        ...{ TELTONIKA_PORT: String(await freePort()), MQTT_DEVICE_UPLOADS_PER_SECOND: '1000000' },
+        ...{
+          TELTONIKA_PORT: String(await freePort()),
+          MQTT_PORT: String(await freePort()),
+          MQTT_DEVICE_UPLOADS_PER_SECOND: '1000000',
+        },
       };
-      [gateway, ingest] = await Promise.all([start('gateway'), start('ingest')]);
+      [broker, gateway, ingest] = await Promise.all([start('broker'), start('gateway'), start('ingest')]);
     }, timeoutMs);
     afterAll(async () => {
-      await kill(['gateway', 'ingest', 'Redis']);
+      await Promise.all([broker.end('SIGKILL'), kill(['gateway', 'ingest', 'Redis'])]);
       await db.destroy();
       await rm(directory, { recursive: true, force: true });
     });
