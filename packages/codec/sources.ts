@@ -3,7 +3,7 @@ import { maximumReadingsPerUpload } from '@odograph/contracts/telemetry';
 import { flespi } from './flespi/flespi.ts';
 import { osmand } from './osmand/osmand.ts';
 import { owntracks } from './owntracks/owntracks.ts';
-import { checkReadings, type DecodedTelemetry, spoiled } from './readings.ts';
+import { checkReadings, type DecodedTelemetry, spoiled, type UploadFault } from './readings.ts';
 import { isTooDeep, type SourceFormat } from './source-format.ts';
 import { tesla } from './tesla/tesla.ts';
 import { traccar } from './traccar/traccar.ts';
@@ -13,26 +13,35 @@ export const sourceFormats: Readonly<Record<SourceFormatName, SourceFormat>> = {
   ...{ traccar, flespi, tesla, owntracks, osmand },
 };
 
-/** Decodes the messages of one device, as a JSON array. Never throws: an invalid message becomes a fault. */
-export function decodeMessages(format: SourceFormatName, payload: string): DecodedTelemetry {
+/** Reads the messages of one device, a JSON array, as readings. @returns why they cannot be read, or the readings, unchecked */
+function convertMessages(format: SourceFormatName, payload: string): UploadFault | unknown[] {
+  const fault = (reason: UploadFault['reason'], message: string): UploadFault => ({ index: null, reason, message });
   let messages: unknown;
   try {
     messages = JSON.parse(payload);
   } catch {
-    return spoiled({ index: null, reason: 'NOT_JSON', message: 'the upload is not JSON' });
+    return fault('NOT_JSON', 'the upload is not JSON');
   }
-  if (!Array.isArray(messages)) {
-    return spoiled({ index: null, reason: 'MALFORMED', message: 'the upload is not an array of messages' });
-  }
+  if (!Array.isArray(messages)) return fault('MALFORMED', 'the upload is not an array of messages');
   if (messages.length > maximumReadingsPerUpload) {
     const message = `an upload must have at most ${maximumReadingsPerUpload} messages; this one has ${messages.length}`;
-    return spoiled({ index: null, reason: 'TOO_MANY_READINGS', message });
+    return fault('TOO_MANY_READINGS', message);
   }
-  if (isTooDeep(messages)) {
-    return spoiled({ index: null, reason: 'MALFORMED', message: 'the messages are nested too deeply' });
-  }
+  if (isTooDeep(messages)) return fault('MALFORMED', 'the messages are nested too deeply');
   const { toReading } = sourceFormats[format];
-  return checkReadings(messages.map((message: unknown) => (isObject(message) ? toReading(message) : message)));
+  return messages.map((message: unknown) => (isObject(message) ? toReading(message) : message));
+}
+
+/** Decodes the messages of one device, as a JSON array. Never throws: an invalid message becomes a fault. */
+export function decodeMessages(format: SourceFormatName, payload: string): DecodedTelemetry {
+  const readings = convertMessages(format, payload);
+  return Array.isArray(readings) ? checkReadings(readings) : spoiled(readings);
+}
+
+/** Returns the readings of messages, unchecked; none when they cannot be read. */
+export function readMessages(format: SourceFormatName, payload: string): unknown[] {
+  const readings = convertMessages(format, payload);
+  return Array.isArray(readings) ? readings : [];
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

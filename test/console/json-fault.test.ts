@@ -64,4 +64,18 @@ describe('the place of a fault in an upload', () => {
   it('is not looked for in an upload that would exhaust the stack', () => {
     expect(findSyntaxFault('['.repeat(100_000))?.from).toBeLessThan(200);
   });
+
+  it('is shown in the reading as the platform decoded it, where the upload is not JSON of its own form', () => {
+    const readings = [{ timestamp: 1 }, { timestamp: 2, location: { latitude: 91 } }];
+    const bytes = new Uint8Array([0x8e, 2]);
+    const {
+      json = '',
+      inJson,
+      inBytes,
+    } = decodeFault(bytes, fault({ index: 1, field: 'location.latitude' }), readings);
+    expect(JSON.parse(json)).toEqual(readings[1]);
+    expect(json.slice(inJson?.from, inJson?.until)).toBe('91');
+    expect(inBytes).toBeUndefined();
+    expect(decodeFault(bytes, fault({ reason: 'MALFORMED' }), []).json).toBeUndefined();
+  });
 });

@@ -18,6 +18,16 @@ export function decodeTeltonika(data: Buffer): DecodedTelemetry {
   }
 }
 
+/** Returns the records of a data field as readings, unchecked; none when they cannot be read. */
+export function readRecords(data: Buffer): unknown[] {
+  try {
+    return decodeAvlRecords(data);
+  } catch (error) {
+    if (error instanceof RangeError) return [];
+    throw error;
+  }
+}
+
 /**
  * Reads the time of the first record of a data field, UNIX seconds, without decoding it; undefined when it is too short to
  * have one.

@@ -58,7 +58,7 @@ describe('/v1/x/admin/quarantine', () => {
     const payload = Buffer.from([0x7b, 0xff, 0x00]);
     const { id, deviceId } = await quarantine(payload);
     const opened = await admin.post(`${path}/${id}/open`);
-    expect(opened.body).toEqual({ id, deviceId, base64: payload.toString('base64') });
+    expect(opened.body).toEqual({ id, deviceId, base64: payload.toString('base64'), readings: [] });
     const { rows } = await sql`select actor, address, details from audit
       where action = 'quarantine.open' and subject = ${`quarantine:${id}`}`.execute(platform.db);
     expect(rows).toEqual([{ actor: 'operator', address: '127.0.0.1', details: { deviceId } }]);

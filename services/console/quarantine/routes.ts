@@ -1,3 +1,4 @@
+import { readUpload } from '@odograph/codec/uploads';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { uploadFormats } from '@odograph/contracts/queues';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
@@ -126,11 +127,19 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
     '/v1/x/admin/quarantine/:id/open',
     {
       schema: {
-        summary: 'Open the payload of a quarantined upload, in base64; the access is recorded in the audit',
+        summary: 'Open the payload of a quarantined upload; the access is recorded in the audit',
         params: Type.Object({ id: Id }),
         body: Type.Object({ id: Id }),
         response: answers(
-          Type.Object({ id: Id, deviceId: DeviceId, base64: Type.String({ examples: ['eyJ0aW1lc3RhbXAiOjF9'] }) }),
+          Type.Object({
+            id: Id,
+            deviceId: DeviceId,
+            base64: Type.String({ examples: ['eyJ0aW1lc3RhbXAiOjF9'] }),
+            readings: Type.Array(Type.Unknown(), {
+              description: 'what the format of the upload says, before it is checked; empty when it cannot be read',
+              examples: [[{ timestamp: 1 }]],
+            }),
+          }),
           'NOT_FOUND',
         ),
       },
@@ -146,7 +155,8 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
         details: { deviceId: upload.deviceId },
         outcome: 'done',
       });
-      return { id, deviceId: upload.deviceId, base64: payload.toString('base64') };
+      const readings = readUpload(upload.format, payload).map((reading) => reading ?? null);
+      return { id, deviceId: upload.deviceId, base64: payload.toString('base64'), readings };
     },
   );
 }

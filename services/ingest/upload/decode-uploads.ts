@@ -1,7 +1,6 @@
-import { decodeTelemetry, readElements } from '@odograph/codec/native/telemetry';
-import type { DecodedReading, DecodedTelemetry, UploadFault } from '@odograph/codec/readings';
-import { decodeMessages } from '@odograph/codec/sources';
-import { decodeTeltonika } from '@odograph/codec/teltonika/upload';
+import { readElements } from '@odograph/codec/native/telemetry';
+import type { DecodedReading, UploadFault } from '@odograph/codec/readings';
+import { decodeUpload } from '@odograph/codec/uploads';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { maximumClockLeadSeconds } from '@odograph/contracts/telemetry';
 
@@ -43,21 +42,14 @@ export function decodeUploads(
 ): UploadInProgress[] {
   const latest = (nowMs / 1000 + maximumClockLeadSeconds) * 1e6;
   return uploads.map((upload) => {
-    const decoded = { upload, ...decodeUpload(upload) };
+    const { format = 'native', text } = upload;
+    const decoded = { upload, ...decodeUpload(format, text ?? uploadBytes(upload)) };
     const oldest = upload.quarantineId === undefined ? nowMs * 1000 - maximumAgeDays * dayMicroseconds : 0;
     return rejectReadings(decoded, ({ index, timeMicroseconds }) => {
       if (timeMicroseconds > latest) return futureFault(index);
       return timeMicroseconds < oldest ? ageFault(index, maximumAgeDays) : undefined;
     });
   });
-}
-
-/** Decodes an upload by its format; never throws. */
-function decodeUpload(upload: QueuedUpload): DecodedTelemetry {
-  const { format = 'native', text } = upload;
-  if (format === 'native') return decodeTelemetry(text ?? uploadBytes(upload));
-  if (format === 'teltonika') return decodeTeltonika(uploadBytes(upload));
-  return decodeMessages(format, text ?? uploadBytes(upload).toString());
 }
 
 /** Returns the readings of an upload in the platform's own format as the device sent them, unchecked; of others, none. */

@@ -4287,6 +4287,7 @@ export interface operations {
                         base64: string;
                         deviceId: string;
                         id: string;
+                        readings: unknown[];
                     };
                 };
             };

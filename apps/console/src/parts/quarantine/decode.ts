@@ -41,8 +41,15 @@ function parse(text: string): unknown {
   }
 }
 
-/** Decodes an upload, and finds the place of a fault in it. */
-export function decodeFault(bytes: Uint8Array, fault: Fault): DecodedFault {
+/** Whether bytes begin as a CBOR array or map, or another protocol, does (RFC 8949, section 3.1); UTF-8 never begins with them. */
+export const isBinary = ([first = 0]: Uint8Array): boolean => first >= 0x80 && first <= 0xbf;
+
+/**
+ * Decodes an upload, and finds the place of a fault in it.
+ * @param readings as the platform decoded them, of an upload that is not JSON of the platform's own form
+ */
+export function decodeFault(bytes: Uint8Array, fault: Fault, readings?: readonly unknown[]): DecodedFault {
+  if (readings) return decodeReading(fault, readings);
   const text = textOf(bytes);
   if (fault.reason === 'NOT_UTF8') {
     return { fault, inText: undefined, inBytes: findWrongByte(bytes, text), json: undefined, inJson: undefined };
@@ -62,6 +69,14 @@ export function decodeFault(bytes: Uint8Array, fault: Fault): DecodedFault {
   }
   const inText = locate(text, [...(isList && index !== null ? [String(index)] : []), ...fieldPath]);
   return { fault, inText, inBytes: bytesOfSpan(text, inText), json, inJson: locate(json, fieldPath) };
+}
+
+/** Shows the reading of a fault, or all of them when it concerns the upload, with the place of the fault in it. */
+function decodeReading(fault: Fault, readings: readonly unknown[]): DecodedFault {
+  const places = { fault, inText: undefined, inBytes: undefined };
+  if (readings.length === 0) return { ...places, json: undefined, inJson: undefined };
+  const json = JSON.stringify(fault.index === null ? readings : (readings[fault.index] ?? null), null, 2);
+  return { ...places, json, inJson: fault.field === undefined ? undefined : locate(json, fault.field.split('.')) };
 }
 
 const bytesPerLine = 16;

@@ -3,7 +3,7 @@ import { answerOf, api, type Schema } from '../../api/client.ts';
 import { texts } from '../../texts/texts.ts';
 import { LoadFailure, Loading } from '../placeholders.tsx';
 import { useLoad } from '../use-load.ts';
-import { bytesOf, type DecodedFault, decodeFault, hexLines, textOf } from './decode.ts';
+import { bytesOf, type DecodedFault, decodeFault, hexLines, isBinary, textOf } from './decode.ts';
 import type { Span } from './json-fault.ts';
 
 export type Upload = Schema<'QuarantinedUpload'>;
@@ -78,7 +78,7 @@ function FaultDetails({ bytes, decoded }: { bytes: Uint8Array; decoded: DecodedF
       </h3>
       <div class="fault-views">
         {json !== undefined && <MarkedText label={text.decoded} text={json} place={inJson} />}
-        {json === undefined && <MarkedText label={text.text} text={textOf(bytes)} place={inText} />}
+        {json === undefined && !isBinary(bytes) && <MarkedText label={text.text} text={textOf(bytes)} place={inText} />}
         <HexDump bytes={bytes} place={inBytes} />
       </div>
     </section>
@@ -88,16 +88,17 @@ function FaultDetails({ bytes, decoded }: { bytes: Uint8Array; decoded: DecodedF
 /** The bytes of an upload, decoded, with the place of each fault. Opening them is recorded in the audit. */
 export function UploadDetails({ upload }: { upload: Upload }) {
   const { quarantine: text } = texts.value;
-  const { id, faults } = upload;
+  const { id, faults, format } = upload;
   const { data, failure, reload } = useLoad(
-    async () => (await answerOf(api.POST('/v1/x/admin/quarantine/{id}/open', { params: { path: { id } } }))).base64,
+    async () => answerOf(api.POST('/v1/x/admin/quarantine/{id}/open', { params: { path: { id } } })),
     [id],
   );
   const decoded = useMemo(() => {
     if (data === undefined) return undefined;
-    const bytes = bytesOf(data);
-    return { bytes, faults: faults.slice(0, mostFaults).map((fault) => decodeFault(bytes, fault)) };
-  }, [data, faults]);
+    const bytes = bytesOf(data.base64);
+    const readings = format === 'native' && !isBinary(bytes) ? undefined : data.readings;
+    return { bytes, faults: faults.slice(0, mostFaults).map((fault) => decodeFault(bytes, fault, readings)) };
+  }, [data, faults, format]);
   if (!decoded) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   return (
     <>

@@ -1,0 +1,19 @@
+import type { UploadFormat } from '@odograph/contracts/queues';
+import { decodeTelemetry, readElements } from './native/telemetry.ts';
+import type { DecodedTelemetry } from './readings.ts';
+import { decodeMessages, readMessages } from './sources.ts';
+import { decodeTeltonika, readRecords } from './teltonika/upload.ts';
+
+/** Decodes an upload by its format. Never throws: what is invalid becomes a fault. */
+export function decodeUpload(format: UploadFormat, payload: Buffer | string): DecodedTelemetry {
+  if (format === 'native') return decodeTelemetry(payload);
+  if (format === 'teltonika') return decodeTeltonika(Buffer.from(payload));
+  return decodeMessages(format, payload.toString());
+}
+
+/** Returns the readings of an upload as its format says them, unchecked; none of an upload that cannot be read. */
+export function readUpload(format: UploadFormat, payload: Buffer | string): unknown[] {
+  if (format === 'native') return readElements(payload);
+  if (format === 'teltonika') return readRecords(Buffer.from(payload));
+  return readMessages(format, payload.toString());
+}
