@@ -3,6 +3,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import { roleSettings } from '@odograph/testkit/database-roles';
 import { eventually } from '@odograph/testkit/eventually';
 import {
   archiveVehicle,
@@ -11,6 +12,7 @@ import {
   type TestApplication,
   type TestVehicle,
 } from '@odograph/testkit/fixtures';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { Aedes } from 'aedes';
 import { connectAsync, type MqttClient } from 'mqtt';
@@ -62,6 +64,7 @@ async function startBroker() {
 
 const start = () =>
   startTestPlatform([queryService], {
+    ...roleSettings(testDatabaseUrl()),
     HOME_ASSISTANT_MQTT_URL: broker.url,
     HOME_ASSISTANT_APPLICATIONS: application.appId,
     QUEUE_PREFIX: shared.config.QUEUE_PREFIX,
