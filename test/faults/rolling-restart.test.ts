@@ -16,6 +16,8 @@ import { report } from './parts/testbed.fixture.ts';
 
 const timeoutMs = 300_000 + scale.rounds * 60_000;
 const clients = 8;
+/** Of each client, between two requests. */
+const pauseMs = scale.patient ? 10 : 40;
 const db = openDatabase({ url: testDatabaseUrl(), name: 'faults', size: 2 });
 afterAll(() => db.destroy());
 
@@ -53,7 +55,7 @@ async function restartUnderRequests(
         (error: Error) => error.message,
       );
       answers.set(answer, (answers.get(answer) ?? 0) + 1);
-      await delay(10);
+      await delay(pauseMs);
     }
   };
   const all = Promise.all(requests.map(client));
