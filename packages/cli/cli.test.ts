@@ -125,6 +125,19 @@ describe('npx odograph', () => {
     expect(await answerOf('model', 'show', 'relay')).toEqual({ ...shown, name: 'relay' });
   });
 
+  it('creates, lists, rotates and deletes a source', async () => {
+    const { appId } = await answerOf('application', 'create', '--name', 'Forwarding');
+    const options = ['--app', appId, '--format', 'traccar', '--create-devices'];
+    const { sourceId, secret } = await answerOf('source', 'create', ...options);
+    const { sources } = await answerOf('source', 'list', '--app', appId);
+    expect(sources).toMatchObject([{ sourceId, appId, format: 'traccar', createDevices: true, messages: 0 }]);
+    const rotated = await answerOf('source', 'rotate', '--id', sourceId, '--overlap-hours', '0');
+    expect(rotated).toEqual({ sourceId, secret: expect.not.stringMatching(secret) });
+    expect(await answerOf('source', 'delete', '--id', sourceId)).toEqual({});
+    expect(await refusalOf(['source', 'delete', '--id', sourceId])).toContain('NOT_FOUND');
+    expect(await refusalOf(['source', 'create', '--app', appId, '--format', 'gpx'])).toContain('format');
+  });
+
   it('approves and declines vehicle requests, recorded in the audit', async () => {
     const application = await answerOf('application', 'create', '--name', 'Asking');
     const { appId } = application;

@@ -78,6 +78,8 @@ export async function addSourceDoors(http: Http, options: DoorOptions): Promise<
     scope.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
       if (request.sender?.kind === 'source') options.usage.refused(request.sender.source.id);
       const failure = toFailure(error);
+      if (failure instanceof Failure && failure.status === 401)
+        reply.header('www-authenticate', 'Basic realm="odograph"');
       const format = doors.find(({ url }) => url === request.routeOptions.url)?.format ?? 'unknown';
       options.metrics.sourceRequests.inc({
         format,
@@ -110,10 +112,6 @@ function toFailure(error: Error & { statusCode?: number }): Error {
 /** Authenticates a request and holds memory for it, before its body is read. */
 async function admit(options: DoorOptions, door: Door, request: FastifyRequest, reply: FastifyReply): Promise<void> {
   const presented = presentedBy(request, door);
-  if (presented === undefined) {
-    reply.header('www-authenticate', 'Basic realm="odograph"');
-    throw new Failure('MISSING_TOKEN', 'the secret is missing');
-  }
   const sender = await options.senders.authenticate(door.format, presented, request.ip);
   request.sender = sender;
   const announced = request.headers['content-length'];

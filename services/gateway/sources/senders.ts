@@ -52,7 +52,7 @@ export interface SenderOptions {
   readonly logger: Logger;
   /** Attempts a minute with one wrong secret from one network. */
   readonly failuresPerSecret: number;
-  /** Attempts a minute with wrong secrets from one network. */
+  /** Attempts a minute with wrong secrets, or none, from one network. */
   readonly failuresPerNetwork: number;
 }
 
@@ -76,14 +76,25 @@ export class Senders {
 
   /**
    * Finds the sender of a request to the door of a format.
-   * @throws Failure INVALID_CREDENTIALS, UNAUTHORIZED for a source of another format, TOO_MANY_REQUESTS, OVERLOADED
+   * @param presented undefined without a secret
+   * @throws Failure MISSING_TOKEN, INVALID_CREDENTIALS, UNAUTHORIZED for a source of another format, TOO_MANY_REQUESTS,
+   * OVERLOADED
    */
-  async authenticate(format: SourceFormatName, presented: PresentedSecret, address: string): Promise<Sender> {
+  async authenticate(
+    format: SourceFormatName,
+    presented: PresentedSecret | undefined,
+    address: string,
+  ): Promise<Sender> {
     const network = networkOf(address);
+    this.#requireFewer(this.#options.failuresPerNetwork, network);
+    if (presented === undefined) {
+      this.#failures.add(network, performance.now());
+      throw new Failure('MISSING_TOKEN', 'the secret is missing');
+    }
     const sha256 = hashSecret(presented.secret);
     // Secrets cannot be guessed, so each counts alone: a wrong one never shuts out a right one of the same network.
     const attempt = `${network} ${sha256.toString('base64')}`;
-    this.#requireFewFailures(attempt, network);
+    this.#requireFewer(this.#options.failuresPerSecret, attempt);
     const found = await this.#lookups.call({ sha256, deviceId: presented.deviceId });
     const source = found.sources.find((one) => isValid(one, sha256));
     if (source !== undefined && (presented.name === undefined || presented.name === source.id)) {
@@ -102,14 +113,10 @@ export class Senders {
   }
 
   /** @throws Failure TOO_MANY_REQUESTS */
-  #requireFewFailures(attempt: string, network: string): void {
+  #requireFewer(maximum: number, counted: string): void {
     const nowMs = performance.now();
-    const { failuresPerSecret, failuresPerNetwork } = this.#options;
-    for (const [counted, maximum] of [[attempt, failuresPerSecret] as const, [network, failuresPerNetwork] as const]) {
-      if (this.#failures.read(counted, nowMs) >= maximum) {
-        throw tooManyRequests(this.#failures.remainingMs(counted, nowMs));
-      }
-    }
+    if (this.#failures.read(counted, nowMs) < maximum) return;
+    throw tooManyRequests(this.#failures.remainingMs(counted, nowMs));
   }
 
   /** The first use of a new secret ends the one before it. */
