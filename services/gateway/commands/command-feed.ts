@@ -61,11 +61,16 @@ export function createCommandFeed({ url, adminToken, failures, onCommand }: Comm
     const command = parseCommand(payload.toString());
     if (deviceId !== undefined && command) onCommand(deviceId, command);
   });
+  let isOpen = false;
   return {
-    open: () => void client.connect(),
+    open() {
+      isOpen = true;
+      client.connect();
+    },
     async close() {
       isClosing = true;
-      await client.endAsync(true);
+      // A client that never connected has no stream to end.
+      if (isOpen) await client.endAsync(true);
     },
   };
 }
