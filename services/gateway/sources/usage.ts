@@ -14,7 +14,7 @@ interface Usage {
   readonly deviceIds: Set<string>;
 }
 
-/** Counts what sources send, and writes the counts every 2 s. What is counted since is lost when the process is killed. */
+/** Counts what sources send, and writes the counts every 2 s; a killed process loses those that are not written yet. */
 export class UsageCounts {
   readonly #db: Database;
   readonly #logger: Logger;
