@@ -8,6 +8,8 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 /** Which of our packages each package may import. Tests and fixtures may also import testkit and simulator. */
 const allowed: Record<string, readonly string[]> = {
   contracts: [],
+  // Published on its own: it shares with the platform only what the OpenAPI document says.
+  client: [],
   keyless: [],
   embedded: [],
   codec: ['contracts'],
@@ -72,7 +74,8 @@ function isAllowed(file: SourceFile, target: string): boolean {
   if (file.workspace === 'services/platform') return target !== 'testkit';
   if (file.workspace.startsWith('services/')) return serviceMayImport.includes(target);
   // What runs in a browser shares with the platform only what it says over HTTP.
-  if (file.workspace.startsWith('apps/')) return false;
+  if (file.workspace.startsWith('apps/')) return target === 'client';
+  if (file.workspace === 'packages/client') return false;
   const own = allowed[file.workspace.slice('packages/'.length)] ?? [];
   return own.includes(target) || (file.isTest && serviceMayImport.includes(target));
 }
@@ -183,6 +186,15 @@ describe('architecture', () => {
       .filter((path) => path.startsWith('test/') && path !== 'test/architecture.test.ts')
       .filter((path) => !/^test\/(flows|faults|console)\/(?:.+\/)?[a-z0-9-]+\.(test|fixture)\.(ts|mjs)$/.test(path));
     expect(wrong).toEqual([]);
+  });
+
+  it('the client runs in browsers: it imports nothing of Node.js', () => {
+    const ofNode = files
+      .filter(({ workspace, isTest }) => workspace === 'packages/client' && !isTest)
+      .flatMap(({ path, imports }) =>
+        imports.filter((one) => one.startsWith('node:')).map((one) => `${path} imports ${one}`),
+      );
+    expect(ofNode).toEqual([]);
   });
 
   it('a module that only tests can load is named *.test.ts or *.fixture.ts', () => {

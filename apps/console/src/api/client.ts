@@ -1,6 +1,6 @@
+import type { components, paths } from '@odograph/client/interface';
 import { signal } from '@preact/signals';
 import createClient, { type Middleware } from 'openapi-fetch';
-import type { components, paths } from './interface.d.ts';
 
 /** A schema of the interface, by its name. */
 export type Schema<Name extends keyof components['schemas']> = components['schemas'][Name];

@@ -1,4 +1,4 @@
-// Made from the OpenAPI document of the platform: npm run console:types. Do not edit.
+// Made from the OpenAPI document of the platform: npm run interface:types. Do not edit.
 
 export const limits = {
   "/v1/x/alarm-rules": {

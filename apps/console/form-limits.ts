@@ -1,0 +1,40 @@
+interface Schema {
+  readonly anyOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly [fact: string]: unknown;
+}
+
+interface Operations {
+  readonly post: {
+    readonly requestBody: { readonly content: { readonly 'application/json': { readonly schema: Schema } } };
+  };
+}
+
+/** The routes whose bodies the console makes forms of. */
+const forms = ['/v1/x/alarm-rules', '/v1/x/geofences'];
+const facts = ['minimum', 'maximum', 'minLength', 'maxLength', 'enum'];
+
+/** What the schema of a body says of each field, those of nested objects by their path. */
+function limitsOf({ properties = {} }: Schema, path = ''): [name: string, limits: object][] {
+  return Object.entries(properties).flatMap(([name, declared]) => {
+    // The other one is null, for a field that is left out.
+    const field = declared.anyOf?.[0] ?? declared;
+    const known = Object.entries(field).filter(([fact]) => facts.includes(fact));
+    const own: [string, object][] = known.length > 0 ? [[`${path}${name}`, Object.fromEntries(known)]] : [];
+    return [...own, ...limitsOf(field, `${path}${name}.`)];
+  });
+}
+
+/** Writes the limits of the fields that the console has forms for. @param document the OpenAPI document of the platform */
+export function writeLimits(document: { readonly paths?: object }): string {
+  const paths = Object(document.paths) as Readonly<Record<string, Operations>>;
+  const limits = forms.map((path) => {
+    const schema = paths[path]?.post.requestBody.content['application/json'].schema;
+    if (!schema) throw new Error(`the interface has no form ${path}`);
+    return [path, Object.fromEntries(limitsOf(schema))];
+  });
+  return `// Made from the OpenAPI document of the platform: npm run interface:types. Do not edit.
+
+export const limits = ${JSON.stringify(Object.fromEntries(limits), null, 2)} as const;
+`;
+}

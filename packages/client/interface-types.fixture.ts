@@ -1,0 +1,108 @@
+import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript';
+
+export type OpenApiDocument = OpenAPI3;
+
+interface Content {
+  readonly schema?: { readonly required?: readonly string[] };
+  readonly examples?: Readonly<Record<string, unknown>>;
+}
+
+type Answers = Readonly<Record<string, { readonly content?: { readonly 'application/json'?: Content } }>>;
+
+interface Operation {
+  readonly parameters?: readonly { readonly name: string }[];
+  readonly requestBody?: { readonly content: { readonly 'application/json': Content } };
+  readonly responses: Answers;
+}
+
+const head = '// Made from the OpenAPI document of the platform: npm run interface:types. Do not edit.\n\n';
+const annotations = /^(?:description|summary|example|examples|title|tags)$/;
+
+/** Leaves out what types do not show, but for the summary of an operation. */
+function essential(value: unknown, key = ''): unknown {
+  // Parameters of a body may be given in the query as well; typed clients do not.
+  if (Array.isArray(value)) return value.filter((one) => !Object(one)['x-alternative']).map((one) => essential(one));
+  if (typeof value !== 'object' || value === null) return value;
+  const isNamed = key === 'properties' || key === 'paths' || key === 'schemas';
+  const isOperation = 'operationId' in value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => isNamed || (isOperation && name === 'summary') || !annotations.test(name))
+      .map(([name, member]) => [name, essential(member, isNamed ? '' : name)]),
+  );
+}
+
+/** The codes that an answer lists; each has an example of its own. */
+const codesOf = ([status, answer]: [string, Answers[string]]): string[] =>
+  Number(status) < 400 ? [] : Object.keys(answer.content?.['application/json']?.examples ?? {});
+
+const failure = { $ref: '#/components/schemas/Failure' };
+
+/** Gathers the failures of an operation, which differ only by their codes, in one answer, and requires the body if a member is. */
+function simplify({ responses, requestBody, ...operation }: Operation): object {
+  const answers = Object.entries(responses);
+  const codes = [...new Set(answers.flatMap(codesOf))].sort();
+  const error = { type: 'object', required: ['error'], properties: { error: { enum: codes } } };
+  const refusal = { content: { 'application/json': { schema: { allOf: [failure, error] } } } };
+  const isRequired = (requestBody?.content['application/json'].schema?.required ?? []).length > 0;
+  return {
+    ...operation,
+    ...(requestBody && { requestBody: { ...requestBody, required: isRequired } }),
+    responses: {
+      ...Object.fromEntries(answers.filter(([status]) => Number(status) < 400)),
+      ...(codes.length > 0 && { default: refusal }),
+    },
+  };
+}
+
+function operationsOf(document: OpenAPI3): [path: string, method: string, operation: Operation][] {
+  return Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
+    Object.entries(methods as Readonly<Record<string, Operation>>).map(
+      ([method, operation]): [string, string, Operation] => [path, method, operation],
+    ),
+  );
+}
+
+/** Keeps the schemas that others of the document refer to. */
+function withoutUnused(document: OpenAPI3): OpenAPI3 {
+  const schemas = document.components?.schemas ?? {};
+  const used = new Set<string>();
+  const follow = (value: unknown): void => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (used.has(name)) continue;
+      used.add(name);
+      follow(schemas[name]);
+    }
+  };
+  follow(document.paths);
+  const kept = Object.entries(schemas).filter(([name]) => used.has(name));
+  return { ...document, components: { schemas: Object.fromEntries(kept) } };
+}
+
+/** Writes the types of every route; those of the failures of an operation are one union. */
+export async function writeInterfaceTypes(document: OpenApiDocument): Promise<string> {
+  const operations = operationsOf(document);
+  const paths: Record<string, Record<string, object>> = {};
+  for (const [path, method, operation] of operations) {
+    paths[path] = { ...paths[path], [method]: simplify(operation) };
+  }
+  const codes = new Set(operations.flatMap(([, , { responses }]) => Object.entries(responses).flatMap(codesOf)));
+  const text = { type: 'string' };
+  const Failure = {
+    type: 'object',
+    required: ['error', 'message'],
+    properties: { error: { enum: [...codes].sort() }, message: text, field: text, reason: text },
+  };
+  const schemas = { ...document.components?.schemas, Failure };
+  const whole = essential({ openapi: document.openapi, info: document.info, paths, components: { schemas } });
+  const types = await openapiTypescript(withoutUnused(whole as OpenAPI3), { alphabetize: true });
+  return head + astToString(types);
+}
+
+/** Writes the paths of the commands, which take an idempotency key. */
+export function writeCommandPaths(document: OpenApiDocument): string {
+  const commands = operationsOf(document)
+    .filter(([, , { parameters = [] }]) => parameters.some(({ name }) => name === 'Idempotency-Key'))
+    .map(([path]) => `  '${path}',\n`);
+  return `${head}export const commandPaths: readonly string[] = [\n${commands.sort().join('')}];\n`;
+}

@@ -1,0 +1,284 @@
+import { randomUUID } from 'node:crypto';
+import { endSessions } from '@odograph/fleet/accounts/queries';
+import { queryService } from '@odograph/query/service';
+import { hashSecret } from '@odograph/runtime/secrets';
+import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
+import { writeLimits } from '../../apps/console/form-limits.ts';
+import {
+  answerOf,
+  type ClientOptions,
+  createClient,
+  type FailureCode,
+  type Tokens,
+} from '../../packages/client/client.ts';
+import {
+  type OpenApiDocument,
+  writeCommandPaths,
+  writeInterfaceTypes,
+} from '../../packages/client/interface-types.fixture.ts';
+import { loadServices } from '../../services/platform/services.ts';
+import { answerLost, follow, Network, readAll, refused, type Seen, type Send } from './client.fixture.ts';
+import { runDocument, sizeOfPackage, type UnpackedClient, unpackClient } from './client-package.fixture.ts';
+
+let platform: TestPlatform;
+let application: TestApplication;
+let vehicle: TestVehicle;
+let device: DeviceConnection;
+const network = new Network();
+function clientOf({ appId, appKey }: TestApplication, options: Partial<ClientOptions> = {}) {
+  return createClient({ url: platform.httpUrl, credentials: { appId, appKey }, fetch: network.send, ...options });
+}
+
+/** The options of a client with the token of the application. */
+const headed = (send: Send): ClientOptions => ({
+  ...{ url: platform.httpUrl, fetch: send, headers: { 'x-service-token': application.token } },
+});
+
+const seconds = Math.floor(Date.now() / 1000) - 3600;
+beforeAll(async () => {
+  platform = await startTestPlatform(await loadServices());
+  application = await createApplication(platform.db);
+  vehicle = await createVehicle(platform.db, application);
+  device = await connectDevice(platform.mqttUrl, vehicle);
+});
+afterEach(() => network.reset());
+afterAll(async () => {
+  await device?.close();
+  await platform?.stop();
+});
+
+it('the types of the client and the limits of the console are those of the OpenAPI document; npm run interface:types writes them', async () => {
+  const document = await eventually(async () => {
+    const response = await fetch(`${platform.httpUrl}/docs/json`);
+    // A busy machine sheds requests while the platform starts.
+    expect(response.status).toBe(200);
+    return (await response.json()) as OpenApiDocument;
+  });
+  await expect(await writeInterfaceTypes(document)).toMatchFileSnapshot('../../packages/client/interface.d.ts');
+  await expect(writeCommandPaths(document)).toMatchFileSnapshot('../../packages/client/command-paths.ts');
+  await expect(writeLimits(document)).toMatchFileSnapshot('../../apps/console/src/api/limits.ts');
+});
+
+describe('the session of a client', () => {
+  const expire = (token: string) =>
+    platform.db
+      .updateTable('access_token')
+      .set({ expires_at: sql`now()` })
+      .where('token_sha256', '=', hashSecret(token))
+      .execute();
+
+  it('is refreshed once when many calls at a time find its token expired, and continues from saved tokens', async () => {
+    const saved: Tokens[] = [];
+    const client = clientOf(application, { saveTokens: (tokens) => void saved.push(tokens) });
+    const callOften = () => Promise.all(Array.from({ length: 20 }, () => answerOf(client.GET('/v1/x/vehicles'))));
+    await callOften();
+    await expire(saved[0]?.token ?? '');
+    expect(await callOften()).toHaveLength(20);
+    expect([network.callsOf('/v1/login'), network.callsOf('/v1/refreshToken'), saved.length]).toEqual([1, 1, 2]);
+    await answerOf(clientOf(application, { tokens: saved[1] }).GET('/v1/x/vehicles'));
+    expect(network.callsOf('/v1/login')).toBe(1);
+  });
+
+  it('survives the loss of the answer with its new tokens', async () => {
+    const saved: Tokens[] = [];
+    const client = clientOf(application, { saveTokens: (tokens) => void saved.push(tokens) });
+    await answerOf(client.GET('/v1/x/vehicles'));
+    await expire(saved[0]?.token ?? '');
+    network.onTheWay = [fetch, answerLost];
+    await answerOf(client.GET('/v1/x/vehicles'));
+    expect([network.callsOf('/v1/login'), network.callsOf('/v1/refreshToken')]).toEqual([1, 2]);
+  });
+
+  it('is opened again after it was revoked, but not as the application when a user has no password', async () => {
+    const fleet = await createApplication(platform.db);
+    const saved: Tokens[] = [];
+    const client = clientOf(fleet, { saveTokens: (tokens) => void saved.push(tokens) });
+    await answerOf(client.GET('/v1/x/vehicles'));
+    const { appId, appKey } = fleet;
+    const user = clientOf(fleet, { credentials: { appId, appKey, username: 'alex' }, tokens: saved[0] });
+    await endSessions(platform.db, { applicationId: fleet.id });
+    await expect(answerOf(user.GET('/v1/x/vehicles'))).rejects.toMatchObject({ code: 'INVALID_TOKEN', status: 401 });
+    await answerOf(client.GET('/v1/x/vehicles'));
+    expect(network.callsOf('/v1/login')).toBe(2);
+  });
+});
+
+describe('a list', () => {
+  it('is read to its end, each item once, with readings of the same time on both sides of a page border', async () => {
+    const fleet = await createApplication(platform.db);
+    const vehicles: TestVehicle[] = [];
+    for (const _ of [1, 2, 3, 4]) vehicles.push(await createVehicle(platform.db, fleet));
+    for (const one of vehicles) {
+      const connection = await connectDevice(platform.mqttUrl, one);
+      for (const n of [0, 1, 2, 3, 4]) {
+        await connection.upload({
+          timestamp: seconds + n,
+          location: { latitude: 48, longitude: 2 },
+          can: [{ key: 'n', value: `${n}` }],
+        });
+      }
+      await connection.close();
+    }
+    const client = clientOf(fleet);
+    const query = { from: seconds, until: seconds + 60, limit: 3 };
+    const expected = [0, 1, 2, 3, 4].flatMap((n) => vehicles.map(({ id }) => `${seconds + n} ${id}`));
+    const namesOf = (readings: { timestamp: number; vehicle: { id: string } }[]) =>
+      readings.map(({ timestamp, vehicle: { id } }) => `${timestamp} ${id}`);
+    const history = await eventually(async () => {
+      const all = await readAll(client.items('/v1/vehicles/history', { params: { query } }));
+      expect(all).toHaveLength(20);
+      return all;
+    });
+    expect(namesOf(history)).toEqual(expected);
+    const pages = await readAll(client.pages('/v1/vehicles/history', { params: { query } }));
+    expect(pages.map(({ status }) => status.length)).toEqual([3, 3, 3, 3, 3, 3, 2]);
+    const can = await readAll(
+      client.items('/v1/vehicles/customcan/from/{timestamp}', { params: { path: { timestamp: seconds } } }),
+    );
+    expect(namesOf(can)).toEqual(expected);
+    const changes = await readAll(client.items('/v1/x/changes', { params: { query: { limit: 3 } } }));
+    expect(namesOf(changes).sort()).toEqual(expected);
+    const listed = await readAll(client.items('/v1/x/vehicles', { params: { query: { limit: 1 } } }));
+    expect(listed.map(({ id }) => id).sort()).toEqual(vehicles.map(({ id }) => id).sort());
+  });
+});
+
+describe('a request', () => {
+  it('is sent again after 429 and 503, not before Retry-After', async () => {
+    const client = clientOf(application);
+    await answerOf(client.GET('/v1/x/vehicles'));
+    network.onTheWay = [refused(429, { 'retry-after': '1' }), refused(503), refused(503, { 'retry-after': '1' })];
+    const start = performance.now();
+    await answerOf(client.GET('/v1/x/vehicles'));
+    expect(performance.now() - start).toBeGreaterThan(2000);
+    expect(network.callsOf('/v1/x/vehicles')).toBe(5);
+  });
+
+  it('that changes something and has no key is not sent again, unless 429 says that it was not executed', async () => {
+    const fleet = await createApplication(platform.db);
+    const client = clientOf(fleet);
+    const body = { name: 'Station', address: '1 Station Square', zipcode: '75012', city: 'Paris', country: 'France' };
+    await answerOf(client.GET('/v1/parkings'));
+    network.onTheWay = [answerLost];
+    await expect(answerOf(client.POST('/v1/parkings', { body }))).rejects.toMatchObject({ code: 'UNREACHABLE' });
+    network.onTheWay = [refused(503)];
+    await expect(answerOf(client.POST('/v1/parkings', { body }))).rejects.toMatchObject({ code: 'OVERLOADED' });
+    network.onTheWay = [refused(429)];
+    await answerOf(client.POST('/v1/parkings', { body }));
+    expect((await answerOf(client.GET('/v1/parkings'))).parkings).toHaveLength(2);
+  });
+
+  it('that is aborted ends at once, also while it waits to be sent again', async () => {
+    const client = clientOf(application);
+    await answerOf(client.GET('/v1/x/vehicles'));
+    network.onTheWay = [refused(503, { 'retry-after': '60' })];
+    const signal = AbortSignal.timeout(100);
+    await expect(client.GET('/v1/x/vehicles', { signal })).rejects.toMatchObject({ name: 'TimeoutError' });
+  });
+});
+
+it('a command whose answer is lost is sent again and executed once', async () => {
+  const executed: string[] = [];
+  await device.obey(({ id }) => {
+    executed.push(id);
+    return { ok: true, status: 'CLOSED' };
+  });
+  const client = clientOf(application);
+  await answerOf(client.GET('/v1/x/vehicles'));
+  network.onTheWay = [answerLost, refused(503)];
+  expect(await answerOf(client.POST('/v1/vehicle/lock', { body: { vehicleId: vehicle.id } }))).toEqual({
+    Status: 'CLOSED',
+  });
+  expect(network.callsOf('/v1/vehicle/lock')).toBe(3);
+  expect(executed).toHaveLength(1);
+});
+
+describe('a failure', () => {
+  it('has one of the codes that the operation can answer', async () => {
+    const client = clientOf(application);
+    const { data, error } = await client.POST('/v1/vehicle/lock', { body: { vehicleId: '9999999999' } });
+    if (data) throw new Error('the vehicle exists');
+    expectTypeOf(error.error).toExtend<FailureCode>();
+    // @ts-expect-error: only the login answers this code
+    expect(error.error === 'INVALID_CREDENTIALS').toBe(false);
+    expect(error).toMatchObject({ error: 'UNKNOWN_VEHICLE', message: expect.any(String) });
+  });
+
+  it('of a sign-in, of a proxy and of the network is thrown with its code', async () => {
+    const stranger = clientOf({ ...application, appKey: randomUUID() });
+    const call = { params: { query: { limit: 1 } } };
+    await expect(answerOf(stranger.GET('/v1/x/vehicles', call))).rejects.toMatchObject({
+      code: 'INVALID_CREDENTIALS',
+      status: 401,
+    });
+    const proxied = clientOf(application, { fetch: () => Promise.resolve(new Response('<html>', { status: 502 })) });
+    await expect(answerOf(proxied.GET('/v1/x/vehicles', call))).rejects.toMatchObject({
+      code: 'UNEXPECTED',
+      status: 502,
+    });
+    const offline = clientOf(application, { url: 'http://127.0.0.1:1', mostAttempts: 1 });
+    await expect(answerOf(offline.GET('/v1/x/vehicles', call))).rejects.toMatchObject({
+      code: 'UNREACHABLE',
+      status: undefined,
+    });
+    const fault = answerOf(clientOf(application).GET('/v1/x/vehicles', { params: { query: { limit: -1 } } }));
+    await expect(fault).rejects.toMatchObject({ code: 'INVALID_PARAMETER', field: 'limit', status: 400 });
+  });
+});
+
+describe('events', () => {
+  it('continue without a loss after the server restarts, and in another client behind the last id', async () => {
+    const settings = { QUEUE_PREFIX: platform.config.QUEUE_PREFIX };
+    let server = await startTestPlatform([queryService], settings);
+    const stop = new AbortController();
+    const move: Send = (request) => fetch(new Request(request.url.replace(/^http:\/\/[^/]+/, server.httpUrl), request));
+    const [client, another] = [createClient(headed(move)), createClient(headed(move))];
+    const seen: Seen = { latitudes: [], resets: [] };
+    const upload = (latitude: number) =>
+      device.upload({ timestamp: Date.now() / 1000, location: { latitude, longitude: 2 } });
+    const seesNext = async (latitude: number) => {
+      await upload(latitude);
+      await expect.poll(() => seen.latitudes.at(-1)).toBe(latitude);
+    };
+    try {
+      const following = follow(client, seen, 48.3, { signal: stop.signal });
+      await seesNext(48.1);
+      await server.stop();
+      await upload(48.2);
+      server = await startTestPlatform([queryService], settings);
+      await expect.poll(() => seen.latitudes.at(-1)).toBe(48.2);
+      await seesNext(48.3);
+      const lastEventId = await following;
+      await upload(48.4);
+      await follow(another, seen, 48.4, { signal: stop.signal, lastEventId });
+      expect(seen.latitudes.at(-1)).toBe(48.4);
+      expect(seen.resets).toEqual(['START']);
+    } finally {
+      stop.abort();
+      await server.stop();
+    }
+  });
+});
+
+describe('the package', () => {
+  let unpacked: UnpackedClient;
+  beforeAll(async () => {
+    unpacked = await unpackClient();
+  });
+  afterAll(() => unpacked?.remove());
+
+  it('has less than 15 kB with what it imports, minified and compressed', async () => {
+    expect(await sizeOfPackage(unpacked)).toBeLessThan(15_000);
+  });
+
+  it.each(['packages/client/README.md', 'docs/client.md'])('runs and checks the examples of %s', async (document) => {
+    const { appId, appKey } = application;
+    const settings = { ODOGRAPH_URL: platform.httpUrl, APP_ID: appId, APP_KEY: appKey, VEHICLE_ID: vehicle.id };
+    expect(await runDocument(unpacked, document, settings)).toContain(vehicle.id);
+  });
+});
