@@ -4,7 +4,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { gzipSync } from 'node:zlib';
 import { childEnvironment } from '@odograph/runtime/config';
 import { build } from 'esbuild';
 
@@ -44,18 +43,25 @@ export async function unpackClient(): Promise<UnpackedClient> {
   return { directory, remove: () => rm(directory, { recursive: true, force: true }) };
 }
 
-/** Measures what a browser loads, in bytes. */
-export async function sizeOfPackage({ directory }: UnpackedClient): Promise<number> {
-  const entry = { contents: "export * from '@odograph/client';", resolveDir: directory };
-  const { outputFiles } = await build({
-    stdin: entry,
-    bundle: true,
-    minify: true,
-    format: 'esm',
-    platform: 'browser',
-    write: false,
-  });
-  return gzipSync(outputFiles[0]?.contents ?? '').length;
+/** Bundles the client with what it imports for a page, minified, as the global variable `odograph`. */
+export async function bundleForBrowsers({ directory }: UnpackedClient): Promise<string> {
+  const stdin = { contents: "export * from '@odograph/client';", resolveDir: directory };
+  const shape = { bundle: true, minify: true, format: 'iife', globalName: 'odograph' } as const;
+  const { outputFiles } = await build({ stdin, ...shape, platform: 'browser', write: false });
+  return outputFiles[0]?.text ?? '';
+}
+
+/** Writes a program for a page of the platform, which lists the ids of the vehicles in the table and in the live stream. */
+export async function listingProgram(unpacked: UnpackedClient): Promise<string> {
+  return `(async () => {
+    ${await bundleForBrowsers(unpacked)}
+    const client = odograph.createClient({ url: location.origin });
+    const seen = [];
+    for await (const { id } of client.items('/v1/x/vehicles')) seen.push(id);
+    for await (const { event, data } of client.events()) {
+      if (event === 'snapshot') return [...seen, ...data.vehicles.map(({ id }) => id)];
+    }
+  })()`;
 }
 
 /** Runs the examples of a document as one program, and checks their types. @throws with the output of a program that fails */
