@@ -1,4 +1,4 @@
-import { cp, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -38,7 +38,7 @@ let directory: string;
 /** Creates a directory with the migrations of this version and later ones. */
 async function folderWith(added: Record<string, string>): Promise<URL> {
   const folder = await mkdtemp(join(directory, 'migrations-'));
-  for (const name of await readdir(shipped)) await cp(new URL(name, shipped), join(folder, name));
+  await cp(shipped, folder, { recursive: true });
   for (const [name, text] of Object.entries(added)) await writeFile(join(folder, name), text);
   return pathToFileURL(`${folder}/`);
 }
