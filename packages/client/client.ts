@@ -90,8 +90,11 @@ export function createClient(options: ClientOptions): OdographClient {
 function listsOf(api: Api): Pick<OdographClient, 'pages' | 'items'> {
   const get = api.GET as <Page>(path: string, options?: object) => Promise<Outcome<Page>>;
   const pages: OdographClient['pages'] = (path, ...[options]) =>
-    // A link has all parameters.
-    followPages((link) => (link === undefined ? get(path, options) : get(link, { ...options, params: {} })));
+    followPages((link) => {
+      if (link === undefined) return get(path, options);
+      // A link has all parameters of the path and the query.
+      return get(link, { ...options, params: { header: options?.params?.header } });
+    });
   return {
     pages,
     async *items(path, ...options) {
