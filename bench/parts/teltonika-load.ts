@@ -19,8 +19,10 @@ export interface TeltonikaUpload {
   kind: 'upload';
   devices: number;
   packets: number;
-  /** UNIX ms of the first record of each device; one follows each second. */
+  /** UNIX ms of the first record of each device. */
   firstMs: number;
+  /** Between two records of a device. */
+  intervalMs: number;
 }
 
 const { port, imeis, pending, recordsPerPacket } = readSettings<TeltonikaLoadSettings>();
@@ -71,15 +73,20 @@ const packetStart = 8;
 const recordsStart = packetStart + 2;
 
 /** Writes the times of the records and the checksum into a packet. */
-function setTimes(packet: Buffer, firstMs: number): void {
+function setTimes(packet: Buffer, firstMs: number, intervalMs: number): void {
   const recordBytes = (packet.length - recordsStart - 5) / recordsPerPacket;
   for (let index = 0; index < recordsPerPacket; index += 1) {
-    packet.writeBigUInt64BE(BigInt(firstMs + index * 1000), recordsStart + index * recordBytes);
+    packet.writeBigUInt64BE(BigInt(firstMs + index * intervalMs), recordsStart + index * recordBytes);
   }
   packet.writeUInt32BE(crc16(packet.subarray(packetStart, -4)), packet.length - 4);
 }
 
-async function uploadAll({ devices, packets, firstMs }: TeltonikaUpload): Promise<{ seconds: number; bytes: number }> {
+async function uploadAll({
+  devices,
+  packets,
+  firstMs,
+  intervalMs,
+}: TeltonikaUpload): Promise<{ seconds: number; bytes: number }> {
   const data = encodeAvlRecords(
     'codec8Extended',
     Array.from({ length: recordsPerPacket }, () => reading),
@@ -88,7 +95,7 @@ async function uploadAll({ devices, packets, firstMs }: TeltonikaUpload): Promis
   const uploadOne = async (socket: Socket): Promise<void> => {
     const packet = wrapPacket(data);
     for (let sent = 0; sent < packets; sent += 1) {
-      setTimes(packet, firstMs + sent * recordsPerPacket * 1000);
+      setTimes(packet, firstMs + sent * recordsPerPacket * intervalMs, intervalMs);
       socket.write(packet);
       const [answer] = (await once(socket, 'data')) as [Buffer];
       if (answer.readUInt32BE() !== recordsPerPacket) throw new Error('not every record was acknowledged');
