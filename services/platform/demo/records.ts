@@ -58,13 +58,13 @@ async function ensureBookings(client: DemoClient, vehicleId: string): Promise<vo
   await client.post(path, { type: 'FREE_FLOATING', driver: demoDriver, from: fromNow(0) });
 }
 
-/** Creates a geofence and rules that the simulated drives break now and then. */
-async function ensureAlarmRules(client: DemoClient): Promise<void> {
+/** Creates a geofence that one vehicle must not leave, and rules that the simulated drives break now and then. */
+async function ensureAlarmRules(client: DemoClient, vehicleId: string): Promise<void> {
   const { rules } = await client.get<{ rules: unknown[] }>('/v1/x/alarm-rules');
   if (rules.length > 0) return;
   const { id: geofenceId } = await client.post<{ id: string }>('/v1/x/geofences', geofence);
   for (const rule of [
-    { name: 'Leaves Paris', kind: 'geofence', parameters: { geofenceId, when: 'outside' } },
+    { name: 'Leaves Paris', kind: 'geofence', parameters: { geofenceId, when: 'outside' }, vehicleIds: [vehicleId] },
     { name: 'City speed', kind: 'speed', parameters: { limitKmh: 70 } },
     { name: 'Battery', kind: 'low-battery', parameters: { belowPercent: 20 } },
     { name: 'No contact', kind: 'silent', parameters: { afterMinutes: 30 } },
@@ -76,7 +76,7 @@ async function ensureAlarmRules(client: DemoClient): Promise<void> {
 /** Creates what is missing: a parking spot, authorizations of each category and bookings of a vehicle, and alarm rules. */
 export async function ensureRecords(client: DemoClient, vehicleId: string): Promise<void> {
   await ensureParking(client, vehicleId);
-  await ensureAlarmRules(client);
+  await ensureAlarmRules(client, vehicleId);
   await ensureAuthorizations(client, vehicleId);
   await ensureBookings(client, vehicleId);
 }
