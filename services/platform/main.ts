@@ -34,6 +34,10 @@ function describeAddresses(config: Config, { httpUrl, mqttUrl }: Pick<Platform, 
       config.MQTT_TLS_CERTIFICATE === undefined
         ? 'off: set MQTT_TLS_CERTIFICATE and MQTT_TLS_KEY'
         : `mqtts://${config.MQTT_HOST}:${config.MQTTS_PORT}`,
+    teltonika:
+      config.TELTONIKA_PORT === 0
+        ? 'off: set TELTONIKA_PORT'
+        : `${config.TELTONIKA_HOST}:${config.TELTONIKA_PORT}, TCP and UDP`,
   };
 }
 
