@@ -17,7 +17,7 @@ function decode(format: SourceFormatName, body: unknown): TelemetryReading {
   return { ...reading, can };
 }
 
-/** Bodies with what each system sends beside a position. */
+/** Bodies with what each system sends besides a position. */
 const samples: Readonly<Record<SourceFormatName, unknown>> = {
   traccar: {
     device: { uniqueId: device },

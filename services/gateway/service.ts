@@ -57,7 +57,7 @@ export const gatewayService: Service<Http> = {
   },
 };
 
-/** Creates what the connections of Teltonika's door share. */
+/** Creates what the connections of Teltonika devices share. */
 function createDoor(
   { config, logger, metrics: registry }: ServiceHost<Http>,
   { gatewayId, db, redis, addUploads, backlog, metrics, failures }: GatewayEngines,
@@ -90,7 +90,7 @@ function createDoor(
   };
 }
 
-/** Creates what sends commands to the devices of Teltonika's door, and closes the connections of deleted ones. */
+/** Creates what sends commands to Teltonika devices, and closes the connections of deleted ones. */
 function createCommands(
   { config, logger, adminToken, onStop }: ServiceHost<Http>,
   { db, subscriber, addAcknowledgement, backlog, metrics, failures }: GatewayEngines,

@@ -183,7 +183,7 @@ describe('the door', () => {
   });
 
   it.each([
-    ['what is no hello', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
+    ['something other than a hello', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
     ['an IMEI of an absurd length', Buffer.from([0xff, 0xff, 0x31])],
     ['an IMEI that is not digits', hello('35000000000000x')],
   ])('closes a connection that begins with %s', async (_what, bytes) => {
