@@ -80,7 +80,7 @@ const source = (format: SourceFormatName, message: (reading: TelemetryReading) =
     ),
 });
 
-const isoTime = ({ timestamp }: TelemetryReading) => new Date(timestamp * 1000).toISOString();
+const isoTime = ({ timestamp }: TelemetryReading) => new Date(Math.round(timestamp * 1000)).toISOString();
 
 const sources: readonly BenchedFormat[] = [
   source('traccar', (reading) => ({

@@ -25,7 +25,7 @@ const kilometresPerNauticalMile = 1.852;
 export function encodeMessage(format: SourceFormatName, device: string, reading: TelemetryReading): Message {
   const fields = fieldsOf(reading, tables[format]);
   const { timestamp, location } = reading;
-  const time = new Date(timestamp * 1000).toISOString();
+  const time = new Date(Math.round(timestamp * 1000)).toISOString();
   switch (format) {
     case 'traccar':
       return { device: { uniqueId: device }, position: positionOf(reading, fields, time) };
