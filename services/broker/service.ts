@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
 import { readGrowth, readPercentiles, readTotal, recordSamples } from '@odograph/database/pipeline-samples';
 import type { Http } from '@odograph/http/http';
+import { AcknowledgementIntake } from '@odograph/queue/acknowledgement-intake';
 import { UploadIntake } from '@odograph/queue/upload-intake';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
 import type { ResolvedConfig } from '@odograph/runtime/config';
@@ -20,7 +21,6 @@ import { limitPackets } from './connect/packet-limit.ts';
 import { type BrokerEngines, openEngines } from './engines.ts';
 import type { BrokerMetrics } from './metrics.ts';
 import { createAcceptPublish, createAuthorizeForward, createAuthorizeSubscribe } from './publish/accept-publish.ts';
-import { AcknowledgementIntake } from './publish/acknowledgements.ts';
 import { type HeldPublication, HeldPublications } from './publish/held-publications.ts';
 import { disconnectRevokedDevices, forwardRejects } from './sessions/announcements.ts';
 import { DeviceBroker } from './sessions/device-broker.ts';
@@ -99,7 +99,7 @@ export async function startBroker(host: ServiceHost<Http>, engines: BrokerEngine
       id: registry.brokerId,
       preConnect: dropWill,
       authenticate: createAuthenticate({ ...parts, adminTokens: adminTokensOf(host.adminToken), metrics, logger }),
-      authorizePublish: createAcceptPublish({ ...parts, metrics, isStopping: () => isStopping }),
+      authorizePublish: createAcceptPublish({ ...parts, metrics, logger, isStopping: () => isStopping }),
       authorizeSubscribe: createAuthorizeSubscribe(sessions, () => metrics.refused.inc({ reason: 'subscribe' })),
       authorizeForward: createAuthorizeForward(sessions),
     },
@@ -155,7 +155,7 @@ function createParts(host: ServiceHost<Http>, engines: BrokerEngines) {
       logger,
       onStored: releasePubacks(held, metrics),
     }),
-    acknowledgements: new AcknowledgementIntake({ add: addAcknowledgement, backlog, held, metrics, logger }),
+    acknowledgements: new AcknowledgementIntake({ add: addAcknowledgement, backlog, logger }),
   };
 }
 

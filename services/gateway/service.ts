@@ -1,12 +1,12 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Http } from '@odograph/http/http';
+import { AcknowledgementIntake } from '@odograph/queue/acknowledgement-intake';
 import { ConnectionLimits } from '@odograph/runtime/connection-limits';
 import { shareDescriptors } from '@odograph/runtime/descriptors';
 import { DeviceThrottles } from '@odograph/runtime/device-throttle';
 import { watchRevocations } from '@odograph/runtime/revocations';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
 import { SessionRegistry } from '@odograph/runtime/session-registry';
-import { CommandAcknowledgements } from './commands/acknowledgements.ts';
 import { createCommandFeed } from './commands/command-feed.ts';
 import { findDeviceCommands } from './commands/queries.ts';
 import { TeltonikaCommands } from './commands/teltonika-commands.ts';
@@ -96,11 +96,12 @@ function createCommands(
   { db, subscriber, addAcknowledgement, backlog, metrics, failures }: GatewayEngines,
   { devices, sessions }: TeltonikaDoor,
 ) {
-  const acknowledgements = new CommandAcknowledgements({ add: addAcknowledgement, backlog, logger });
+  const acknowledgements = new AcknowledgementIntake({ add: addAcknowledgement, backlog, logger });
   const commands = new TeltonikaCommands({
     findSession: (deviceId) => sessions.find(deviceId),
     findCommands: (deviceId) => findDeviceCommands(db, deviceId),
-    acknowledge: (deviceId, message) => acknowledgements.add(deviceId, message),
+    acknowledge: (deviceId, message) =>
+      void acknowledgements.add({ deviceId, receivedAtMs: Date.now(), text: JSON.stringify(message) }),
     outcomes: metrics.commands,
     logger,
   });

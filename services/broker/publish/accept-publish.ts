@@ -1,11 +1,11 @@
 import { everyCommandTopic, parseDeviceTopic } from '@odograph/contracts/topics';
 import { lateLane, type UploadIntake, type UploadLane } from '@odograph/queue/upload-intake';
 import type { AedesOptions, AedesPublishPacket, PublishPacket } from 'aedes';
-import type { BrokerMetrics, RefusalReason } from '../metrics.ts';
+import type { RefusalReason } from '../metrics.ts';
 import type { DeviceSession, Sessions } from '../sessions/session-registry.ts';
-import type { AcknowledgementIntake } from './acknowledgements.ts';
+import { type AcceptAcknowledgementOptions, acceptAcknowledgement } from './acknowledgements.ts';
 import { chooseLane } from './choose-lane.ts';
-import type { HeldPublication, HeldPublications } from './held-publications.ts';
+import type { HeldPublication } from './held-publications.ts';
 
 type AuthorizePublish = NonNullable<AedesOptions['authorizePublish']>;
 type Answer = (error?: Error | null) => void;
@@ -17,12 +17,9 @@ const refusals = {
 } as const satisfies Partial<Record<RefusalReason, string>>;
 type Refusal = keyof typeof refusals;
 
-export interface AcceptPublishOptions {
+export interface AcceptPublishOptions extends AcceptAcknowledgementOptions {
   readonly sessions: Sessions;
-  readonly held: HeldPublications;
   readonly uploads: UploadIntake<HeldPublication>;
-  readonly acknowledgements: AcknowledgementIntake;
-  readonly metrics: BrokerMetrics;
   /** True from the moment the broker stops: nothing more is accepted. */
   isStopping(): boolean;
 }
@@ -53,11 +50,12 @@ export function createAcceptPublish(options: AcceptPublishOptions): AuthorizePub
  * @returns why it was refused; undefined when it was accepted
  */
 function acceptFromDevice(
-  { held, uploads, acknowledgements, isStopping }: AcceptPublishOptions,
+  options: AcceptPublishOptions,
   session: DeviceSession,
   packet: PublishPacket,
   answer: Answer,
 ): Refusal | undefined {
+  const { held, uploads, isStopping } = options;
   const channel = authorizeDevicePublish(session, packet);
   if (channel === undefined) return 'publish';
   const nowMs = performance.now();
@@ -66,7 +64,7 @@ function acceptFromDevice(
   const publication = held.hold(session, packet, nowMs, answer, channel === 'owntracks' ? channel : undefined);
   if (publication === undefined) return 'held_bytes';
   // Without a PUBACK, a device sends again what a stopping broker could not store.
-  if (channel === 'acks') acknowledgements.add(publication);
+  if (channel === 'acks') void acceptAcknowledgement(options, publication);
   else uploads.add(publication, laneOf(publication));
   return undefined;
 }

@@ -37,6 +37,8 @@ const mostWaiting = 8;
 const connectionEnded = 'the connection ended before the command could be sent';
 /** Characters of an answer in the log. */
 const loggedCharacters = 200;
+/** Characters of a reason that the command service takes. */
+const longestReason = 256;
 
 /**
  * Sends commands to Teltonika devices in Codec 12, and turns their answers into acknowledgements. An answer names no command, and
@@ -140,7 +142,8 @@ export class TeltonikaCommands {
     desk.sent = undefined;
     const isDone = verdict === 'success';
     outcomes.inc({ outcome: isDone ? 'acknowledged' : 'refused' });
-    acknowledge(deviceId, isDone ? { id: sent.id, ok: true } : { id: sent.id, ok: false, reason: text });
+    const refusal = { id: sent.id, ok: false, reason: text.slice(0, longestReason) };
+    acknowledge(deviceId, isDone ? { id: sent.id, ok: true } : refusal);
     void this.#sendNext(session, desk);
   }
 
