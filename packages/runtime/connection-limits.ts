@@ -3,8 +3,9 @@ import { shareDescriptors } from './descriptors.ts';
 import { networkOf } from './network-address.ts';
 
 export interface ConnectionLimitOptions {
-  /** Connections of all listeners together. */
+  /** Connections of all listeners together; fewer if the process may not open so many files. */
   readonly maximum: number;
+  /** At most half of `maximum`. */
   readonly maximumUnauthenticated: number;
   /** Of one IPv4 address or IPv6 /64. */
   readonly maximumUnauthenticatedPerNetwork: number;
@@ -26,7 +27,9 @@ const maximumInProcess = shareDescriptors().devices;
  * oldest is closed for a new one: an honest client sends its CONNECT at once, and one that stays silent is the first to go.
  */
 export class ConnectionLimits {
-  readonly #options: ConnectionLimitOptions;
+  readonly maximum: number;
+  readonly maximumUnauthenticated: number;
+  readonly #options: Pick<ConnectionLimitOptions, 'maximumUnauthenticatedPerNetwork' | 'onRefused'>;
   /** By endpoint, the oldest first. */
   readonly #unauthenticated = new Map<string, Unauthenticated>();
   readonly #perNetwork = new Map<string, number>();
@@ -34,10 +37,8 @@ export class ConnectionLimits {
 
   constructor(options: ConnectionLimitOptions) {
     this.#options = options;
-  }
-
-  get maximum(): number {
-    return this.#options.maximum;
+    this.maximum = Math.min(options.maximum, maximumInProcess);
+    this.maximumUnauthenticated = Math.min(options.maximumUnauthenticated, Math.ceil(this.maximum / 2));
   }
 
   get open(): number {
@@ -50,14 +51,13 @@ export class ConnectionLimits {
 
   /** Counts a new TCP connection until it closes, or closes it at once. @returns whether it stays */
   admit(socket: Socket): boolean {
-    const { maximum, maximumUnauthenticated, maximumUnauthenticatedPerNetwork } = this.#options;
     const endpoint = endpointOf(socket);
     const network = networkOf(socket.remoteAddress ?? '');
-    const isFull = this.#open >= maximum || openInProcess >= maximumInProcess;
+    const isFull = this.#open >= this.maximum || openInProcess >= maximumInProcess;
     if (isFull) return this.#refuse('connections', socket);
     const ofNetwork = this.#perNetwork.get(network) ?? 0;
-    if (ofNetwork >= maximumUnauthenticatedPerNetwork) return this.#refuse('unauthenticated', socket);
-    if (this.#unauthenticated.size >= maximumUnauthenticated) this.#closeOldest();
+    if (ofNetwork >= this.#options.maximumUnauthenticatedPerNetwork) return this.#refuse('unauthenticated', socket);
+    if (this.#unauthenticated.size >= this.maximumUnauthenticated) this.#closeOldest();
     this.#open += 1;
     openInProcess += 1;
     this.#unauthenticated.set(endpoint, { socket, network });
@@ -68,6 +68,11 @@ export class ConnectionLimits {
       if (this.#unauthenticated.get(endpoint)?.socket === socket) this.#forget(endpoint);
     });
     return true;
+  }
+
+  /** Reports a connection that was dropped before it had a socket, because too many are open. */
+  dropped(address: string | undefined): void {
+    this.#options.onRefused('connections', address);
   }
 
   /** Notes that the client at the other end has authenticated. @param socket the connection, or TLS over it */

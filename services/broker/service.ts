@@ -7,7 +7,8 @@ import { UploadIntake } from '@odograph/queue/upload-intake';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import { ConnectionLimits } from '@odograph/runtime/connection-limits';
-import { descriptorLimit, shareDescriptors } from '@odograph/runtime/descriptors';
+import { descriptorLimit } from '@odograph/runtime/descriptors';
+import { type DeviceListeners, listenForDevices } from '@odograph/runtime/device-listeners';
 import { DeviceThrottles } from '@odograph/runtime/device-throttle';
 import type { Logger } from '@odograph/runtime/logger';
 import { Gauge } from '@odograph/runtime/metrics';
@@ -15,8 +16,8 @@ import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/serv
 import { SessionRegistry } from '@odograph/runtime/session-registry';
 import { ConnectAttempts } from './connect/attempts.ts';
 import { createAuthenticate, dropWill } from './connect/authenticate.ts';
+import { hasBadCertificate } from './connect/client-certificate.ts';
 import { CredentialStore } from './connect/credentials.ts';
-import { type Listeners, listen } from './connect/listen.ts';
 import { limitPackets } from './connect/packet-limit.ts';
 import { type BrokerEngines, openEngines } from './engines.ts';
 import type { BrokerMetrics } from './metrics.ts';
@@ -86,7 +87,7 @@ interface Parts {
 }
 
 /** Starts the MQTT broker on its listeners and registers its graceful stop. */
-export async function startBroker(host: ServiceHost<Http>, engines: BrokerEngines): Promise<Listeners> {
+export async function startBroker(host: ServiceHost<Http>, engines: BrokerEngines): Promise<DeviceListeners> {
   const { config, logger } = host;
   const { subscriber, metrics, failures } = engines;
   const parts = createParts(host, engines);
@@ -170,22 +171,21 @@ function releasePubacks(held: HeldPublications, { pubackSeconds }: BrokerMetrics
   };
 }
 
-/** Derives the limits on connections from the settings and from the file descriptors of this process. */
+/** Creates the limits on connections, and says what they are. */
 function createConnectionLimits(
   { config, logger, metrics: registry }: ServiceHost<Http>,
   metrics: BrokerMetrics,
 ): ConnectionLimits {
-  const maximum = Math.min(config.MQTT_MAX_CONNECTIONS, shareDescriptors().devices);
-  const maximumUnauthenticated = Math.min(config.MQTT_MAX_UNAUTHENTICATED, Math.ceil(maximum / 2));
   const limits = new ConnectionLimits({
-    maximum,
-    maximumUnauthenticated,
+    maximum: config.MQTT_MAX_CONNECTIONS,
+    maximumUnauthenticated: config.MQTT_MAX_UNAUTHENTICATED,
     maximumUnauthenticatedPerNetwork: config.MQTT_MAX_UNAUTHENTICATED_PER_ADDRESS,
     onRefused(reason, address) {
       metrics.refused.inc({ reason });
       logger.warn({ reason, address }, 'connection refused');
     },
   });
+  const { maximum, maximumUnauthenticated } = limits;
   logger.info({ maximum, maximumUnauthenticated, descriptors: descriptorLimit() }, 'limits on MQTT connections');
   new Gauge({
     name: 'odograph_broker_connections',
@@ -211,36 +211,36 @@ interface ListenParts {
 
 /** Hands accepted connections to aedes, within the limits of packets and the rates of devices. */
 function listenFor({ aedes, sessions, config, limits, metrics, logger }: ListenParts) {
-  return listen(config, limits, {
-    onConnection(socket) {
-      let session: DeviceSession | undefined;
-      const deviceSession = (): DeviceSession | undefined => {
-        const found = session ?? sessions.get(client);
-        session = found?.kind === 'device' ? found : undefined;
-        return session;
-      };
-      limitPackets(socket, {
-        waitMs: () => deviceSession()?.throttle.waitMs(performance.now()) ?? 0,
-        onBytes: (bytes) => deviceSession()?.throttle.takeBytes(bytes, performance.now()),
-        onPause() {
-          metrics.throttled.inc();
-          logger.warn({ deviceId: session?.deviceId }, 'device throttled');
-        },
-        resume: () => client.resume(),
-        onRefused(fault) {
-          metrics.refused.inc({ reason: 'packet' });
-          logger.warn({ fault, address: socket.remoteAddress }, 'connection closed: invalid packet');
-        },
-      });
-      const client = aedes.handle(socket);
-    },
-    onRefused(reason, address) {
-      metrics.refused.inc({ reason });
-      logger.warn({ reason, address }, 'connection refused');
-    },
-    onCertificates(error) {
-      if (error === undefined) logger.info('new certificates in use');
-      else logger.warn({ err: error }, 'new certificates rejected; keeping the current ones');
+  const accept = (socket: Socket): void => {
+    let session: DeviceSession | undefined;
+    const deviceSession = (): DeviceSession | undefined => {
+      const found = session ?? sessions.get(client);
+      session = found?.kind === 'device' ? found : undefined;
+      return session;
+    };
+    limitPackets(socket, {
+      waitMs: () => deviceSession()?.throttle.waitMs(performance.now()) ?? 0,
+      onBytes: (bytes) => deviceSession()?.throttle.takeBytes(bytes, performance.now()),
+      onPause() {
+        metrics.throttled.inc();
+        logger.warn({ deviceId: session?.deviceId }, 'device throttled');
+      },
+      resume: () => client.resume(),
+      onRefused(fault) {
+        metrics.refused.inc({ reason: 'packet' });
+        logger.warn({ fault, address: socket.remoteAddress }, 'connection closed: invalid packet');
+      },
+    });
+    const client = aedes.handle(socket);
+  };
+  return listenForDevices({
+    ...{ host: config.MQTT_HOST, port: config.MQTT_PORT, tlsPort: config.MQTTS_PORT, config, limits, logger },
+    onConnection: accept,
+    onTlsConnection(socket) {
+      if (!hasBadCertificate(socket)) return accept(socket);
+      metrics.refused.inc({ reason: 'certificate' });
+      logger.warn({ reason: 'certificate', address: socket.remoteAddress }, 'connection refused');
+      socket.destroy();
     },
   });
 }

@@ -2,7 +2,6 @@ import { setImmediate as turn } from 'node:timers/promises';
 import type { Http } from '@odograph/http/http';
 import { AcknowledgementIntake } from '@odograph/queue/acknowledgement-intake';
 import { ConnectionLimits } from '@odograph/runtime/connection-limits';
-import { shareDescriptors } from '@odograph/runtime/descriptors';
 import { DeviceThrottles } from '@odograph/runtime/device-throttle';
 import { watchRevocations } from '@odograph/runtime/revocations';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
@@ -63,7 +62,6 @@ function createDoor(
   { gatewayId, db, redis, addUploads, backlog, metrics, failures }: GatewayEngines,
 ): TeltonikaDoor {
   const held = new HeldBytes(config.UPLOAD_HELD_BYTES, registry);
-  const maximum = Math.min(config.TELTONIKA_MAX_CONNECTIONS, shareDescriptors().devices);
   return {
     devices: new GatewayDevices(db),
     uploads: new GatewayUploads({ add: addUploads, backlog, held, config, metrics, logger }),
@@ -77,8 +75,8 @@ function createDoor(
       bytesPerSecond: config.MQTT_DEVICE_BYTES_PER_SECOND,
     }),
     limits: new ConnectionLimits({
-      maximum,
-      maximumUnauthenticated: Math.min(config.MQTT_MAX_UNAUTHENTICATED, Math.ceil(maximum / 2)),
+      maximum: config.TELTONIKA_MAX_CONNECTIONS,
+      maximumUnauthenticated: config.MQTT_MAX_UNAUTHENTICATED,
       maximumUnauthenticatedPerNetwork: config.MQTT_MAX_UNAUTHENTICATED_PER_ADDRESS,
       onRefused(reason, address) {
         metrics.refused.inc({ door: 'teltonika', reason });
