@@ -2,6 +2,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api } from '../../api/client.ts';
 import { headerFor } from '../../parts/application-choice.tsx';
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx';
+import { MapList, MapWithSide } from '../../parts/map-list.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
 import { useLoad } from '../../parts/use-load.ts';
 import { mayChange } from '../../session.ts';
@@ -19,11 +20,11 @@ interface ListOptions {
 }
 
 function List({ geofences, onNew, onChange, onDelete }: ListOptions) {
-  const { geofences: text, change, remove } = texts.value;
+  const { geofences: text } = texts.value;
   return (
     <>
       {mayChange() && (
-        <div class="row">
+        <div class="row start">
           <button type="button" class="button primary" onClick={() => onNew('Point')}>
             {text.newCircle}
           </button>
@@ -35,34 +36,7 @@ function List({ geofences, onNew, onChange, onDelete }: ListOptions) {
       {geofences.length === 0 ? (
         <Empty title={text.none}>{<p>{text.noneText}</p>}</Empty>
       ) : (
-        <ul aria-label={text.list}>
-          {geofences.map((geofence) => (
-            <li key={geofence.id} class="geofence-row">
-              <strong>{geofence.name}</strong>
-              <small class="muted">{shapeText(geofence)}</small>
-              {mayChange() && (
-                <span class="row">
-                  <button
-                    type="button"
-                    class="button"
-                    aria-label={`${change}: ${geofence.name}`}
-                    onClick={() => onChange(geofence)}
-                  >
-                    {change}
-                  </button>
-                  <button
-                    type="button"
-                    class="button danger"
-                    aria-label={`${remove}: ${geofence.name}`}
-                    onClick={() => onDelete(geofence)}
-                  >
-                    {remove}
-                  </button>
-                </span>
-              )}
-            </li>
-          ))}
-        </ul>
+        <MapList label={text.list} things={geofences} detailOf={shapeText} onChange={onChange} onDelete={onDelete} />
       )}
     </>
   );
@@ -111,18 +85,20 @@ export function Geofences({ appId }: { appId: string }) {
     reload();
   };
   return (
-    <div class="geofences card">
-      <div class="geofences-map">
-        <GeofenceMap
-          geofences={data}
-          draft={draft}
-          corner={corner}
-          changed={changed.value?.id}
-          onPick={(id) => change(data.find((one) => one.id === id))}
-        />
-      </div>
-      <aside class="geofences-side" aria-label={text.list}>
-        {failure && <p class="notice late">{failure}</p>}
+    <>
+      <MapWithSide
+        label={text.list}
+        failure={failure}
+        map={
+          <GeofenceMap
+            geofences={data}
+            draft={draft}
+            corner={corner}
+            changed={changed.value?.id}
+            onPick={(id) => change(data.find((one) => one.id === id))}
+          />
+        }
+      >
         {isDrawn(draft) ? (
           <GeofenceForm
             key={changed.value?.id}
@@ -142,9 +118,9 @@ export function Geofences({ appId }: { appId: string }) {
             }}
           />
         )}
-      </aside>
+      </MapWithSide>
       <DeleteGeofence appId={appId} deleted={deleted} onDone={reload} />
-    </div>
+    </>
   );
 }
 

@@ -3,6 +3,7 @@ import { answerOf, api } from '../../api/client.ts';
 import { headerFor } from '../../parts/application-choice.tsx';
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { RowActions } from '../../parts/row-actions.tsx';
 import { useLoad } from '../../parts/use-load.ts';
 import { mayChange } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
@@ -18,23 +19,14 @@ interface RowOptions {
 }
 
 function RuleRow({ rule, geofences, onChange, onDelete }: RowOptions) {
-  const { alarms, alarmRules: text, change, remove } = texts.value;
+  const { alarms, alarmRules: text } = texts.value;
   const { name, kind, vehicleIds } = rule;
   return (
     <li class="rule-row">
       <strong>{name}</strong>
       <span>{`${alarms.kinds[kind]}: ${conditionText(rule, geofences)}`}</span>
       <span class="muted">{vehicleIds ? text.vehicleCount(vehicleIds.length) : text.allVehicles}</span>
-      {mayChange() && (
-        <span class="row">
-          <button type="button" class="button" aria-label={`${change}: ${name}`} onClick={onChange}>
-            {change}
-          </button>
-          <button type="button" class="button danger" aria-label={`${remove}: ${name}`} onClick={onDelete}>
-            {remove}
-          </button>
-        </span>
-      )}
+      <RowActions name={name} onChange={onChange} onDelete={onDelete} />
     </li>
   );
 }

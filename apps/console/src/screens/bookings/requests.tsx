@@ -1,11 +1,12 @@
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { Dialog } from '../../parts/dialog.tsx';
 import { errorBeyond, errorOf, TextInput } from '../../parts/field.tsx';
 import { formatAgo, formatFull } from '../../parts/format.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
 import { useLoad } from '../../parts/use-load.ts';
-import { FormEnd, useSave } from '../../parts/use-save.tsx';
+import { FormEnd, type Saving, useSave } from '../../parts/use-save.tsx';
 import { hasRole } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -24,6 +25,41 @@ interface DecisionOptions {
   readonly onDone: () => void;
 }
 
+interface DecisionFormOptions {
+  readonly title: string;
+  /** The fields that show their own failures. */
+  readonly fields: readonly string[];
+  readonly saving: Saving<Request>;
+  readonly decide: () => Promise<unknown>;
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+  readonly children: ComponentChildren;
+}
+
+function DecisionForm({ title, fields, saving, decide, onClose, onDone, children }: DecisionFormOptions) {
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          saving.run(decide, onDone);
+        }}
+      >
+        {children}
+        <FormEnd
+          failure={errorBeyond(saving.failure, fields)}
+          original={undefined}
+          saving={saving}
+          describe={() => ({})}
+          onTheirs={() => undefined}
+          onClose={onClose}
+        />
+      </form>
+    </Dialog>
+  );
+}
+
 /** Creates the vehicle of a request. */
 function Approval({ request, onClose, onDone }: DecisionOptions) {
   const { requests: text } = texts.value;
@@ -37,38 +73,24 @@ function Approval({ request, onClose, onDone }: DecisionOptions) {
     );
   };
   return (
-    <Dialog title={text.approveTitle(request.plate)} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          saving.run(approve, onDone);
-        }}
-      >
-        <p class="muted">{text.approveText}</p>
-        {facts.map((name) => (
-          <TextInput
-            key={name}
-            label={text.fields[name]}
-            value={draft.value[name]}
-            maxLength={longestText}
-            isOptional={name === 'vin'}
-            error={errorOf(saving.failure, name)}
-            onValue={(value) => {
-              draft.value = { ...draft.value, [name]: value };
-            }}
-          />
-        ))}
-        <FormEnd
-          failure={errorBeyond(saving.failure, facts)}
-          original={undefined}
-          saving={saving}
-          describe={() => ({})}
-          onTheirs={() => undefined}
-          onClose={onClose}
+    <DecisionForm
+      {...{ title: text.approveTitle(request.plate), fields: facts, saving, decide: approve, onClose, onDone }}
+    >
+      <p class="muted">{text.approveText}</p>
+      {facts.map((name) => (
+        <TextInput
+          key={name}
+          label={text.fields[name]}
+          value={draft.value[name]}
+          maxLength={longestText}
+          isOptional={name === 'vin'}
+          error={errorOf(saving.failure, name)}
+          onValue={(value) => {
+            draft.value = { ...draft.value, [name]: value };
+          }}
         />
-      </form>
-    </Dialog>
+      ))}
+    </DecisionForm>
   );
 }
 
@@ -85,33 +107,19 @@ function Refusal({ request, onClose, onDone }: DecisionOptions) {
       }),
     );
   return (
-    <Dialog title={text.declineTitle(request.plate)} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          saving.run(decline, onDone);
+    <DecisionForm
+      {...{ title: text.declineTitle(request.plate), fields: ['reason'], saving, decide: decline, onClose, onDone }}
+    >
+      <TextInput
+        label={text.reason}
+        value={reason.value}
+        maxLength={longestReason}
+        error={errorOf(saving.failure, 'reason')}
+        onValue={(value) => {
+          reason.value = value;
         }}
-      >
-        <TextInput
-          label={text.reason}
-          value={reason.value}
-          maxLength={longestReason}
-          error={errorOf(saving.failure, 'reason')}
-          onValue={(value) => {
-            reason.value = value;
-          }}
-        />
-        <FormEnd
-          failure={errorBeyond(saving.failure, ['reason'])}
-          original={undefined}
-          saving={saving}
-          describe={() => ({})}
-          onTheirs={() => undefined}
-          onClose={onClose}
-        />
-      </form>
-    </Dialog>
+      />
+    </DecisionForm>
   );
 }
 

@@ -3,6 +3,7 @@ import { answerOf, api } from '../../api/client.ts';
 import { headerFor } from '../../parts/application-choice.tsx';
 import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx';
 import { errorBeyond, errorOf, Field, NumberInput, TextInput } from '../../parts/field.tsx';
+import { MapList, MapWithSide } from '../../parts/map-list.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
 import { useLoad } from '../../parts/use-load.ts';
 import { FormEnd, useSave } from '../../parts/use-save.tsx';
@@ -115,7 +116,7 @@ interface ListOptions {
 }
 
 function SpotList({ spots, onWrite, onDelete }: ListOptions) {
-  const { parkingSpots: text, change, remove } = texts.value;
+  const { parkingSpots: text } = texts.value;
   return (
     <>
       {mayChange() && (
@@ -126,34 +127,13 @@ function SpotList({ spots, onWrite, onDelete }: ListOptions) {
         </div>
       )}
       {spots.length === 0 && <Empty title={text.none} />}
-      <ul aria-label={text.list}>
-        {spots.map((spot) => (
-          <li key={spot.id} class="spot-row">
-            <strong>{spot.name}</strong>
-            <small class="muted">{`${spot.shortId} · ${spot.address}, ${spot.zipcode} ${spot.city}`}</small>
-            {mayChange() && (
-              <span class="row">
-                <button
-                  type="button"
-                  class="button"
-                  aria-label={`${change}: ${spot.name}`}
-                  onClick={() => onWrite(spot)}
-                >
-                  {change}
-                </button>
-                <button
-                  type="button"
-                  class="button danger"
-                  aria-label={`${remove}: ${spot.name}`}
-                  onClick={() => onDelete(spot)}
-                >
-                  {remove}
-                </button>
-              </span>
-            )}
-          </li>
-        ))}
-      </ul>
+      <MapList
+        label={text.list}
+        things={spots}
+        detailOf={({ shortId, address, zipcode, city }) => `${shortId} · ${address}, ${zipcode} ${city}`}
+        onChange={onWrite}
+        onDelete={onDelete}
+      />
     </>
   );
 }
@@ -179,6 +159,9 @@ function DeleteSpot({ appId, deleted, onDone }: DeleteOptions) {
   );
 }
 
+/** About 0.1 m. */
+const roundDegrees = (degrees: number): number => Math.round(degrees * 1e6) / 1e6;
+
 /** The parking spots of an application, on the map and as a list. */
 export function ParkingSpots({ appId }: { appId: string }) {
   const { parkingSpots: text } = texts.value;
@@ -202,21 +185,22 @@ export function ParkingSpots({ appId }: { appId: string }) {
   const { latitude, longitude } = draft.value;
   const place = latitude === undefined || longitude === undefined ? undefined : { latitude, longitude };
   return (
-    <div class="spots card">
-      <div class="spots-map">
-        <SpotMap
-          spots={written.value ? data.filter(({ id }) => id !== written.value?.spot?.id) : data}
-          place={written.value ? place : undefined}
-          isWriting={written.value !== undefined}
-          onPlace={(lat, lng) => {
-            const round = (degrees: number) => Math.round(degrees * 1e6) / 1e6;
-            draft.value = { ...draft.value, latitude: round(lat), longitude: round(lng) };
-          }}
-          onPick={pick}
-        />
-      </div>
-      <aside class="spots-side" aria-label={text.list}>
-        {failure && <p class="notice late">{failure}</p>}
+    <>
+      <MapWithSide
+        label={text.list}
+        failure={failure}
+        map={
+          <SpotMap
+            spots={written.value ? data.filter(({ id }) => id !== written.value?.spot?.id) : data}
+            place={written.value ? place : undefined}
+            isWriting={written.value !== undefined}
+            onPlace={(lat, lng) => {
+              draft.value = { ...draft.value, latitude: roundDegrees(lat), longitude: roundDegrees(lng) };
+            }}
+            onPick={pick}
+          />
+        }
+      >
         {written.value ? (
           <SpotForm
             key={written.value.spot?.id}
@@ -234,8 +218,8 @@ export function ParkingSpots({ appId }: { appId: string }) {
             }}
           />
         )}
-      </aside>
+      </MapWithSide>
       <DeleteSpot appId={appId} deleted={deleted} onDone={reload} />
-    </div>
+    </>
   );
 }

@@ -1,0 +1,54 @@
+import './map-list.css';
+import type { ComponentChildren } from 'preact';
+import { RowActions } from './row-actions.tsx';
+
+interface MapWithSideOptions {
+  readonly label: string;
+  readonly map: ComponentChildren;
+  /** Why the list could not be read again. */
+  readonly failure: string | undefined;
+  readonly children: ComponentChildren;
+}
+
+/** A map, and at its side the list of what it shows or a form. */
+export function MapWithSide({ label, map, failure, children }: MapWithSideOptions) {
+  return (
+    <div class="map-with-side card">
+      <div class="map-with-side-map">{map}</div>
+      <aside aria-label={label}>
+        {failure && <p class="notice late">{failure}</p>}
+        {children}
+      </aside>
+    </div>
+  );
+}
+
+interface MapListOptions<Thing> {
+  readonly label: string;
+  readonly things: readonly Thing[];
+  /** What a row says below the name. */
+  readonly detailOf: (thing: Thing) => string;
+  readonly onChange: (thing: Thing) => void;
+  readonly onDelete: (thing: Thing) => void;
+}
+
+/** The list of what a map shows, for people to change and to delete. */
+export function MapList<Thing extends { readonly id: string; readonly name: string }>({
+  label,
+  things,
+  detailOf,
+  onChange,
+  onDelete,
+}: MapListOptions<Thing>) {
+  return (
+    <ul aria-label={label}>
+      {things.map((thing) => (
+        <li key={thing.id} class="map-list-row">
+          <strong>{thing.name}</strong>
+          <small class="muted">{detailOf(thing)}</small>
+          <RowActions name={thing.name} onChange={() => onChange(thing)} onDelete={() => onDelete(thing)} />
+        </li>
+      ))}
+    </ul>
+  );
+}
