@@ -51,7 +51,7 @@ async function createModelled(model: string) {
   return { vehicle, client: clientWithToken(platform.httpUrl, application.token) };
 }
 
-describe('odograph can and redecode', () => {
+describe('odograph can', () => {
   it('turn the OBD-II frames of a device into CAN data, those that arrived before the import too', async () => {
     const model = `Clio ${randomUUID()}`;
     const { vehicle, client } = await createModelled(model);
@@ -72,7 +72,7 @@ describe('odograph can and redecode', () => {
     expect(result).toMatchObject({ stored: true, file: 'obd2.dbc', messages: 9 });
     await device.upload({ timestamp: start + 1, frames });
     expect(await eventually(() => engineSpeeds(2))).toEqual([undefined, '1726']);
-    const redecoded = await odograph('redecode', '--model', model);
+    const redecoded = await odograph('can', 'redecode', '--model', model);
     expect(redecoded.result).toMatchObject({ vehiclesDone: 1, readingsDone: 2, readingsChanged: 1 });
     expect(redecoded.lines).toMatch(/1 of 1 vehicles, 2 readings, 1 changed/);
     expect(await engineSpeeds(2)).toEqual(['1726', '1726']);

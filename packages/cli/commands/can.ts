@@ -53,7 +53,7 @@ export const canCommands = [
     run: ({ api }, options) => api.delete(`can-databases/${segment(options.model)}`),
   }),
   command({
-    name: 'redecode',
+    name: 'can redecode',
     summary:
       'decode the stored CAN frames of a vehicle model again with its present DBC file; continues if interrupted',
     options: {
