@@ -94,7 +94,8 @@ call pg_temp.show('{operator}', 'odograph_query, odograph_access, odograph_regis
 grant select on vehicle, device_model, device_link, privacy_period, reading, reading_count, reading_settlement,
   vehicle_latest, reading_change, trip, trip_checkpoint, trip_touched, trip_work, trip_turn, device_sequence, closed_gap,
   booking, parking, vehicle_parking, vehicle_request, command, vehicle_purge, bluetooth_authorization, installation, alarm,
-  alarm_rule to odograph_query;
+  alarm_rule, event to odograph_query;
+grant select (id, device_id, received_at, payload_bytes, faults) on quarantine to odograph_query;
 
 -- ingest: readings of devices and the retention of old data
 grant select, insert, update, delete on reading, reading_count, vehicle_latest, quarantine, reading_change, trip, trip_checkpoint,
@@ -117,6 +118,11 @@ grant select, update on can_redecoding to odograph_ingest;
 grant select, delete on alarm_rule_vehicle to odograph_ingest;
 grant select, insert, update, delete on alarm to odograph_ingest;
 grant select, insert, update on alarm_watch to odograph_ingest;
+-- the list of events: triggers write it with the owner's privileges
+grant select, delete on event to odograph_ingest;
+grant select, insert, update, delete on recorded_silence to odograph_ingest;
+grant update (events_forgotten_until) on application to odograph_ingest;
+grant execute on function record_due_events() to odograph_ingest;
 grant execute on function compress_reading_chunk(regclass), drop_readings_older_than(interval), settle_readings(interval),
   share_ingest_barrier(), prune_audit(interval) to odograph_ingest;
 

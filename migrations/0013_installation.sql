@@ -40,7 +40,9 @@ create function restart_change_feed() returns void
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   update reading_change set transaction_id = pg_current_xact_id();
-  update application set changes_forgotten_until = (pg_current_xact_id()::text::bigint - 1)::text::xid8;
+  update event set transaction_id = pg_current_xact_id();
+  update application set changes_forgotten_until = (pg_current_xact_id()::text::bigint - 1)::text::xid8,
+    events_forgotten_until = (pg_current_xact_id()::text::bigint - 1)::text::xid8;
   update installation set identity = database_identity(),
     feed_epoch = greatest(feed_epoch + 1, (extract(epoch from clock_timestamp()) * 1000)::bigint);
 end $$;

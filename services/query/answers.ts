@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
+import { inSnapshot, readBatch, type Send } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import type { Kysely, RawBuilder } from 'kysely';
-import { inSnapshot, readBatch, type Send } from './batches.ts';
 import type { ReadBudget, Reader, Reservation } from './read-budget.ts';
 
 /** The end of a part of an answer and the start of the next part; the last part has no `next`. */

@@ -1,11 +1,11 @@
+import { inSnapshot } from '@odograph/database/batches';
 import { openDatabase } from '@odograph/database/database';
+import { historyMembers } from '@odograph/database/reading-json';
 import type { Tables } from '@odograph/database/tables';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { inSnapshot } from './batches.ts';
-import { historyMembers } from './reading-json.ts';
 import { findPage, maximumReadings, readPage } from './reading-page.ts';
 import { scopeOfCaller } from './vehicle-scope.ts';
 

@@ -2,9 +2,9 @@ import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Microseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
+import { vehicleMember } from '@odograph/database/reading-json';
 import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
-import { vehicleMember } from './reading-json.ts';
 
 /** The vehicles whose readings an answer contains. */
 export interface VehicleScope {

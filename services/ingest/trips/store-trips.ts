@@ -87,9 +87,12 @@ interface TripRow {
 }
 
 const instant = (microseconds: number) => sql`timestamptz 'epoch' + ${microseconds}::bigint * interval '1 microsecond'`;
-const facts = sql.raw(
-  'settled, inferred, distance_km, fuel_litres, fuel_percent, electric_kwh, first_latitude, first_longitude, last_latitude, last_longitude',
-);
+const factColumns = [
+  ...['settled', 'inferred', 'distance_km', 'fuel_litres', 'fuel_percent', 'electric_kwh'],
+  ...['first_latitude', 'first_longitude', 'last_latitude', 'last_longitude'],
+];
+const facts = sql.raw(factColumns.join(', '));
+const replacedFacts = sql.raw(factColumns.map((column) => `${column} = excluded.${column}`).join(', '));
 
 function toRow(id: string, { trip, endsKnownAtMicroseconds, settled }: FoundTrip): TripRow {
   return {
@@ -122,6 +125,7 @@ async function findReplaced(db: Database, vehicleId: number, replaced: ReplacedT
   return rows;
 }
 
+/** Inserts trips, and updates those whose id is stored, so that a trip that changes is no new one in the list of events. */
 async function writeRows(db: Database, vehicleId: number, rows: readonly TripRow[]): Promise<void> {
   if (rows.length === 0) return;
   const moment = (name: string) => sql`timestamptz 'epoch' + ${sql.ref(name)} * interval '1 microsecond'`;
@@ -131,7 +135,9 @@ async function writeRows(db: Database, vehicleId: number, rows: readonly TripRow
     from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (id uuid, "startMicroseconds" bigint,
       "endMicroseconds" bigint, ends_known_us bigint, settled boolean, inferred boolean, distance_km float8,
       fuel_litres float8, fuel_percent float8, electric_kwh float8, first_latitude float8, first_longitude float8,
-      last_latitude float8, last_longitude float8)`.execute(db);
+      last_latitude float8, last_longitude float8)
+    on conflict (id) do update set started_at = excluded.started_at, ended_at = excluded.ended_at,
+      ends_known_at = excluded.ends_known_at, ${replacedFacts}`.execute(db);
 }
 
 /** Replaces stored trips. A trip that overlaps a stored one takes its id; an equal one is not rewritten. */
@@ -144,15 +150,14 @@ export async function replaceTrips(
   const olds = await findReplaced(db, vehicleId, replaced);
   const ranges = found.map((one) => ({ ...one.trip, found: one }));
   const matches = matchTrips(olds, ranges);
-  const kept = new Set<string>();
+  const remaining = new Set<string>();
   const rows = ranges.flatMap((range) => {
     const old = matches.get(range);
     const row = toRow(old?.id ?? randomUUID(), range.found);
-    if (!isDeepStrictEqual(row, { ...old })) return [row];
-    kept.add(row.id);
-    return [];
+    remaining.add(row.id);
+    return isDeepStrictEqual(row, { ...old }) ? [] : [row];
   });
-  const removed = olds.map(({ id }) => id).filter((id) => !kept.has(id));
+  const removed = olds.map(({ id }) => id).filter((id) => !remaining.has(id));
   if (removed.length > 0) await sql`delete from trip where id = any(${removed}::uuid[])`.execute(db);
   await writeRows(db, vehicleId, rows);
 }

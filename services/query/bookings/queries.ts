@@ -1,8 +1,15 @@
 import type { Viewer } from '@odograph/contracts/caller';
 import type { Microseconds } from '@odograph/contracts/timestamps';
+import {
+  authorizationJson,
+  bookingJson,
+  managesVehicle,
+  seesAuthorization,
+  seesBooking,
+} from '@odograph/database/bookings';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
-import { namesUser, visibleTo } from '@odograph/database/vehicle-access';
+import { visibleTo } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
 import { instant } from '../reading-keys.ts';
 import type { CalendarBooking, VehicleAccess, VehicleRequest } from './schemas.ts';
@@ -23,25 +30,8 @@ export interface CalendarRequest {
   readonly limit: number;
 }
 
-/** True if the person manages the vehicle: every application and operator does, of users those with the role. */
-function manages({ userId }: Viewer): RawBuilder<boolean> {
-  if (userId === undefined) return sql<boolean>`true`;
-  return sql<boolean>`exists (select from vehicle_grant where vehicle_grant.user_id = ${userId}
-    and vehicle_grant.vehicle_id = vehicle.id and vehicle_grant.role = 'manager')`;
-}
-
-/** A user sees its own bookings, and as a manager all of the vehicle. */
-function isVisibleBooking(viewer: Viewer): RawBuilder<boolean> {
-  const own = viewer.userId === undefined ? sql`` : sql`booking.account_id = ${viewer.userId} or`;
-  return sql<boolean>`(booking.deleted_at is null and ${visibleTo(viewer)} and (${own} ${manages(viewer)}))`;
-}
-
-const bookingJson = sql<CalendarBooking>`json_strip_nulls(json_build_object('bookingId', booking.id,
-  'vehicleId', vehicle.id::text, 'plate', vehicle.plate, 'appId', application.app_id, 'userId', booking.user_id,
-  'type', booking.type, 'from', ${isoTime('booking.starts_at')}, 'until', ${isoTime('booking.ends_at')},
-  'stoppedAt', ${isoTime('booking.stopped_at')},
-  'state', case when booking.stopped_at is not null then 'STOPPED' when booking.ends_at <= now() then 'ENDED'
-    when booking.starts_at <= now() then 'ACTIVE' else 'PLANNED' end))`;
+const isVisibleBooking = (viewer: Viewer) =>
+  sql<boolean>`(booking.deleted_at is null and ${visibleTo(viewer)} and ${seesBooking(viewer)})`;
 
 /** Lists the bookings of an interval that a person may see, in the order of their start. */
 export async function listBookings(
@@ -93,16 +83,12 @@ export async function findAccess(
 ): Promise<VehicleAccess> {
   const { userId } = viewer;
   const isOwn = (own: RawBuilder<boolean>) =>
-    userId === undefined ? sql<boolean>`true` : sql<boolean>`(${manages(viewer)} or ${own})`;
-  const named = userId === undefined ? sql<boolean>`true` : namesUser(userId, sql`held.driver_id`);
+    userId === undefined ? sql<boolean>`true` : sql<boolean>`(${managesVehicle(viewer)} or ${own})`;
   const { rows } = await sql<VehicleAccess>`
     select
-      (select coalesce(json_agg(json_strip_nulls(json_build_object('authorizationId', held.id, 'userId', held.driver_id,
-          'level', held.level, 'from', ${isoTime('held.valid_from')}, 'until', ${isoTime('held.valid_until')},
-          'suspendedUntil', case when held.suspended_until > now() then ${isoTime('held.suspended_until')} end,
-          'revokedAt', ${isoTime('held.revoked_at')}, 'issuedAt', ${isoTime('held.created_at')}, 'issuedBy', held.issuer))
+      (select coalesce(json_agg(${authorizationJson}
           order by held.valid_from, held.id), '[]')
-        from (${selectHeld(isOwn(named), withEnded)}) as held) as authorizations,
+        from (${selectHeld(seesAuthorization(viewer), withEnded)}) as held) as authorizations,
       (select coalesce(json_agg(json_build_object('userId', held.user_id, 'username', user_account.username,
           'role', held.role) order by user_account.username), '[]')
         from vehicle_grant as held join user_account on user_account.id = held.user_id and user_account.deleted_at is null

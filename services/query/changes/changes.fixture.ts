@@ -1,5 +1,6 @@
 import { type Database, openDatabase } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { feedHorizon } from '@odograph/event-list/reading-changes';
 import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import type { TestPlatform } from '@odograph/testkit/test-platform';
@@ -8,7 +9,6 @@ import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
 import { expect } from 'vitest';
 import { StoredReading } from '../schemas.ts';
-import { feedHorizon } from './queries.ts';
 
 const Answer = Type.Object({ changes: Type.Array(StoredReading), next: Type.String(), more: Type.Boolean() });
 export type Answer = Static<typeof Answer>;

@@ -1,4 +1,6 @@
 import type { Database } from '@odograph/database/database';
+import type { ChangePosition } from '@odograph/event-list/position';
+import { findFeedState, findPage, readChanges } from '@odograph/event-list/reading-changes';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { sendPage } from '@odograph/http/paging';
 import { pageHeaders, answers as responses } from '@odograph/http/schemas';
@@ -8,8 +10,7 @@ import { type Reader, readerOf } from '../read-budget.ts';
 import { maximumReadings } from '../reading-page.ts';
 import { StoredReading } from '../schemas.ts';
 import { scopeOfCaller } from '../vehicle-scope.ts';
-import { findFeedState, findPage, readChanges } from './queries.ts';
-import { type ChangePosition, readPosition, startAt, writePosition } from './rules.ts';
+import { readPosition, startAt, writePosition } from './rules.ts';
 
 const path = '/v1/x/changes';
 

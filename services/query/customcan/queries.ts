@@ -1,10 +1,10 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
+import { latestMembers } from '@odograph/database/reading-json';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
 import type { ListRow } from '../answers.ts';
-import { latestMembers } from '../reading-json.ts';
 import { hasProprietaryCan, vehiclesOfCaller, vehicleWithId } from '../vehicle-scope.ts';
 
 const source = sql`from vehicle join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id`;

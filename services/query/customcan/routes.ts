@@ -1,5 +1,6 @@
 import { parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
+import { customCanMembers } from '@odograph/database/reading-json';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { type NextPage, sendJson, sendPage } from '@odograph/http/paging';
@@ -7,7 +8,6 @@ import { pageHeaders, answers as responses, timestamp as timestampOf } from '@od
 import Type from 'typebox';
 import type { Answers } from '../answers.ts';
 import { readerOf } from '../read-budget.ts';
-import { customCanMembers } from '../reading-json.ts';
 import { readContinuation, writeContinuation } from '../reading-keys.ts';
 import { maximumReadings, openReadingPage, type PageRequest, type ReadingPage } from '../reading-page.ts';
 import { after, CustomCanReading, VehicleParameters } from '../schemas.ts';

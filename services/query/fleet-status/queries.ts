@@ -1,10 +1,10 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
+import { latestMembers, privacyIsOn } from '@odograph/database/reading-json';
 import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
 import { hasPlate } from '@odograph/database/vehicle-conditions';
 import { sql } from 'kysely';
-import { latestMembers, privacyIsOn } from '../reading-json.ts';
 import type { DynamicState } from '../schemas.ts';
 import type { FleetFacts, KnownPosition } from './rules.ts';
 

@@ -1,12 +1,12 @@
 import { invalidParameter } from '@odograph/contracts/failures';
 import { parseTimestamp } from '@odograph/contracts/timestamps';
+import { historyMembers } from '@odograph/database/reading-json';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { type NextPage, sendPage } from '@odograph/http/paging';
 import { pageHeaders, answers as responses } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { Answers } from '../answers.ts';
 import { readerOf } from '../read-budget.ts';
-import { historyMembers } from '../reading-json.ts';
 import { readContinuation, writeContinuation } from '../reading-keys.ts';
 import { openReadingPage, type PageRequest, type ReadingPage } from '../reading-page.ts';
 import { HistoryQuery, HistoryReading, VehicleParameters } from '../schemas.ts';

@@ -1,6 +1,6 @@
 import type { Database } from '@odograph/database/database';
+import { privacyIsOn } from '@odograph/database/reading-json';
 import { type RawBuilder, sql } from 'kysely';
-import { privacyIsOn } from '../reading-json.ts';
 
 /** A vehicle as Home Assistant shows it; null is unknown, and a private vehicle has no position. */
 export interface ShownVehicle {

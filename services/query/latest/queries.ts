@@ -1,9 +1,9 @@
 import type { Caller } from '@odograph/contracts/caller';
 import type { Database } from '@odograph/database/database';
+import { fleetMembers, latestMembers } from '@odograph/database/reading-json';
 import { accessibleTo } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
 import type { ListRow } from '../answers.ts';
-import { fleetMembers, latestMembers } from '../reading-json.ts';
 import type { ConfiguredView, View } from './rules.ts';
 
 const withData = sql`join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id`;

@@ -1,12 +1,12 @@
 import type { Viewer } from '@odograph/contracts/caller';
 import { kindsOfOpenAlarms, type ShownAlarm, selectAlarms } from '@odograph/database/alarms';
+import { findShownCommands, type ShownCommand } from '@odograph/database/commands';
 import type { Database } from '@odograph/database/database';
+import { privacyIsOn } from '@odograph/database/reading-json';
 import { visibleTo } from '@odograph/database/vehicle-access';
 import { outOfService } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
-import { privacyIsOn } from '../reading-json.ts';
 import type { LiveRow } from './rules.ts';
-import type { LiveCommand } from './schemas.ts';
 
 const isPrivate = sql.raw<boolean>(privacyIsOn);
 const number = (group: string, key: string) =>
@@ -80,7 +80,7 @@ export async function findGrantedIds(db: Database, viewer: Viewer): Promise<numb
 interface CommandOfVehicle {
   readonly vehicleId: number;
   readonly event: 'command';
-  readonly data: LiveCommand;
+  readonly data: ShownCommand;
 }
 
 interface AlarmOfVehicle {
@@ -104,28 +104,6 @@ async function findAlarms(db: Database, ids: readonly string[]): Promise<AlarmOf
 }
 
 async function findCommands(db: Database, ids: readonly string[]): Promise<CommandOfVehicle[]> {
-  const rows = await db
-    .selectFrom('command')
-    .select(['id', 'vehicle_id', 'action', 'state', 'created_at', 'expires_at', 'sent_at', 'ended_at'])
-    .select(['cause', 'reason', 'status'])
-    .where(sql<boolean>`id = any(${ids}::uuid[])`)
-    .orderBy('position')
-    .execute();
-  return rows.map((row) => ({
-    vehicleId: row.vehicle_id,
-    event: 'command',
-    data: {
-      vehicleId: String(row.vehicle_id),
-      id: row.id,
-      action: row.action as LiveCommand['action'],
-      state: row.state,
-      createdAt: row.created_at.toISOString(),
-      expiresAt: row.expires_at.toISOString(),
-      ...(row.sent_at !== null && { sentAt: row.sent_at.toISOString() }),
-      ...(row.ended_at !== null && { endedAt: row.ended_at.toISOString() }),
-      ...(row.cause !== null && { reason: row.cause }),
-      ...(row.reason !== null && { message: row.reason }),
-      ...(row.status !== null && { status: row.status }),
-    },
-  }));
+  const commands = await findShownCommands(db, ids);
+  return commands.map((data) => ({ vehicleId: Number(data.vehicleId), event: 'command', data }));
 }

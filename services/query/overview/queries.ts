@@ -2,10 +2,10 @@ import type { Viewer } from '@odograph/contracts/caller';
 import { kindsOfOpenAlarms } from '@odograph/database/alarms';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
+import { privacyIsOn } from '@odograph/database/reading-json';
 import { visibleTo } from '@odograph/database/vehicle-access';
 import { outOfService } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
-import { privacyIsOn } from '../reading-json.ts';
 import type { SortColumn, TableVehicle } from './schemas.ts';
 
 /** The value of the sort column of a vehicle, null if unknown, and its id: where a page ends. */

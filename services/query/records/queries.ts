@@ -2,8 +2,8 @@ import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestam
 import { allCanValues } from '@odograph/database/can-values';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
+import { latestLists, privacyIsOn } from '@odograph/database/reading-json';
 import { type RawBuilder, sql } from 'kysely';
-import { latestLists, privacyIsOn } from '../reading-json.ts';
 import { columnFields, columnOf } from '../series/rules.ts';
 import type { LatestGroup } from './rules.ts';
 import type { RecordedReading, VehicleLink } from './schemas.ts';

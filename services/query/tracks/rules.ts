@@ -1,5 +1,5 @@
+import { writeTimestamp } from '@odograph/database/trips';
 import type { TripTimes } from '../trips/queries.ts';
-import { writeTimestamp } from '../trips/rules.ts';
 import type { TrackPoint } from './queries.ts';
 
 /** Reads the points of a track; may be called more than once. */

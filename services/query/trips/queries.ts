@@ -1,9 +1,9 @@
 import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
 import { isUuid } from '@odograph/contracts/uuid';
+import { readBatch } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
+import { showTrip, type TripRow, tripColumns, tripIsOver, tripTables } from '@odograph/database/trips';
 import { sql } from 'kysely';
-import { readBatch } from '../batches.ts';
-import { type Trip, toTrip } from './rules.ts';
 
 /** Trips that start in an interval, both ends inclusive. */
 interface TripInterval {
@@ -27,45 +27,9 @@ export interface TripKey {
   readonly count: number;
 }
 
-interface TripRow {
-  id: string;
-  started_us: string;
-  minutes: number;
-  distance_km: number;
-  fuel_litres: number | null;
-  electric_kwh: number | null;
-  first_latitude: number | null;
-  first_longitude: number | null;
-  last_latitude: number | null;
-  last_longitude: number | null;
-  tariff_per_km: number;
-  tariff_per_minute: number;
-}
-
-const position = (latitude: number | null, longitude: number | null) =>
-  latitude === null || longitude === null ? undefined : { latitude, longitude };
-
-function toAnswer(row: TripRow): Trip {
-  return toTrip({
-    id: row.id,
-    start: BigInt(row.started_us),
-    minutes: row.minutes,
-    distanceKm: row.distance_km,
-    fuelLitres: row.fuel_litres ?? 0,
-    electricKwh: row.electric_kwh ?? 0,
-    tariffPerKm: row.tariff_per_km,
-    tariffPerMinute: row.tariff_per_minute,
-    first: position(row.first_latitude, row.first_longitude),
-    last: position(row.last_latitude, row.last_longitude),
-  });
-}
-
-/** A trip is answered once its end is known. */
-const isOver = sql<boolean>`trip.ends_known_at <= now()`;
-
 const isRequested = ({ vehicleId, from, until }: TripRequest) =>
   sql<boolean>`trip.vehicle_id = ${vehicleId} and trip.started_at >= ${isoMicroseconds(from)}::timestamptz
-    and trip.started_at <= ${isoMicroseconds(until)}::timestamptz and ${isOver}`;
+    and trip.started_at <= ${isoMicroseconds(until)}::timestamptz and ${tripIsOver}`;
 
 /**
  * Reads trips as JSON elements, as many as fit into `bytes`.
@@ -83,15 +47,10 @@ export async function readTrips(
     : sql`true`;
   const limit = request.limit === undefined ? sql`all` : sql`${request.limit - (after?.count ?? 0)}::bigint`;
   const query = sql<TripRow>`
-    select trip.id, (extract(epoch from trip.started_at) * 1000000)::bigint::text as started_us,
-      extract(epoch from trip.ended_at - trip.started_at)::float8 / 60 as minutes, trip.distance_km,
-      coalesce(trip.fuel_litres, trip.fuel_percent / 100 * nullif(vehicle.tank_litres, 0)) as fuel_litres,
-      trip.electric_kwh, trip.first_latitude, trip.first_longitude, trip.last_latitude, trip.last_longitude,
-      application.tariff_per_km, application.tariff_per_minute
-    from trip join vehicle on vehicle.id = trip.vehicle_id join application on application.id = vehicle.application_id
+    select ${tripColumns} from ${tripTables}
     where ${isRequested(request)} and ${following}
     order by trip.started_at, trip.id offset ${after ? 0 : request.offset} limit ${limit}`;
-  const write = (row: TripRow) => JSON.stringify(toAnswer(row));
+  const write = (row: TripRow) => JSON.stringify(showTrip(row));
   let text = '';
   const { rows, last, isComplete } = await readBatch(snapshot, query, write, bytes, (piece) => {
     text += piece;
@@ -132,7 +91,7 @@ export async function findTrip(db: Database, vehicleId: number, id: string): Pro
   const { rows } = await sql<{ id: string; start_us: string; end_us: string; distance_km: number; inferred: boolean }>`
     select id, (extract(epoch from started_at) * 1000000)::bigint::text as start_us,
       (extract(epoch from ended_at) * 1000000)::bigint::text as end_us, distance_km, inferred
-    from trip where id = ${id}::uuid and vehicle_id = ${vehicleId} and ${isOver}`.execute(db);
+    from trip where id = ${id}::uuid and vehicle_id = ${vehicleId} and ${tripIsOver}`.execute(db);
   const [row] = rows;
   if (!row) return undefined;
   const { distance_km: distanceKm, inferred } = row;

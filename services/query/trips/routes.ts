@@ -1,6 +1,7 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { parseOptionalTimestamp } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
+import { writeTimestamp } from '@odograph/database/trips';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { type NextPage, sendPage } from '@odograph/http/paging';
@@ -10,7 +11,6 @@ import type { Answers } from '../answers.ts';
 import { type Reader, readerOf } from '../read-budget.ts';
 import { VehicleParameters } from '../schemas.ts';
 import { findUsualInterval, hasTripsFrom, readTrips, type TripKey, type TripRequest } from './queries.ts';
-import { writeTimestamp } from './rules.ts';
 
 /** The schema validator accepts the word Infinity as an integer. */
 function finite(field: string, value: number): number {

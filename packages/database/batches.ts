@@ -1,6 +1,6 @@
-import type { Database } from '@odograph/database/database';
-import type { Tables } from '@odograph/database/tables';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
+import type { Database } from './database.ts';
+import type { Tables } from './tables.ts';
 
 /** The first rows of a query, up to a number of bytes. */
 export interface Batch<Row> {

@@ -1,4 +1,5 @@
 import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
+import { sql } from 'kysely';
 
 interface Position {
   latitude: number;
@@ -6,7 +7,7 @@ interface Position {
 }
 
 /** A trip, and the tariff of its application. */
-export interface TripFacts {
+interface TripFacts {
   id: string;
   start: Microseconds;
   minutes: number;
@@ -45,7 +46,7 @@ export function writeTimestamp(moment: Microseconds): string {
 }
 
 /** Composes the trip object. */
-export function toTrip(facts: TripFacts): Trip {
+function toTrip(facts: TripFacts): Trip {
   const { id, start, minutes, distanceKm, fuelLitres, electricKwh, tariffPerKm, tariffPerMinute, first, last } = facts;
   const per100Km = (amount: number) => (distanceKm < leastKmForAverage ? 0 : round((amount / distanceKm) * 100, 2));
   return {
@@ -63,3 +64,50 @@ export function toTrip(facts: TripFacts): Trip {
     ...(last && { last_position: last }),
   };
 }
+
+/** A row of `tripColumns`. */
+export interface TripRow {
+  id: string;
+  started_us: string;
+  minutes: number;
+  distance_km: number;
+  fuel_litres: number | null;
+  electric_kwh: number | null;
+  first_latitude: number | null;
+  first_longitude: number | null;
+  last_latitude: number | null;
+  last_longitude: number | null;
+  tariff_per_km: number;
+  tariff_per_minute: number;
+}
+
+const position = (latitude: number | null, longitude: number | null) =>
+  latitude === null || longitude === null ? undefined : { latitude, longitude };
+
+/** Composes the trip object of a row. */
+export function showTrip(row: TripRow): Trip {
+  return toTrip({
+    id: row.id,
+    start: BigInt(row.started_us),
+    minutes: row.minutes,
+    distanceKm: row.distance_km,
+    fuelLitres: row.fuel_litres ?? 0,
+    electricKwh: row.electric_kwh ?? 0,
+    tariffPerKm: row.tariff_per_km,
+    tariffPerMinute: row.tariff_per_minute,
+    first: position(row.first_latitude, row.first_longitude),
+    last: position(row.last_latitude, row.last_longitude),
+  });
+}
+
+/** SQL of a TripRow; needs `tripTables`. */
+export const tripColumns = sql`trip.id, (extract(epoch from trip.started_at) * 1000000)::bigint::text as started_us,
+  extract(epoch from trip.ended_at - trip.started_at)::float8 / 60 as minutes, trip.distance_km,
+  coalesce(trip.fuel_litres, trip.fuel_percent / 100 * nullif(vehicle.tank_litres, 0)) as fuel_litres,
+  trip.electric_kwh, trip.first_latitude, trip.first_longitude, trip.last_latitude, trip.last_longitude,
+  application.tariff_per_km, application.tariff_per_minute`;
+export const tripTables = sql`trip join vehicle on vehicle.id = trip.vehicle_id
+  join application on application.id = vehicle.application_id`;
+
+/** A trip is answered once its end is known. */
+export const tripIsOver = sql<boolean>`trip.ends_known_at <= now()`;

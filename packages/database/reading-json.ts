@@ -1,6 +1,6 @@
 import { positionKeyPattern } from '@odograph/contracts/positions';
-import { allCanValues } from '@odograph/database/can-values';
 import { type RawBuilder, sql } from 'kysely';
+import { allCanValues } from './can-values.ts';
 
 // SQL that writes readings and vehicles as JSON text by concatenation: PostgreSQL takes less than half the time of
 // json_build_object, and this process only forwards the text. Fields that were never reported get an empty value (interface

@@ -1,11 +1,13 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
+import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
+import { type Batch, readBatch } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
+import { changeMembers } from '@odograph/database/reading-json';
 import { type RawBuilder, sql } from 'kysely';
-import { type Batch, readBatch } from '../batches.ts';
-import { changeMembers } from '../reading-json.ts';
-import { instant } from '../reading-keys.ts';
-import { type ChangePosition, coverDays, endOf, type FeedState, type Interval, startOf } from './rules.ts';
+import { type ChangePosition, endOf, type FeedState, startOf } from './position.ts';
+
+const instant = (time: Microseconds) => sql`${isoMicroseconds(time)}::timestamptz`;
 
 /**
  * The oldest transaction that was running when the snapshot was taken: all earlier ones have ended, so what they stored is
@@ -166,6 +168,33 @@ export async function findPage(
     return { ...page, section: { applicationId, after, until: cut }, more: true };
   }
   return { ...page, section: { applicationId, after, until: reach.more ? until : end }, more: reach.more };
+}
+
+/** An interval of time as ISO 8601: `from` inclusive, `until` exclusive. */
+interface Interval {
+  readonly from: string;
+  readonly until: string;
+}
+
+const dayMs = 86_400_000;
+/** Each interval is a branch of one statement. */
+const mostIntervals = 100;
+
+/**
+ * Covers days by intervals of a few days each. The readings of a page lie in few of many days, and a branch limited to a
+ * short interval is planned for few chunks.
+ * @param days since the epoch, ascending
+ * @param length days in an interval, doubled until the intervals are few enough
+ */
+function coverDays(days: readonly number[], length = 4): Interval[] {
+  const starts: number[] = [];
+  for (const day of days) {
+    const last = starts.at(-1);
+    if (last === undefined || day >= last + length) starts.push(day);
+  }
+  if (starts.length > mostIntervals) return coverDays(days, length * 2);
+  const iso = (day: number) => new Date(day * dayMs).toISOString();
+  return starts.map((start) => ({ from: iso(start), until: iso(start + length) }));
 }
 
 interface StoredRow {

@@ -1,0 +1,238 @@
+-- The list of events: what happened, for other systems. Triggers write it in the transaction of the change, whoever makes it.
+-- Readings are not in it: those who ask for them read reading_change.
+
+create table event (
+  application_id integer not null references application,
+  -- Order of the list, with id. Not below that of an earlier event of the vehicle: a transaction that began first may have
+  -- waited for another one.
+  transaction_id xid8 not null,
+  id bigint generated always as identity,
+  stored_at timestamptz not null default now(),
+  -- of contracts/events.ts
+  type text not null,
+  vehicle_id integer references vehicle,
+  occurred_at timestamptz not null,
+  -- id of the alarm, booking, … whose content is read with the event
+  subject text not null,
+  -- what is stored nowhere else; never a position or a person
+  details jsonb,
+  primary key (application_id, transaction_id, id)
+);
+create index event_age on event (stored_at);
+create index event_vehicle on event (vehicle_id, transaction_id);
+-- Events of this transaction and of earlier ones may have been deleted.
+alter table application add column events_forgotten_until xid8 not null default '0';
+
+-- Writes an event of a vehicle; none of a deleted one, so that its purge leaves nothing.
+create function record_event(event_type text, of_vehicle integer, at timestamptz, of_subject text, with_details jsonb default null)
+returns void language sql security definer set search_path = public, pg_temp as $$
+  insert into event (application_id, transaction_id, type, vehicle_id, occurred_at, subject, details)
+  select application_id, greatest(pg_current_xact_id(), (select max(transaction_id) from event where vehicle_id = of_vehicle)),
+    event_type, id, at, of_subject, with_details
+  from vehicle where id = of_vehicle and deleted_at is null
+$$;
+
+create function record_command() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform record_event('command.ended', new.vehicle_id, coalesce(new.ended_at, now()), new.id::text);
+  return null;
+end $$;
+create trigger event_on_insert after insert on command
+  for each row when (new.state not in ('pending', 'sent')) execute function record_command();
+-- also when a late acknowledgement replaces the state unknown
+create trigger event_on_update after update of state on command
+  for each row when (new.state not in ('pending', 'sent') and new.state <> old.state) execute function record_command();
+
+create function record_alarm() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  if tg_op = 'INSERT' then perform record_event('alarm.raised', new.vehicle_id, new.raised_at, new.id::text); end if;
+  if new.cleared_at is not null then
+    perform record_event('alarm.cleared', new.vehicle_id, new.cleared_at, new.id::text);
+  end if;
+  return null;
+end $$;
+create trigger event_on_insert after insert on alarm for each row execute function record_alarm();
+create trigger event_on_update after update of cleared_at on alarm
+  for each row when (old.cleared_at is null and new.cleared_at is not null) execute function record_alarm();
+
+-- What ends by time ends without a statement; record_due_events marks it, and the mark writes the event.
+alter table booking add column end_recorded boolean not null default false;
+create index booking_end_unrecorded on booking (ends_at) where not end_recorded;
+
+create function mark_booking() returns trigger language plpgsql as $$
+begin
+  new.end_recorded := new.stopped_at is not null or new.deleted_at is not null
+    or (new.end_recorded and coalesce(new.ends_at <= clock_timestamp(), false));
+  return new;
+end $$;
+create trigger event_mark before insert or update on booking for each row execute function mark_booking();
+
+create function record_booking() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  if tg_op = 'INSERT' then
+    perform record_event('booking.created', new.vehicle_id, new.created_at, new.id::text);
+  end if;
+  if new.end_recorded and (tg_op = 'INSERT' or not old.end_recorded) then
+    perform record_event('booking.ended', new.vehicle_id, least(new.deleted_at, new.stopped_at, new.ends_at), new.id::text);
+  elsif tg_op = 'UPDATE' then
+    perform record_event('booking.changed', new.vehicle_id, clock_timestamp(), new.id::text);
+  end if;
+  return null;
+end $$;
+create trigger event_on_insert after insert on booking for each row execute function record_booking();
+create trigger event_on_update after update on booking for each row
+  when ((old.starts_at, old.ends_at, old.type, old.authorization_id, old.stopped_at, old.deleted_at, old.end_recorded)
+    is distinct from (new.starts_at, new.ends_at, new.type, new.authorization_id, new.stopped_at, new.deleted_at, new.end_recorded))
+  execute function record_booking();
+
+alter table bluetooth_authorization add column end_recorded boolean not null default false;
+create index bluetooth_authorization_end_unrecorded on bluetooth_authorization (valid_until) where not end_recorded;
+
+create function mark_authorization() returns trigger language plpgsql as $$
+begin
+  new.end_recorded := new.revoked_at is not null or (new.end_recorded and new.valid_until <= clock_timestamp());
+  return new;
+end $$;
+create trigger event_mark before insert or update on bluetooth_authorization
+  for each row execute function mark_authorization();
+
+create function record_authorization() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  if tg_op = 'INSERT' then
+    perform record_event('authorization.created', new.vehicle_id, new.created_at, new.id::text);
+  end if;
+  if new.end_recorded and (tg_op = 'INSERT' or not old.end_recorded) then
+    perform record_event('authorization.ended', new.vehicle_id, least(new.revoked_at, new.valid_until), new.id::text);
+  elsif tg_op = 'UPDATE' then
+    perform record_event('authorization.changed', new.vehicle_id, clock_timestamp(), new.id::text);
+  end if;
+  return null;
+end $$;
+create trigger event_on_insert after insert on bluetooth_authorization
+  for each row execute function record_authorization();
+create trigger event_on_update after update on bluetooth_authorization for each row
+  when ((old.valid_from, old.valid_until, old.level, old.suspended_until, old.end_recorded)
+    is distinct from (new.valid_from, new.valid_until, new.level, new.suspended_until, new.end_recorded))
+  execute function record_authorization();
+
+create function record_state() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  flags text[] := '{towing,accident,maintenance,breakdown,stolen,unavailable}';
+begin
+  perform record_event('state.changed', new.id, clock_timestamp(), new.id::text, (
+    select jsonb_object_agg(flag, to_jsonb(new) -> flag) from unnest(flags) as flag
+    where to_jsonb(new) -> flag <> to_jsonb(old) -> flag));
+  return null;
+end $$;
+create trigger event_on_update after update of towing, accident, maintenance, breakdown, stolen, unavailable on vehicle
+  for each row when ((old.towing, old.accident, old.maintenance, old.breakdown, old.stolen, old.unavailable)
+    is distinct from (new.towing, new.accident, new.maintenance, new.breakdown, new.stolen, new.unavailable))
+  execute function record_state();
+
+create function record_link() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  if tg_op <> 'INSERT' and upper_inf(old.period) then
+    perform record_event('device.unlinked', old.vehicle_id,
+      case when tg_op = 'UPDATE' and not upper_inf(new.period) then upper(new.period) else clock_timestamp() end, old.device_id);
+  end if;
+  if tg_op <> 'DELETE' and upper_inf(new.period) then
+    perform record_event('device.linked', new.vehicle_id, clock_timestamp(), new.device_id);
+  end if;
+  return null;
+end $$;
+create trigger event_on_insert after insert on device_link for each row execute function record_link();
+create trigger event_on_update after update on device_link for each row
+  when ((old.device_id, old.vehicle_id, upper_inf(old.period)) is distinct from (new.device_id, new.vehicle_id, upper_inf(new.period)))
+  execute function record_link();
+create trigger event_on_delete after delete on device_link for each row execute function record_link();
+
+-- A device without a link belongs to no vehicle, one without an owner to no application.
+create function record_quarantine() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  linked integer := (select vehicle_id from device_link where device_id = new.device_id and period @> new.received_at);
+begin
+  if linked is not null and (new.application_id is null
+      or new.application_id = (select application_id from vehicle where id = linked)) then
+    perform record_event('upload.quarantined', linked, new.received_at, new.id::text);
+    return null;
+  end if;
+  insert into event (application_id, transaction_id, type, occurred_at, subject)
+    select owner.id, pg_current_xact_id(), 'upload.quarantined', new.received_at, new.id::text
+    from (select coalesce(new.application_id, (select application_id from device where device.id = new.device_id)) as id) as owner
+    where owner.id is not null;
+  return null;
+end $$;
+create trigger event_on_insert after insert on quarantine for each row execute function record_quarantine();
+
+-- A trip is finished when its end is known, which silence may decide.
+alter table trip add column end_recorded boolean not null default false;
+create index trip_end_unrecorded on trip (ends_known_at) where not end_recorded;
+
+create function mark_trip() returns trigger language plpgsql as $$
+begin
+  new.end_recorded := new.ends_known_at <= clock_timestamp();
+  return new;
+end $$;
+create trigger event_mark before insert or update on trip for each row execute function mark_trip();
+
+create function record_trip() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  if tg_op <> 'INSERT' and old.end_recorded then
+    perform record_event('trip.changed', old.vehicle_id, clock_timestamp(), old.id::text);
+  elsif tg_op <> 'DELETE' and new.end_recorded then
+    perform record_event('trip.finished', new.vehicle_id, new.ended_at, new.id::text);
+  end if;
+  return null;
+end $$;
+create trigger event_on_insert after insert on trip for each row execute function record_trip();
+-- Retention removes the end points of old trips, which is no event; privacy removes those of new ones, which is one.
+create trigger event_on_update after update on trip for each row
+  when (old.end_recorded <> new.end_recorded
+    or (old.started_at, old.ended_at, old.inferred, old.distance_km, old.fuel_litres, old.fuel_percent, old.electric_kwh)
+      is distinct from (new.started_at, new.ended_at, new.inferred, new.distance_km, new.fuel_litres, new.fuel_percent, new.electric_kwh)
+    or new.ended_at > now() - interval '1 day'
+      and (old.first_latitude, old.first_longitude, old.last_latitude, old.last_longitude)
+        is distinct from (new.first_latitude, new.first_longitude, new.last_latitude, new.last_longitude))
+  execute function record_trip();
+create trigger event_on_delete after delete on trip for each row execute function record_trip();
+
+-- The last contact of each vehicle before the silence that was recorded last (services/ingest/alarms/watch.ts).
+create table recorded_silence (
+  vehicle_id integer primary key references vehicle,
+  contact_at timestamptz not null,
+  device_id text not null
+);
+
+create function record_silence() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform record_event('device.silent', new.vehicle_id, clock_timestamp(), new.device_id,
+    jsonb_build_object('lastContact', to_char(new.contact_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')));
+  return null;
+end $$;
+create trigger event_on_change after insert or update on recorded_silence for each row execute function record_silence();
+
+-- Writes the events of what ended by time. Rows that are being changed wait for the next call.
+create function record_due_events() returns integer
+language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  most integer := 5000;
+  total integer := 0;
+  changed integer;
+begin
+  update booking set end_recorded = true where id in (select id from booking
+    where not end_recorded and ends_at <= now() order by ends_at limit most for no key update skip locked);
+  get diagnostics changed = row_count;
+  total := total + changed;
+  update bluetooth_authorization set end_recorded = true where id in (select id from bluetooth_authorization
+    where not end_recorded and valid_until <= now() order by valid_until limit most for no key update skip locked);
+  get diagnostics changed = row_count;
+  total := total + changed;
+  update trip set end_recorded = true where id in (select id from trip
+    where not end_recorded and ends_known_at <= now() order by ends_known_at limit most for no key update skip locked);
+  get diagnostics changed = row_count;
+  return total + changed;
+end $$;
+
+revoke all on function record_event(text, integer, timestamptz, text, jsonb), record_command(), record_alarm(),
+  record_booking(), record_authorization(), record_state(), record_link(), record_quarantine(), record_trip(), record_silence(),
+  record_due_events() from public;

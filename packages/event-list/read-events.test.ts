@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto';
+import { openDatabase } from '@odograph/database/database';
+import type { Tables } from '@odograph/database/tables';
+import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
+import { type Kysely, sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readAllEvents, typesOf } from './event-list.fixture.ts';
+import { type EventPosition, readPosition, writePosition } from './position.ts';
+import { findEventHead, findEventPositionAt } from './read-events.ts';
+
+let db: Kysely<Tables>;
+let application: TestApplication;
+let vehicle: TestVehicle;
+let head: EventPosition;
+
+beforeAll(() => {
+  db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 2 });
+});
+afterAll(() => db.destroy());
+beforeEach(async () => {
+  application = await createApplication(db);
+  vehicle = await createVehicle(db, application);
+  const { next } = await readAllEvents(db, {
+    applicationId: application.id,
+    after: await findEventHead(db, application.id),
+  });
+  head = next;
+});
+
+const read = async (after = head) => (await readAllEvents(db, { applicationId: application.id, after })).events;
+const dataOf = (json: string | undefined) => JSON.parse(json ?? '{}').data;
+
+async function insertCommand(trx: Kysely<Tables> = db): Promise<string> {
+  const { id } = await trx
+    .insertInto('command')
+    .values({
+      ...{ application_id: application.id, vehicle_id: Number(vehicle.id), user_id: null, device_id: vehicle.deviceId },
+      ...{ action: 'LOCK', expires_at: new Date() },
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  return id;
+}
+const endCommand = (id: string, state: 'acknowledged' | 'unknown', trx: Kysely<Tables> = db) =>
+  trx.updateTable('command').set({ state, ended_at: new Date() }).where('id', '=', id).execute();
+
+describe('the list of events', () => {
+  it('holds a command once it has ended, with its content as the interface shows it', async () => {
+    const id = await insertCommand();
+    expect(await read()).toEqual([]);
+    await endCommand(id, 'acknowledged');
+    const [event, ...others] = await read();
+    expect(others).toEqual([]);
+    expect(JSON.parse(event?.json ?? '')).toEqual({
+      ...{ id: event?.id, type: 'command.ended', time: expect.stringMatching(/^\d{4}-.+Z$/), appId: application.appId },
+      vehicleId: vehicle.id,
+      data: expect.objectContaining({ id, vehicleId: vehicle.id, action: 'LOCK', state: 'acknowledged' }),
+    });
+  });
+
+  it('holds a command again when a late acknowledgement replaces the outcome unknown', async () => {
+    const id = await insertCommand();
+    await endCommand(id, 'unknown');
+    await endCommand(id, 'acknowledged');
+    await endCommand(id, 'acknowledged');
+    expect(typesOf(await read())).toEqual(['command.ended', 'command.ended']);
+  });
+
+  it('holds nothing of a transaction that was rolled back', async () => {
+    const id = await insertCommand();
+    const trx = await db.startTransaction().execute();
+    await endCommand(id, 'acknowledged', trx);
+    await trx.rollback().execute();
+    expect(await read()).toEqual([]);
+  });
+
+  it('continues behind any of its events, and gives an event the same id each time', async () => {
+    for (let count = 0; count < 3; count += 1) await endCommand(await insertCommand(), 'acknowledged');
+    const events = await read();
+    expect(events).toHaveLength(3);
+    for (const [index, { position }] of events.entries()) {
+      const rest = await read(readPosition(writePosition(position)));
+      expect(rest.map(({ id }) => id)).toEqual(events.slice(index + 1).map(({ id }) => id));
+    }
+  });
+
+  it('continues from a time', async () => {
+    await endCommand(await insertCommand(), 'acknowledged');
+    const [first] = await read();
+    const at = await findEventPositionAt(db, application.id, new Date(Date.now() - 60_000));
+    expect((await read(at)).map(({ id }) => id)).toContain(first?.id);
+    expect(await read(await findEventPositionAt(db, application.id, new Date(Date.now() + 60_000)))).toEqual([]);
+  });
+
+  it('refuses a position behind which events were deleted, with the reason EXPIRED', async () => {
+    await endCommand(await insertCommand(), 'acknowledged');
+    await read();
+    await sql`update application set events_forgotten_until = pg_current_xact_id() where id = ${application.id}`.execute(
+      db,
+    );
+    await expect(read()).rejects.toMatchObject({ code: 'INVALID_PARAMETER', details: { reason: 'EXPIRED' } });
+  });
+
+  it('holds what happens to a booking, its end by time included', async () => {
+    const values = {
+      ...{ application_id: application.id, vehicle_id: Number(vehicle.id), user_id: 'driver', account_id: null },
+      ...{ type: 'BOOKING' as const, authorization_id: randomUUID() },
+    };
+    const book = async (fromMs: number, untilMs: number) =>
+      db
+        .insertInto('booking')
+        .values({ ...values, starts_at: new Date(Date.now() + fromMs), ends_at: new Date(Date.now() + untilMs) })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+    const past = await book(-7_200_000, -3_600_000);
+    const { id } = await book(3_600_000, 7_200_000);
+    await db
+      .updateTable('booking')
+      .set({ ends_at: new Date(Date.now() + 7_300_000) })
+      .where('id', '=', id)
+      .execute();
+    await db.updateTable('booking').set({ user_id: 'erased' }).where('id', '=', id).execute();
+    await db.updateTable('booking').set({ deleted_at: new Date() }).where('id', '=', id).execute();
+    await sql`select record_due_events(), record_due_events()`.execute(db);
+    const events = await read();
+    expect(events.map(({ type, json }) => [type, dataOf(json).bookingId, dataOf(json).state])).toEqual([
+      ['booking.created', past.id, 'ENDED'],
+      ['booking.created', id, 'DELETED'],
+      ['booking.changed', id, 'DELETED'],
+      ['booking.ended', id, 'DELETED'],
+      ['booking.ended', past.id, 'ENDED'],
+    ]);
+  });
+});
