@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import type { EventType } from '@odograph/contracts/events';
 import { openDatabase } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
+import fc from 'fast-check';
 import { type Kysely, sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { readAllEvents, typesOf } from './event-list.fixture.ts';
 import { type EventPosition, readPosition, writePosition } from './position.ts';
-import { findEventHead, findEventPositionAt } from './read-events.ts';
+import { findEventHead, findEventPositionAt, type PlatformEvent } from './read-events.ts';
 
 let db: Kysely<Tables>;
 let application: TestApplication;
@@ -44,6 +46,18 @@ async function insertCommand(trx: Kysely<Tables> = db): Promise<string> {
 }
 const endCommand = (id: string, state: 'acknowledged' | 'unknown', trx: Kysely<Tables> = db) =>
   trx.updateTable('command').set({ state, ended_at: new Date() }).where('id', '=', id).execute();
+
+let second = 12;
+/** Stores a reading with its change, as ingest does. */
+async function storeReading(trx: Kysely<Tables>): Promise<void> {
+  await sql`with stored as (
+      insert into reading (time, application_id, vehicle_id, mileage, device_id, received_at)
+      values (to_timestamp(1763712000 + ${second}::integer), ${application.id}, ${Number(vehicle.id)}, 12, 'test', now())
+      returning application_id, vehicle_id, time)
+    insert into reading_change (application_id, vehicle_ids, times)
+    select application_id, array_agg(vehicle_id), array_agg(time) from stored group by application_id`.execute(trx);
+  second += 1;
+}
 
 describe('the list of events', () => {
   it('holds a command once it has ended, with its content as the interface shows it', async () => {
@@ -131,5 +145,66 @@ describe('the list of events', () => {
       ['booking.ended', id, 'DELETED'],
       ['booking.ended', past.id, 'ENDED'],
     ]);
+  });
+
+  it('merges readings and other events in one order, the same in pages of any size and from any filter', async () => {
+    const step = fc.record({ readings: fc.integer({ min: 0, max: 3 }), commands: fc.integer({ min: 0, max: 2 }) });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(step, { minLength: 1, maxLength: 5 }),
+        fc.integer({ min: 1, max: 4 }),
+        async (steps, limit) => {
+          const [start, expected] = [await findEventHead(db, application.id), [] as EventType[]];
+          for (const { readings, commands } of steps) {
+            await db.transaction().execute(async (trx) => {
+              for (let count = 0; count < commands; count += 1)
+                await endCommand(await insertCommand(trx), 'acknowledged', trx);
+              for (let count = 0; count < readings; count += 1) await storeReading(trx);
+            });
+            expected.push(...Array<EventType>(readings).fill('reading.stored'));
+            expected.push(...Array<EventType>(commands).fill('command.ended'));
+          }
+          const request = { applicationId: application.id, after: start };
+          const { events } = await readAllEvents(db, request);
+          expect(typesOf(events)).toEqual(expected);
+          const idsOf = (list: readonly PlatformEvent[]) => list.map(({ id }) => id);
+          expect(new Set(idsOf(events)).size).toBe(events.length);
+          expect(idsOf((await readAllEvents(db, { ...request, limit })).events)).toEqual(idsOf(events));
+          for (const type of ['reading.stored', 'command.ended'] as const) {
+            const some = await readAllEvents(db, { ...request, limit, types: new Set([type]) });
+            expect(idsOf(some.events)).toEqual(idsOf(events.filter((event) => event.type === type)));
+          }
+        },
+      ),
+      { numRuns: 10 },
+    );
+  });
+
+  it('shows a stored reading as the change feed does, and nothing of it once its vehicle is deleted', async () => {
+    await storeReading(db);
+    const [event] = await read();
+    expect(JSON.parse(event?.json ?? '')).toMatchObject({
+      ...{ type: 'reading.stored', vehicleId: vehicle.id, appId: application.appId },
+      data: { vehicle: { id: vehicle.id }, status: { mileage: 12 }, can: [], sensors: [] },
+    });
+    await endCommand(await insertCommand(), 'acknowledged');
+    await db.updateTable('vehicle').set({ deleted_at: new Date() }).where('id', '=', Number(vehicle.id)).execute();
+    expect(await read()).toEqual([]);
+  });
+
+  it('gives one vehicle in order although its first transaction waited for a later one', async ({ skip }) => {
+    skip(!inject('isNativeDatabase'), 'the embedded database has one session');
+    const id = await insertCommand();
+    await read();
+    const first = await db.startTransaction().execute();
+    await sql`select pg_current_xact_id()`.execute(first);
+    await endCommand(id, 'unknown', db);
+    await endCommand(id, 'acknowledged', first);
+    await first.commit().execute();
+    const positions = (await read()).map(({ position }) => position);
+    expect(positions).toHaveLength(2);
+    expect(positions[0]?.transaction).toBe(positions[1]?.transaction);
+    const numbers = positions.map(({ event }) => event);
+    expect(numbers).toEqual(numbers.toSorted((one, other) => (one < other ? -1 : 1)));
   });
 });

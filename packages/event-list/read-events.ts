@@ -6,8 +6,9 @@ import type { Tables } from '@odograph/database/tables';
 import { type Kysely, sql } from 'kysely';
 import { readContents } from './contents.ts';
 import { type Entries, type EventRow, readRows } from './event-rows.ts';
-import { type EventPosition, type FeedState, requireKept, startOf } from './position.ts';
+import { type EventPosition, type FeedState, isBefore, requireKept, startOf } from './position.ts';
 import { feedHorizon } from './reading-changes.ts';
+import { type ReadingEvent, readReadings } from './reading-events.ts';
 
 /** An event as clients get it. */
 export interface PlatformEvent {
@@ -58,36 +59,72 @@ export function readEventsOf(
 ): Promise<EventPage> {
   return inSnapshot(db, async (snapshot) => {
     const { applicationIds, userId } = viewer;
-    const state = await findEventState(snapshot, applicationIds);
-    requireKept(after, state);
-    const asked = [...types].filter((type) => userId === undefined || type !== 'upload.quarantined');
-    const { horizon } = state;
-    const rows = await readRows(snapshot, { applicationIds, after, horizon, limit, types: asked, vehicleIds });
-    return { events: await writeRows(snapshot, rows, viewer), next: rows.until, more: rows.more };
+    const { horizon, ...state } = await findEventState(snapshot, applicationIds, types.has(readingStored));
+    requireKept(after, { horizon, ...state });
+    const page = { after, horizon, limit, vehicleIds };
+    const others = [...types].filter(
+      (type) => type !== readingStored && (userId === undefined || type !== 'upload.quarantined'),
+    );
+    const sources: Entries<EventRow | ReadingEvent>[] = [];
+    if (others.length > 0) sources.push(await readRows(snapshot, { ...page, applicationIds, types: others }));
+    if (types.has(readingStored)) {
+      for (const applicationId of applicationIds)
+        sources.push(await readReadings(snapshot, { ...page, applicationId }));
+    }
+    const { entries, until, more } = merge(sources, { ...page, end: startOf(after.epoch, horizon) });
+    return { events: await writeEntries(snapshot, entries, viewer), next: until, more };
   });
 }
 
-async function writeRows(db: Database, { entries }: Entries<EventRow>, viewer: Viewer): Promise<PlatformEvent[]> {
-  const contents = await readContents(db, entries, viewer);
-  return entries.flatMap(({ id, type, time, appId, vehicleId, position }, index) => {
-    const data = contents[index];
+const readingStored = 'reading.stored' satisfies EventType;
+
+/** Merges entries in their order, as far as all sources are complete. */
+function merge<Entry extends { readonly position: EventPosition }>(
+  sources: readonly Entries<Entry>[],
+  { after, end, limit }: { after: EventPosition; end: EventPosition; limit: number },
+): Entries<Entry> {
+  let until = isBefore(end, after) ? after : end;
+  for (const source of sources) if (isBefore(source.until, until)) until = source.until;
+  const all = sources.flatMap(({ entries }) => entries).filter(({ position }) => !isBefore(until, position));
+  all.sort((one, other) => (isBefore(one.position, other.position) ? -1 : 1));
+  const more = sources.some((source) => source.more);
+  const cut = all[limit - 1];
+  if (all.length <= limit || !cut) return { entries: all, until, more };
+  return { entries: all.slice(0, limit), until: cut.position, more: true };
+}
+
+async function writeEntries(
+  db: Database,
+  entries: readonly (EventRow | ReadingEvent)[],
+  viewer: Viewer,
+): Promise<PlatformEvent[]> {
+  const rows = entries.filter((entry) => 'subject' in entry);
+  const contents = await readContents(db, rows, viewer);
+  const dataOf = new Map(rows.map((row, index) => [row, contents[index]]));
+  return entries.flatMap((entry) => {
+    const isRow = 'subject' in entry;
+    const data = isRow ? dataOf.get(entry) : entry.data;
     if (data === undefined) return [];
-    const head = JSON.stringify({
-      id,
-      type,
-      time,
-      appId,
-      ...(vehicleId !== undefined && { vehicleId: String(vehicleId) }),
-    });
-    return [{ id, type, time, vehicleId, position, json: `${head.slice(0, -1)},"data":${data}}` }];
+    const { id, time, appId, vehicleId, position } = entry;
+    const type = isRow ? entry.type : readingStored;
+    const head = { id, type, time, appId, ...(vehicleId !== undefined && { vehicleId: String(vehicleId) }) };
+    const json = `${JSON.stringify(head).slice(0, -1)},"data":${data}}`;
+    return [{ id, type, time, vehicleId, position, json }];
   });
 }
 
 /** Reads the state of the list; run it in the snapshot that is read from. */
-async function findEventState(db: Database, applicationIds: readonly number[]): Promise<FeedState> {
+async function findEventState(
+  db: Database,
+  applicationIds: readonly number[],
+  withReadings = false,
+): Promise<FeedState> {
+  const forgotten = withReadings
+    ? sql`greatest(events_forgotten_until, changes_forgotten_until)`
+    : sql`events_forgotten_until`;
   const { rows } = await sql<{ epoch: string; horizon: string; forgotten: string | null; is_replica: boolean }>`
     select feed_epoch::text as epoch, ${feedHorizon}::text as horizon, pg_is_in_recovery() as is_replica,
-      (select max(events_forgotten_until)::text from application where id = any (${[...applicationIds]}::integer[])) as forgotten
+      (select max(${forgotten})::text from application where id = any (${[...applicationIds]}::integer[])) as forgotten
     from installation`.execute(db);
   const [row] = rows;
   if (!row) throw new Error('the table installation is empty');

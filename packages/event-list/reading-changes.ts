@@ -115,22 +115,26 @@ interface PageRow {
 /** Readings after a position: their number, their days since the epoch, and the end position. */
 export interface ChangePage {
   readonly section: Section;
-  readonly vehicleIds: readonly number[];
+  readonly vehicleIds: readonly number[] | undefined;
   readonly count: number;
   readonly days: readonly number[];
   /** More batches follow, not necessarily with readings that the caller may see. */
   readonly more: boolean;
 }
 
+/** True for the keys of some vehicles; for all keys without them. */
+const isOfVehicles = (vehicleIds: readonly number[] | undefined) =>
+  vehicleIds === undefined ? sql`true` : sql`key.vehicle_id = any(${[...vehicleIds]}::integer[])`;
+
 async function findKeys(
   db: Database,
   section: Section,
-  vehicleIds: readonly number[],
+  vehicleIds: readonly number[] | undefined,
   limit: number,
 ): Promise<PageRow> {
   const { rows } = await sql<PageRow>`
     with found as materialized (
-      select * from (${selectKeys(section)}) as key where vehicle_id = any(${vehicleIds}::integer[])
+      select * from (${selectKeys(section)}) as key where ${isOfVehicles(vehicleIds)}
       order by ${order} limit ${limit + 1}),
     page as materialized (select * from found order by ${order} limit ${limit})
     select (select count(*) from found) as found,
@@ -143,17 +147,27 @@ async function findKeys(
   return rows[0] ?? { found: 0, days: null, last: null };
 }
 
+/** What a page of changes holds. */
+export interface ChangeRequest {
+  readonly applicationId: number;
+  /** Only readings of these vehicles; all of the application without it. */
+  readonly vehicleIds?: readonly number[] | undefined;
+  /** Whether these are only some of the vehicles, so that many keys may have to be skipped. */
+  readonly areFew: boolean;
+  readonly after: ChangePosition;
+  readonly horizon: bigint;
+  readonly limit: number;
+}
+
 /**
  * Finds the end of a page. Skips readings of other vehicles, but only a limited number: a page may be short or empty although
  * more follow.
  */
 export async function findPage(
   db: Database,
-  { applicationId, userId }: Caller,
-  vehicleIds: readonly number[],
-  { after, horizon, limit }: { after: ChangePosition; horizon: bigint; limit: number },
+  { applicationId, vehicleIds, areFew, after, horizon, limit }: ChangeRequest,
 ): Promise<ChangePage> {
-  const keys = userId === undefined ? limit + 1 : Math.max(limit + 1, keysPerGrantedPage);
+  const keys = areFew ? Math.max(limit + 1, keysPerGrantedPage) : limit + 1;
   const reach = await findReach(db, { applicationId, after, horizon, keys });
   // A replica that lags behind the one that issued the position must not move it back.
   const end = horizon > after.transaction ? startOf(after.epoch, horizon) : after;
@@ -213,7 +227,7 @@ function readingsIn(interval: Interval, source: RawBuilder<unknown>, application
 
 /** Selects the readings of a page in order. Readings that were purged are missing. */
 function selectReadings({ section, vehicleIds, count, days }: ChangePage): RawBuilder<StoredRow> {
-  const keys = sql`select * from (${selectKeys(section)}) as key where key.vehicle_id = any(${vehicleIds}::integer[])
+  const keys = sql`select * from (${selectKeys(section)}) as key where ${isOfVehicles(vehicleIds)}
     order by ${order} limit ${count}`;
   const [interval, ...others] = coverDays(days);
   if (!interval) throw new Error('a page without readings has no days');
@@ -240,4 +254,34 @@ export async function readChanges(
     text += piece;
   });
   return { ...batch, text };
+}
+
+/** A reading of a page with the position behind it. */
+export interface ChangedReading {
+  readonly position: ChangePosition;
+  /** Members behind the vehicle, as JSON. */
+  readonly members: string;
+}
+
+interface ChangedRow {
+  transaction: string;
+  batch: string;
+  time_us: string;
+  vehicle_id: number;
+  members: string;
+}
+
+/** Reads the readings of a page in order, with their positions. Those that were purged are missing. */
+export async function readPositions(db: Database, page: ChangePage): Promise<ChangedReading[]> {
+  if (page.count === 0) return [];
+  const { rows } = await sql<ChangedRow>`select transaction_id::text as transaction, batch::text,
+      (extract(epoch from time) * 1000000)::bigint::text as time_us, vehicle_id, members
+    from (${selectReadings(page)}) as found order by ${order}`.execute(db);
+  return rows.map((row) => ({
+    position: {
+      ...startOf(page.section.after.epoch, BigInt(row.transaction)),
+      ...{ batch: BigInt(row.batch), time: BigInt(row.time_us), vehicleId: row.vehicle_id },
+    },
+    members: row.members,
+  }));
 }

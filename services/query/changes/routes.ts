@@ -46,7 +46,10 @@ async function readPage(
   const { members } = await scopeOfCaller(db, caller);
   const after = startAt(given, state);
   const find = (mostReadings: number) =>
-    findPage(db, caller, [...members.keys()], { after, horizon: state.horizon, limit: mostReadings });
+    findPage(db, {
+      ...{ applicationId: caller.applicationId, vehicleIds: [...members.keys()], areFew: caller.userId !== undefined },
+      ...{ after, horizon: state.horizon, limit: mostReadings },
+    });
   let page = await find(limit);
   let text = '';
   if (page.count > 0) {
