@@ -3052,7 +3052,7 @@ export interface components {
             vehicleId: string;
         };
         DeviceImport: {
-            devices: components["schemas"]["NewDevice"][];
+            devices: components["schemas"]["ImportedDevice"][];
             faults: components["schemas"]["DeviceImportFault"][];
             lines: number;
         };
@@ -3268,7 +3268,7 @@ export interface components {
         };
         Failure: {
             /** @enum {unknown} */
-            error: "ALREADY_ACKNOWLEDGED" | "ALREADY_DECIDED" | "ALREADY_EXISTS" | "AUTHORIZATION_EXPIRED" | "AUTHORIZATION_NOT_ACTIVE" | "BOOKING_EXPIRED" | "CHANGED_MEANWHILE" | "COMMUNICATION_FAILED" | "DEVICE_ALREADY_LINKED" | "DRIVER_WITHOUT_ACCOUNT" | "INTERNAL_ERROR" | "INVALID_BOOKING_TYPE" | "INVALID_CLAIM_CODE" | "INVALID_CREDENTIALS" | "INVALID_DATE" | "INVALID_DEVICE" | "INVALID_INTERVAL" | "INVALID_LEVEL" | "INVALID_OLD_PASSWORD" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "IN_USE" | "MISSING_ADDRESS" | "MISSING_CITY" | "MISSING_COUNTRY" | "MISSING_NAME" | "MISSING_PARKING" | "MISSING_TOKEN" | "MISSING_ZIPCODE" | "NOT_ALL_AUTHORIZATIONS_REVOKED" | "NOT_FOUND" | "NOT_SUSPENDED" | "NO_DATA" | "NO_DEVICE" | "NO_PARKING" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "POSITION_UNKNOWN" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNKNOWN_DEVICE" | "UNKNOWN_USER" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_ARCHIVED" | "VEHICLE_NOT_AVAILABLE";
+            error: "ALREADY_ACKNOWLEDGED" | "ALREADY_DECIDED" | "ALREADY_EXISTS" | "AUTHORIZATION_EXPIRED" | "AUTHORIZATION_NOT_ACTIVE" | "BOOKING_EXPIRED" | "CHANGED_MEANWHILE" | "COMMUNICATION_FAILED" | "DEVICE_ALREADY_LINKED" | "DRIVER_WITHOUT_ACCOUNT" | "INTERNAL_ERROR" | "INVALID_BOOKING_TYPE" | "INVALID_CLAIM_CODE" | "INVALID_CREDENTIALS" | "INVALID_DATE" | "INVALID_DEVICE" | "INVALID_INTERVAL" | "INVALID_LEVEL" | "INVALID_OLD_PASSWORD" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "IN_USE" | "LAST_ADMINISTRATOR" | "MISSING_ADDRESS" | "MISSING_CITY" | "MISSING_COUNTRY" | "MISSING_NAME" | "MISSING_PARKING" | "MISSING_TOKEN" | "MISSING_ZIPCODE" | "NOT_ALL_AUTHORIZATIONS_REVOKED" | "NOT_FOUND" | "NOT_SUSPENDED" | "NO_DATA" | "NO_DEVICE" | "NO_PARKING" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "POSITION_UNKNOWN" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNKNOWN_DEVICE" | "UNKNOWN_USER" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_ARCHIVED" | "VEHICLE_NOT_AVAILABLE";
             field?: string;
             message: string;
             reason?: string;
@@ -3446,6 +3446,12 @@ export interface components {
             status: components["schemas"]["Status"];
             timestamp: number;
             vehicle: components["schemas"]["Vehicle"];
+        };
+        ImportedDevice: {
+            claimCode?: string;
+            deviceId: string;
+            model: string;
+            secret: string;
         };
         ImportFault: {
             field: string;
@@ -8519,7 +8525,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "CHANGED_MEANWHILE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "CHANGED_MEANWHILE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "LAST_ADMINISTRATOR" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8551,7 +8557,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "LAST_ADMINISTRATOR" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };

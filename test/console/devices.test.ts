@@ -64,7 +64,7 @@ describe.skipIf(!hasBrowser)('the screen Devices', () => {
     await field.fill(imei);
     await page.getByRole('button', { name: 'Create device' }).click();
     const shown = page.getByRole('region', { name: 'Settings of the device' });
-    await shown.getByText('The device signs in with its IMEI').waitFor();
+    await shown.getByText('A Teltonika device signs in with its IMEI').waitFor();
     expect(await findAllBarriers(page)).toEqual([]);
     const [host = '', port, protocol, , shownImei] = await shown.locator('dd code').allInnerTexts();
     expect([port, protocol, shownImei]).toEqual([String(teltonikaPort), 'TCP', imei]);
@@ -86,7 +86,7 @@ describe.skipIf(!hasBrowser)('the screen Devices', () => {
     await page.getByLabel('Model').selectOption('flespi');
     await page.getByRole('textbox', { name: 'Device' }).fill(uniqueName('tracker'));
     await page.getByRole('button', { name: 'Create device' }).click();
-    await page.getByText('This device reports through another system.').waitFor();
+    await page.getByText('Devices of this model report through another system.').waitFor();
     expect(await page.getByRole('img', { name: 'QR code of the settings' }).count()).toBe(0);
     await page.getByRole('link', { name: 'Open device' }).click();
     await page.getByText('Through another system').waitFor();
@@ -129,6 +129,42 @@ describe.skipIf(!hasBrowser)('the screen Devices', () => {
     const [url = '', clientId, , secret = ''] = line.split(',');
     expect([clientId, (await stored()).length]).toEqual([first, 2]);
     const device = await connectDevice(url, { deviceId: first, secret });
+    await device.close();
+    expect(errors).toEqual([]);
+    await page.context().close();
+  });
+
+  it('shows the settings of imported devices by the way in which their models report', async () => {
+    const { page, errors } = await setup.open('/devices?add=file', await setup.accountOf('operator'));
+    const [imei, other, tracker] = [createImei(), createImei(), uniqueName('tracker')];
+    const path = join(setup.directory, 'mixed.csv');
+    const { appId } = setup.application;
+    const lines = [`${imei},teltonika,${appId}`, `${other},teltonika-outputs,${appId}`, `${tracker},flespi,${appId}`];
+    await writeFile(path, ['id,model,appId', ...lines].join('\n'));
+    await page.getByLabel('CSV file').setInputFiles(path);
+    await page.getByRole('button', { name: 'Create 3 devices' }).click();
+    const teltonika = page.getByRole('region', { name: 'Teltonika devices: 2' });
+    await teltonika.getByText('A Teltonika device signs in with its IMEI').waitFor();
+    const [host = '', port, protocol] = await teltonika.locator('dd code').allInnerTexts();
+    expect([port, protocol]).toEqual([String(teltonikaPort), 'TCP']);
+    expect(await page.getByRole('region', { name: /MQTT/ }).count()).toBe(0);
+    expect(await findAllBarriers(page)).toEqual([]);
+    const fileOf = async (name: string) => {
+      const button = page.getByRole('button', { name });
+      const [download] = await Promise.all([page.waitForEvent('download'), button.click()]);
+      const text = await readFile((await download.path()) ?? '', 'utf8');
+      return text.split('\r\n').map((line) => line.split(','));
+    };
+    const imeis = await fileOf('Download the list of IMEIs');
+    expect(imeis.slice(0, 2)).toEqual([
+      ['imei', 'claimCode'],
+      [imei, ''],
+    ]);
+    const [head, secrets] = await fileOf('Download the credentials');
+    expect(head).toEqual(['deviceId', 'password', 'claimCode']);
+    expect(secrets).toEqual([tracker, expect.stringMatching(/^[\w-]{20,}$/), '']);
+    const device = new TeltonikaDevice({ host, port: Number(port), imei });
+    expect(await device.connect()).toBe(true);
     await device.close();
     expect(errors).toEqual([]);
     await page.context().close();

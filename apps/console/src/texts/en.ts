@@ -312,10 +312,10 @@ export const en = {
       imei: 'IMEI',
     },
     teltonikaText:
-      'Enter this address in the configuration of the device (GPRS, Server settings). The device signs in with its IMEI; it needs no secret.',
+      'Enter this address in the configuration of the device (GPRS, Server settings). A Teltonika device signs in with its IMEI; it needs no secret.',
     teltonikaClosed: 'The platform accepts no Teltonika devices: TELTONIKA_PORT is 0.',
     sourceText:
-      'This device reports through another system. Enter the address and the secret of a source there; create one with “npx odograph source create”. OwnTracks and OsmAnd can use the password of the device instead.',
+      'Devices of this model report through another system. Enter the address and the secret of a source there; create one with “npx odograph source create”. OwnTracks and OsmAnd can use the password of the device instead.',
     qrLabel: 'QR code of the settings',
     qrText: 'The same settings as JSON',
     copyAll: 'Copy all',
@@ -336,6 +336,10 @@ export const en = {
     importDone: (count: string) => `${count} devices are created`,
     importShownOnce: 'Download the credentials before you leave this page: they are not shown again.',
     downloadCredentials: 'Download the credentials',
+    downloadImeis: 'Download the list of IMEIs',
+    importMqtt: (count: string) => `Devices over MQTT: ${count}`,
+    importTeltonika: (count: string) => `Teltonika devices: ${count}`,
+    importSource: (count: string) => `Devices behind another system: ${count}`,
     noUpload: 'none yet',
     uploads: 'Last uploads',
     noUploads: 'No readings of this device are stored under its current link.',

@@ -325,10 +325,10 @@ export const fr: Texts = {
       imei: 'IMEI',
     },
     teltonikaText:
-      'Saisissez cette adresse dans la configuration du boîtier (GPRS, Server settings). Le boîtier s’identifie par son IMEI ; il n’a pas besoin de secret.',
+      'Saisissez cette adresse dans la configuration du boîtier (GPRS, Server settings). Un boîtier Teltonika s’identifie par son IMEI ; il n’a pas besoin de secret.',
     teltonikaClosed: 'La plateforme n’accepte pas de boîtiers Teltonika : TELTONIKA_PORT vaut 0.',
     sourceText:
-      'Ce boîtier communique par un autre système. Saisissez-y l’adresse et le secret d’une source ; créez-la avec « npx odograph source create ». OwnTracks et OsmAnd peuvent aussi utiliser le mot de passe du boîtier.',
+      'Les boîtiers de ce modèle communiquent par un autre système. Saisissez-y l’adresse et le secret d’une source ; créez-la avec « npx odograph source create ». OwnTracks et OsmAnd peuvent aussi utiliser le mot de passe du boîtier.',
     qrLabel: 'Code QR des réglages',
     qrText: 'Les mêmes réglages en JSON',
     copyAll: 'Tout copier',
@@ -349,6 +349,10 @@ export const fr: Texts = {
     importDone: (count: string) => `${count} boîtiers sont créés`,
     importShownOnce: 'Téléchargez les identifiants avant de quitter cette page : ils ne seront plus affichés.',
     downloadCredentials: 'Télécharger les identifiants',
+    downloadImeis: 'Télécharger la liste des IMEI',
+    importMqtt: (count: string) => `Boîtiers en MQTT : ${count}`,
+    importTeltonika: (count: string) => `Boîtiers Teltonika : ${count}`,
+    importSource: (count: string) => `Boîtiers derrière un autre système : ${count}`,
     noUpload: 'aucun pour l’instant',
     uploads: 'Derniers envois',
     noUploads: 'Aucun relevé de ce boîtier n’est enregistré pour son association actuelle.',

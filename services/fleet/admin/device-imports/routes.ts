@@ -21,11 +21,15 @@ const Fault = Type.Object(
   },
   { title: 'DeviceImportFault' },
 );
+const Imported = Type.Object(
+  { ...NewSecrets.properties, model: Type.String({ description: 'the device model', examples: ['generic'] }) },
+  { title: 'ImportedDevice' },
+);
 const Outcome = Type.Object(
   {
     lines: Type.Integer({ minimum: 0, description: 'devices in the file', examples: [2] }),
     faults: Type.Array(Fault, { description: 'at most one of each line; with any, nothing is written' }),
-    devices: Type.Array(NewSecrets, { description: 'the devices that were created, with their secrets' }),
+    devices: Type.Array(Imported, { description: 'the devices that were created, with their secrets' }),
   },
   { title: 'DeviceImport' },
 );
@@ -121,7 +125,11 @@ export function operatorDeviceImportRoutes(db: Kysely<Tables>, changes: ChangeAn
         }
         const { faults, devices } = await writeLines(db, request, lines);
         await changes.announce({ vehicleIds: devices.flatMap(({ link = {} }) => vehiclesOf(link)) });
-        return { lines: count, faults: inOrder(faults), devices: devices.map(({ secrets }) => secrets) };
+        return {
+          lines: count,
+          faults: inOrder(faults),
+          devices: devices.map(({ secrets, model }) => ({ ...secrets, model })),
+        };
       },
     );
   };

@@ -4,8 +4,8 @@ import { SaveButton } from '../../parts/copy.tsx';
 import { formatNumber } from '../../parts/format.ts';
 import { useAction } from '../../parts/use-action.ts';
 import { texts } from '../../texts/texts.ts';
-import { loadAddresses } from './device-data.ts';
-import { settingsOf } from './settings.tsx';
+import { loadAddresses, loadModels } from './device-data.ts';
+import { CreatedDevices, type ImportResult } from './import-result.tsx';
 
 type Outcome = Schema<'DeviceImport'>;
 
@@ -20,20 +20,6 @@ interface CheckedFile {
 
 async function send(csv: string, check: boolean): Promise<Outcome> {
   return answerOf(api.POST('/v1/x/admin/device-imports', { body: { csv, check } }));
-}
-
-function cell(text: string): string {
-  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}
-
-/** Writes the settings of new devices as a file for the people who install them. */
-function credentialsFile({ devices }: Outcome, url: string): string {
-  const rows = devices.map((secrets) => {
-    const { clientId, username, password, topic } = settingsOf(secrets, url);
-    return [url, clientId, username, password, topic, secrets.claimCode ?? ''];
-  });
-  const head = ['url', 'clientId', 'username', 'password', 'topic', 'claimCode'];
-  return [head, ...rows].map((row) => row.map(cell).join(',')).join('\r\n');
 }
 
 function Faults({ outcome }: { outcome: Outcome }) {
@@ -68,29 +54,6 @@ function Faults({ outcome }: { outcome: Outcome }) {
         </table>
       </div>
     </>
-  );
-}
-
-function Created({ outcome, url }: { outcome: Outcome; url: string }) {
-  const { devices: text } = texts.value;
-  return (
-    <section class="card form" aria-label={text.importDone(formatNumber(outcome.devices.length))}>
-      <p class="notice good" role="status">
-        {text.importDone(formatNumber(outcome.devices.length))}
-      </p>
-      <p class="notice late">{text.importShownOnce}</p>
-      <div class="row">
-        <SaveButton
-          name="devices-credentials.csv"
-          type="text/csv"
-          content={credentialsFile(outcome, url)}
-          title={text.downloadCredentials}
-        />
-        <a class="button" href="/devices">
-          {text.back}
-        </a>
-      </div>
-    </section>
   );
 }
 
@@ -153,7 +116,7 @@ function FileChoice({ file, action, onChoose, onWrite }: ChoiceOptions) {
 export function ImportPage() {
   const { devices: text } = texts.value;
   const file = useSignal<CheckedFile | undefined>(undefined);
-  const created = useSignal<{ readonly outcome: Outcome; readonly url: string } | undefined>(undefined);
+  const created = useSignal<ImportResult | undefined>(undefined);
   const action = useAction();
   const check = (chosen: File) =>
     action.run(async () => {
@@ -163,17 +126,17 @@ export function ImportPage() {
     });
   const write = ({ name, csv }: CheckedFile) =>
     action.run(async () => {
-      const [url = ''] = (await loadAddresses()).urls;
+      const [models, addresses] = await Promise.all([loadModels(), loadAddresses()]);
       const outcome = await send(csv, false);
       if (outcome.faults.length > 0) file.value = { name, csv, outcome };
-      else created.value = { outcome, url };
+      else created.value = { devices: outcome.devices, models, addresses };
     });
   return (
     <div class="page devices-form">
       <a href="/devices">{text.back}</a>
       <h1>{text.addMany}</h1>
       {created.value ? (
-        <Created {...created.value} />
+        <CreatedDevices {...created.value} />
       ) : (
         <>
           <FileChoice

@@ -116,7 +116,9 @@ export function NewDevicePage() {
         <>
           <h1>{text.created(secrets.deviceId)}</h1>
           {protocol === 'mqtt' && <Settings secrets={secrets} urls={addresses.urls} />}
-          {protocol === 'teltonika' && <TeltonikaSettings secrets={secrets} urls={addresses.teltonika} />}
+          {protocol === 'teltonika' && (
+            <TeltonikaSettings title={text.settings} secrets={secrets} urls={addresses.teltonika} />
+          )}
           {protocol === 'source' && <SourceSettings secrets={secrets} />}
           <div class="row">
             <button

@@ -1,4 +1,5 @@
 import { type Signal, useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { CopyButton, SaveButton } from '../../parts/copy.tsx';
 import { SelectField } from '../../parts/fields.tsx';
 import { QrCode } from '../../parts/qr-code.tsx';
@@ -78,8 +79,18 @@ function AddressChoice({ urls, chosen }: ChoiceOptions) {
 const claimRow = ({ claimCode }: DeviceSecrets) =>
   claimCode === undefined ? [] : [[texts.value.devices.fields.claimCode, claimCode] as const];
 
-/** What is entered in the configuration of a Teltonika device, which signs in with its IMEI. */
-export function TeltonikaSettings({ secrets, urls }: SettingsOptions) {
+interface TeltonikaOptions {
+  readonly title: string;
+  /** The only device; undefined for many, which share the address. */
+  readonly secrets?: DeviceSecrets;
+  /** The first address is proposed. */
+  readonly urls: readonly string[];
+  /** More buttons. */
+  readonly children?: ComponentChildren;
+}
+
+/** What is entered in the configuration of Teltonika devices, which sign in with their IMEI. */
+export function TeltonikaSettings({ title, secrets, urls, children }: TeltonikaOptions) {
   const { devices: text } = texts.value;
   const chosen = useSignal(urls[0] ?? '');
   const [, protocol = '', host = '', port = ''] = /^(\w+):\/\/(.+):(\d+)$/.exec(chosen.value) ?? [];
@@ -90,15 +101,20 @@ export function TeltonikaSettings({ secrets, urls }: SettingsOptions) {
     [fields.protocol, protocol === 'udp' ? 'UDP' : 'TCP'],
     [fields.tls, protocol === 'tls' ? texts.value.yes : texts.value.no],
   ] as const;
-  const rows = [...(host === '' ? [] : address), [fields.imei, secrets.deviceId] as const, ...claimRow(secrets)];
+  const device = secrets ? [[fields.imei, secrets.deviceId] as const, ...claimRow(secrets)] : [];
+  const rows = [...(host === '' ? [] : address), ...device];
   return (
-    <section class="card device-settings" aria-label={text.settings}>
+    <section class="card device-settings" aria-label={title}>
+      {!secrets && <h2>{title}</h2>}
       <p>{text.teltonikaText}</p>
       {host === '' && <p class="notice late">{text.teltonikaClosed}</p>}
       <AddressChoice urls={urls} chosen={chosen} />
-      <Rows rows={rows} />
+      {rows.length > 0 && <Rows rows={rows} />}
       <div class="row">
-        <CopyButton text={rows.map((row) => row.join(': ')).join('\n')} label={text.settings} title={text.copyAll} />
+        {rows.length > 0 && (
+          <CopyButton text={rows.map((row) => row.join(': ')).join('\n')} label={text.settings} title={text.copyAll} />
+        )}
+        {children}
       </div>
     </section>
   );
