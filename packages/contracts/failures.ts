@@ -41,6 +41,7 @@ export const failures = {
   ALREADY_ACKNOWLEDGED: [409, 'it was acknowledged already'],
   ALREADY_DECIDED: [409, 'it was decided already'],
   IN_USE: [409, 'it is in use'],
+  LAST_ADMINISTRATOR: [409, 'another operator must become an administrator first'],
   TOO_MANY: [409, 'the application has too many of them'],
   DEVICE_ALREADY_LINKED: [409, 'the device is linked to a vehicle'],
   VEHICLE_ALREADY_LINKED: [409, 'the vehicle is linked to a device'],

@@ -50,17 +50,55 @@ export async function changeRole(db: Database, id: string, role: OperatorRole): 
   await db.updateTable('operator').set({ role }).where('id', '=', id).execute();
 }
 
-/** Locks an operator for a change in this transaction. @returns its id and its name as written. @throws Failure UNKNOWN_USER */
-export async function lockOperator(db: Database, name: string): Promise<{ id: string; name: string }> {
+/** Tests in SQL that an operator administers the platform: an administrator without a limit to applications. */
+const administersPlatform = sql<boolean>`deleted_at is null and role = 'administrator'
+  and not exists (select from operator_application where operator_id = operator.id)`;
+
+/** An operator that is locked for a change. */
+export interface LockedOperator {
+  readonly id: string;
+  /** As written when it was created. */
+  readonly name: string;
+  readonly administersPlatform: boolean;
+}
+
+/**
+ * Locks an operator for a change in this transaction, and all administrators: changes that run at once must not leave none.
+ * @throws Failure UNKNOWN_USER
+ */
+export async function lockOperator(db: Database, name: string): Promise<LockedOperator> {
+  const isNamed = sql<boolean>`lower(name) = lower(${name})`;
+  await db
+    .selectFrom('operator')
+    .select('id')
+    .where('deleted_at', 'is', null)
+    .where((where) => where.or([isNamed, where('role', '=', 'administrator')]))
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+  // A statement of its own sees what the transactions that it waited for have written.
   const operator = await db
     .selectFrom('operator')
-    .select(['id', 'name'])
-    .where(sql`lower(name)`, '=', sql`lower(${name})`)
+    .select(['id', 'name', administersPlatform.as('administersPlatform')])
+    .where(isNamed)
     .where('deleted_at', 'is', null)
-    .forUpdate()
     .executeTakeFirst();
   if (!operator) throw new Failure('UNKNOWN_USER', 'no such operator');
   return operator;
+}
+
+/**
+ * Requires that the change of a locked operator, which is written, has not ended the administration of the platform.
+ * @throws Failure LAST_ADMINISTRATOR
+ */
+export async function requireAdministrator(db: Database, changed: LockedOperator): Promise<void> {
+  if (!changed.administersPlatform) return;
+  const remaining = await db.selectFrom('operator').select('id').where(administersPlatform).limit(1).execute();
+  if (remaining.length > 0) return;
+  throw new Failure(
+    'LAST_ADMINISTRATOR',
+    'this is the last administrator of the platform: make another operator an administrator first',
+  );
 }
 
 /** Lists the operators by name, or only the one with this id. */

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createApiClient, createBrowser } from '@odograph/testkit/api-client';
 import { createApplication, createOperator } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
@@ -108,6 +109,30 @@ describe('/v1/x/admin/operators', () => {
       { action: 'operator.change', details: { role: 'operator' } },
       ...['operator.reset', 'operator.sessions.end', 'operator.delete'].map((action) => ({ action, details: {} })),
     ]);
+  });
+
+  it('keeps the last administrator, also while another transaction demotes the one before', async () => {
+    await db.updateTable('operator').set({ role: 'viewer' }).execute();
+    const [first, last] = [await createOperator(db), await createOperator(db)];
+    const demotion = db.transaction().execute(async (trx) => {
+      await trx.updateTable('operator').set({ role: 'operator' }).where('id', '=', first.id).execute();
+      const deletion = admin.delete(`${path}/${last.name}`);
+      // It waits for this transaction.
+      expect(await Promise.race([deletion, delay(300)])).toBeUndefined();
+      return { deletion };
+    });
+    const refusals = [
+      await (await demotion).deletion,
+      await admin.put(`${path}/${last.name}`, { role: 'viewer' }),
+      await admin.put(`${path}/${last.name}`, { appIds: [application.appId] }),
+    ];
+    expect(refusals.map(({ status, body }) => [status, body.error])).toEqual(
+      Array(3).fill([409, 'LAST_ADMINISTRATOR']),
+    );
+    expect(await listed(last.name)).toMatchObject({ role: 'administrator', appIds: [] });
+    const successor = await createOperator(db, { role: 'viewer' });
+    expect((await admin.put(`${path}/${successor.name}`, { role: 'administrator' })).status).toBe(200);
+    expect((await admin.delete(`${path}/${last.name}`)).status).toBe(200);
   });
 
   it('refuses a name that is taken in any case, and names and applications that do not exist', async () => {

@@ -21,6 +21,7 @@ import {
   limitOperator,
   listOperators,
   lockOperator,
+  requireAdministrator,
   resetOperatorPassword,
   type ListedOperator as StoredOperator,
 } from './queries.ts';
@@ -137,19 +138,28 @@ function addChange(http: Http, db: Kysely<Tables>): void {
       preValidation: leaveOutEmpty('role'),
       schema: {
         summary: 'Change the role or the applications of an operator; its sessions have the new ones at once',
+        description: 'The last administrator without a limit to applications keeps role and applications.',
         params: NamePath,
         body: Type.Object({ role: Type.Optional(Role), appIds: Type.Optional(AppIds), version: ExpectedVersion }),
-        response: answers(ListedOperator, 'UNKNOWN_USER', 'UNKNOWN_APPLICATION', 'CHANGED_MEANWHILE'),
+        response: answers(
+          ListedOperator,
+          'UNKNOWN_USER',
+          'UNKNOWN_APPLICATION',
+          'LAST_ADMINISTRATOR',
+          'CHANGED_MEANWHILE',
+        ),
       },
     },
     async (request) => {
       const { role, appIds, version } = request.body;
       return db.transaction().execute(async (trx) => {
-        const { id, name } = await lockOperator(trx, request.params.name);
+        const operator = await lockOperator(trx, request.params.name);
+        const { id, name } = operator;
         const [current] = await listOperators(trx, id);
         requireVersion(version, { role: current?.role, appIds: current?.appIds });
         if (role !== undefined) await changeRole(trx, id, role);
         if (appIds !== undefined) await limitOperator(trx, id, await findLimit(trx, appIds));
+        await requireAdministrator(trx, operator);
         const details = { ...(role && { role }), ...(appIds && { appIds: appIds.join(' ') }) };
         const [changed] = withVersions(await listOperators(trx, id));
         await record(trx, request, { name, action: 'operator.change', details });
@@ -168,10 +178,11 @@ function addEnds(http: Http, db: Kysely<Tables>): void {
     apply: (trx: Database, id: string) => Promise<unknown>,
   ): Promise<string> =>
     db.transaction().execute(async (trx) => {
-      const { id, name } = await lockOperator(trx, request.params.name);
-      await apply(trx, id);
-      await record(trx, request, { name, action });
-      return name;
+      const operator = await lockOperator(trx, request.params.name);
+      await apply(trx, operator.id);
+      await requireAdministrator(trx, operator);
+      await record(trx, request, { name: operator.name, action });
+      return operator.name;
     });
 
   http.post(
@@ -211,7 +222,7 @@ function addEnds(http: Http, db: Kysely<Tables>): void {
       schema: {
         summary: 'Delete an operator; its sessions end',
         params: NamePath,
-        response: answers(EmptyAnswer, 'UNKNOWN_USER'),
+        response: answers(EmptyAnswer, 'UNKNOWN_USER', 'LAST_ADMINISTRATOR'),
       },
     },
     async (request) => {
