@@ -29,3 +29,20 @@ export function hasPlate(plate: string): RawBuilder<boolean> {
   return sql<boolean>`regexp_replace(upper(vehicle.plate), '[^A-Z0-9]', '', 'g')
     = regexp_replace(upper(${plate}::text), '[^A-Z0-9]', '', 'g')`;
 }
+
+/** True if the newer of the two reported speeds is that of the location. */
+const isLocationSpeed = sql`(vehicle_latest.location ? 'speed' and (not coalesce(vehicle_latest.fleet ? 'speed', false)
+  or vehicle_latest.location_time >= vehicle_latest.fleet_time))`;
+/** SQL of the newer of the two reported speeds, km/h; needs `vehicle_latest`. */
+export const lastSpeed = sql`case when ${isLocationSpeed} then (vehicle_latest.location->>'speed')::float8 else (vehicle_latest.fleet->>'speed')::float8 end`;
+const speedTime = sql`case when ${isLocationSpeed} then vehicle_latest.location_time else vehicle_latest.fleet_time end`;
+
+/**
+ * SQL on `vehicle_latest` that is true for a moving vehicle. The same rule as that of the live stream: ignition on, or more than
+ * 5 km/h not reported before the ignition.
+ */
+export const isMoving = sql<boolean>`(coalesce((vehicle_latest.status->>'ignition')::boolean, vehicle_latest.fleet->>'engine' = 'ON', false)
+  or coalesce(${lastSpeed} > 5 and ${speedTime} >= coalesce(vehicle_latest.status_time, '-infinity'), false))`;
+
+/** SQL of the time without contact after which a vehicle is silent: parked, its device reports once a day. */
+export const longestPause = sql`case when ${isMoving} then interval '10 minutes' else interval '25 hours' end`;

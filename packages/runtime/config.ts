@@ -101,6 +101,7 @@ const Settings = Type.Object({
   BOOKING_RETENTION_DAYS: Type.Integer({ minimum: 0, default: 0 }),
   ALARM_RETENTION_DAYS: Type.Integer({ minimum: 0, default: 0 }),
   AUDIT_RETENTION_DAYS: Type.Integer({ minimum: 0, default: 0 }),
+  EVENT_RETENTION_DAYS: Type.Integer({ minimum: 7, maximum: 30, default: 7 }),
   REGISTRATION_PROVIDER_URL: httpUrl,
   REGISTRATION_PROVIDER_KEY: Type.Optional(Type.String({ pattern: '^[!-~]([ -~]*[!-~])?$' })),
   REGISTRATION_PROVIDER_KEY_HEADER: Type.String({ pattern: '^[A-Za-z0-9-]+$', default: 'x-api-key' }),

@@ -5,9 +5,19 @@ import { keepSchedule } from '@odograph/queue/schedules';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
-import { clearSilent, clearUnanswered, keepWatch, raiseSilent, raiseUnanswered } from './watch.ts';
+import {
+  clearSilent,
+  clearUnanswered,
+  keepWatch,
+  raiseSilent,
+  raiseUnanswered,
+  recordDueEvents,
+  recordSilences,
+} from './watch.ts';
 
 const everyMs = 10_000;
+/** Reads the latest state of the whole fleet. */
+const silencesEveryMs = 60_000;
 /** Received uploads that wait longer are behind: their devices are not silent. */
 const behindMs = 5000;
 
@@ -17,7 +27,7 @@ interface WatchOptions {
   oldestUploadMs(): Promise<number>;
 }
 
-/** Checks for silent devices and unanswered commands from the queue: one check at a time for the whole platform. */
+/** Checks for silent devices, unanswered commands and what ended by time from the queue: one check at a time for the whole platform. */
 export async function scheduleAlarms(
   db: Kysely<Tables>,
   host: ServiceHost,
@@ -28,11 +38,17 @@ export async function scheduleAlarms(
   const queue = openQueue('alarms', connection);
   host.onStop('alarms queue', () => queue.close());
   host.onStop('schedule of alarms', await keepSchedule({ queue, id: 'alarms', everyMs, data: {} }));
+  let silencesDueAt = 0;
   const check = async (): Promise<void> => {
+    // First, so that /health shows its failure: checks that fail are not recorded.
+    await recordDueEvents(db);
     await keepWatch(db, (await oldestUploadMs()) > behindMs);
     for (const step of [clearSilent, raiseSilent, clearUnanswered, raiseUnanswered]) {
       await changes.announce({ alarmIds: await step(db) });
     }
+    if (performance.now() < silencesDueAt) return;
+    await recordSilences(db);
+    silencesDueAt = performance.now() + silencesEveryMs;
   };
   const worker = openWorker({
     ...connection,

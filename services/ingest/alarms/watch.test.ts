@@ -3,7 +3,7 @@ import { createApplication, createVehicle, type TestVehicle } from '@odograph/te
 import { testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
-import { clearSilent, clearUnanswered, keepWatch, raiseSilent, raiseUnanswered } from './watch.ts';
+import { clearSilent, clearUnanswered, keepWatch, raiseSilent, raiseUnanswered, recordSilences } from './watch.ts';
 
 const { DATABASE_URL: url } = await testConfig();
 const db = openDatabase({ url, name: 'test-alarm-watch', size: 1 });
@@ -137,5 +137,40 @@ describe('a command', () => {
         [10, 1],
         [9, 1],
       ]);
+    }));
+});
+
+describe('a silent vehicle', () => {
+  const silences = async (trx: Database, { id }: TestVehicle) => {
+    await recordSilences(trx);
+    const { rows } = await sql`select type, subject from event where vehicle_id = ${Number(id)}
+      and type = 'device.silent'`.execute(trx);
+    return rows.length;
+  };
+
+  it('is an event once for each silence: 25 hours after the last contact, 10 minutes while it moves', () =>
+    withRule('silent', { afterMinutes: 9999 }, async ({ trx, vehicle }) => {
+      await sql`update alarm_watch set since = ${ago(9999)}`.execute(trx);
+      await contact(trx, vehicle, 60);
+      expect(await silences(trx, vehicle)).toBe(0);
+      await contact(trx, vehicle, 25 * 60 + 1);
+      expect([await silences(trx, vehicle), await silences(trx, vehicle)]).toEqual([1, 1]);
+      await contact(trx, vehicle, 9);
+      await sql`update vehicle_latest set status = '{"ignition": true}' where vehicle_id = ${Number(vehicle.id)}`.execute(
+        trx,
+      );
+      expect(await silences(trx, vehicle)).toBe(1);
+      await contact(trx, vehicle, 11);
+      expect([await silences(trx, vehicle), await silences(trx, vehicle)]).toEqual([2, 2]);
+    }));
+
+  it('is no event while its location is private, or after an outage of the platform', () =>
+    withRule('silent', { afterMinutes: 9999 }, async ({ trx, vehicle }) => {
+      await sql`update alarm_watch set since = ${ago(60)}`.execute(trx);
+      await contact(trx, vehicle, 26 * 60);
+      expect(await silences(trx, vehicle)).toBe(0);
+      await sql`update alarm_watch set since = ${ago(9999)}`.execute(trx);
+      await sql`insert into privacy_period values (${Number(vehicle.id)}, tstzrange(now(), null))`.execute(trx);
+      expect(await silences(trx, vehicle)).toBe(0);
     }));
 });

@@ -1,4 +1,6 @@
 import type { Database } from '@odograph/database/database';
+import { privacyIsOn } from '@odograph/database/reading-json';
+import { longestPause } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
 
 /** A longer pause between two checks counts as an outage of the platform. */
@@ -72,6 +74,32 @@ export function clearSilent(db: Database): Promise<string[]> {
             where device_link.vehicle_id = vehicle.id and device_link.period @> now()))) as latest
       where alarm.id = latest.alarm_id and alarm.cleared_at is null returning alarm.id`,
   );
+}
+
+/**
+ * Writes an event for each linked vehicle that has become silent, once for each silence, by the rule of the live stream. As for
+ * alarms, an outage of the platform is no silence.
+ */
+export async function recordSilences(db: Database): Promise<void> {
+  await sql`insert into recorded_silence (vehicle_id, contact_at, device_id)
+    select vehicle.id, vehicle_latest.received_at, device_link.device_id
+    from vehicle_latest join vehicle on vehicle.id = vehicle_latest.vehicle_id
+    join device_link on device_link.vehicle_id = vehicle.id and device_link.period @> now()
+    cross join alarm_watch
+    left join recorded_silence as known on known.vehicle_id = vehicle.id
+    where vehicle_latest.received_at < now() - interval '10 minutes'
+      and known.contact_at is distinct from vehicle_latest.received_at
+      and vehicle.deleted_at is null and vehicle.archived_at is null and not ${sql.raw(privacyIsOn)}
+      and now() >= greatest(vehicle_latest.received_at, alarm_watch.since, nullif(lower(device_link.period), '-infinity'))
+        + ${longestPause}
+    on conflict (vehicle_id) do update set contact_at = excluded.contact_at, device_id = excluded.device_id`.execute(
+    db,
+  );
+}
+
+/** Writes the events of what ended by time: bookings, authorizations, and trips ended by silence. */
+export async function recordDueEvents(db: Database): Promise<void> {
+  await sql`select record_due_events()`.execute(db);
 }
 
 /** Commands that ended longer ago raise no alarm. */

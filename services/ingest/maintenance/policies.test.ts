@@ -12,6 +12,7 @@ import {
   deleteOldAudit,
   deleteOldBookings,
   deleteOldCommands,
+  deleteOldEvents,
   dropOldReadings,
 } from './policies.ts';
 
@@ -51,6 +52,32 @@ describe('changes older than 30 days', () => {
     expect(rows).toEqual([{ id: kept }]);
     await deleteExpired(db);
     expect(await forgottenUntil(followed.id)).toBe(last);
+  });
+});
+
+describe('events', () => {
+  it('are deleted when they are too old, and the position up to which is recorded for their application alone', async () => {
+    const [application, quiet] = [await createApplication(db), await createApplication(db)];
+    const store = async (daysAgo: number, to = application.id) => {
+      const { rows } = await sql<{ id: string }>`
+        insert into event (application_id, transaction_id, type, stored_at, occurred_at, subject)
+        values (${to}, pg_current_xact_id(), 'upload.quarantined', now() - make_interval(days => ${daysAgo}), now(), '0')
+        returning transaction_id::text as id`.execute(db);
+      return rows[0]?.id ?? '';
+    };
+    const forgotten = async (id: number) => {
+      const { rows } =
+        await sql`select events_forgotten_until::text as until from application where id = ${id}`.execute(db);
+      return rows[0];
+    };
+    const last = await store(8);
+    const kept = await store(6);
+    await store(6, quiet.id);
+    expect(await deleteOldEvents(db, 7)).toBeGreaterThanOrEqual(1);
+    expect([await forgotten(application.id), await forgotten(quiet.id)]).toEqual([{ until: last }, { until: '0' }]);
+    const { rows } = await sql`select transaction_id::text as id from event
+      where application_id = ${application.id} and type = 'upload.quarantined'`.execute(db);
+    expect(rows).toEqual([{ id: kept }]);
   });
 });
 

@@ -53,6 +53,22 @@ async function deleteOldChanges(db: Database): Promise<void> {
     from newest where newest.application_id = application.id`.execute(db);
 }
 
+/**
+ * Deletes events that were stored more than `retentionDays` ago, and records the position as for changes.
+ * @returns the number of events
+ */
+export async function deleteOldEvents(db: Database, retentionDays: number): Promise<number> {
+  const { rows } = await sql<{ count: number }>`with deleted as (
+      delete from event where stored_at < now() - make_interval(days => ${retentionDays})
+      returning application_id, transaction_id),
+    newest as (select application_id, max(transaction_id) as transaction_id from deleted group by application_id),
+    recorded as (
+      update application set events_forgotten_until = greatest(events_forgotten_until, newest.transaction_id)
+      from newest where newest.application_id = application.id)
+    select count(*)::integer as count from deleted`.execute(db);
+  return rows[0]?.count ?? 0;
+}
+
 /** Retention of closed gaps. */
 const closedGapDays = 30;
 
@@ -144,7 +160,7 @@ export async function analyzeReadings(db: Database, stopping?: AbortSignal): Pro
 export async function vacuumBusyTables(db: Database, stopping?: AbortSignal): Promise<void> {
   await analyzeReadings(db, stopping);
   if (stopping?.aborted) return;
-  await sql`vacuum (analyze) vehicle_latest, reading_count, command, reading_change, quarantine, audit_chain,
+  await sql`vacuum (analyze) vehicle_latest, reading_count, command, reading_change, event, quarantine, audit_chain,
     trip, trip_checkpoint, trip_touched, trip_work, trip_turn`.execute(db);
 }
 

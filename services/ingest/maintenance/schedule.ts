@@ -15,6 +15,7 @@ import {
   deleteOldAudit,
   deleteOldBookings,
   deleteOldCommands,
+  deleteOldEvents,
   deleteOldQuarantine,
   dropOldReadings,
   rewriteRedisLog,
@@ -37,6 +38,7 @@ async function applyRetention(db: Kysely<Tables>, config: ResolvedConfig): Promi
     [config.BOOKING_RETENTION_DAYS, deleteOldBookings],
     [config.ALARM_RETENTION_DAYS, deleteOldAlarms],
     [config.AUDIT_RETENTION_DAYS, deleteOldAudit],
+    [config.EVENT_RETENTION_DAYS, deleteOldEvents],
   ];
   let removed = 0;
   for (const [days, remove] of policies) if (days > 0) removed += await remove(db, days);

@@ -4,7 +4,7 @@ import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import { privacyIsOn } from '@odograph/database/reading-json';
 import { visibleTo } from '@odograph/database/vehicle-access';
-import { outOfService } from '@odograph/database/vehicle-conditions';
+import { isMoving, lastSpeed, longestPause, outOfService } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
 import type { SortColumn, TableVehicle } from './schemas.ts';
 
@@ -32,19 +32,9 @@ const isPrivate = sql.raw<boolean>(privacyIsOn);
 const number = (group: string, key: string) =>
   sql<number>`(vehicle_latest.${sql.ref(group)}->>${sql.lit(key)})::float8`;
 
-/** True if the newer of the two reported speeds is that of the location. */
-const isLocationSpeed = sql`(vehicle_latest.location ? 'speed' and (not coalesce(vehicle_latest.fleet ? 'speed', false)
-  or vehicle_latest.location_time >= vehicle_latest.fleet_time))`;
-const speed = sql`case when ${isLocationSpeed} then ${number('location', 'speed')} else ${number('fleet', 'speed')} end`;
-const speedTime = sql`case when ${isLocationSpeed} then vehicle_latest.location_time else vehicle_latest.fleet_time end`;
-
-/** The same rule as that of the live stream: ignition on, or more than 5 km/h not reported before the ignition. */
-const isMoving = sql`(coalesce((vehicle_latest.status->>'ignition')::boolean, vehicle_latest.fleet->>'engine' = 'ON', false)
-  or coalesce(${speed} > 5 and ${speedTime} >= coalesce(vehicle_latest.status_time, '-infinity'), false))`;
 const state = sql<TableVehicle['state']>`case when vehicle.archived_at is not null then 'archived'
   when ${isPrivate} then 'private'
-  when vehicle_latest.received_at is null or now() >= vehicle_latest.received_at
-    + case when ${isMoving} then interval '10 minutes' else interval '25 hours' end then 'silent'
+  when vehicle_latest.received_at is null or now() >= vehicle_latest.received_at + ${longestPause} then 'silent'
   when ${isMoving} then 'moving' else 'parked' end`;
 
 const unlessPrivate = (value: RawBuilder<unknown>) => sql`case when not ${isPrivate} then ${value} end`;
@@ -53,7 +43,7 @@ const isMileageOfFleet = sql`(vehicle_latest.fleet ? 'mileage'
 const parkedSince = sql`case when vehicle_latest.parked_location is not null and not ${isMoving} and not ${isPrivate}
   then vehicle_latest.parked_at end`;
 const values = {
-  speed: unlessPrivate(speed),
+  speed: unlessPrivate(lastSpeed),
   mileage: sql`case when ${isMileageOfFleet} then ${number('fleet', 'mileage')} else ${number('status', 'mileage')} end`,
   soc: sql`coalesce(${number('electric', 'soc')}, ${number('fleet', 'ChargeLevel')})`,
   range: sql`coalesce(${number('status', 'autonomy')}, ${number('fleet', 'RemainingRange')})`,
