@@ -1,7 +1,10 @@
+import { Refusal, Unreachable } from './failures.ts';
+
 type Query = Readonly<Record<string, string | undefined>>;
 
-/** The operator routes of the platform, `/v1/x/admin`. */
+/** The routes of the platform. A path without a leading slash is below `/v1/x/admin`, the operator's side. */
 export interface AdminApi {
+  readonly url: string;
   get(path: string, query?: Query): Promise<unknown>;
   post(path: string, body: object): Promise<unknown>;
   put(path: string, body: object): Promise<unknown>;
@@ -13,38 +16,55 @@ export function segment(text: string): string {
   return encodeURIComponent(text);
 }
 
-function unreachable(url: string, error: unknown): Error {
+function unreachable(url: string, error: unknown): Unreachable {
   const cause = error instanceof Error ? error.cause : undefined;
   const code = cause instanceof Error && 'code' in cause ? ` (${String(cause.code)})` : '';
-  return new Error(`no answer from ${url}${code}; is the platform running?`);
+  return new Unreachable(`no answer from ${url}${code}; is the platform running?`);
 }
 
-function refused(status: number, body: unknown): Error {
+function refused(url: string, response: Response, body: unknown): Refusal {
+  const { status, headers } = response;
+  if (status >= 300 && status < 400) {
+    return new Refusal(status, `${url} redirects to ${headers.get('location')}; use that address`);
+  }
   const { error, message } = (typeof body === 'object' && body !== null ? body : {}) as Record<string, unknown>;
-  if (typeof error !== 'string') return new Error(`unexpected answer with status ${status}; is this the platform?`);
-  return new Error(typeof message === 'string' ? `${error}: ${message}` : error);
+  if (typeof error !== 'string') {
+    return new Refusal(status, `unexpected answer with status ${status}; is this the platform?`);
+  }
+  return new Refusal(status, typeof message === 'string' ? `${error}: ${message}` : error);
 }
 
 /**
- * Creates a client of `/v1/x/admin` at `url`; the admin token is read at the first call.
- * Each call throws an Error with a one-line message when the platform does not answer or refuses.
+ * Sends a request with a JSON body and reads the JSON answer. Redirects are not followed: credentials belong to one server.
+ * @throws Unreachable, Refusal with a one-line message
  */
-export function createAdminApi(url: string, readToken: () => Promise<string>): AdminApi {
+export async function requestJson(
+  url: string,
+  target: URL,
+  init: RequestInit,
+): Promise<{ body: unknown; headers: Headers }> {
+  const response = await fetch(target, { redirect: 'manual', ...init }).catch((error: unknown) => {
+    throw unreachable(url, error);
+  });
+  const body: unknown = await response.json().catch(() => undefined);
+  if (!response.ok || body === undefined) throw refused(url, response, body);
+  return { body, headers: response.headers };
+}
+
+/**
+ * Creates a client of the platform at `url`; the headers that authenticate are read at each call.
+ * Each call throws Unreachable or Refusal with a one-line message.
+ */
+export function createAdminApi(url: string, authenticate: () => Promise<Record<string, string>>): AdminApi {
   const request = async (method: string, path: string, query: Query, body?: object): Promise<unknown> => {
-    const target = new URL(`/v1/x/admin/${path}`, url);
+    const target = new URL(path.startsWith('/') ? path : `/v1/x/admin/${path}`, url);
     for (const [name, value] of Object.entries(query)) if (value !== undefined) target.searchParams.set(name, value);
-    const response = await fetch(target, {
-      method,
-      headers: { authorization: `Bearer ${await readToken()}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    }).catch((error: unknown) => {
-      throw unreachable(url, error);
-    });
-    const answer: unknown = await response.json().catch(() => undefined);
-    if (!response.ok || answer === undefined) throw refused(response.status, answer);
-    return answer;
+    const headers = { ...(await authenticate()), 'content-type': 'application/json' };
+    const json = body === undefined ? {} : { body: JSON.stringify(body) };
+    return (await requestJson(url, target, { method, headers, ...json })).body;
   };
   return {
+    url,
     get: (path, query = {}) => request('GET', path, query),
     post: (path, body) => request('POST', path, {}, body),
     put: (path, body) => request('PUT', path, {}, body),

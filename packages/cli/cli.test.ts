@@ -36,6 +36,7 @@ beforeAll(async () => {
     HTTP_PORT: String(port),
     LOG_LEVEL: 'trace',
     ADMIN_TOKEN: '',
+    XDG_CONFIG_HOME: dataDirectory,
   });
   platform = spawnServices(['fleet', 'access', 'console'], environment);
   platform.stderr.pipe(process.stderr);
@@ -277,15 +278,5 @@ describe('npx odograph', () => {
     [['application', 'list', '--url', 'ftp://x'], '--url'],
   ])('names the fault of %j', async (args, named) => {
     expect(await refusalOf(args, { ADMIN_TOKEN: 'a-token-of-sixteen' })).toContain(named);
-  });
-
-  it('prints help for all commands, for a group and for one command', async () => {
-    const all = await runCommandLine(['--help'], environment);
-    for (const name of ['application create', 'user grant', 'vehicle create', 'device secret', 'quarantine replay']) {
-      expect(all).toContain(`odograph ${name}`);
-    }
-    const one = await runCommandLine(['device', 'create', '--help'], environment);
-    expect(one).toContain('--id');
-    expect(one).not.toContain('application create');
   });
 });

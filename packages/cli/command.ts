@@ -1,21 +1,34 @@
 import { parseArgs } from 'node:util';
 import type { Config } from '@odograph/runtime/config';
 import type { AdminApi } from './admin-api.ts';
+import { UsageFailure } from './failures.ts';
+import { nearest } from './nearest.ts';
+
+/** What a shell completes: one of these words, or a path. */
+type Completed = readonly string[] | 'file';
 
 /** An option of a command. */
 interface Option<Kind extends 'required' | 'optional' | 'flag' | 'list' = 'required' | 'optional' | 'flag' | 'list'> {
   readonly kind: Kind;
   readonly help: string;
+  readonly values?: Completed | undefined;
 }
 
 /** Declares an option that must be given. */
-export const required = (help: string): Option<'required'> => ({ kind: 'required', help });
+export const required = (help: string, values?: Completed): Option<'required'> => ({ kind: 'required', help, values });
 /** Declares an option that may be left out. */
-export const optional = (help: string): Option<'optional'> => ({ kind: 'optional', help });
+export const optional = (help: string, values?: Completed): Option<'optional'> => ({ kind: 'optional', help, values });
 /** Declares an option without a value. */
 export const flag = (help: string): Option<'flag'> => ({ kind: 'flag', help });
 /** Declares an option that may be given several times. */
 export const list = (help: string): Option<'list'> => ({ kind: 'list', help });
+
+/** The options of every command. */
+export const commonOptions = {
+  server: optional('address of the platform; without it ODOGRAPH_URL, the server of the latest login, or this host'),
+  json: flag('print JSON on a terminal too'),
+  help: flag('show the help'),
+};
 
 /** The number that an option holds; the platform refuses any other text. */
 export function numeric(text: string | undefined): number | string | undefined {
@@ -35,13 +48,21 @@ type Values<Given extends Options> = { readonly [Name in keyof Given]: Value<Giv
 
 /** What a command works with. */
 export interface CommandContext {
-  /** The operator's side of the platform; connects at the first call. */
+  /** The platform; connects at the first call. */
   readonly api: AdminApi;
   readonly config: Config;
+  /** The address of the platform on this host, by its settings. */
+  readonly localUrl: string;
+  /** Where the user's logins are. */
+  readonly userDirectory: string;
+  /** Whether results are for people: on a terminal, without --json. */
+  readonly isForPeople: boolean;
   /** The words after the name of the command. */
   readonly operands: readonly string[];
   /** The first operand; empty when the command takes none. */
   readonly operand: string;
+  /** Prints a part of the result at once, for commands that go on. */
+  print(text: string): void;
 }
 
 interface Declaration<Given extends Options> {
@@ -49,19 +70,24 @@ interface Declaration<Given extends Options> {
   readonly name: string;
   /** One line that says what the command does. */
   readonly summary: string;
+  /** Ways to call it, without `odograph`. */
+  readonly examples: readonly [string, ...string[]];
   /** What the operand is, such as `FILE`: exactly one, or any number with brackets as in `[ID …]`; none when undefined. */
   readonly operand?: string;
+  /** Words that a shell completes as the operand. */
+  readonly operandValues?: readonly string[];
   readonly options?: Given;
   run(context: CommandContext, options: Values<Given>): Promise<unknown>;
-  /** Formats the result for a terminal; without it, and when the output is no terminal, the result is JSON. */
+  /** Formats the result for people; without it, as a table. */
   format?(result: unknown): string;
 }
 
 /** A declared command. */
-export interface Command extends Pick<Declaration<Options>, 'name' | 'summary' | 'operand' | 'format'> {
+export interface Command extends Omit<Declaration<Options>, 'options' | 'run'> {
   readonly options: Options;
   /**
    * Runs the command with the values of its options, as parseArguments returns them.
+   * @returns the result to print; undefined when everything is printed
    * @throws Error with a message for the operator
    */
   run(context: CommandContext, values: Readonly<Record<string, unknown>>): Promise<unknown>;
@@ -81,57 +107,66 @@ export function command<const Given extends Options = Record<never, never>>(decl
 interface ParsedArguments {
   readonly values: Readonly<Record<string, unknown>>;
   readonly operands: readonly string[];
-  /** The option of every command. */
-  readonly url: string | undefined;
+  /** The address of the platform, as given. */
+  readonly server: string | undefined;
+  readonly json: boolean;
 }
 
 function checkOperands(operand: string | undefined, operands: readonly string[]): void {
   if (operand === undefined || operand.startsWith('[')) return;
-  if (operands.length !== 1) throw new Error(`expected exactly one ${operand}; quote it if it contains spaces`);
+  if (operands.length !== 1) throw new UsageFailure(`expected exactly one ${operand}; quote it if it contains spaces`);
+}
+
+function typesOf(options: Options) {
+  return Object.fromEntries(
+    Object.entries(options).map(([name, { kind }]) => [
+      name,
+      { type: kind === 'flag' ? ('boolean' as const) : ('string' as const), multiple: kind === 'list' },
+    ]),
+  );
+}
+
+/** Names an option that the command does not have, with the one that was probably meant. */
+function checkOptionNames(options: Options, args: readonly string[]): void {
+  const known = [...Object.keys(options), ...Object.keys(commonOptions), 'url'];
+  const end = args.includes('--') ? args.indexOf('--') : args.length;
+  for (const argument of args.slice(0, end)) {
+    const name = /^--([^=]+)/.exec(argument)?.[1];
+    if (name === undefined || known.includes(name)) continue;
+    const meant = nearest(name, known);
+    throw new UsageFailure(`unknown option --${name}${meant === undefined ? '' : `; did you mean --${meant}?`}`);
+  }
 }
 
 /**
  * Parses the arguments after the name of a command.
- * @throws Error that names an unknown, missing or incomplete option, or a surplus operand
+ * @throws UsageFailure that names an unknown, missing or incomplete option, or a surplus operand
  */
 export function parseArguments({ operand, options }: Command, args: readonly string[]): ParsedArguments {
+  checkOptionNames(options, args);
+  let parsed: { values: Record<string, unknown>; positionals: string[] };
+  try {
+    parsed = parseArgs({
+      args: [...args],
+      allowPositionals: operand !== undefined,
+      // --url is the older name of --server.
+      options: { ...typesOf({ ...commonOptions, url: commonOptions.server }), ...typesOf(options) },
+    });
+  } catch (error) {
+    throw new UsageFailure(error instanceof Error ? error.message : String(error));
+  }
+  const { server, url, json, help: _, ...given } = parsed.values;
   const declared = Object.entries(options);
-  const { values, positionals }: { values: Record<string, unknown>; positionals: string[] } = parseArgs({
-    args: [...args],
-    allowPositionals: operand !== undefined,
-    options: {
-      url: { type: 'string' },
-      ...Object.fromEntries(
-        declared.map(([name, { kind }]) => [
-          name,
-          { type: kind === 'flag' ? ('boolean' as const) : ('string' as const), multiple: kind === 'list' },
-        ]),
-      ),
-    },
-  });
-  const missing = declared.filter(([name, { kind }]) => kind === 'required' && values[name] === undefined);
-  if (missing.length > 0) throw new Error(`missing ${missing.map(([name]) => `--${name}`).join(', ')}`);
-  checkOperands(operand, positionals);
+  const missing = declared.filter(([name, { kind }]) => kind === 'required' && given[name] === undefined);
+  if (missing.length > 0) throw new UsageFailure(`missing ${missing.map(([name]) => `--${name}`).join(', ')}`);
+  checkOperands(operand, parsed.positionals);
   const absent: Record<string, unknown> = {};
   for (const [name, { kind }] of declared) absent[name] = kind === 'flag' ? false : undefined;
-  const { url, ...given } = values;
-  return { values: { ...absent, ...given }, operands: positionals, url: typeof url === 'string' ? url : undefined };
-}
-
-/** Returns one line that shows how to call a command. */
-export function usageOf({ name, operand, options }: Command): string {
-  const shown = { required: '--NAME …', optional: '[--NAME …]', list: '[--NAME …]…', flag: '[--NAME]' };
-  const words = Object.entries(options).map(([option, { kind }]) => shown[kind].replace('NAME', option));
-  return [name, ...(operand === undefined ? [] : [operand]), ...words].join(' ');
-}
-
-/** Returns the help of one command: usage, summary, and a line for each option. */
-export function helpOf(shown: Command): string {
-  const options = Object.entries(shown.options).map(([name, { help }]) => [`--${name}`, help] as const);
-  const width = Math.max(...options.map(([name]) => name.length), 0);
-  return [
-    `  odograph ${usageOf(shown)}`,
-    `      ${shown.summary}`,
-    ...options.map(([name, help]) => `        ${name.padEnd(width)}  ${help}`),
-  ].join('\n');
+  const address = server ?? url;
+  return {
+    values: { ...absent, ...given },
+    operands: parsed.positionals,
+    server: typeof address === 'string' ? address : undefined,
+    json: json === true,
+  };
 }

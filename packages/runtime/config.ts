@@ -1,4 +1,6 @@
 import { readFileSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { isAbsolute, join } from 'node:path';
 import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import Type, { type Static, type TSchema } from 'typebox';
 import Value from 'typebox/value';
@@ -280,6 +282,12 @@ export function readConfig(environment: NodeJS.ProcessEnv = process.env): Config
   faults.push(...missingPartners(given));
   if (faults.length > 0) throw new InvalidSettings(faults);
   return Object.freeze(settings) as Config;
+}
+
+/** The directory for files of the user who runs a command (XDG Base Directory Specification). */
+export function userDirectory(environment: NodeJS.ProcessEnv = process.env): string {
+  const { XDG_CONFIG_HOME: directory = '', HOME: home = homedir() } = environment;
+  return join(isAbsolute(directory) ? directory : join(home, '.config'), 'odograph');
 }
 
 /** Whether npm runs this process for a script of package.json, as its only command. */

@@ -8,20 +8,26 @@ export const accountCommands = [
   command({
     name: 'application create',
     summary: 'create an application; its appKey is shown only once',
+    examples: ["application create --name 'Acme car sharing'"],
     options: { name: required('name for people') },
     run: ({ api }, { name }) => api.post('applications', { name }),
   }),
   command({
     name: 'application list',
     summary: 'list the applications',
+    examples: ['application list', "application list --json | jq -r '.applications[].appId'"],
     run: ({ api }) => api.get('applications'),
   }),
   command({
     name: 'application set',
     summary: 'change the settings of an application',
+    examples: [
+      'application set --app app-7f3a --time-zone Europe/Paris --tariff-per-km 0.35',
+      'application set --app app-7f3a --device-uploads-per-second 20',
+    ],
     options: {
       app,
-      view: optional('shape of the fleet answers: dynamic, fleet or combined'),
+      view: optional('shape of the fleet answers: dynamic, fleet or combined', ['dynamic', 'fleet', 'combined']),
       'time-zone': optional('IANA time zone, such as Europe/Paris'),
       'tariff-per-km': optional('price of a kilometre'),
       'tariff-per-minute': optional('price of a minute'),
@@ -41,6 +47,7 @@ export const accountCommands = [
   command({
     name: 'application rotate-key',
     summary: 'replace the appKey of an application; the new one is shown only once',
+    examples: ['application rotate-key --app app-7f3a --overlap-hours 48'],
     options: { app, 'overlap-hours': optional('hours for which the old appKey stays valid; 24 without it') },
     run: ({ api }, options) =>
       api.post(`applications/${segment(options.app)}/key`, { overlapHours: numeric(options['overlap-hours']) }),
@@ -48,18 +55,21 @@ export const accountCommands = [
   command({
     name: 'application end-sessions',
     summary: 'end all sessions of an application and its users',
+    examples: ['application end-sessions --app app-7f3a'],
     options: { app },
     run: ({ api }, options) => api.delete(`applications/${segment(options.app)}/sessions`),
   }),
   command({
     name: 'application delete',
     summary: 'delete an application with its users, vehicles and their data; irreversible',
+    examples: ['application delete --app app-7f3a'],
     options: { app },
     run: ({ api }, options) => api.delete(`applications/${segment(options.app)}`),
   }),
   command({
     name: 'user create',
     summary: 'create a user of an application, who sees granted vehicles only',
+    examples: ["user create --app app-7f3a --username alex --password 'correct horse battery' --must-change"],
     options: {
       app,
       username: required('name to sign in with'),
@@ -72,16 +82,18 @@ export const accountCommands = [
   command({
     name: 'user list',
     summary: 'list the users of an application with the vehicles granted to them',
+    examples: ['user list --app app-7f3a'],
     options: { app },
     run: ({ api }, options) => api.get('users', { appId: options.app }),
   }),
   command({
     name: 'user grant',
     summary: 'grant a user access to a vehicle, or change the role',
+    examples: ['user grant --user 0197a1de-5f0e-7000-8000-000000000001 --vehicle 1000000001 --role manager'],
     options: {
       user: required('id of the user'),
       vehicle: required('id of the vehicle'),
-      role: optional('viewer, driver (default) or manager'),
+      role: optional('viewer, driver (default) or manager', ['viewer', 'driver', 'manager']),
     },
     run: ({ api }, { user, vehicle, role }) =>
       api.post(`users/${segment(user)}/vehicles`, { vehicleId: vehicle, role }),
@@ -89,30 +101,35 @@ export const accountCommands = [
   command({
     name: 'user revoke',
     summary: 'revoke the access of a user to a vehicle, with its bookings and authorizations there',
+    examples: ['user revoke --user 0197a1de-5f0e-7000-8000-000000000001 --vehicle 1000000001'],
     options: { user: required('id of the user'), vehicle: required('id of the vehicle') },
     run: ({ api }, { user, vehicle }) => api.delete(`users/${segment(user)}/vehicles/${segment(vehicle)}`),
   }),
   command({
     name: 'user reset',
     summary: 'set the password of a user, who must change it at the next login; all sessions of the user end',
+    examples: ["user reset --user 0197a1de-5f0e-7000-8000-000000000001 --password 'a new passphrase'"],
     options: { user: required('id of the user'), password: required('new password') },
     run: ({ api }, { user, password }) => api.post(`users/${segment(user)}/password`, { password }),
   }),
   command({
     name: 'user end-sessions',
     summary: 'end all sessions of a user',
+    examples: ['user end-sessions --user 0197a1de-5f0e-7000-8000-000000000001'],
     options: { user: required('id of the user') },
     run: ({ api }, { user }) => api.delete(`users/${segment(user)}/sessions`),
   }),
   command({
     name: 'user delete',
     summary: 'delete a user with its sessions, grants, bookings and authorizations',
+    examples: ['user delete --user 0197a1de-5f0e-7000-8000-000000000001'],
     options: { user: required('id of the user') },
     run: ({ api }, { user }) => api.delete(`users/${segment(user)}`),
   }),
   command({
     name: 'person export',
     summary: 'print everything stored about a driver or user',
+    examples: ['person export driver-42 > driver-42.json', 'person export alex --app app-7f3a'],
     operand: 'ID',
     options: { app: optional('appId of the application; all without it') },
     run: ({ api, operand }, options) => api.get(`persons/${segment(operand)}`, { appId: options.app }),
@@ -120,6 +137,7 @@ export const accountCommands = [
   command({
     name: 'person erase',
     summary: 'replace the id of a driver or user everywhere by a pseudonym; irreversible',
+    examples: ['person erase driver-42 --app app-7f3a'],
     operand: 'ID',
     options: { app: optional('appId of the application; all without it') },
     run: ({ api, operand }, options) => api.post(`persons/${segment(operand)}/erase`, { appId: options.app }),

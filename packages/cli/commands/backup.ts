@@ -1,8 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { createBackup } from '../backup/backup.ts';
-import { restoreBackup } from '../backup/restore.ts';
 import { command, optional } from '../command.ts';
-import { openEngines } from '../engines.ts';
 
 const shortestPassphrase = 12;
 
@@ -20,12 +17,20 @@ export const backupCommands = [
   command({
     name: 'backup',
     summary: 'write database, settings and (encrypted) keys to one file; the platform may run',
+    examples: ['backup odograph.tar --passphrase-file passphrase'],
     operand: 'FILE',
     options: {
-      'passphrase-file': optional('file with the passphrase that encrypts the keys; without it they are left out'),
+      'passphrase-file': optional(
+        'file with the passphrase that encrypts the keys; without it they are left out',
+        'file',
+      ),
     },
     async run({ config, operand }, options) {
       const passphrase = await readPassphrase(options['passphrase-file']);
+      const [{ createBackup }, { openEngines }] = await Promise.all([
+        import('../backup/backup.ts'),
+        import('../engines.ts'),
+      ]);
       const engines = await openEngines(config);
       try {
         return await createBackup(config, engines, operand, passphrase);
@@ -37,10 +42,15 @@ export const backupCommands = [
   command({
     name: 'restore',
     summary: 'restore a backup into an empty installation; the platform must be stopped',
+    examples: ['restore odograph.tar --passphrase-file passphrase'],
     operand: 'FILE',
-    options: { 'passphrase-file': optional('file with the passphrase of the keys') },
+    options: { 'passphrase-file': optional('file with the passphrase of the keys', 'file') },
     async run({ config, operand }, options) {
       const passphrase = await readPassphrase(options['passphrase-file']);
+      const [{ restoreBackup }, { openEngines }] = await Promise.all([
+        import('../backup/restore.ts'),
+        import('../engines.ts'),
+      ]);
       const engines = await openEngines(config);
       try {
         if (engines.arePlatforms) throw new Error('stop the platform first');

@@ -24,6 +24,7 @@ export const canCommands = [
     name: 'can import',
     summary:
       'store the DBC file of a vehicle model, or obd2 or j1939, which ship with Odograph; replaces the one before',
+    examples: ['can import zoe.dbc --model Zoe', 'can import obd2 --model Clio'],
     operand: 'FILE',
     options: { model },
     async run({ api, operand }, options) {
@@ -44,11 +45,13 @@ export const canCommands = [
   command({
     name: 'can list',
     summary: 'list the DBC files of vehicle models',
+    examples: ['can list'],
     run: ({ api }) => api.get('can-databases'),
   }),
   command({
     name: 'can remove',
     summary: 'remove the DBC file of a vehicle model; values that were decoded by it stay',
+    examples: ['can remove --model Zoe'],
     options: { model },
     run: ({ api }, options) => api.delete(`can-databases/${segment(options.model)}`),
   }),
@@ -56,6 +59,7 @@ export const canCommands = [
     name: 'can redecode',
     summary:
       'decode the stored CAN frames of a vehicle model again with its present DBC file; continues if interrupted',
+    examples: ['redecode --model Zoe', 'redecode --model Zoe --from 2026-03-01 --until 2026-04-01'],
     options: {
       model,
       from: optional('device time from which on readings are decoded'),

@@ -95,6 +95,10 @@ export const registrationCommands = [
   command({
     name: 'registration import',
     summary: 'import records from a CSV or NDJSON file; importing the same file again resumes, or changes nothing',
+    examples: [
+      'registration import records.csv',
+      'registration import records.csv --app app-7f3a --encoding windows-1252 --ignore remarks',
+    ],
     operand: 'FILE',
     options: {
       app,
@@ -116,6 +120,7 @@ export const registrationCommands = [
   command({
     name: 'registration show',
     summary: 'look up a vehicle, with the source of each field and the decoded VIN',
+    examples: ['registration show AB-123-CD'],
     operand: 'PLATE_OR_VIN',
     options: { app },
     run: ({ api, operand }, { app: appId }) => api.get(`registrations/${segment(operand)}`, { appId }),
@@ -123,6 +128,7 @@ export const registrationCommands = [
   command({
     name: 'registration remove',
     summary: 'remove the imported records of a vehicle and the cached answers of the provider',
+    examples: ['registration remove VF1AG000000000001'],
     operand: 'PLATE_OR_VIN',
     options: { app },
     run: ({ api, operand }, { app: appId }) => api.delete(`registrations/${segment(operand)}`, { appId }),

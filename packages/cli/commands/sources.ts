@@ -1,6 +1,7 @@
 import { segment } from '../admin-api.ts';
 import { command, flag, numeric, optional, required } from '../command.ts';
 
+const formats = ['traccar', 'flespi', 'tesla', 'owntracks', 'osmand'];
 const id = required('id of the source');
 
 /** Other systems that forward what their devices said. */
@@ -8,9 +9,10 @@ export const sourceCommands = [
   command({
     name: 'source create',
     summary: 'create a source, which may send messages of devices of one application; its secret is shown only once',
+    examples: ['source create --app app-7f3a --format traccar --create-devices'],
     options: {
       app: required('appId of the application'),
-      format: required('traccar, flespi, tesla, owntracks or osmand'),
+      format: required('traccar, flespi, tesla, owntracks or osmand', formats),
       'create-devices': flag('create devices that do not exist; without it their messages go to quarantine'),
     },
     run: ({ api }, { app: appId, format, ...options }) =>
@@ -19,12 +21,14 @@ export const sourceCommands = [
   command({
     name: 'source list',
     summary: 'list the sources, with when each was last seen and what it has sent',
+    examples: ['source list', 'source list --app app-7f3a'],
     options: { app: optional('appId of the application; all without it') },
     run: ({ api }, { app: appId }) => api.get('sources', { appId }),
   }),
   command({
     name: 'source rotate',
     summary: 'replace the secret of a source; the new one is shown only once',
+    examples: ['source rotate --id 0197a1de-5f0e-7000-8000-000000000003 --overlap-hours 0'],
     options: { id, 'overlap-hours': optional('hours for which the old secret stays valid; 24 without it') },
     run({ api }, options) {
       const hours = options['overlap-hours'];
@@ -37,6 +41,7 @@ export const sourceCommands = [
   command({
     name: 'source delete',
     summary: 'delete a source: its secret is invalid at once; what it has sent stays',
+    examples: ['source delete --id 0197a1de-5f0e-7000-8000-000000000003'],
     options: { id },
     run: ({ api }, options) => api.delete(`sources/${segment(options.id)}`),
   }),

@@ -10,7 +10,7 @@ const description = {
   model: optional('model'),
   energy: optional('energy, such as EL or GO'),
   seats: optional('number of seats'),
-  gearbox: optional('gearbox: MANUAL or AUTOMATIC'),
+  gearbox: optional('gearbox: MANUAL or AUTOMATIC', ['MANUAL', 'AUTOMATIC']),
   kind: optional('kind of vehicle, such as VP'),
   accessory: list('accessory, such as CARDHOLDER'),
 };
@@ -20,6 +20,7 @@ export const vehicleCommands = [
   command({
     name: 'vehicle create',
     summary: 'create a vehicle of an application',
+    examples: ['vehicle create --app app-7f3a --plate AB-123-CD --brand Renault --model Zoe --energy EL --seats 5'],
     options: { app, plate: required('registration plate'), ...description },
     run: ({ api }, { app: appId, accessory, seats, ...given }) =>
       api.post('vehicles', { ...given, appId, seats: numeric(seats), accessories: accessory }),
@@ -27,12 +28,14 @@ export const vehicleCommands = [
   command({
     name: 'vehicle list',
     summary: 'list the vehicles of an application with their devices',
+    examples: ['vehicle list --app app-7f3a', 'vehicle list --app app-7f3a --limit 100 --after 1000000100'],
     options: { app, limit, after },
     run: ({ api }, { app: appId, ...page }) => api.get('vehicles', { appId, ...page }),
   }),
   command({
     name: 'vehicle set',
     summary: 'set the size of the fuel tank, which converts percentages into consumption',
+    examples: ['vehicle set --id 1000000001 --tank-litres 45'],
     options: { id: required('id of the vehicle'), 'tank-litres': required('litres') },
     run: ({ api }, options) =>
       api.put(`vehicles/${segment(options.id)}`, { tankLitres: numeric(options['tank-litres']) }),
@@ -40,9 +43,10 @@ export const vehicleCommands = [
   command({
     name: 'request list',
     summary: 'list the requests for vehicles',
+    examples: ['request list --state pending'],
     options: {
       app: optional('appId of the application; all without it'),
-      state: optional('pending, approved or declined'),
+      state: optional('pending, approved or declined', ['pending', 'approved', 'declined']),
       limit,
       after,
     },
@@ -51,6 +55,7 @@ export const vehicleCommands = [
   command({
     name: 'request approve',
     summary: 'approve a request and create its vehicle',
+    examples: ['request approve 0197a1de-5f0e-7000-8000-000000000002 --brand Renault --model Zoe'],
     operand: 'ID',
     options: { plate: optional('registration plate'), ...description },
     run: ({ api, operand }, { accessory, seats, ...given }) =>
@@ -59,6 +64,7 @@ export const vehicleCommands = [
   command({
     name: 'request decline',
     summary: 'decline a request',
+    examples: ["request decline 0197a1de-5f0e-7000-8000-000000000002 --reason 'not our vehicle'"],
     operand: 'ID',
     options: { reason: required('reason, shown to the application') },
     run: ({ api, operand }, { reason }) => api.post(`requests/${segment(operand)}/decline`, { reason }),

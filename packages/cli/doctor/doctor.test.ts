@@ -7,18 +7,59 @@ import { childEnvironment } from '@odograph/runtime/config';
 import { roleSettings, urlInRole } from '@odograph/testkit/database-roles';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { expect, it } from 'vitest';
-import { type Check, checkCertificate, checkClock, checkRedisSettings } from './doctor.ts';
+import { type Check, checkCertificate, checkClock, checkSkew } from './check.ts';
+import { checkDatabaseSettings, type DatabaseState } from './database.ts';
+import { checkRedisSettings, checkRedisState, checkSchedules } from './redis.ts';
 
 const commandLine = fileURLToPath(new URL('../bin.mjs', import.meta.url));
 const dayMs = 86_400_000;
 
 it('reports a clock that is more than a second off', () => {
-  expect(checkClock('clock', 5000, 4990, 5010).result).toBe('ok');
-  expect(checkClock('clock', 3900, 4990, 5010)).toMatchObject({
-    result: 'fault',
-    remedy: expect.stringContaining('NTP'),
+  const at = (clockMs: number) => checkClock('clock', { clockMs, beforeMs: 4990, afterMs: 5010 });
+  expect(at(5000).result).toBe('ok');
+  expect(at(3900)).toMatchObject({ result: 'fault', remedy: expect.stringContaining('NTP') });
+  expect(at(7000).result).toBe('fault');
+});
+
+it('reports two engines whose clocks are more than a second apart, whatever the clock of this host', () => {
+  const reading = (clockMs: number) => ({ clockMs, beforeMs: 4990, afterMs: 5010 });
+  expect(checkSkew('clocks', reading(95_000), reading(95_900)).result).toBe('ok');
+  expect(checkSkew('clocks', reading(4000), reading(5500))).toMatchObject({ result: 'fault', detail: '1480 ms apart' });
+});
+
+it('reports settings and versions of PostgreSQL that can lose what was stored', () => {
+  const good: DatabaseState = {
+    ...{ postgres: '17.2 (Debian)', timescale: '2.23.0', isEmbedded: false, longestTransactionMinutes: 0.1 },
+    ...{ fsync: 'on', fullPageWrites: 'on', synchronousCommit: 'on', maxConnections: 100, reservedConnections: 3 },
+  };
+  const settings = { DATABASE_POOL_SIZE: 10, INGEST_TRANSACTIONS: 2 } as Parameters<typeof checkDatabaseSettings>[1];
+  const wrongIn = (state: Partial<DatabaseState>) =>
+    checkDatabaseSettings({ ...good, ...state }, settings).flatMap(({ check, result }) =>
+      result === 'ok' ? [] : [check],
+    );
+  expect(wrongIn({})).toEqual([]);
+  expect(wrongIn({ postgres: '14.9', timescale: '2.9.1' })).toEqual(['database', 'TimescaleDB']);
+  expect(wrongIn({ fsync: 'off' })).toEqual(['PostgreSQL fsync']);
+  expect(wrongIn({ synchronousCommit: 'off' })).toEqual(['PostgreSQL synchronous_commit']);
+  expect(wrongIn({ maxConnections: 50 })).toEqual(['PostgreSQL max_connections']);
+  expect(wrongIn({ longestTransactionMinutes: 6 })).toEqual(['long transactions']);
+  expect(wrongIn({ isEmbedded: true, fsync: 'off', maxConnections: 10 })).toEqual([]);
+});
+
+it('reports a Redis that is nearly full, or whose log is not written', () => {
+  const resultsOf = (info: string) => checkRedisState(info).map(({ result }) => result);
+  expect(resultsOf('used_memory:100\nmaxmemory:1000\naof_last_write_status:ok')).toEqual(['ok', 'ok']);
+  expect(resultsOf('used_memory:800\nmaxmemory:1000\naof_last_write_status:err')).toEqual(['fault', 'fault']);
+  expect(resultsOf('used_memory:800\nmaxmemory:0')).toEqual(['warning', 'ok']);
+});
+
+it('reports retention and compression that are overdue', () => {
+  const due = (name: string, dueMs: number) => ({ name, dueMs });
+  expect(checkSchedules([due('retain', 1_000_000)], 0, 1_500_000).result).toBe('ok');
+  expect(checkSchedules([due('retain', 1_000_000), due('purge', 2_000_000)], 0, 2_000_000)).toMatchObject({
+    ...{ result: 'fault', detail: 'overdue: retain' },
   });
-  expect(checkClock('clock', 7000, 4990, 5010).result).toBe('fault');
+  expect(checkSchedules([due('retain', 1_000_000)], 2, 1_000_000).result).toBe('warning');
 });
 
 it('reports Redis settings that can lose acknowledged uploads', () => {
@@ -65,6 +106,9 @@ it('diagnoses engines of the settings, and exits with 1 when the platform does n
     'database clock',
     'Redis',
     'Redis clock',
+    'clocks of the engines',
+    'backlog',
+    'quarantine',
   ]) {
     expect([check, results.get(check)]).toEqual([check, 'ok']);
   }
@@ -91,5 +135,6 @@ it('diagnoses a deployment with a database role for each service, and says how t
     result: 'fault',
     remedy: expect.stringContaining('FLEET_DATABASE_URL'),
   });
+  expect(checks.get('role of ingest')?.detail).toBe('odograph_ingest');
   for (const { result, remedy } of checks.values()) expect(result === 'ok' || remedy !== undefined).toBe(true);
 });

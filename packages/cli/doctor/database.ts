@@ -1,0 +1,222 @@
+import { type Database, openDatabase } from '@odograph/database/database';
+import { findDatabaseFaults } from '@odograph/database/installation';
+import { findMissingMigrations } from '@odograph/database/migrate';
+import { type Config, serviceDatabaseNames } from '@odograph/runtime/config';
+import { sql } from 'kysely';
+import {
+  type Check,
+  type ClockReading,
+  checkClock,
+  expectThat,
+  fault,
+  isOlder,
+  ok,
+  unknown,
+  warning,
+} from './check.ts';
+
+const insufficientPrivilege = '42501';
+const oldestPostgres = [15, 0] as const;
+const oldestTimescale = [2, 14] as const;
+/** Connections of one process with all services, apart from the pools that settings size: see each service. */
+const fixedConnections = 12;
+const pooledServices = 5;
+const longestLagMs = 60_000;
+const longestTransactionMinutes = 5;
+const mostCountedUploads = 10_000;
+
+/** What the checks need of a database. */
+export interface DatabaseState {
+  readonly postgres: string;
+  readonly timescale: string | null;
+  readonly isEmbedded: boolean;
+  readonly fsync: string | null;
+  readonly fullPageWrites: string | null;
+  readonly synchronousCommit: string | null;
+  readonly maxConnections: number;
+  readonly reservedConnections: number;
+  readonly longestTransactionMinutes: number;
+}
+
+/** Checks versions, and settings without which the database can lose what was acknowledged. */
+export function checkDatabaseSettings(state: DatabaseState, config: Config): Check[] {
+  const { postgres, timescale, isEmbedded } = state;
+  const versions = [
+    expectThat(
+      !isOlder(postgres, oldestPostgres),
+      'database',
+      `PostgreSQL ${postgres}`,
+      `upgrade PostgreSQL to ${oldestPostgres[0]} or newer`,
+    ),
+    timescale === null
+      ? fault('TimescaleDB', 'not installed', 'install the extension, then migrate')
+      : expectThat(
+          !isOlder(timescale, oldestTimescale),
+          'TimescaleDB',
+          timescale,
+          `upgrade TimescaleDB to ${oldestTimescale.join('.')} or newer`,
+        ),
+  ];
+  if (isEmbedded) return versions;
+  const safe = { fsync: state.fsync, full_page_writes: state.fullPageWrites };
+  const wanted = pooledServices * config.DATABASE_POOL_SIZE + config.INGEST_TRANSACTIONS + fixedConnections;
+  const available = state.maxConnections - state.reservedConnections;
+  return [
+    ...versions,
+    ...Object.entries(safe).map(([name, value]) =>
+      expectThat(
+        value === 'on',
+        `PostgreSQL ${name}`,
+        `${value ?? 'unknown'}${value === 'on' ? '' : ': a power failure can destroy the database'}`,
+        `alter system set ${name} = on; select pg_reload_conf()`,
+      ),
+    ),
+    expectThat(
+      state.synchronousCommit !== 'off',
+      'PostgreSQL synchronous_commit',
+      `${state.synchronousCommit ?? 'unknown'}${state.synchronousCommit === 'off' ? ': stored readings can be lost' : ''}`,
+      'alter system set synchronous_commit = on; select pg_reload_conf(); see also the settings of the roles (\\drds)',
+    ),
+    expectThat(
+      wanted <= available,
+      'PostgreSQL max_connections',
+      `${available} for services, which open up to ${wanted} in each process that runs all of them`,
+      'increase max_connections and restart PostgreSQL, or lower DATABASE_POOL_SIZE',
+    ),
+    state.longestTransactionMinutes < longestTransactionMinutes
+      ? ok('long transactions', 'none')
+      : warning(
+          'long transactions',
+          `one is open for ${Math.round(state.longestTransactionMinutes)} minutes: the change feed waits for it`,
+          'end it: select pid, usename, query from pg_stat_activity where xact_start is not null order by xact_start',
+        ),
+  ];
+}
+
+async function readState(db: Database): Promise<DatabaseState & { dataDirectory: string | null }> {
+  const { rows } = await sql<DatabaseState & { dataDirectory: string | null }>`
+    select current_setting('server_version') as postgres,
+      (select extversion from pg_extension where extname = 'timescaledb') as timescale,
+      version() ~* 'emscripten|wasm' as "isEmbedded",
+      current_setting('fsync', true) as fsync, current_setting('full_page_writes', true) as "fullPageWrites",
+      current_setting('synchronous_commit', true) as "synchronousCommit",
+      current_setting('max_connections')::integer as "maxConnections",
+      current_setting('superuser_reserved_connections')::integer as "reservedConnections",
+      coalesce((select max(extract(epoch from now() - xact_start)) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()), 0)::double precision / 60 as "longestTransactionMinutes",
+      case when pg_has_role('pg_read_all_settings', 'usage') then current_setting('data_directory') end as "dataDirectory"`.execute(
+    db,
+  );
+  const [row] = rows;
+  if (!row) throw new Error('no answer');
+  return row;
+}
+
+async function readClock(db: Database): Promise<ClockReading> {
+  const beforeMs = Date.now();
+  const { rows } = await sql<{ ms: number }>`
+    select extract(epoch from clock_timestamp())::double precision * 1000 as ms`.execute(db);
+  return { clockMs: rows[0]?.ms ?? 0, beforeMs, afterMs: Date.now() };
+}
+
+/** Checks that every migration is applied and that no restore lost a part. */
+async function checkSchema(url: string): Promise<Check[]> {
+  const missing = await findMissingMigrations(url);
+  if (missing.length > 0) {
+    const remedy = 'migrate as the owner of the tables (docs/operating.md, "Upgrade"), or start the platform';
+    return [fault('migrations', `${missing.length} missing, first ${missing[0]}`, remedy)];
+  }
+  const lost = await findDatabaseFaults(url);
+  return [
+    ok('migrations', 'all applied'),
+    expectThat(
+      lost.length === 0,
+      'completeness',
+      lost.length === 0 ? 'nothing is missing' : lost.join('; '),
+      'restore again (docs/operating.md, "Back up and restore")',
+    ),
+  ];
+}
+
+/** Checks the quarantine, and how far storing is behind. */
+async function checkContent(db: Database): Promise<Check[]> {
+  const { rows } = await sql<{ open: number; lagMs: number | null }>`
+    select (select count(*) from (select from quarantine where resolved_at is null limit ${mostCountedUploads}) as listed)::integer
+        as open,
+      (select max(lag_p99_ms) from pipeline_sample where at > now() - interval '1 minute')::double precision as "lagMs"`.execute(
+    db,
+  );
+  const { open = 0, lagMs = null } = rows[0] ?? {};
+  const behind = `${Math.round((lagMs ?? 0) / 1000)} s from receipt to stored`;
+  return [
+    open === 0
+      ? ok('quarantine', 'empty')
+      : warning(
+          'quarantine',
+          `${open === mostCountedUploads ? 'at least ' : ''}${open} uploads`,
+          'see odograph quarantine list; mend the cause, then replay or dismiss them',
+        ),
+    (lagMs ?? 0) <= longestLagMs
+      ? ok('ingest lag', lagMs === null ? 'nothing was stored in the last minute' : behind)
+      : warning('ingest lag', behind, 'see the log of ingest, and docs/performance.md for the capacity of a machine'),
+  ];
+}
+
+/** Checks the content where the role may see it. */
+async function contentOf(db: Database): Promise<Check[]> {
+  return checkContent(db).catch((error: unknown) => {
+    if (!(error instanceof Error) || !('code' in error) || error.code !== insufficientPrivilege) throw error;
+    return [unknown('quarantine', 'this database role may not see it', 'set MIGRATION_DATABASE_URL to the owner')];
+  });
+}
+
+/** Checks the database. @returns the checks, its clock and where its files are; undefined where that is not shown */
+export async function checkDatabase(
+  url: string,
+  config: Config,
+): Promise<{ checks: Check[]; clock: ClockReading; dataDirectory: string | undefined }> {
+  const db = openDatabase({ url, name: 'doctor', size: 1 });
+  try {
+    const { dataDirectory, ...state } = await readState(db);
+    const clock = await readClock(db);
+    const schema = await checkSchema(url);
+    const content = schema.every(({ result }) => result === 'ok') ? await contentOf(db) : [];
+    return {
+      checks: [...checkDatabaseSettings(state, config), checkClock('database clock', clock), ...schema, ...content],
+      clock,
+      dataDirectory: state.isEmbedded ? undefined : (dataDirectory ?? undefined),
+    };
+  } finally {
+    await db.destroy();
+  }
+}
+
+/** Signs in as the database role of each service that has one, and checks that it has its own rights and no others. */
+export async function checkRoles(config: Config): Promise<Check[]> {
+  const checks: Check[] = [];
+  for (const [service, name] of Object.entries(serviceDatabaseNames)) {
+    const url = config[name];
+    if (url === undefined || url === config.DATABASE_URL) continue;
+    const db = openDatabase({ url, name: 'doctor', size: 1 });
+    const remedy = `correct ${name}, or run infra/database-roles.sql and infra/database-logins.sql`;
+    const signedIn = sql<{ role: string; isPrivileged: boolean; isGranted: boolean }>`
+      select current_user as role, rolsuper or pg_has_role(current_user, tableowner, 'member') as "isPrivileged",
+        has_table_privilege('migration', 'select') as "isGranted"
+      from pg_roles, pg_tables where rolname = current_user and schemaname = 'public' and tablename = 'migration'`.execute(
+      db,
+    );
+    const check = await signedIn.then(
+      ({ rows: [row] }) => {
+        const label = `role of ${service}`;
+        if (row === undefined || !row.isGranted) return fault(label, 'has no rights on the tables', remedy);
+        return row.isPrivileged
+          ? warning(label, `${row.role} has the rights of the owner`, `use odograph_${service} in ${name}`)
+          : ok(label, row.role);
+      },
+      (error: unknown) => fault(`role of ${service}`, error instanceof Error ? error.message : String(error), remedy),
+    );
+    checks.push(check);
+    await db.destroy();
+  }
+  return checks;
+}
