@@ -10,6 +10,7 @@ interface Benchmark {
 const benchmarks: Record<string, () => Promise<Benchmark>> = {
   ingest: () => import('./ingest.ts'),
   history: () => import('./history.ts'),
+  export: () => import('./export.ts'),
   latest: () => import('./latest.ts'),
   command: () => import('./command.ts'),
   connections: () => import('./connections.ts'),

@@ -1,9 +1,9 @@
 import type { Pool } from './engines.ts';
 import type { BenchFleet } from './fleet.ts';
 
-const intervalSeconds = 10;
+const usualIntervalSeconds = 10;
 const rowsPerStatement = 500_000;
-/** Readings of four hours: the vehicle drives in the first part and is parked in the rest. */
+/** Readings, of four hours at 10 s: the vehicle drives in the first part and is parked in the rest. */
 const cycle = 1440;
 
 /**
@@ -24,7 +24,7 @@ select time, $1, vehicle_id,
   round((390 + case when driving then random() * 4 else 0 end)::numeric, 1), round(41 - (km / 8)::numeric % 30, 1),
   device_id, n, time + (200 + (random() * 400)::integer) * interval '1 millisecond'
 from (
-  select $4::timestamptz + n * interval '${intervalSeconds} seconds' as time, n, vehicle_id, device_id, n % ${cycle} < $7 as driving,
+  select $4::timestamptz + n * $8::integer * interval '1 second' as time, n, vehicle_id, device_id, n % ${cycle} < $7 as driving,
     vehicle_id % 1000 + 0.13 * (n / ${cycle} * $7 + least(n % ${cycle}, $7)) as km
   from generate_series($5::integer, $6::integer) as n
     cross join lateral unnest($2::integer[], $3::text[]) as vehicle (vehicle_id, device_id)
@@ -37,13 +37,15 @@ export interface Fill {
   until: Date;
   /** Percentage of time spent driving; 25 by default. */
   drivingPercent?: number;
+  /** Between two readings of a vehicle; 10 by default. */
+  intervalSeconds?: number;
 }
 
 /** Fills the table reading. @returns the time of the first reading and the number per vehicle */
 export async function fillReadings(
   pool: Pool,
   { applicationId, vehicles }: BenchFleet,
-  { readings, until, drivingPercent = 25 }: Fill,
+  { readings, until, drivingPercent = 25, intervalSeconds = usualIntervalSeconds }: Fill,
 ): Promise<{ from: Date; each: number }> {
   const each = Math.floor(readings / vehicles.length);
   const from = new Date(until.getTime() - each * intervalSeconds * 1000);
@@ -53,7 +55,7 @@ export async function fillReadings(
   const devices = vehicles.map(({ deviceId }) => deviceId);
   for (let start = 0; start < each; start += step) {
     const end = Math.min(each, start + step) - 1;
-    await pool.query(statement, [applicationId, ids, devices, from, start, end, driving]);
+    await pool.query(statement, [applicationId, ids, devices, from, start, end, driving, intervalSeconds]);
   }
   await pool.query('vacuum analyze reading');
   return { from, each };

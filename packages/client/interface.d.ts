@@ -2418,6 +2418,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/vehicle/{id}/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Readings, trips or gaps of one vehicle as a file */
+        get: operations["getVehicleByIdExport"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/vehicle/{id}/fields": {
         parameters: {
             query?: never;
@@ -2563,6 +2580,23 @@ export interface paths {
         };
         /** Table of vehicles with their latest state, to search, filter and sort; as JSON in pages or as CSV */
         get: operations["getVehicleTable"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/vehicles/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Readings, trips or gaps of all vehicles as a file, vehicle by vehicle */
+        get: operations["getVehiclesExport"];
         put?: never;
         post?: never;
         delete?: never;
@@ -10823,6 +10857,50 @@ export interface operations {
             };
         };
     };
+    getVehicleByIdExport: {
+        parameters: {
+            query: {
+                fields?: string;
+                format: "csv" | "ndjson" | "gpx" | "geojson" | "parquet";
+                from: string | number;
+                of?: "readings" | "trips" | "gaps";
+                until: string | number;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/geo+json": string;
+                    "application/gpx+xml": string;
+                    "application/vnd.apache.parquet": string;
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                    };
+                };
+            };
+        };
+    };
     getVehicleByIdFields: {
         parameters: {
             query?: never;
@@ -11164,6 +11242,48 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
                         error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                    };
+                };
+            };
+        };
+    };
+    getVehiclesExport: {
+        parameters: {
+            query: {
+                fields?: string;
+                format: "csv" | "ndjson" | "gpx" | "geojson" | "parquet";
+                from: string | number;
+                of?: "readings" | "trips" | "gaps";
+                until: string | number;
+            };
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/geo+json": string;
+                    "application/gpx+xml": string;
+                    "application/vnd.apache.parquet": string;
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };

@@ -22,6 +22,7 @@ const tags: Readonly<Record<string, string>> = {
   customcan: 'CAN data of vehicles with a proprietary CAN protocol',
   trips: 'Completed trips, with distance, consumption and route',
   changes: 'Readings in the order in which they were stored',
+  exports: 'Readings, trips and gaps as files',
   'registration data': 'Registration-certificate and technical data by plate or VIN',
   'vehicles and devices': 'The vehicles of an application, and the devices linked to them',
   states: 'State flags that take a vehicle out of service',

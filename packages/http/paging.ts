@@ -28,3 +28,12 @@ export function sendPage(reply: FastifyReply, body: string | Readable, next: Nex
 export function sendJson(reply: FastifyReply, body: string | Readable): FastifyReply {
   return reply.type('application/json; charset=utf-8').send(body);
 }
+
+/** Sends a file, to be saved under its name. */
+export function sendFile(
+  reply: FastifyReply,
+  body: Readable,
+  { fileName, mediaType }: { readonly fileName: string; readonly mediaType: string },
+): FastifyReply {
+  return reply.header('content-disposition', `attachment; filename="${fileName}"`).type(mediaType).send(body);
+}

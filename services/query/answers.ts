@@ -5,9 +5,12 @@ import type { Tables } from '@odograph/database/tables';
 import type { Kysely, RawBuilder } from 'kysely';
 import type { ReadBudget, Reader, Reservation } from './read-budget.ts';
 
+/** Takes pieces of an answer as they are read: text, or bytes. */
+export type SendData = (data: string | Uint8Array) => void;
+
 /** The end of a part of an answer and the start of the next part; the last part has no `next`. */
 export interface Part<Next> {
-  readonly text: string;
+  readonly text: string | Uint8Array;
   readonly next?: Next | undefined;
 }
 
@@ -18,8 +21,8 @@ export interface PartRequest<Next> {
   readonly bytes: number;
   /** Start of the part; undefined for the first. */
   readonly from: Next | undefined;
-  /** Sends text ahead of the end of the part. The first text also sends the headers of the answer. */
-  readonly send: Send;
+  /** Sends data ahead of the end of the part. The first data also sends the headers of the answer. */
+  readonly send: SendData;
 }
 
 type ReadPart<Next> = (request: PartRequest<Next>) => Promise<Part<Next>>;
@@ -100,7 +103,7 @@ export interface ListRow {
 interface AnswerStreamOptions<Next> extends Pick<AnswersOptions, 'minimumBytesPerSecond' | 'rateWindowMs'> {
   /** Reserves the bytes of a part. */
   reserve(): Promise<Reservation>;
-  readPart(from: Next | undefined, send: Send): Promise<Part<Next>>;
+  readPart(from: Next | undefined, send: SendData): Promise<Part<Next>>;
 }
 
 /**
@@ -112,7 +115,7 @@ class AnswerStream<Next> extends Readable {
   readonly #leastBytesInWindow: number;
   readonly #rateCheck: NodeJS.Timeout;
   /** Chunks of the part that the client has not taken. */
-  #unsent: Buffer[] = [];
+  #unsent: Uint8Array[] = [];
   #unsentBytes = 0;
   #reservation: Reservation | undefined;
   #next: Next | undefined;
@@ -179,9 +182,9 @@ class AnswerStream<Next> extends Readable {
     this.#readOn();
   }
 
-  #add(text: string): void {
-    if (text === '' || this.destroyed) return;
-    const data = Buffer.from(text);
+  #add(piece: string | Uint8Array): void {
+    if (piece.length === 0 || this.destroyed) return;
+    const data = typeof piece === 'string' ? Buffer.from(piece) : piece;
     for (let start = 0; start < data.length; start += chunkBytes) {
       this.#unsent.push(data.subarray(start, start + chunkBytes));
     }

@@ -14,6 +14,7 @@ import { Answers } from './answers.ts';
 import { calendarRoutes } from './bookings/routes.ts';
 import { changeRoutes } from './changes/routes.ts';
 import { customCanRoutes } from './customcan/routes.ts';
+import { exportRoutes } from './exports/routes.ts';
 import { fleetStatusRoutes } from './fleet-status/routes.ts';
 import { breakRoutes, gapRoutes } from './gaps/routes.ts';
 import { historyRoutes } from './history/routes.ts';
@@ -104,6 +105,7 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
           tripRoutes(answers, db),
           trackRoutes(db),
           changeRoutes(answers),
+          exportRoutes(answers, db),
         ]);
         const guard = { accounts: accountsIn(db), adminToken: host.adminToken };
         await viewerRoutes(http, guard, [

@@ -153,6 +153,7 @@ const plainValues: Readonly<Record<string, () => unknown>> = {
   oldPassword: () => 'old password',
   newPassword: () => 'new password',
   fields: () => 'speed',
+  format: () => 'csv',
 };
 
 /** Optional parameters without which these routes only report a missing parameter. */

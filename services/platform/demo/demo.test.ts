@@ -63,6 +63,7 @@ it('every GET of the interface answers with data', { timeout: 60_000 }, async ()
     const query = (get.parameters ?? []).filter((parameter) => parameter.in === 'query' && values[parameter.name]);
     const url = path.replace(/\{(\w+)\}/g, (_match, name: string) => ids[path] ?? values[name] ?? '');
     const search = new URLSearchParams(Object.fromEntries(query.map(({ name }) => [name, values[name] ?? ''])));
+    if (path.endsWith('/export')) search.set('format', 'csv');
     // Those of the demo begin after its history.
     if (path === '/v1/x/bookings') search.set('until', String(until + 30 * 86_400));
     const { status, body } = await api.get(`${url}?${search.toString()}`);

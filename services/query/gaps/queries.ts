@@ -1,7 +1,7 @@
 import type { Microseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { instant } from '../reading-keys.ts';
 
 /** A gap in the sequence of a device, open or closed. */
@@ -48,7 +48,7 @@ export async function listBreaks(
   { from, until }: { from: Microseconds; until: Microseconds },
 ): Promise<Break[]> {
   const { rows } = await sql<{ one: Break }>`
-    with gaps as (${gapsOf(vehicleId)}),
+    with gaps as (${selectGaps(vehicleId)}),
     noticed as (select * from gaps where state <> 'ARRIVED' and period @> since
       and since >= ${instant(from)} and since < ${instant(until)} + interval '1 day' order by since limit ${mostBreaks}::integer),
     located as (select noticed.*, max(near.time) filter (where near.sequence < from_sequence) as last_before,
@@ -74,7 +74,7 @@ export async function listBreaks(
  */
 export async function listGaps(db: Database, vehicleId: number, closedDays: number): Promise<GapRow[]> {
   const { rows } = await sql<Row>`
-    with gaps as (${gapsOf(vehicleId)})
+    with gaps as (${selectGaps(vehicleId)})
     select device_id, from_sequence, until_sequence, state, since, closed_at from gaps
     where period @> since and coalesce(closed_at, 'infinity') > now() - make_interval(days => ${closedDays})
     order by closed_at desc nulls first, since desc, device_id, from_sequence desc limit ${mostGaps}`.execute(db);
@@ -90,7 +90,7 @@ export async function listGaps(db: Database, vehicleId: number, closedDays: numb
 }
 
 /** SQL of all gaps of the devices that are or were linked to a vehicle, with the interval of the link. */
-const gapsOf = (vehicleId: number) => sql`
+export const selectGaps = (vehicleId: number): RawBuilder<unknown> => sql`
   with links as (select device_id, period from device_link where vehicle_id = ${vehicleId})
   select links.device_id, (gap->>'from')::bigint as from_sequence, (gap->>'until')::bigint as until_sequence,
     'OPEN' as state, to_timestamp((gap->>'sinceMs')::bigint / 1000.0) as since, null::timestamptz as closed_at,

@@ -1,4 +1,5 @@
 import { invalidParameter } from '@odograph/contracts/failures';
+import { writeCell } from '../csv.ts';
 import { sortTypeOf, type TableKey } from './queries.ts';
 import type { CsvColumn, SortColumn, TableVehicle } from './schemas.ts';
 
@@ -30,16 +31,6 @@ export function readKey(text: string, column: SortColumn): TableKey {
   if (value === null) return { value, id };
   if (typeof value !== 'string' || !valueForms[sortTypeOf(column)].test(value)) throw failure;
   return { value, id };
-}
-
-/** Spreadsheets execute a cell that begins with one of these as a formula (OWASP, "CSV Injection"). */
-const formulaStart = /^[=+\-@\t\r\n＝＋－＠]/;
-
-/** Writes a cell (RFC 4180). A text that a spreadsheet would execute as a formula gets an apostrophe in front. */
-function writeCell(value: string | number | boolean | undefined): string {
-  if (typeof value !== 'string') return value === undefined ? '' : String(value);
-  const text = formulaStart.test(value) ? `'${value}` : value;
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 function cellOf(vehicle: TableVehicle, column: CsvColumn): string | number | boolean | undefined {

@@ -46,7 +46,7 @@ export const numberPattern = '^\\s*[-+]?([0-9]{1,100}([.][0-9]{0,100})?|[.][0-9]
 const asNumber = (text: RawBuilder<unknown>) =>
   sql<
     number | null
-  >`(select case when value ~ ${numberPattern} then value::float8 end from (${text} limit 1) as one (value))`;
+  >`(select case when value ~ ${numberPattern} then value::float8 end from (select ${text} offset 0) as one (value))`;
 
 /** Writes a part of a field's name, so that it contains neither the separator of parts nor of names. */
 const encode = (part: string) => encodeURIComponent(part).replaceAll('.', '%2E');
@@ -64,6 +64,25 @@ function decode(part: string): string | undefined {
   }
 }
 
+/**
+ * SQL of the text of a key of the CAN data or of a sensor.
+ * @throws Failure INVALID_PARAMETER for a name that is no `can.KEY` or `sensors.NAME.KEY`
+ */
+export function parseKeyField(name: string): RawBuilder<string | null> {
+  const [group, ...parts] = name.split('.').map(decode);
+  const [first, second] = parts;
+  const isText = parts.every((part) => part !== undefined && part !== '' && !part.includes('\0'));
+  if (group === 'can' && parts.length === 1 && isText) {
+    return sql`(select datum->>'value' from jsonb_array_elements(${sql.raw(allCanValues)}) as datum
+      where datum->>'key' = ${first} limit 1)`;
+  }
+  if (group === 'sensors' && parts.length === 2 && isText) {
+    return sql`(select datum->>'value' from jsonb_array_elements(reading.sensors) as sensor,
+      jsonb_array_elements(sensor->'data') as datum where sensor->>'name' = ${first} and datum->>'key' = ${second} limit 1)`;
+  }
+  throw invalidParameter('fields', `has an unknown field: ${name.slice(0, 100)}`);
+}
+
 /** @throws Failure INVALID_PARAMETER for a name that no field has */
 function parseField(name: string): Field {
   if (name === 'ignition' || name === 'movement') {
@@ -72,20 +91,7 @@ function parseField(name: string): Field {
   if (Object.hasOwn(columns, name)) {
     return { name, value: sql`${sql.ref(`reading.${columnOf(name as ColumnField)}`)}::float8`, isJson: false };
   }
-  const [group, ...parts] = name.split('.').map(decode);
-  const [first, second] = parts;
-  const isText = parts.every((part) => part !== undefined && part !== '' && !part.includes('\0'));
-  if (group === 'can' && parts.length === 1 && isText) {
-    const value = asNumber(sql`select datum->>'value' from jsonb_array_elements(${sql.raw(allCanValues)}) as datum
-      where datum->>'key' = ${first}`);
-    return { name, value, isJson: true };
-  }
-  if (group === 'sensors' && parts.length === 2 && isText) {
-    const value = asNumber(sql`select datum->>'value' from jsonb_array_elements(reading.sensors) as sensor,
-      jsonb_array_elements(sensor->'data') as datum where sensor->>'name' = ${first} and datum->>'key' = ${second}`);
-    return { name, value, isJson: true };
-  }
-  throw invalidParameter('fields', `has an unknown field: ${name.slice(0, 100)}`);
+  return { name, value: asNumber(parseKeyField(name)), isJson: true };
 }
 
 const mostFields = 8;

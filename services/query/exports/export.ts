@@ -1,0 +1,184 @@
+import type { Caller } from '@odograph/contracts/caller';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { isoMicroseconds, parseTimestamp } from '@odograph/contracts/timestamps';
+import { fetchRows } from '@odograph/database/batches';
+import type { Database } from '@odograph/database/database';
+import type { RawBuilder } from 'kysely';
+import type { Part, PartRequest } from '../answers.ts';
+import { parseExportFields } from './fields.ts';
+import {
+  type ExportScope,
+  findVehicles,
+  selectGapRows,
+  selectReadings,
+  selectTripRows,
+  toTripRow,
+  type VehicleRows,
+} from './queries.ts';
+import { createCsvWriter, createGeojsonWriter, createGpxWriter, createNdjsonWriter } from './reading-writers.ts';
+import type { ExportFormat, ExportQuery } from './schemas.ts';
+import { createParquetReadingWriter, createTableWriter, gapColumns, tripColumns } from './tables.ts';
+import type { ExportRow, ExportVehicle, ExportWriter, ReadingWriter, SendPiece } from './writers.ts';
+
+const mediaTypes: Readonly<Record<ExportFormat, string>> = {
+  csv: 'text/csv; charset=utf-8',
+  ndjson: 'application/x-ndjson; charset=utf-8',
+  gpx: 'application/gpx+xml',
+  geojson: 'application/geo+json',
+  parquet: 'application/vnd.apache.parquet',
+};
+
+/** Where an export continues: behind a row of a vehicle, or with the vehicle when `after` is undefined. */
+export interface ExportPosition extends VehicleRows {}
+
+/** Reads the rows of a vehicle that fit into `bytes`, and writes them. @returns where to continue; undefined at the end */
+type ReadVehicle = (
+  snapshot: Database,
+  vehicle: ExportVehicle,
+  after: number | undefined,
+  bytes: number,
+  send: SendPiece,
+) => Promise<{ bytes: number; continueAfter?: number }>;
+
+interface Source {
+  readonly writer: Pick<ExportWriter<never>, 'start' | 'endPart' | 'end'>;
+  readonly readVehicle: ReadVehicle;
+}
+
+/** Vehicles that are looked up in one statement. */
+const vehiclesPerPart = 200;
+
+/** One export: what it holds, its format, and how far it is. */
+export class Export {
+  readonly scope: ExportScope;
+  readonly mediaType: string;
+  readonly fileName: string;
+  readonly #source: Source;
+  #rows = 0;
+  readonly #vehicleIds: number[] = [];
+  #vehiclesDone = 0;
+
+  /** @throws Failure INVALID_PARAMETER, INVALID_INTERVAL */
+  constructor(caller: Caller, query: ExportQuery, vehicleId?: number) {
+    const { of = 'readings', format } = query;
+    const [from, until] = [parseTimestamp('from', query.from), parseTimestamp('until', query.until)];
+    if (until <= from) throw new Failure('INVALID_INTERVAL', undefined, { field: 'until' });
+    this.scope = { of, caller, from, until, ...(vehicleId !== undefined && { vehicleId }) };
+    this.mediaType = mediaTypes[format];
+    const days = [from, until].map((moment) => isoMicroseconds(moment).slice(0, 10));
+    this.fileName = `${vehicleId ?? 'vehicles'}-${of}-${days.join('-')}.${format}`;
+    this.#source = this.#open(query);
+  }
+
+  /** Rows written so far. */
+  get rows(): number {
+    return this.#rows;
+  }
+
+  /** The vehicles with rows so far. */
+  get vehicleIds(): readonly number[] {
+    return this.#vehicleIds;
+  }
+
+  /** Vehicles that are written whole. */
+  get vehiclesDone(): number {
+    return this.#vehiclesDone;
+  }
+
+  /** The share of its interval that a position has passed. */
+  shareOf({ after }: ExportPosition): number {
+    const { of, from, until } = this.scope;
+    return after === undefined || of === 'gaps' ? 0 : Number(BigInt(after) - from) / Number(until - from);
+  }
+
+  /** Reads and writes the next part: as many rows as fit into `bytes`, in one snapshot. */
+  async readPart({ snapshot, bytes, from, send }: PartRequest<ExportPosition>): Promise<Part<ExportPosition>> {
+    const { writer, readVehicle } = this.#source;
+    if (!from) writer.start(send);
+    const next = await this.#readVehicles(snapshot, from ?? { vehicleId: 0 }, bytes, readVehicle, send);
+    writer.endPart(send);
+    if (!next) writer.end(send);
+    return { text: '', next };
+  }
+
+  async #readVehicles(
+    snapshot: Database,
+    { vehicleId, after }: ExportPosition,
+    bytes: number,
+    readVehicle: ReadVehicle,
+    send: SendPiece,
+  ): Promise<ExportPosition | undefined> {
+    const vehicles = await findVehicles(snapshot, this.scope, vehicleId, vehiclesPerPart);
+    let left = bytes;
+    for (const vehicle of vehicles) {
+      const read = await readVehicle(snapshot, vehicle, vehicle.id === vehicleId ? after : undefined, left, send);
+      if (read.continueAfter !== undefined) return { vehicleId: vehicle.id, after: read.continueAfter };
+      this.#vehiclesDone += 1;
+      left -= read.bytes;
+      if (left <= 0) return { vehicleId: vehicle.id + 1 };
+    }
+    const last = vehicles.at(-1);
+    return last && vehicles.length === vehiclesPerPart ? { vehicleId: last.id + 1 } : undefined;
+  }
+
+  #open({ format, fields }: ExportQuery): Source {
+    const { of } = this.scope;
+    if (of === 'readings') return this.#openReadings(format, fields);
+    if (fields !== undefined) throw invalidParameter('fields', 'is for readings');
+    if (format === 'gpx' || format === 'geojson') throw invalidParameter('format', `cannot be ${format} for ${of}`);
+    if (of === 'trips') {
+      const writer = createTableWriter(format, tripColumns);
+      return { writer, readVehicle: this.#reader(writer, (rows) => selectTripRows(this.scope, rows), toTripRow) };
+    }
+    const writer = createTableWriter(format, gapColumns);
+    return {
+      writer,
+      readVehicle: this.#reader(
+        writer,
+        (rows) => selectGapRows(this.scope, rows),
+        (row) => row,
+      ),
+    };
+  }
+
+  #openReadings(format: ExportFormat, fields: string | undefined): Source {
+    if (format === 'gpx' || format === 'ndjson') {
+      if (fields !== undefined) throw invalidParameter('fields', `cannot be chosen for ${format}`);
+      return format === 'gpx' ? this.#withWriter(createGpxWriter()) : this.#withWriter(createNdjsonWriter());
+    }
+    const parsed = parseExportFields(fields);
+    if (format === 'csv') return this.#withWriter(createCsvWriter(parsed));
+    if (format === 'geojson') return this.#withWriter(createGeojsonWriter(parsed));
+    return this.#withWriter(createParquetReadingWriter(parsed));
+  }
+
+  #withWriter<Row extends ExportRow>(writer: ReadingWriter<Row>): Source {
+    const select = (rows: VehicleRows) => selectReadings(this.scope, writer, rows);
+    return { writer, readVehicle: this.#reader(writer, select, (row) => row) };
+  }
+
+  /** Creates a function that reads rows of a vehicle with `select` and writes them. */
+  #reader<Stored, Row extends ExportRow>(
+    writer: ExportWriter<Row>,
+    select: (rows: VehicleRows) => RawBuilder<Stored>,
+    toRow: (stored: Stored) => Row,
+  ): ReadVehicle {
+    return async (snapshot, vehicle, after, bytes, send) => {
+      let [written, rows, last] = [0, 0, after];
+      const isComplete = await fetchRows(snapshot, select({ vehicleId: vehicle.id, after }), {
+        averageBytes: () => (rows === 0 ? undefined : Math.max(1, written / rows)),
+        room: () => bytes - written,
+        take: (stored) => {
+          const taken = stored.map(toRow);
+          written += writer.write(vehicle, taken, send);
+          rows += taken.length;
+          last = taken.at(-1)?.key ?? last;
+          return written < bytes;
+        },
+      });
+      this.#rows += rows;
+      if (rows > 0 && this.#vehicleIds.at(-1) !== vehicle.id) this.#vehicleIds.push(vehicle.id);
+      return { bytes: written, ...(!isComplete && last !== undefined && { continueAfter: last }) };
+    };
+  }
+}

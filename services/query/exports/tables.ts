@@ -1,0 +1,115 @@
+import type { Trip } from '@odograph/database/trips';
+import { type RawBuilder, sql } from 'kysely';
+import { writeCell } from '../csv.ts';
+import type { GapRow } from '../gaps/queries.ts';
+import type { ExportField } from './fields.ts';
+import { createParquetWriter, type TableColumn } from './parquet.ts';
+import { createTextWriter, type ExportRow, type ExportWriter, type ReadingWriter, writeTime } from './writers.ts';
+
+/** A trip; `key` is its start, `end` its end, both in microseconds. */
+export interface TripRow extends ExportRow {
+  readonly end: number;
+  readonly trip: Trip;
+}
+
+/** A gap; `key` is its place among the gaps of the vehicle. */
+export interface GapExportRow extends ExportRow, Omit<GapRow, 'since' | 'closedAt'> {
+  /** Microseconds. */
+  readonly since: number;
+  readonly closedAt: number | null;
+}
+
+const vehicleColumn = {
+  name: 'vehicle',
+  type: 'text',
+  value: (_row: unknown, { id }: { id: number }) => String(id),
+} as const;
+
+type TripNumber = Exclude<keyof Trip, 'trip_id' | 'timestamp' | 'first_position' | 'last_position'>;
+const tripNumbers = [
+  ...(['distance', 'duration', 'cost', 'average_speed', 'fuel_consumption', 'fuel_consumption_100km'] as const),
+  ...(['electric_consumption', 'electric_consumption_100km'] as const),
+] satisfies TripNumber[];
+
+/** The columns of trips, named as in the trip object. */
+export const tripColumns: readonly TableColumn<TripRow>[] = [
+  vehicleColumn,
+  { name: 'trip_id', type: 'text', value: ({ trip }) => trip.trip_id },
+  { name: 'timestamp', type: 'time', value: ({ key }) => key },
+  { name: 'until', type: 'time', value: ({ end }) => end },
+  ...tripNumbers.map((name): TableColumn<TripRow> => ({ name, type: 'number', value: ({ trip }) => trip[name] })),
+  { name: 'first_latitude', type: 'number', value: ({ trip }) => trip.first_position?.latitude },
+  { name: 'first_longitude', type: 'number', value: ({ trip }) => trip.first_position?.longitude },
+  { name: 'last_latitude', type: 'number', value: ({ trip }) => trip.last_position?.latitude },
+  { name: 'last_longitude', type: 'number', value: ({ trip }) => trip.last_position?.longitude },
+];
+
+/** The columns of gaps, named as in GET /v1/x/vehicle/{id}/gaps. */
+export const gapColumns: readonly TableColumn<GapExportRow>[] = [
+  vehicleColumn,
+  { name: 'deviceId', type: 'text', value: ({ deviceId }) => deviceId },
+  { name: 'fromSequence', type: 'number', value: ({ fromSequence }) => fromSequence },
+  { name: 'untilSequence', type: 'number', value: ({ untilSequence }) => untilSequence },
+  { name: 'missing', type: 'number', value: ({ missing }) => missing },
+  { name: 'state', type: 'text', value: ({ state }) => state },
+  { name: 'since', type: 'time', value: ({ since }) => since },
+  { name: 'closedAt', type: 'time', value: ({ closedAt }) => closedAt },
+];
+
+/** Creates a writer of a table as CSV, as JSON objects on lines, or as Parquet. */
+export function createTableWriter<Row extends ExportRow>(
+  format: 'csv' | 'ndjson' | 'parquet',
+  columns: readonly TableColumn<Row>[],
+): ExportWriter<Row> {
+  if (format === 'parquet') return createParquetWriter(columns);
+  const cellsOf = (row: Row, vehicle: Parameters<TableColumn<Row>['value']>[1]) =>
+    columns.map(({ type, value }) => {
+      const cell = value(row, vehicle);
+      return type === 'time' && typeof cell === 'number' ? writeTime(cell) : cell;
+    });
+  if (format === 'csv') {
+    return createTextWriter<Row>({
+      start: `${columns.map(({ name }) => writeCell(name)).join(',')}\r\n`,
+      writeRow: (row, vehicle) => `${cellsOf(row, vehicle).map(writeCell).join(',')}\r\n`,
+      end: () => '',
+    });
+  }
+  return createTextWriter<Row>({
+    start: '',
+    writeRow(row, vehicle) {
+      const cells = cellsOf(row, vehicle);
+      const members = columns.flatMap(({ name }, index) => {
+        const cell = cells[index];
+        return cell === undefined || cell === null ? [] : [[name, cell] as const];
+      });
+      return `${JSON.stringify(Object.fromEntries(members))}\n`;
+    },
+    end: () => '',
+  });
+}
+
+interface ReadingRow extends ExportRow {
+  readonly [value: `value_${number}`]: string | number | boolean | null;
+}
+
+const parquetTypes = { number: 'number', boolean: 'boolean', text: 'text', json: 'text' } as const;
+
+/** Parquet with a column for each field. */
+export function createParquetReadingWriter(fields: readonly ExportField[]): ReadingWriter<ReadingRow> {
+  const values = fields.map(({ value, type }, index) => {
+    // The driver answers a smallint as an integer, and all numbers as a JavaScript number.
+    const converted: RawBuilder<unknown> = type === 'number' ? sql`${value}::float8` : value;
+    return sql`${converted} as ${sql.ref(`value_${index}`)}`;
+  });
+  const columns: TableColumn<ReadingRow>[] = [
+    vehicleColumn,
+    { name: 'time', type: 'time', value: ({ key }) => key },
+    ...fields.map(
+      ({ name, type }, index): TableColumn<ReadingRow> => ({
+        ...{ name, type: parquetTypes[type] },
+        value: ({ [`value_${index}` as const]: value }) => value,
+      }),
+    ),
+  ];
+  return { columns: sql.join(values), needsPosition: false, ...createParquetWriter(columns) };
+}
