@@ -59,7 +59,7 @@ export const canCommands = [
     name: 'can redecode',
     summary:
       'decode the stored CAN frames of a vehicle model again with its present DBC file; continues if interrupted',
-    examples: ['redecode --model Zoe', 'redecode --model Zoe --from 2026-03-01 --until 2026-04-01'],
+    examples: ['can redecode --model Zoe', 'can redecode --model Zoe --from 2026-03-01 --until 2026-04-01'],
     options: {
       model,
       from: optional('device time from which on readings are decoded'),
