@@ -14,7 +14,7 @@ create table event (
   occurred_at timestamptz not null,
   -- id of the alarm, booking, … whose content is read with the event
   subject text not null,
-  -- what is stored nowhere else; never a position or a person
+  -- what the resource itself does not say; never a position or a person
   details jsonb,
   primary key (application_id, transaction_id, id)
 );
@@ -119,9 +119,9 @@ create function record_state() returns trigger language plpgsql security definer
 declare
   flags text[] := '{towing,accident,maintenance,breakdown,stolen,unavailable}';
 begin
-  perform record_event('state.changed', new.id, clock_timestamp(), new.id::text, (
+  perform record_event('state.changed', new.id, clock_timestamp(), new.id::text, jsonb_build_object('changed', (
     select jsonb_object_agg(flag, to_jsonb(new) -> flag) from unnest(flags) as flag
-    where to_jsonb(new) -> flag <> to_jsonb(old) -> flag));
+    where to_jsonb(new) -> flag <> to_jsonb(old) -> flag)));
   return null;
 end $$;
 create trigger event_on_update after update of towing, accident, maintenance, breakdown, stolen, unavailable on vehicle
@@ -129,14 +129,25 @@ create trigger event_on_update after update of towing, accident, maintenance, br
     is distinct from (new.towing, new.accident, new.maintenance, new.breakdown, new.stolen, new.unavailable))
   execute function record_state();
 
+-- Writes the ends of a link as the interface shows them; an unbounded end is left out.
+create function describe_link(period tstzrange) returns jsonb language sql stable set search_path = public, pg_temp as $$
+  select jsonb_strip_nulls(jsonb_build_object(
+    'from', to_char(nullif(lower(period), '-infinity') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+    'until', to_char(nullif(upper(period), 'infinity') at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')))
+$$;
+
 create function record_link() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  ended tstzrange;
 begin
   if tg_op <> 'INSERT' and upper_inf(old.period) then
-    perform record_event('device.unlinked', old.vehicle_id,
-      case when tg_op = 'UPDATE' and not upper_inf(new.period) then upper(new.period) else clock_timestamp() end, old.device_id);
+    ended := case when tg_op = 'UPDATE' and not upper_inf(new.period) then new.period
+      else tstzrange(lower(old.period), greatest(lower(old.period), clock_timestamp())) end;
+    perform record_event('device.unlinked', old.vehicle_id, coalesce(upper(ended), clock_timestamp()), old.device_id,
+      describe_link(ended));
   end if;
   if tg_op <> 'DELETE' and upper_inf(new.period) then
-    perform record_event('device.linked', new.vehicle_id, clock_timestamp(), new.device_id);
+    perform record_event('device.linked', new.vehicle_id, clock_timestamp(), new.device_id, describe_link(new.period));
   end if;
   return null;
 end $$;
@@ -234,5 +245,5 @@ begin
 end $$;
 
 revoke all on function record_event(text, integer, timestamptz, text, jsonb), record_command(), record_alarm(),
-  record_booking(), record_authorization(), record_state(), record_link(), record_quarantine(), record_trip(), record_silence(),
+  record_booking(), record_authorization(), record_state(), describe_link(tstzrange), record_link(), record_quarantine(), record_trip(), record_silence(),
   record_due_events() from public;

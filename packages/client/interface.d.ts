@@ -2268,7 +2268,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The fleet live, as server-sent events */
+        /** The fleet live, and the list of events, as server-sent events */
         get: operations["getEvents"];
         put?: never;
         post?: never;
@@ -2678,9 +2678,39 @@ export interface components {
             value?: number;
             vehicleId: string;
         };
+        AlarmClearedData: {
+            appId: string;
+            data: components["schemas"]["Alarm"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "alarm.cleared";
+            vehicleId?: string;
+        };
+        AlarmClearedEvent: {
+            data: components["schemas"]["AlarmClearedData"];
+            /** @enum {string} */
+            event: "alarm.cleared";
+        };
         AlarmLocation: {
             latitude: number;
             longitude: number;
+        };
+        AlarmRaisedData: {
+            appId: string;
+            data: components["schemas"]["Alarm"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "alarm.raised";
+            vehicleId?: string;
+        };
+        AlarmRaisedEvent: {
+            data: components["schemas"]["AlarmRaisedData"];
+            /** @enum {string} */
+            event: "alarm.raised";
         };
         AlarmRule: {
             /** Format: date-time */
@@ -2762,6 +2792,69 @@ export interface components {
             userId: string;
             vehicleId: string;
         };
+        AuthorizationChangedData: {
+            appId: string;
+            data: components["schemas"]["AuthorizationOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "authorization.changed";
+            vehicleId?: string;
+        };
+        AuthorizationChangedEvent: {
+            data: components["schemas"]["AuthorizationChangedData"];
+            /** @enum {string} */
+            event: "authorization.changed";
+        };
+        AuthorizationCreatedData: {
+            appId: string;
+            data: components["schemas"]["AuthorizationOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "authorization.created";
+            vehicleId?: string;
+        };
+        AuthorizationCreatedEvent: {
+            data: components["schemas"]["AuthorizationCreatedData"];
+            /** @enum {string} */
+            event: "authorization.created";
+        };
+        AuthorizationEndedData: {
+            appId: string;
+            data: components["schemas"]["AuthorizationOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "authorization.ended";
+            vehicleId?: string;
+        };
+        AuthorizationEndedEvent: {
+            data: components["schemas"]["AuthorizationEndedData"];
+            /** @enum {string} */
+            event: "authorization.ended";
+        };
+        AuthorizationOfEvent: {
+            authorizationId?: string;
+            /** Format: date-time */
+            from?: string;
+            /** Format: date-time */
+            issuedAt?: string;
+            issuedBy?: string;
+            /** @enum {string} */
+            level?: "LOCK_UNLOCK" | "DRIVE";
+            replacedBy?: string;
+            /** Format: date-time */
+            revokedAt?: string;
+            /** Format: date-time */
+            suspendedUntil?: string;
+            /** Format: date-time */
+            until?: string;
+            userId?: string;
+        };
         Authorizations: {
             authorizations: components["schemas"]["ListedAuthorization"][];
         };
@@ -2798,6 +2891,68 @@ export interface components {
             until: string | "";
             userId: string;
             vehicleId: string;
+        };
+        BookingChangedData: {
+            appId: string;
+            data: components["schemas"]["BookingOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "booking.changed";
+            vehicleId?: string;
+        };
+        BookingChangedEvent: {
+            data: components["schemas"]["BookingChangedData"];
+            /** @enum {string} */
+            event: "booking.changed";
+        };
+        BookingCreatedData: {
+            appId: string;
+            data: components["schemas"]["BookingOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "booking.created";
+            vehicleId?: string;
+        };
+        BookingCreatedEvent: {
+            data: components["schemas"]["BookingCreatedData"];
+            /** @enum {string} */
+            event: "booking.created";
+        };
+        BookingEndedData: {
+            appId: string;
+            data: components["schemas"]["BookingOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "booking.ended";
+            vehicleId?: string;
+        };
+        BookingEndedEvent: {
+            data: components["schemas"]["BookingEndedData"];
+            /** @enum {string} */
+            event: "booking.ended";
+        };
+        BookingOfEvent: {
+            appId?: string;
+            bookingId?: string;
+            /** Format: date-time */
+            from?: string;
+            plate?: string;
+            /** @enum {string} */
+            state?: "PLANNED" | "ACTIVE" | "ENDED" | "STOPPED" | "DELETED";
+            /** Format: date-time */
+            stoppedAt?: string;
+            /** @enum {string} */
+            type?: "BOOKING" | "FREE_FLOATING";
+            /** Format: date-time */
+            until?: string;
+            userId?: string;
+            vehicleId?: string;
         };
         Bookings: {
             bookings: components["schemas"]["Booking"][];
@@ -2908,6 +3063,14 @@ export interface components {
         Changed: {
             id: string;
         };
+        ChangedStates: {
+            accident?: boolean;
+            breakdown?: boolean;
+            maintenance?: boolean;
+            stolen?: boolean;
+            towing?: boolean;
+            unavailable?: boolean;
+        };
         Changes: {
             changes: components["schemas"]["StoredReading"][];
             more: boolean;
@@ -3008,6 +3171,40 @@ export interface components {
             /** @enum {string} */
             state: "pending" | "sent" | "acknowledged" | "refused" | "unknown" | "expired";
             status?: string;
+        };
+        CommandEndedData: {
+            appId: string;
+            data: components["schemas"]["CommandOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "command.ended";
+            vehicleId?: string;
+        };
+        CommandEndedEvent: {
+            data: components["schemas"]["CommandEndedData"];
+            /** @enum {string} */
+            event: "command.ended";
+        };
+        CommandOfEvent: {
+            /** @enum {string} */
+            action?: "IMMOBILIZE" | "START" | "LOCK" | "UNLOCK" | "HONK" | "TURNING-LIGHTS" | "UNLOCK-TRUNK" | "OPEN-WINDOWS" | "CLOSE-WINDOWS" | "STATUS";
+            /** Format: date-time */
+            createdAt?: string;
+            /** Format: date-time */
+            endedAt?: string;
+            /** Format: date-time */
+            expiresAt?: string;
+            id?: string;
+            message?: string;
+            reason?: string;
+            /** Format: date-time */
+            sentAt?: string;
+            /** @enum {string} */
+            state?: "pending" | "sent" | "acknowledged" | "refused" | "unknown" | "expired";
+            status?: string;
+            vehicleId?: string;
         };
         Commands: {
             commands: components["schemas"]["Command"][];
@@ -3118,6 +3315,21 @@ export interface components {
             until?: string;
             vehicleId: string;
         };
+        DeviceLinkedData: {
+            appId: string;
+            data: components["schemas"]["LinkOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "device.linked";
+            vehicleId?: string;
+        };
+        DeviceLinkedEvent: {
+            data: components["schemas"]["DeviceLinkedData"];
+            /** @enum {string} */
+            event: "device.linked";
+        };
         DeviceModel: {
             actions: ("IMMOBILIZE" | "START" | "LOCK" | "UNLOCK" | "HONK" | "TURNING-LIGHTS" | "UNLOCK-TRUNK" | "OPEN-WINDOWS" | "CLOSE-WINDOWS" | "STATUS")[];
             bluetooth: boolean;
@@ -3200,9 +3412,39 @@ export interface components {
             deviceId: string;
             secret: string;
         };
+        DeviceSilentData: {
+            appId: string;
+            data: components["schemas"]["SilenceOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "device.silent";
+            vehicleId?: string;
+        };
+        DeviceSilentEvent: {
+            data: components["schemas"]["DeviceSilentData"];
+            /** @enum {string} */
+            event: "device.silent";
+        };
         DeviceTable: {
             devices: components["schemas"]["TableDevice"][];
             total: number;
+        };
+        DeviceUnlinkedData: {
+            appId: string;
+            data: components["schemas"]["LinkOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "device.unlinked";
+            vehicleId?: string;
+        };
+        DeviceUnlinkedEvent: {
+            data: components["schemas"]["DeviceUnlinkedData"];
+            /** @enum {string} */
+            event: "device.unlinked";
         };
         Done: Record<string, never>;
         DriverVehicle: {
@@ -3514,6 +3756,13 @@ export interface components {
             unit: string;
             value: string | number | boolean;
         };
+        LinkOfEvent: {
+            deviceId: string;
+            /** Format: date-time */
+            from?: string;
+            /** Format: date-time */
+            until?: string;
+        };
         ListedAuthorization: {
             authorizationId: string;
             /** Format: date-time */
@@ -3798,12 +4047,35 @@ export interface components {
             message?: string;
             reason: string;
         };
+        QuarantineOfEvent: {
+            bytes?: number;
+            deviceId?: string;
+            reasons?: string[];
+            /** Format: date-time */
+            receivedAt?: string;
+            uploadId?: string;
+        };
         QuarantineReason: {
             devices: number;
             /** Format: date-time */
             newestAt: string;
             reason: string;
             uploads: number;
+        };
+        ReadingStoredData: {
+            appId: string;
+            data: components["schemas"]["StoredReading"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "reading.stored";
+            vehicleId?: string;
+        };
+        ReadingStoredEvent: {
+            data: components["schemas"]["ReadingStoredData"];
+            /** @enum {string} */
+            event: "reading.stored";
         };
         RecordedReading: {
             alarms?: {
@@ -3918,9 +4190,38 @@ export interface components {
             userId: string;
             username: string;
         };
+        SilenceOfEvent: {
+            deviceId: string;
+            /** Format: date-time */
+            lastContact: string;
+        };
         SourceSecret: {
             secret: string;
             sourceId: string;
+        };
+        StateChangedData: {
+            appId: string;
+            data: components["schemas"]["StateOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "state.changed";
+            vehicleId?: string;
+        };
+        StateChangedEvent: {
+            data: components["schemas"]["StateChangedData"];
+            /** @enum {string} */
+            event: "state.changed";
+        };
+        StateOfEvent: {
+            accident?: boolean;
+            breakdown?: boolean;
+            changed: components["schemas"]["ChangedStates"];
+            maintenance?: boolean;
+            stolen?: boolean;
+            towing?: boolean;
+            unavailable?: boolean;
         };
         Status: {
             autonomy: number;
@@ -4091,6 +4392,51 @@ export interface components {
             timestamp: string;
             trip_id: string;
         };
+        TripChangedData: {
+            appId: string;
+            data: components["schemas"]["TripOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "trip.changed";
+            vehicleId?: string;
+        };
+        TripChangedEvent: {
+            data: components["schemas"]["TripChangedData"];
+            /** @enum {string} */
+            event: "trip.changed";
+        };
+        TripFinishedData: {
+            appId: string;
+            data: components["schemas"]["TripOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "trip.finished";
+            vehicleId?: string;
+        };
+        TripFinishedEvent: {
+            data: components["schemas"]["TripFinishedData"];
+            /** @enum {string} */
+            event: "trip.finished";
+        };
+        TripOfEvent: {
+            average_speed?: number;
+            cost?: number;
+            distance?: number;
+            duration?: number;
+            electric_consumption?: number;
+            electric_consumption_100km?: number;
+            first_position?: components["schemas"]["TripPosition"];
+            fuel_consumption?: number;
+            fuel_consumption_100km?: number;
+            last_position?: components["schemas"]["TripPosition"];
+            /** Format: date-time */
+            timestamp?: string;
+            trip_id?: string;
+        };
         TripPosition: {
             latitude: number;
             longitude: number;
@@ -4103,6 +4449,21 @@ export interface components {
             key: string;
             token: string;
             updated: boolean;
+        };
+        UploadQuarantinedData: {
+            appId: string;
+            data: components["schemas"]["QuarantineOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "upload.quarantined";
+            vehicleId?: string;
+        };
+        UploadQuarantinedEvent: {
+            data: components["schemas"]["UploadQuarantinedData"];
+            /** @enum {string} */
+            event: "upload.quarantined";
         };
         User: {
             grants: components["schemas"]["Grant"][];
@@ -10413,7 +10774,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["LiveResetEvent"] | components["schemas"]["LiveSnapshotEvent"] | components["schemas"]["LiveChangesEvent"] | components["schemas"]["LiveCellsEvent"] | components["schemas"]["LiveCommandEvent"] | components["schemas"]["LiveAlarmEvent"];
+                    "text/event-stream": components["schemas"]["LiveResetEvent"] | components["schemas"]["LiveSnapshotEvent"] | components["schemas"]["LiveChangesEvent"] | components["schemas"]["LiveCellsEvent"] | components["schemas"]["LiveCommandEvent"] | components["schemas"]["LiveAlarmEvent"] | components["schemas"]["ReadingStoredEvent"] | components["schemas"]["TripFinishedEvent"] | components["schemas"]["TripChangedEvent"] | components["schemas"]["StateChangedEvent"] | components["schemas"]["AlarmRaisedEvent"] | components["schemas"]["AlarmClearedEvent"] | components["schemas"]["CommandEndedEvent"] | components["schemas"]["BookingCreatedEvent"] | components["schemas"]["BookingChangedEvent"] | components["schemas"]["BookingEndedEvent"] | components["schemas"]["AuthorizationCreatedEvent"] | components["schemas"]["AuthorizationChangedEvent"] | components["schemas"]["AuthorizationEndedEvent"] | components["schemas"]["DeviceLinkedEvent"] | components["schemas"]["DeviceUnlinkedEvent"] | components["schemas"]["DeviceSilentEvent"] | components["schemas"]["UploadQuarantinedEvent"];
                 };
             };
             default: {

@@ -48,19 +48,28 @@ export interface EventPage {
  * @throws Failure INVALID_PARAMETER with the reason EXPIRED when events behind the position were deleted
  */
 export function readEvents(db: Kysely<Tables>, { applicationId, ...request }: EventRequest): Promise<EventPage> {
-  return readEventsOf(db, { applicationIds: [applicationId] }, request);
+  return readEventsOf(db, { applicationIds: [applicationId] }, { ...request, positionName: 'after' });
 }
 
-/** Reads a page of the events that a person sees, of all applications together. @throws Failure as readEvents */
+/** What a person asks for, of all applications that it sees together. */
+export interface ViewerRequest extends Omit<EventRequest, 'applicationId' | 'after'> {
+  /** Without it, a page without events, behind which those begin that are stored from now on. */
+  readonly after: EventPosition | undefined;
+  /** The parameter that holds the position, for failures. */
+  readonly positionName: string;
+}
+
+/** Reads a page of the events that a person sees. @throws Failure as readEvents */
 export function readEventsOf(
   db: Kysely<Tables>,
   viewer: Viewer & { readonly applicationIds: readonly number[] },
-  { after, limit, types = new Set(eventTypes), vehicleIds }: Omit<EventRequest, 'applicationId'>,
+  { after, limit, types = new Set(eventTypes), vehicleIds, positionName }: ViewerRequest,
 ): Promise<EventPage> {
   return inSnapshot(db, async (snapshot) => {
     const { applicationIds, userId } = viewer;
     const { horizon, ...state } = await findEventState(snapshot, applicationIds, types.has(readingStored));
-    requireKept(after, { horizon, ...state });
+    if (after === undefined) return { events: [], next: startOf(state.epoch, horizon), more: false };
+    requireKept(after, { horizon, ...state }, positionName);
     const page = { after, horizon, limit, vehicleIds };
     const others = [...types].filter(
       (type) => type !== readingStored && (userId === undefined || type !== 'upload.quarantined'),
@@ -152,4 +161,33 @@ export async function findEventPositionAt(db: Database, applicationId: number, t
   const first = BigInt(rows[0]?.first ?? horizon);
   if (first > horizon) return startOf(epoch, horizon);
   return startOf(epoch, first > forgottenUntil ? first : forgottenUntil + 1n);
+}
+
+/** Where the list of each application ends that is followed. */
+export interface EventHeads {
+  /** What is stored from now on comes behind it, as far as transactions that still run do not. */
+  readonly horizon: bigint;
+  /** The last transaction with events by application, and with readings where they are asked for. */
+  readonly events: ReadonlyMap<number, bigint>;
+  readonly readings: ReadonlyMap<number, bigint>;
+}
+
+/** Finds the heads of applications, in one statement. @param withReadings those among them whose readings are asked for */
+export async function findEventHeads(
+  db: Database,
+  applicationIds: readonly number[],
+  withReadings: readonly number[],
+): Promise<EventHeads> {
+  const last = (table: string) => sql`(select listed.transaction_id from ${sql.table(table)} as listed
+    where listed.application_id = one.id and listed.transaction_id < head.horizon
+    order by listed.transaction_id desc, listed.id desc limit 1)::text`;
+  const { rows } = await sql<{ horizon: string; id: number; events: string | null; readings: string | null }>`
+    select head.horizon::text as horizon, one.id, ${last('event')} as events,
+      case when one.id = any (${[...withReadings]}::integer[]) then ${last('reading_change')} end as readings
+    from (select ${feedHorizon} as horizon) as head cross join unnest(${[...applicationIds]}::integer[]) as one (id)`.execute(
+    db,
+  );
+  const listed = (column: 'events' | 'readings') =>
+    new Map(rows.flatMap((row) => (row[column] === null ? [] : [[row.id, BigInt(row[column])] as const])));
+  return { horizon: BigInt(rows[0]?.horizon ?? 0), events: listed('events'), readings: listed('readings') };
 }

@@ -6,7 +6,7 @@ const text = (description: string, example: string) => Type.String({ description
 const id = (description: string) => text(description, '0197a1de-5f0e-7000-8000-000000000001');
 const application = { appId: text('the application', 'app-0001') };
 
-const CalendarBooking = Type.Object(
+export const CalendarBooking = Type.Object(
   {
     bookingId: id('booking identifier'),
     vehicleId: text('vehicle identifier', '1000000001'),
@@ -58,25 +58,26 @@ export const AccessQuery = Type.Object({
   ended: Type.Optional({ ...Flag, description: 'whether to list also the 200 authorizations that ended last' }),
 });
 
+export const HeldAuthorization = Type.Object(
+  {
+    authorizationId: id('authorization identifier'),
+    userId: text('driver', 'driver-17'),
+    level: word(['LOCK_UNLOCK', 'DRIVE']),
+    from: moment('start, inclusive'),
+    until: moment('end, exclusive'),
+    suspendedUntil: Type.Optional(moment('end of a suspension that has not ended')),
+    revokedAt: Type.Optional(moment('when it was revoked')),
+    issuedAt: moment('when it was issued'),
+    issuedBy: Type.Optional(text('name of the user who issued it; left out if the application did', 'driver-17')),
+  },
+  { title: 'HeldAuthorization' },
+);
+
 export const VehicleAccess = Type.Object(
   {
-    authorizations: Type.Array(
-      Type.Object(
-        {
-          authorizationId: id('authorization identifier'),
-          userId: text('driver', 'driver-17'),
-          level: word(['LOCK_UNLOCK', 'DRIVE']),
-          from: moment('start, inclusive'),
-          until: moment('end, exclusive'),
-          suspendedUntil: Type.Optional(moment('end of a suspension that has not ended')),
-          revokedAt: Type.Optional(moment('when it was revoked')),
-          issuedAt: moment('when it was issued'),
-          issuedBy: Type.Optional(text('name of the user who issued it; left out if the application did', 'driver-17')),
-        },
-        { title: 'HeldAuthorization' },
-      ),
-      { description: 'Bluetooth authorizations that are current or planned, and with `ended` also past ones' },
-    ),
+    authorizations: Type.Array(HeldAuthorization, {
+      description: 'Bluetooth authorizations that are current or planned, and with `ended` also past ones',
+    }),
     grants: Type.Array(
       Type.Object(
         { userId: id('account'), username: text('name of the account', 'driver-17'), role: word(grantRoles) },

@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { EventFollower } from './event-followers.ts';
 import type { FleetView, Scope } from './fleet-view.ts';
 import type { VehicleChange } from './live-fleet.ts';
 import type { RecentEvent } from './recent-events.ts';
@@ -15,7 +16,9 @@ export interface EventStreamOptions {
   readonly view: FleetView | undefined;
   /** Whether to send a command or an alarm. */
   readonly shows: (event: RecentEvent) => boolean;
-  /** Names the position up to which everything has been sent. */
+  /** The list of events, for a stream that shows some of it. */
+  readonly list: EventFollower | undefined;
+  /** Names the position up to which the present has been sent; empty for a stream that shows only the list. */
   nextEventId(): string;
   /** Whether the answer ends as soon as the client is up to date. */
   readonly isOnce: boolean;
@@ -31,6 +34,8 @@ export class EventStream extends Readable {
   #isWanted = false;
   #isHeard = false;
   #heartbeatsMissed = 0;
+  /** The last position of the present that was sent. */
+  #presentId = '';
 
   constructor(options: EventStreamOptions) {
     super({ highWaterMark: bufferBytes });
@@ -38,6 +43,9 @@ export class EventStream extends Readable {
     // The client is gone; nobody waits for the error.
     this.on('error', () => undefined);
     this.push(`retry: ${reconnectMs}\n\n`);
+    if (!options.list) return;
+    options.list.onReady = () => this.#sendPending();
+    options.list.onExpired = () => this.end();
   }
 
   /** Takes in changes of the fleet, and sends them when the client reads. */
@@ -83,9 +91,9 @@ export class EventStream extends Readable {
 
   #sendPending(): void {
     while (this.#isWanted && !this.destroyed) {
-      const text = this.#nextEvent() ?? this.#nextOfView();
+      const text = this.#nextEvent() ?? this.#nextOfList() ?? this.#nextOfView();
       if (text === undefined) {
-        if (this.#options.isOnce) this.#finish();
+        if (this.#options.isOnce && this.#options.list?.isUpToDate !== false) this.#finish();
         return;
       }
       this.#write(text);
@@ -110,17 +118,48 @@ export class EventStream extends Readable {
     return `event: ${next.event}\n${this.#idLine()}data: ${next.json}\n\n`;
   }
 
+  /** Every event of the list names its position, so that none is repeated. */
+  #nextOfList(): string | undefined {
+    const next = this.#options.list?.take();
+    return next && `event: ${next.type}\nid: ${this.#idOf(this.#presentId)}\ndata: ${next.json}\n\n`;
+  }
+
   #nextOfView(): string | undefined {
     const next = this.#options.view?.take();
     if (!next) return undefined;
-    // Without an id, a client that loses the connection amid a snapshot begins again.
-    const id = next.event === 'reset' ? 'id\n' : this.#idLine();
-    return `event: ${next.event}\n${id}data: ${next.data}\n\n`;
+    if (next.event !== 'reset') return `event: ${next.event}\n${this.#idLine()}data: ${next.data}\n\n`;
+    // Without a position, a client that loses the connection amid a snapshot begins again.
+    this.#presentId = '';
+    const id = this.#idOf('');
+    return `event: reset\n${id === '' ? 'id' : `id: ${id}`}\ndata: ${next.data}\n\n`;
   }
 
   /** The position, when the client has received everything up to it; a client that resumes there misses nothing. */
   #idLine(): string {
     const isUpToDate = this.#events.size === 0 && this.#options.view?.isUpToDate !== false;
-    return isUpToDate ? `id: ${this.#options.nextEventId()}\n` : '';
+    if (!isUpToDate) return '';
+    this.#presentId = this.#options.nextEventId();
+    return `id: ${this.#idOf(this.#presentId)}\n`;
   }
+
+  #idOf(presentId: string): string {
+    const { list } = this.#options;
+    return list ? joinEventId({ presentId, listPosition: list.positionText }) : presentId;
+  }
+}
+
+/** The id of an event: where the present continues, and the list; the latter only for a stream that shows some of it. */
+interface EventId {
+  readonly presentId: string;
+  readonly listPosition: string;
+}
+
+function joinEventId({ presentId, listPosition }: EventId): string {
+  return `${presentId}~${listPosition}`;
+}
+
+/** Takes an id of joinEventId apart; missing parts are empty. */
+export function splitEventId(text: string): EventId {
+  const [presentId = '', listPosition = ''] = text.split('~', 2);
+  return { presentId, listPosition };
 }

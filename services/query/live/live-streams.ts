@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import type { Viewer } from '@odograph/contracts/caller';
+import type { EventType } from '@odograph/contracts/events';
 import { Failure, tooManyRequests } from '@odograph/contracts/failures';
-import type { Database } from '@odograph/database/database';
+import type { Tables } from '@odograph/database/tables';
+import { readPosition } from '@odograph/event-list/position';
 import type { Logger } from '@odograph/runtime/logger';
 import { Counter, Gauge, type Registry } from '@odograph/runtime/metrics';
-import { EventStream } from './event-stream.ts';
+import type { Kysely } from 'kysely';
+import { type EventFollower, EventFollowers, type FollowedEvents } from './event-followers.ts';
+import { EventStream, type EventStreamOptions, splitEventId } from './event-stream.ts';
 import { FleetView, isVisible, type Scope, type ViewRequest } from './fleet-view.ts';
 import { LiveUpdates } from './live-updates.ts';
-import { findGrantedIds } from './queries.ts';
+import { findApplicationIds, findGrantedIds } from './queries.ts';
 import type { RecentEvent } from './recent-events.ts';
 
 const mostStreams = 1000;
@@ -27,6 +32,10 @@ export interface StreamRequest {
   readonly person: string;
   readonly view: ViewRequest | undefined;
   readonly events: ReadonlySet<RecentEvent['event']>;
+  /** What is asked for of the list of events. */
+  readonly listTypes: ReadonlySet<EventType>;
+  /** The only vehicles whose events of the list are asked for; all without it. */
+  readonly listVehicleIds: ReadonlySet<number> | undefined;
   /** The header Last-Event-ID. */
   readonly lastEventId: string | undefined;
   /** Whether the answer ends as soon as the client is up to date. */
@@ -36,7 +45,7 @@ export interface StreamRequest {
 }
 
 export interface LiveStreamsOptions {
-  readonly db: Database;
+  readonly db: Kysely<Tables>;
   readonly redisUrl: string;
   readonly prefix: string;
   readonly logger: Logger;
@@ -62,12 +71,26 @@ function fingerprintOf({ applicationIds, vehicleIds }: Scope, { view, events }: 
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
+/** What a stream shows of the present. */
+interface Present extends Pick<EventStreamOptions, 'view' | 'shows' | 'nextEventId'> {
+  /** Commands and alarms that changed while the client was away. */
+  readonly missed: readonly RecentEvent[];
+  /** @returns whether the client may see other vehicles now */
+  changeScope(scope: Scope): boolean;
+}
+
+const nothing: Present = {
+  ...{ view: undefined, missed: [], shows: () => false, nextEventId: () => '' },
+  changeScope: () => false,
+};
+
 /** All streams of this process, and the fleet that they show. */
 export class LiveStreams {
   readonly #options: LiveStreamsOptions;
   readonly #failures: Counter;
   readonly #streams = new Set<EventStream>();
   readonly #byPerson = new Map<string, number>();
+  readonly #followers: EventFollowers;
   #updates: LiveUpdates | undefined;
   #release: NodeJS.Timeout | undefined;
 
@@ -87,11 +110,13 @@ export class LiveStreams {
       help: 'Failures to read changes for live streams',
       registers: [options.metrics],
     });
+    this.#followers = new EventFollowers({ ...options, failures: this.#failures });
   }
 
   /** Describes a failure to update open streams; undefined while they are up to date. */
   get fault(): string | undefined {
-    const ageMs = this.#streams.size > 0 ? (this.#updates?.ageMs ?? 0) : 0;
+    const presentMs = this.#streams.size > 0 ? (this.#updates?.ageMs ?? 0) : 0;
+    const ageMs = Math.max(presentMs, this.#followers.ageMs);
     return ageMs > failingMs ? `live streams not updated for ${Math.floor(ageMs / 1000)} s` : undefined;
   }
 
@@ -99,8 +124,11 @@ export class LiveStreams {
   async open(request: StreamRequest, viewer: Viewer): Promise<EventStream> {
     const leave = this.#enter(request.person);
     try {
-      const [updates, scope] = [await this.#load(), await this.#findScope(viewer)];
-      const stream = this.#createStream(updates, scope, request);
+      const scope = await this.#findScope(viewer);
+      const showsPresent = request.view !== undefined || request.events.size > 0;
+      const present = showsPresent ? this.#createPresent(await this.#load(), scope, request) : nothing;
+      const list = await this.#followList(viewer, scope, request);
+      const stream = this.#createStream(present, list, request);
       stream.once('close', leave);
       return stream;
     } catch (error) {
@@ -117,6 +145,7 @@ export class LiveStreams {
   async stop(): Promise<void> {
     clearTimeout(this.#release);
     for (const stream of this.#streams) stream.destroy();
+    await this.#followers.stop();
     await this.#updates?.stop();
   }
 
@@ -172,40 +201,71 @@ export class LiveStreams {
     return { applicationIds: applicationIds && new Set([...applicationIds].sort((a, b) => a - b)), vehicleIds };
   }
 
-  #createStream(updates: LiveUpdates, scope: Scope, request: StreamRequest): EventStream {
+  /** Follows the list where the client left it. @throws Failure when that is no position, or one that has expired */
+  async #followList(viewer: Viewer, scope: Scope, request: StreamRequest): Promise<EventFollower | undefined> {
+    if (request.listTypes.size === 0) return undefined;
+    const { listPosition } = splitEventId(request.lastEventId ?? '');
+    const after = listPosition === '' ? undefined : readPosition(listPosition, 'Last-Event-ID');
+    return this.#followers.follow(await this.#findFollowed(viewer, scope, request), request.listTypes, after);
+  }
+
+  async #findFollowed(
+    { userId }: Viewer,
+    { applicationIds, vehicleIds }: Scope,
+    { listVehicleIds }: StreamRequest,
+  ): Promise<FollowedEvents> {
+    const asked = listVehicleIds && [...listVehicleIds].filter((id) => vehicleIds?.has(id) !== false);
+    return {
+      applicationIds: applicationIds ? [...applicationIds] : await findApplicationIds(this.#options.db),
+      userId,
+      vehicleIds: asked ?? (vehicleIds && [...vehicleIds]),
+    };
+  }
+
+  /** Begins the present where the client left it, or with a snapshot. */
+  #createPresent(updates: LiveUpdates, scope: Scope, request: StreamRequest): Present {
     let current = { scope, fingerprint: fingerprintOf(scope, request) };
-    const given = parseEventId(request.lastEventId);
+    const given = parseEventId(splitEventId(request.lastEventId ?? '').presentId);
     const reason = request.lastEventId === undefined ? 'START' : 'EXPIRED';
     const view = request.view && new FleetView(updates.fleet, scope, request.view, reason);
     const nameOf = () => current.fingerprint + (view ? view.mode.charAt(0) : '');
-    const shows = ({ event, vehicleId }: RecentEvent): boolean => {
-      const vehicle = request.events.has(event) ? updates.fleet.find(vehicleId) : undefined;
-      return vehicle !== undefined && isVisible(current.scope, vehicle);
-    };
     const missed: RecentEvent[] = [];
     if (given?.fingerprint === nameOf()) {
       const changed = updates.fleet.changedSince(given.positionMs, overlapMs);
       if (changed) view?.resume(changed);
       missed.push(...(updates.events.changedSince(given.positionMs - overlapMs) ?? []));
     }
-    const stream = new EventStream({
+    return {
       view,
-      shows,
+      missed,
       nextEventId: () => `${updates.positionMs}-${nameOf()}`,
-      isOnce: request.isOnce,
-    });
-    stream.apply([], missed);
+      shows: ({ event, vehicleId }) => {
+        const vehicle = request.events.has(event) ? updates.fleet.find(vehicleId) : undefined;
+        return vehicle !== undefined && isVisible(current.scope, vehicle);
+      },
+      changeScope: (next) => {
+        const fingerprint = fingerprintOf(next, request);
+        if (fingerprint === current.fingerprint) return false;
+        current = { scope: next, fingerprint };
+        return true;
+      },
+    };
+  }
+
+  #createStream(present: Present, list: EventFollower | undefined, request: StreamRequest): EventStream {
+    const stream = new EventStream({ ...present, list, isOnce: request.isOnce });
+    stream.apply([], present.missed);
     this.#streams.add(stream);
-    const stopChecks = this.#checkRegularly(stream, request, async (found) => {
-      const next = await this.#findScope(found);
-      const fingerprint = fingerprintOf(next, request);
-      if (fingerprint === current.fingerprint) return;
-      current = { scope: next, fingerprint };
-      stream.changeScope(next);
+    const stopChecks = this.#checkRegularly(stream, request, async (viewer) => {
+      const scope = await this.#findScope(viewer);
+      if (present.changeScope(scope)) stream.changeScope(scope);
+      const followed = list && (await this.#findFollowed(viewer, scope, request));
+      if (followed && !isDeepStrictEqual(followed, list.shown)) list.changeScope(followed);
     });
     stream.once('close', () => {
       stopChecks();
       this.#streams.delete(stream);
+      if (list) this.#followers.leave(list);
     });
     return stream;
   }

@@ -70,6 +70,12 @@ export async function isReplica(db: Database): Promise<boolean> {
   return rows[0]?.replica ?? false;
 }
 
+/** Finds all applications that are not deleted. */
+export async function findApplicationIds(db: Database): Promise<number[]> {
+  const rows = await db.selectFrom('application').select('id').where('deleted_at', 'is', null).orderBy('id').execute();
+  return rows.map(({ id }) => id);
+}
+
 /** Finds the vehicles that are granted to a user. */
 export async function findGrantedIds(db: Database, viewer: Viewer): Promise<number[]> {
   const { rows } = await sql<{ id: number }>`select vehicle.id from vehicle where ${visibleTo(viewer)}

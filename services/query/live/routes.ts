@@ -1,3 +1,4 @@
+import { type EventType, eventTypePatterns, typesOfPattern } from '@odograph/contracts/events';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { parseVehicleId } from '@odograph/database/vehicle-access';
 import { credentialOf, type RoutePlugin } from '@odograph/http/authentication';
@@ -5,12 +6,14 @@ import { answers } from '@odograph/http/schemas';
 import { hashSecret } from '@odograph/runtime/secrets';
 import Type, { type Static } from 'typebox';
 import { parseArea } from './area.ts';
+import { listedEvents } from './event-schemas.ts';
 import type { ViewRequest } from './fleet-view.ts';
 import type { LiveStreams } from './live-streams.ts';
 import { LiveEvent } from './schemas.ts';
 
 const mostFollowed = 100;
-const eventTypes = ['vehicles', 'commands', 'alarms'] as const;
+/** What is sent as it is now; the other types are those of the list of events. */
+const presentTypes = ['vehicles', 'commands', 'alarms'] as const;
 
 const Query = Type.Object({
   bbox: Type.Optional(
@@ -27,15 +30,15 @@ const Query = Type.Object({
   vehicles: Type.Optional(
     Type.String({
       maxLength: 2048,
-      description: `ids separated by commas, at most ${mostFollowed}: included wherever they are`,
+      description: `ids separated by commas, at most ${mostFollowed}: included wherever they are, and the only ones whose events of the list are sent`,
       examples: ['1000000001'],
     }),
   ),
   types: Type.Optional(
     Type.String({
-      maxLength: 256,
-      description: `separated by commas: ${eventTypes.join(', ')}; all by default`,
-      examples: ['vehicles,alarms'],
+      maxLength: 1024,
+      description: `separated by commas: ${presentTypes.join(', ')} (these by default), and of the list of events ${eventTypePatterns.join(', ')}`,
+      examples: ['vehicles,alarms', 'booking.*,trip.finished'],
     }),
   ),
   once: Type.Boolean({
@@ -51,13 +54,17 @@ const Headers = Type.Object({
 
 const listOf = (text = ''): string[] => text.split(',').filter((part) => part !== '');
 
-function parseTypes(text: string | undefined): readonly string[] {
-  const types = listOf(text);
-  const known: readonly string[] = eventTypes;
-  if (types.some((type) => !known.includes(type))) {
-    throw invalidParameter('types', `must be among ${eventTypes.join(', ')}`);
-  }
-  return types.length === 0 ? known : types;
+interface AskedTypes {
+  readonly present: ReadonlySet<string>;
+  readonly list: ReadonlySet<EventType>;
+}
+
+function parseTypes(text: string | undefined): AskedTypes {
+  const asked = listOf(text);
+  const known: readonly string[] = [...presentTypes, ...eventTypePatterns];
+  if (asked.some((type) => !known.includes(type))) throw invalidParameter('types', `must be among ${known.join(', ')}`);
+  if (asked.length === 0) return { present: new Set(presentTypes), list: new Set() };
+  return { present: new Set(asked), list: new Set(asked.flatMap((type) => typesOfPattern(type) ?? [])) };
 }
 
 function parseFollowed(text: string | undefined): ReadonlySet<number> {
@@ -92,25 +99,28 @@ export function liveRoutes(streams: LiveStreams): RoutePlugin {
         exposeHeadRoute: false,
         schema: {
           tags: ['live'],
-          summary: 'The fleet live, as server-sent events',
+          summary: 'The fleet live, and the list of events, as server-sent events',
           description:
-            'Positions, states, command outcomes and alarms as they change. Each event is `event`, `id` and `data`, which is JSON.',
+            'Positions, states, command outcomes and alarms as they change, and what happened in order. Each event is `event`, `id` and `data`, which is JSON.',
           produces: ['text/event-stream'],
           querystring: Query,
           headers: Headers,
-          response: answers(LiveEvent),
+          response: answers(Type.Union([...LiveEvent.anyOf, ...listedEvents])),
         },
       },
       async (request, reply) => {
-        const types = parseTypes(request.query.types);
+        const { present, list } = parseTypes(request.query.types);
+        const followed = parseFollowed(request.query.vehicles);
         const stream = await streams.open(
           {
             person: personOf(request),
-            view: types.includes('vehicles') ? parseView(request.query) : undefined,
+            view: present.has('vehicles') ? parseView(request.query) : undefined,
             events: new Set([
-              ...(types.includes('commands') ? ['command' as const] : []),
-              ...(types.includes('alarms') ? ['alarm' as const] : []),
+              ...(present.has('commands') ? ['command' as const] : []),
+              ...(present.has('alarms') ? ['alarm' as const] : []),
             ]),
+            listTypes: list,
+            listVehicleIds: followed.size > 0 ? followed : undefined,
             lastEventId: request.headers['last-event-id'] || undefined,
             isOnce: request.query.once,
             findViewer: () => request.findViewer(),

@@ -49,7 +49,7 @@ const tripFields = {
   first_position: Type.Optional(Position),
   last_position: Type.Optional(Position),
 };
-const Trip = Type.Object(tripFields, { title: 'Trip' });
+export const Trip = Type.Object(tripFields, { title: 'Trip' });
 const Trips = Type.Object({ trips: Type.Array(Trip) }, { title: 'Trips' });
 const NoTrips = Type.Object({
   trips: Type.Optional(Type.Array(Trip, { maxItems: 0, description: 'empty, with NO_DATA' })),

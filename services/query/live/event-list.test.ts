@@ -1,0 +1,230 @@
+import { randomUUID } from 'node:crypto';
+import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
+import { createLogger } from '@odograph/runtime/logger';
+import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import {
+  createApplication,
+  createOperator,
+  createUser,
+  createVehicle,
+  type TestApplication,
+  type TestVehicle,
+  unlinkDevice,
+} from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { queryService } from '../service.ts';
+import { EventClient } from './event-client.fixture.ts';
+
+let platform: TestPlatform;
+let redis: Redis;
+let changes: ChangeAnnouncer;
+let application: TestApplication;
+let vehicle: TestVehicle;
+const clients: EventClient[] = [];
+
+beforeAll(async () => {
+  platform = await startTestPlatform([queryService]);
+  const logger = createLogger('silent');
+  redis = connectRedis(platform.config.REDIS_URL, logger);
+  changes = new ChangeAnnouncer(redis, { ...platform, logger, onStop: () => undefined });
+});
+afterAll(async () => {
+  redis.disconnect();
+  await platform.stop();
+});
+beforeEach(async () => {
+  application = await createApplication(platform.db);
+  vehicle = await createVehicle(platform.db, application);
+});
+afterEach(() => {
+  for (const client of clients.splice(0)) client.close();
+});
+
+async function open(
+  query: string,
+  { token = application.token, lastEventId, cookie }: { token?: string; lastEventId?: string; cookie?: string } = {},
+): Promise<EventClient> {
+  const client = new EventClient(platform.httpUrl, query, cookie ? { cookie } : { 'x-service-token': token });
+  client.lastEventId = lastEventId;
+  clients.push(client);
+  return client.open();
+}
+
+/** Ends the link of a device and opens another: device.unlinked and device.linked. */
+async function relink(): Promise<void> {
+  await unlinkDevice(platform.db, vehicle.deviceId);
+  await sql`insert into device_link values (${vehicle.deviceId}, ${Number(vehicle.id)},
+    tstzrange(clock_timestamp(), null))`.execute(platform.db);
+}
+
+const setFlag = (flag: 'stolen' | 'towing', state: boolean, of = vehicle) =>
+  platform.db
+    .updateTable('vehicle')
+    .set({ [flag]: state })
+    .where('id', '=', Number(of.id))
+    .execute();
+
+/** Waits until a stream has received so many events of the list. */
+async function received(client: EventClient, count: number): Promise<EventClient['events']> {
+  const listed = () => client.events.filter(({ event }) => event.includes('.'));
+  await client.until(() => listed().length >= count, 30_000);
+  return listed();
+}
+
+describe('the list of events in the stream', () => {
+  it('goes with the present in one stream, and both resume by the same id', async () => {
+    const client = await open('?types=vehicles,state.changed');
+    await client.until((state) => state.isComplete);
+    await setFlag('stolen', true);
+    await changes.announce({ vehicleIds: [Number(vehicle.id)] });
+    await received(client, 1);
+    await client.until(() => client.named('changes').length > 0);
+    const again = await open('?types=vehicles,state.changed', { lastEventId: client.lastEventId ?? '' });
+    await setFlag('stolen', false);
+    await received(again, 1);
+    expect(again.named('reset')).toEqual([]);
+    expect(again.named('state.changed').map(({ data }) => data.data.changed)).toEqual([{ stolen: false }]);
+  });
+
+  it('begins now, sends the types that were asked for, and names the position with each', async () => {
+    await setFlag('towing', true);
+    const client = await open('?types=state.*,device.linked');
+    expect(client.status).toBe(200);
+    await setFlag('stolen', true);
+    await relink();
+    await setFlag('stolen', false);
+    const events = await received(client, 3);
+    expect(events.map(({ event, data }) => [event, data.data.changed ?? data.data.deviceId])).toEqual([
+      ['state.changed', { stolen: true }],
+      ['device.linked', vehicle.deviceId],
+      ['state.changed', { stolen: false }],
+    ]);
+    expect(events[0]?.data).toMatchObject({ appId: application.appId, vehicleId: vehicle.id, data: { towing: true } });
+    expect(new Set(events.map(({ id }) => id)).size).toBe(3);
+    expect(client.named('snapshot')).toEqual([]);
+  });
+
+  it('continues behind the last event that a client received, without a gap or a repeat', async () => {
+    const first = await open('?types=state.changed');
+    const flags = [true, false, true, false, true];
+    for (const state of flags) await setFlag('stolen', state);
+    const sent = await received(first, flags.length);
+    for (const [index, { id }] of sent.entries()) {
+      const again = await open('?types=state.changed&once=true', { lastEventId: id ?? '' });
+      await again.until(() => again.hasEnded);
+      expect(again.events.map(({ data }) => data.id)).toEqual(sent.slice(index + 1).map(({ data }) => data.id));
+    }
+  });
+
+  it('can be read at intervals: each answer ends when the client is up to date', async () => {
+    const client = await open('?types=state.changed&once=true');
+    for (const state of [true, false]) {
+      await client.until(() => client.hasEnded);
+      await setFlag('stolen', state);
+      await expect
+        .poll(
+          async () => {
+            await client.open();
+            await client.until(() => client.hasEnded);
+            return client.events.at(-1)?.data.data.changed;
+          },
+          { timeout: 30_000 },
+        )
+        .toEqual({ stolen: state });
+    }
+    expect(client.events).toHaveLength(2);
+  });
+
+  it('shows nothing of other applications, and with vehicles= only those', async () => {
+    const stranger = await createApplication(platform.db);
+    const other = await createVehicle(platform.db, application);
+    const [foreign, one, all] = [
+      await open('?types=*', { token: stranger.token }),
+      await open(`?types=*&vehicles=${other.id}`),
+      await open('?types=*'),
+    ];
+    await setFlag('stolen', true);
+    await setFlag('stolen', true, other);
+    expect((await received(all, 2)).map(({ data }) => data.vehicleId)).toEqual([vehicle.id, other.id]);
+    expect((await received(one, 1)).map(({ data }) => data.vehicleId)).toEqual([other.id]);
+    expect(foreign.events).toEqual([]);
+  });
+
+  it('shows an operator the applications that it is limited to', async () => {
+    const stranger = await createApplication(platform.db);
+    const theirs = await createVehicle(platform.db, stranger);
+    const { cookie } = await createOperator(platform.db, {
+      role: 'viewer',
+      applicationIds: [application.id, stranger.id],
+    });
+    const { cookie: limited } = await createOperator(platform.db, { role: 'viewer', applicationIds: [stranger.id] });
+    const [both, one] = [await open('?types=state.*', { cookie }), await open('?types=state.*', { cookie: limited })];
+    await setFlag('stolen', true);
+    await setFlag('stolen', true, theirs);
+    expect((await received(both, 2)).map(({ data }) => data.appId)).toEqual([application.appId, stranger.appId]);
+    expect((await received(one, 1)).map(({ data }) => data.appId)).toEqual([stranger.appId]);
+  });
+
+  it('shows a user the vehicles granted to it, its own bookings, and as a manager those of others', async () => {
+    const hidden = await createVehicle(platform.db, application);
+    const driver = await createUser(platform.db, application, { vehicleIds: [vehicle.id], role: 'driver' });
+    const manager = await createUser(platform.db, application, { vehicleIds: [vehicle.id], role: 'manager' });
+    const clientsOf = [
+      await open('?types=*', { token: driver.token }),
+      await open('?types=*', { token: manager.token }),
+    ];
+    const keep = async (accountId: string, from: number) =>
+      platform.db
+        .insertInto('booking')
+        .values({
+          ...{
+            application_id: application.id,
+            vehicle_id: Number(vehicle.id),
+            user_id: 'driver',
+            account_id: accountId,
+          },
+          ...{
+            type: 'BOOKING',
+            starts_at: new Date(from),
+            ends_at: new Date(from + 1),
+            authorization_id: randomUUID(),
+          },
+        })
+        .returning('id')
+        .executeTakeFirstOrThrow();
+    const own = await keep(driver.id, 1);
+    const others = await keep(manager.id, 10);
+    await setFlag('stolen', true, hidden);
+    await setFlag('stolen', true);
+    const seen = async (client: EventClient | undefined, count: number) =>
+      client && (await received(client, count)).map(({ event, data }) => data.data.bookingId ?? event);
+    expect(await seen(clientsOf[1], 3)).toEqual([own.id, others.id, 'state.changed']);
+    expect(await seen(clientsOf[0], 2)).toEqual([own.id, 'state.changed']);
+  });
+
+  it('refuses types and positions that do not exist, and says when a position has expired', async () => {
+    const refused = async (query: string, lastEventId?: string) => {
+      const client = await open(query, { ...(lastEventId !== undefined && { lastEventId }) });
+      await client.until(() => client.hasEnded);
+      const { error, field, reason } = JSON.parse(client.text);
+      return [client.status, error, field, reason];
+    };
+    expect(await refused('?types=trip')).toEqual([400, 'INVALID_PARAMETER', 'types', undefined]);
+    expect(await refused('?types=trip.*', '~x')).toEqual([400, 'INVALID_PARAMETER', 'Last-Event-ID', undefined]);
+    const { rows } = await sql<{ epoch: string }>`select feed_epoch::text as epoch from installation`.execute(
+      platform.db,
+    );
+    await sql`update application set events_forgotten_until = '5' where id = ${application.id}`.execute(platform.db);
+    const old = `~${rows[0]?.epoch}-5`;
+    expect(await refused('?types=trip.*', old)).toEqual([400, 'INVALID_PARAMETER', 'Last-Event-ID', 'EXPIRED']);
+  });
+
+  it('reads more pages than one when many events wait', async () => {
+    const client = await open('?types=state.changed');
+    const states = Array.from({ length: 250 }, (_, n) => n % 2 === 0);
+    for (const state of states) await setFlag('stolen', state);
+    expect((await received(client, states.length)).map(({ data }) => data.data.changed.stolen)).toEqual(states);
+  });
+});
