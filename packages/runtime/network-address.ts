@@ -54,3 +54,24 @@ export function isInNetworks(address: string, networks: readonly Network[]): boo
   if (parsed === undefined) return false;
   return networks.some(([network, length]) => network.kind() === parsed.kind() && parsed.match(network, length));
 }
+
+/** The metadata service of Azure, public by its range. */
+const azureMetadata = '168.63.129.16';
+const nat64Prefix = ipaddr.IPv6.parse('64:ff9b::');
+
+const isGlobalIPv4 = (address: ipaddr.IPv4): boolean =>
+  address.range() === 'unicast' && address.toString() !== azureMetadata;
+
+/**
+ * Whether an address belongs to the public internet: neither private, shared, loopback, link-local (cloud metadata), multicast,
+ * reserved nor unspecified (IANA special-purpose address registries). An IPv4-mapped address, and one of NAT64 (RFC 6052,
+ * 64:ff9b::/96), is judged by the IPv4 address that it holds.
+ */
+export function isPublicAddress(text: string): boolean {
+  const address = parseAddress(text);
+  if (address === undefined) return false;
+  if (address instanceof ipaddr.IPv4) return isGlobalIPv4(address);
+  if (address.match(nat64Prefix, 96)) return isGlobalIPv4(new ipaddr.IPv4(address.toByteArray().slice(-4)));
+  // 2000::/3 is all that is assigned to global unicast (RFC 4291, section 2.4).
+  return address.range() === 'unicast' && ((address.parts[0] ?? 0) & 0xe000) === 0x2000;
+}
