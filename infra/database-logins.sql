@@ -9,6 +9,7 @@
 \getenv registration REGISTRATION_DATABASE_PASSWORD
 \getenv command COMMAND_DATABASE_PASSWORD
 \getenv console CONSOLE_DATABASE_PASSWORD
+\getenv events EVENTS_DATABASE_PASSWORD
 -- The statements hold the passwords, so the server must not log them.
 set log_statement = 'none';
 set log_min_error_statement = 'panic';
@@ -21,3 +22,4 @@ alter role odograph_access login password :'access' connection limit 200;
 alter role odograph_registration login password :'registration' connection limit 200;
 alter role odograph_command login password :'command' connection limit 200;
 alter role odograph_console login password :'console' connection limit 200;
+alter role odograph_events login password :'events' connection limit 200;

@@ -11,7 +11,7 @@ do $$
 declare
   service text;
 begin
-  foreach service in array array['broker', 'gateway', 'ingest', 'query', 'fleet', 'access', 'registration', 'command', 'console'] loop
+  foreach service in array array['broker', 'gateway', 'ingest', 'query', 'fleet', 'access', 'registration', 'command', 'console', 'events'] loop
     begin
       execute format('create role %I nologin', 'odograph_' || service);
     exception when duplicate_object or unique_violation then null;
@@ -42,7 +42,7 @@ begin
   end loop;
   for signature in select oid from pg_proc where pronamespace = 'public'::regnamespace and proname = 'append_audit' loop
     execute format('grant execute on function %s to odograph_ingest, odograph_gateway, odograph_fleet, odograph_access, odograph_registration,
-      odograph_command, odograph_console',
+      odograph_command, odograph_console, odograph_events',
       signature);
   end loop;
 end $$;
@@ -60,7 +60,7 @@ begin
   end loop;
 end $$;
 call pg_temp.show('{application,user_account,device}',
-  'odograph_query, odograph_command, odograph_ingest, odograph_console, odograph_registration',
+  'odograph_query, odograph_command, odograph_ingest, odograph_console, odograph_registration, odograph_events',
   '{app_key_sha256,previous_app_key_sha256,password_hash,secret_sha256,previous_secret_sha256,claim_code_sha256,
     bluetooth_pin}');
 
@@ -84,10 +84,11 @@ grant select (id, deleted_at, device_uploads_per_second, device_bytes_per_second
 grant insert on pipeline_sample to odograph_gateway;
 
 -- every service with an interface for users: authentication and access to vehicles
-grant select on session, access_token, vehicle_grant to odograph_query, odograph_access, odograph_registration, odograph_command;
+grant select on session, access_token, vehicle_grant to odograph_query, odograph_access, odograph_registration, odograph_command,
+  odograph_events;
 grant select on sign_in, operator_application to odograph_query, odograph_access, odograph_registration, odograph_command,
-  odograph_console;
-call pg_temp.show('{operator}', 'odograph_query, odograph_access, odograph_registration, odograph_command, odograph_console',
+  odograph_console, odograph_events;
+call pg_temp.show('{operator}', 'odograph_query, odograph_access, odograph_registration, odograph_command, odograph_console, odograph_events',
   '{password_hash}');
 
 -- query: reads only
@@ -171,6 +172,18 @@ grant select, update on quarantine to odograph_console;
 grant select on pipeline_sample to odograph_console;
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, audit, audit_chain, vehicle_purge,
   device_sequence, closed_gap, command to odograph_console;
+
+-- events: webhooks, and what their events say
+grant select, insert, update, delete on webhook, webhook_vehicle, webhook_retry, webhook_dead_letter, webhook_attempt
+  to odograph_events;
+-- a new webhook locks its application, which requires the privilege to update a column
+grant update (created_at) on application to odograph_events;
+grant select on event, vehicle, device_model, device_link, privacy_period, reading, reading_change, vehicle_latest, trip,
+  trip_checkpoint, trip_touched, trip_work, trip_turn, booking, bluetooth_authorization, command, alarm, alarm_rule, installation
+  to odograph_events;
+grant select (id, device_id, received_at, payload_bytes, faults) on quarantine to odograph_events;
+-- the purge of a vehicle removes it from webhooks
+grant select, delete on webhook_vehicle, webhook_retry, webhook_dead_letter, webhook_attempt to odograph_ingest;
 
 drop procedure pg_temp.show(text[], text, text[]);
 commit;

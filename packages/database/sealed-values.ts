@@ -5,6 +5,7 @@ import type { Database } from './database.ts';
 const sealedValues = {
   deviceKeys: { table: 'device_key', column: 'sealed_key', name: 'device keys' },
   quarantine: { table: 'quarantine', column: 'sealed_payload', name: 'quarantined uploads' },
+  webhookSecrets: { table: 'webhook', column: 'sealed_secret', name: 'webhook secrets' },
 } as const;
 
 export type SealedValues = keyof typeof sealedValues;

@@ -9,6 +9,7 @@ import type {
   SignInTable,
   SourceTable,
 } from './operator-tables.ts';
+import type { WebhookTable } from './webhook-tables.ts';
 
 type Written<T> = ColumnType<T, T | undefined, T>;
 
@@ -274,4 +275,5 @@ export interface Tables {
   operator_application: OperatorApplicationTable;
   sign_in: SignInTable;
   pipeline_sample: PipelineSampleTable;
+  webhook: WebhookTable;
 }

@@ -32,6 +32,7 @@ const tags: Readonly<Record<string, string>> = {
   drivers: 'The vehicles and authorizations of a driver',
   bookings: 'Bookings and free-floating use of vehicles',
   alarms: 'Rules, geofences and the alarms that they raise',
+  webhooks: 'Addresses that the events of an application are posted to',
   'parking spots': 'Parking spots of an application, and which vehicle belongs to which',
   operators: 'For the operator of the platform, with the admin token',
   operations: 'Health and metrics of the platform',

@@ -24,6 +24,7 @@ const Settings = Type.Object({
   REGISTRATION_DATABASE_URL: databaseUrl,
   COMMAND_DATABASE_URL: databaseUrl,
   CONSOLE_DATABASE_URL: databaseUrl,
+  EVENTS_DATABASE_URL: databaseUrl,
   INGEST_DATABASE_URL: databaseUrl,
   BROKER_DATABASE_URL: databaseUrl,
   GATEWAY_DATABASE_URL: databaseUrl,
@@ -128,6 +129,8 @@ const Settings = Type.Object({
     form('^[A-Za-z0-9_-]+(,[A-Za-z0-9_-]+)*$', 'must be the appIds of applications, separated by commas'),
   ),
   HOME_ASSISTANT_DISCOVERY_PREFIX: Type.String({ pattern: '^[^#+]+$', default: 'homeassistant' }),
+  /** Networks that webhooks may be delivered to although they are not public, also without TLS. */
+  WEBHOOK_ALLOWED_NETWORKS: Type.String({ default: '' }),
   SHUTDOWN_TIMEOUT_MS: milliseconds(15_000),
   SHUTDOWN_DRAIN_MS: milliseconds(2000, 0),
   LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { default: 'info' }),
@@ -173,6 +176,7 @@ export const serviceDatabaseNames = {
   registration: 'REGISTRATION_DATABASE_URL',
   command: 'COMMAND_DATABASE_URL',
   console: 'CONSOLE_DATABASE_URL',
+  events: 'EVENTS_DATABASE_URL',
 } as const satisfies Record<string, keyof Settings>;
 
 /** Returns the settings of one service, with its own DATABASE_URL if it has one. */
@@ -223,13 +227,15 @@ function settingFaults(settings: unknown): string[] {
 }
 
 /** Checks the settings that name networks. A proxy is trusted only by its address or its position. */
-function networkFaults({ HTTP_TRUST_PROXY: proxies, METRICS_NETWORKS: metrics }: Record<string, string>): string[] {
+function networkFaults(settings: Record<string, string>): string[] {
+  const { HTTP_TRUST_PROXY: proxies, METRICS_NETWORKS: metrics, WEBHOOK_ALLOWED_NETWORKS: webhooks } = settings;
   const isNetworks = (value: string | undefined) => value === undefined || parseNetworks(value) !== undefined;
   return [
     ...(/^\d{1,2}$/.test(proxies ?? '') || isNetworks(proxies)
       ? []
       : ['HTTP_TRUST_PROXY: must be the number of proxies, or their networks, such as 1 or 10.0.0.0/8,fd00::/8']),
     ...(isNetworks(metrics) ? [] : ['METRICS_NETWORKS: must be networks, such as 127.0.0.0/8,10.0.0.0/8']),
+    ...(isNetworks(webhooks) ? [] : ['WEBHOOK_ALLOWED_NETWORKS: must be networks, such as 10.0.0.0/8,fd00::/8']),
   ];
 }
 

@@ -11,7 +11,7 @@ const tagBytes = 16;
 const keyIdBytes = 4;
 
 /** Purpose of sealed values. Each has its own keys, so a value of one never opens as a value of another. */
-export type SealingPurpose = 'device keys' | 'quarantine';
+export type SealingPurpose = 'device keys' | 'quarantine' | 'webhook secrets';
 
 interface SealingKey {
   /** First bytes of a hash of the key; every sealed value starts with the id of its key. */
@@ -87,6 +87,11 @@ export function quarantineContext(deviceId: string): string {
 /** Context of a device key: the device and the version of the key. */
 export function deviceKeyContext(deviceId: string, keyVersion: number): string {
   return `device key ${keyVersion} ${deviceId}`;
+}
+
+/** Context of the secret of a webhook. */
+export function webhookSecretContext(webhookId: string): string {
+  return `webhook secret ${webhookId}`;
 }
 
 /** Opens a sealer with ENCRYPTION_KEYS, else with the file `encryption-key` in the data directory, created when missing. */

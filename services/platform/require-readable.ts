@@ -8,6 +8,7 @@ import { openSealer, type SealingPurpose } from '@odograph/runtime/sealing';
 const openedBy: Readonly<Record<string, { values: SealedValues; purpose: SealingPurpose }>> = {
   access: { values: 'deviceKeys', purpose: 'device keys' },
   console: { values: 'quarantine', purpose: 'quarantine' },
+  events: { values: 'webhookSecrets', purpose: 'webhook secrets' },
 };
 
 /**

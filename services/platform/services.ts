@@ -11,6 +11,7 @@ const loaders: Readonly<Record<string, () => Promise<Service<Http>>>> = {
   access: async () => (await import('@odograph/access/service')).accessService,
   registration: async () => (await import('@odograph/registration/service')).registrationService,
   command: async () => (await import('@odograph/command/service')).commandService,
+  events: async () => (await import('@odograph/events/service')).eventService,
   console: async () => (await import('@odograph/console/service')).consoleService,
 };
 

@@ -3,6 +3,7 @@ import { accessService } from '@odograph/access/service';
 import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import { consoleService } from '@odograph/console/service';
+import { createEventService } from '@odograph/events/service';
 import { hashPassword } from '@odograph/fleet/accounts/passwords';
 import { fleetService } from '@odograph/fleet/service';
 import { ingestService } from '@odograph/ingest/service';
@@ -27,6 +28,8 @@ const services = [
   registrationService,
   commandService,
   consoleService,
+  // Nothing is sent to the hosts that are made up.
+  createEventService({ resolve: (_host, callback) => callback(new Error('no network'), []) }),
 ];
 const atOnce = 8;
 const agent = new Agent({ keepAlive: true, maxSockets: atOnce });

@@ -4,6 +4,7 @@ import { brokerService } from '@odograph/broker/service';
 import { commandService } from '@odograph/command/service';
 import { consoleService } from '@odograph/console/service';
 import { openDatabase } from '@odograph/database/database';
+import { eventService } from '@odograph/events/service';
 import { fleetService } from '@odograph/fleet/service';
 import { gatewayService } from '@odograph/gateway/service';
 import { ingestService } from '@odograph/ingest/service';
@@ -29,6 +30,7 @@ const all = [
   registrationService,
   commandService,
   consoleService,
+  eventService,
 ];
 const services = Object.keys(serviceDatabaseNames);
 const databaseUrl = testDatabaseUrl();
@@ -77,7 +79,13 @@ describe('a platform with a database role for each service', () => {
     });
     await eventually(async () => expect((await api.get(history)).body.status).toHaveLength(4));
 
+    const webhook = { url: 'https://receiver.invalid/', types: ['command.ended'] };
+    const { id: webhookId } = (await api.post('/v1/x/webhooks', webhook)).body;
     expect((await api.post('/v1/vehicle/lock', { vehicleId: vehicle.id })).status).toBe(200);
+    await eventually(async () => {
+      const { deliveries } = (await api.get(`/v1/x/webhooks/${webhookId}/deliveries`)).body;
+      expect(deliveries).not.toEqual([]);
+    }, 30_000);
     expect((await api.get('/v1/vehicles/status')).status).toBe(200);
     const quarantine = await eventually(async () => {
       const { body } = await admin.get('/v1/x/admin/quarantine');
@@ -123,6 +131,7 @@ describe('the role of', () => {
       ['source', 'secret_sha256', ['fleet', 'gateway']],
       ['device', 'bluetooth_pin', ['access', 'fleet']],
       ['device_key', 'sealed_key', ['access', 'command']],
+      ['webhook', 'sealed_secret', ['events']],
     ] as const;
     for (const [table, column, readers] of secrets) {
       const { rows } = await sql<{ service: string }>`select service from unnest(${services}::text[]) as service

@@ -88,6 +88,7 @@ describe('docker-compose.yml', () => {
     expect(secrets('broker')).toEqual(['ADMIN_TOKEN', 'BROKER_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
     expect(secrets('gateway')).toEqual(['ADMIN_TOKEN', 'GATEWAY_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
     expect(secrets('ingest')).toEqual(['ENCRYPTION_KEYS', 'INGEST_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
+    expect(secrets('events')).toEqual(['ADMIN_TOKEN', 'ENCRYPTION_KEYS', 'EVENTS_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
     expect(secrets('proxy')).toEqual([]);
     const connections = all.flatMap(([name, { environment = {} }]) =>
       Object.entries(environment).flatMap(([variable, value]) => {
@@ -104,6 +105,7 @@ describe('docker-compose.yml', () => {
       'ingest DATABASE_URL ingest INGEST',
       'http DATABASE_URL query QUERY',
       ...ofHttp,
+      'events DATABASE_URL events EVENTS',
     ]);
   });
 
@@ -116,7 +118,7 @@ describe('docker-compose.yml', () => {
   it('bounds logs and memory, and runs the platform on a read-only file system without capabilities', () => {
     expect(namesWhere(({ logging }) => logging?.options['max-size'] === undefined)).toEqual([]);
     const confined = namesWhere((service) => isOurs(service));
-    expect(confined).toEqual(['migrate', 'broker', 'gateway', 'ingest', 'http', 'tools']);
+    expect(confined).toEqual(['migrate', 'broker', 'gateway', 'ingest', 'http', 'events', 'tools']);
     for (const name of [...confined, 'proxy']) {
       expect(services[name]).toMatchObject({
         read_only: true,

@@ -226,7 +226,7 @@ describe('a route of the interface', () => {
   };
 
   it('takes the session of an operator who names an application in a header', async () => {
-    const all = await createOperator(platform.db, { role: 'operator' });
+    const all = await createOperator(platform.db, { role: 'administrator' });
     const one = await createOperator(platform.db, { role: 'viewer', applicationIds: [operated.applicationId] });
     for (const route of tokenRoutes()) {
       const name = `${route.method} ${route.path}`;

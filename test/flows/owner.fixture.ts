@@ -79,10 +79,15 @@ export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'ht
   const { id: geofence = '' } = requireBody(await api.post('/v1/x/geofences', circle));
   const rule = { name: 'Crash', kind: 'crash', vehicleIds: [vehicle.id] };
   const { id: alarmRule = '' } = requireBody(await api.post('/v1/x/alarm-rules', rule));
+  const hook = { url: 'https://receiver.invalid/hook', types: ['alarm.*'], vehicleIds: [vehicle.id] };
+  const { id: webhook = '' } = requireBody(await api.post('/v1/x/webhooks', hook));
+  // What it would log changes rows of the vehicle at any time.
+  requireBody(await api.put(`/v1/x/webhooks/${webhook}`, { ...hook, enabled: false }));
   return {
     application,
     vehicle,
     names: {
+      webhook,
       geofence,
       'alarm rule': alarmRule,
       alarm: await storeAlarm(db, alarmRule, vehicle),
@@ -115,5 +120,6 @@ export function missingNames(): Owner['names'] {
     geofence: randomUUID(),
     'alarm rule': randomUUID(),
     alarm: randomUUID(),
+    webhook: randomUUID(),
   };
 }

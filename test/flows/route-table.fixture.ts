@@ -87,7 +87,8 @@ export type Resource =
   | 'registration'
   | 'geofence'
   | 'alarm rule'
-  | 'alarm';
+  | 'alarm'
+  | 'webhook';
 
 const resourceNames: Readonly<Record<string, Resource>> = {
   vehicleId: 'vehicle',
@@ -110,6 +111,7 @@ const idsOf: readonly (readonly [prefix: string, resource: Resource])[] = [
   ['/v1/x/geofences', 'geofence'],
   ['/v1/x/alarm-rules', 'alarm rule'],
   ['/v1/x/alarms', 'alarm'],
+  ['/v1/x/webhooks', 'webhook'],
 ];
 
 /** The resource that a parameter names; undefined for one that names none. */
@@ -146,6 +148,8 @@ const plainValues: Readonly<Record<string, () => unknown>> = {
     ],
   }),
   kind: () => 'crash',
+  url: () => 'https://receiver.invalid/hook',
+  types: () => ['alarm.*'],
   address: () => '1 street',
   zipcode: () => '75001',
   city: () => 'Paris',
@@ -164,6 +168,7 @@ const wanted: Readonly<Record<string, readonly string[]>> = {
   'PUT /v1/booking/{id}': ['from', 'until'],
   'POST /v1/vehicle/{id}/booking': ['until', 'type'],
   'POST /v1/vehicle/{id}/parking': ['parkingId'],
+  'POST /v1/x/webhooks/{id}/replay': ['from'],
   'POST /v1/parkings': ['name', 'address', 'zipcode', 'city', 'country'],
 };
 

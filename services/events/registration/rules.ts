@@ -1,0 +1,75 @@
+import type { Caller } from '@odograph/contracts/caller';
+import { type EventType, eventTypes, typesOfPattern } from '@odograph/contracts/events';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { isoMicroseconds, parseTimestamp } from '@odograph/contracts/timestamps';
+import { isUuid } from '@odograph/contracts/uuid';
+import { parseVehicleId } from '@odograph/database/vehicle-access';
+import { type AddressRules, ForbiddenAddress, requireLiteralPermitted } from '../delivery/addresses.ts';
+
+/** Webhooks of one application, each of which reads the list of events. */
+export const mostWebhooks = 50;
+/** How long both secrets sign after a rotation. */
+export const rotationHours = 24;
+
+/** Refuses users: a webhook sends events of the whole application. @throws Failure UNAUTHORIZED */
+export function requireApplication({ userId }: Caller): void {
+  if (userId !== undefined) throw new Failure('UNAUTHORIZED', 'a webhook belongs to an application, not to a user');
+}
+
+/**
+ * Checks the URL of a webhook as far as its text shows; the addresses of a host are checked at each connection.
+ * @returns it as it is sent to, without its fragment
+ * @throws Failure INVALID_PARAMETER
+ */
+export function requireUrl(text: string, rules: AddressRules): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw invalidParameter('url', 'must be an https URL');
+  if (url.username !== '' || url.password !== '') {
+    throw invalidParameter('url', 'must hold no user name: deliveries are signed');
+  }
+  try {
+    requireLiteralPermitted(url, rules);
+  } catch (error) {
+    if (error instanceof ForbiddenAddress) throw invalidParameter('url', `is refused: ${error.message}`);
+    throw error;
+  }
+  url.hash = '';
+  return url.href;
+}
+
+/** Selects the types that patterns such as `trip.*` stand for, in the order of the table of types. */
+export function selectTypes(patterns: readonly string[]): EventType[] {
+  const selected = new Set(patterns.flatMap((pattern) => typesOfPattern(pattern) ?? []));
+  return eventTypes.filter((type) => selected.has(type));
+}
+
+/** @throws Failure UNKNOWN_VEHICLE for text that is no vehicle id */
+export function requireVehicleIds(ids: readonly string[] | undefined): number[] | undefined {
+  return ids?.map((id) => {
+    const number = parseVehicleId(id);
+    if (number === undefined) throw new Failure('UNKNOWN_VEHICLE');
+    return number;
+  });
+}
+
+/** @throws Failure NOT_FOUND for a malformed identifier */
+export function requireId(id: string): string {
+  if (!isUuid(id)) throw new Failure('NOT_FOUND', 'no such webhook');
+  return id;
+}
+
+/** Where a page of dead letters continues. */
+export interface DeadLetterPosition {
+  readonly failedAt: string;
+  readonly eventId: string;
+}
+
+/** Names the position of a dead letter in the list. */
+export const positionOf = ({ failedAt, eventId }: DeadLetterPosition): string => `${failedAt}_${eventId}`;
+
+/** @throws Failure INVALID_PARAMETER for any other text than positionOf returns */
+export function parsePosition(text: string): DeadLetterPosition {
+  const [, failedAt = '', eventId = ''] = /^([0-9T:.Z-]{20,30})_(.+)$/.exec(text) ?? [];
+  if (eventId === '') throw invalidParameter('after', 'must be the position of a list');
+  return { failedAt: isoMicroseconds(parseTimestamp('after', failedAt)), eventId };
+}

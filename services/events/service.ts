@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import { accountsIn } from '@odograph/database/accounts';
+import { openDatabase, pingDatabase } from '@odograph/database/database';
+import { tokenRoutes } from '@odograph/http/authentication';
+import type { Http } from '@odograph/http/http';
+import type { Clock } from '@odograph/http/request-context';
+import { BackgroundFailures } from '@odograph/runtime/background-failures';
+import { parseNetworks } from '@odograph/runtime/network-address';
+import { openSealer } from '@odograph/runtime/sealing';
+import type { Service } from '@odograph/runtime/service';
+import type { ResolveHost } from './delivery/addresses.ts';
+import { sendTestEvent } from './delivery/signed-posts.ts';
+import { DeliverySlots } from './delivery/slots.ts';
+import { WebhookDeliveries } from './delivery/webhook-deliveries.ts';
+import { createEventMetrics, eventTasks } from './metrics.ts';
+import { webhookRoutes } from './registration/routes.ts';
+
+/** Attempts in flight to all receivers together. */
+const mostInFlight = 512;
+const statementTimeoutMs = 30_000;
+const preparedStatements = 64;
+
+/** What tests choose. */
+export interface EventServiceOptions {
+  readonly clock?: Clock;
+  readonly resolve?: ResolveHost;
+  /** For a whole attempt. */
+  readonly timeLimitMs?: number;
+}
+
+/** Sends events to the webhooks of applications. */
+export function createEventService({
+  clock = () => new Date(),
+  resolve,
+  timeLimitMs = 15_000,
+}: EventServiceOptions = {}): Service<Http> {
+  return {
+    name: 'events',
+    async start({ config, http, logger, metrics: registry, onStop }) {
+      const { DATABASE_URL: url, DATABASE_POOL_SIZE: size, WEBHOOK_ALLOWED_NETWORKS: networks } = config;
+      const db = openDatabase({ url, name: 'events', size, statementTimeoutMs, preparedStatements });
+      onStop('events database', () => db.destroy());
+      const sealer = await openSealer(config, 'webhook secrets');
+      const allowed = networks === '' ? [] : (parseNetworks(networks) ?? []);
+      const addresses = { allowed, ...(resolve && { resolve }) };
+      const options = { db, sealer, clock, addresses, timeLimitMs };
+      const metrics = createEventMetrics(registry, () => deliveries.state);
+      const failures = new BackgroundFailures(eventTasks, logger, metrics.backgroundFailures);
+      const slots = new DeliverySlots(mostInFlight);
+      const context = { db, slots, metrics, failures, logger, clock, lease: randomUUID() };
+      const deliveries = new WebhookDeliveries(context, options);
+      const sendTest = (webhookId: string) => sendTestEvent(options, webhookId);
+      await tokenRoutes(http, accountsIn(db), [webhookRoutes({ db, sealer, addresses, sendTest })]);
+      onStop('webhook deliveries', () => deliveries.stop());
+      return {
+        async ready() {
+          deliveries.start();
+        },
+        async health() {
+          await pingDatabase(db);
+          const [failure] = failures.current;
+          return failure === undefined ? { ok: true, state: 'running' } : { ok: false, state: failure };
+        },
+      };
+    },
+  };
+}
+
+export const eventService = createEventService();
