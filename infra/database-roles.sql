@@ -95,7 +95,7 @@ call pg_temp.show('{operator}', 'odograph_query, odograph_access, odograph_regis
 grant select on vehicle, device_model, device_link, privacy_period, reading, reading_count, reading_settlement,
   vehicle_latest, reading_change, trip, trip_checkpoint, trip_touched, trip_work, trip_turn, device_sequence, closed_gap,
   booking, parking, vehicle_parking, vehicle_request, command, vehicle_purge, bluetooth_authorization, installation, alarm,
-  alarm_rule, event to odograph_query;
+  alarm_rule, event, geofence, gbfs_system to odograph_query;
 grant select (id, device_id, received_at, payload_bytes, faults) on quarantine to odograph_query;
 
 -- ingest: readings of devices and the retention of old data
@@ -140,6 +140,7 @@ grant select, insert, update, delete on application, user_account, session, acce
   vehicle_grant, device, device_link, device_model, privacy_period, vehicle_request, vehicle_purge, parking,
   vehicle_parking, operator, operator_application, sign_in to odograph_fleet;
 grant select, insert, update on source to odograph_fleet;
+grant select, insert, update, delete on gbfs_system to odograph_fleet;
 grant select on bluetooth_authorization, booking, source_device to odograph_fleet;
 grant select (device_id, resolved_at) on quarantine to odograph_fleet;
 grant select, insert, update, delete on geofence, alarm_rule_vehicle to odograph_fleet;

@@ -7,6 +7,7 @@ import { backupCommands } from './commands/backup.ts';
 import { canCommands } from './commands/can.ts';
 import { deviceCommands } from './commands/devices.ts';
 import { doctorCommands } from './commands/doctor.ts';
+import { gbfsCommands } from './commands/gbfs.ts';
 import { loginCommands } from './commands/login.ts';
 import { operationCommands } from './commands/operations.ts';
 import { operatorCommands } from './commands/operators.ts';
@@ -29,6 +30,7 @@ export const commands: readonly Command[] = [
   ...deviceCommands,
   ...sourceCommands,
   ...canCommands,
+  ...gbfsCommands,
   ...operationCommands,
   ...registrationCommands,
   ...tailCommands,

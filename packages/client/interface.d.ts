@@ -1538,6 +1538,42 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/admin/gbfs/{appId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show what an application publishes as GBFS 3.0 */
+        get: operations["getAdminGbfsByAppId"];
+        /** Publish the vehicles and stations of an application as GBFS 3.0, to everyone */
+        put: operations["putAdminGbfsByAppId"];
+        post?: never;
+        /** Stop publishing an application as GBFS; its feeds answer NOT_FOUND from then on */
+        delete: operations["deleteAdminGbfsByAppId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/gbfs/{appId}/vehicles": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Show how many vehicles of an application its GBFS feeds publish now, and why the others are not in them */
+        get: operations["getAdminGbfsByAppIdVehicles"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/admin/operators": {
         parameters: {
             query?: never;
@@ -2270,6 +2306,23 @@ export interface paths {
         };
         /** The fleet live, and the list of events, as server-sent events */
         get: operations["getEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/gbfs/{systemId}/{file}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A file of the GBFS 3.0 feeds of a sharing system, without a token */
+        get: operations["getGbfsBySystemIdByFile"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3802,6 +3855,211 @@ export interface components {
             /** @enum {string} */
             state: "OPEN" | "ARRIVED" | "RESTARTED" | "GIVEN_UP";
             untilSequence: number;
+        };
+        GbfsFeed: {
+            data: {
+                [key: string]: unknown;
+            };
+            /** Format: date-time */
+            last_updated: string;
+            ttl: number;
+            version: string;
+        };
+        GbfsPublication: {
+            discoveryUrl: string;
+        };
+        GbfsPublicationSettings: {
+            discoveryUrl: string;
+            settings: {
+                geofencing?: {
+                    globalRules: {
+                        maximum_speed_kph?: number;
+                        ride_end_allowed: boolean;
+                        ride_start_allowed: boolean;
+                        ride_through_allowed: boolean;
+                        station_parking?: boolean;
+                        vehicle_type_ids?: string[];
+                    }[];
+                    zones: {
+                        /** Format: date-time */
+                        end?: string;
+                        /** Format: uuid */
+                        geofenceId: string;
+                        name?: {
+                            language: string;
+                            text: string;
+                        }[];
+                        rules?: {
+                            maximum_speed_kph?: number;
+                            ride_end_allowed: boolean;
+                            ride_start_allowed: boolean;
+                            ride_through_allowed: boolean;
+                            station_parking?: boolean;
+                            vehicle_type_ids?: string[];
+                        }[];
+                        /** Format: date-time */
+                        start?: string;
+                    }[];
+                };
+                positionMaxAgeMinutes?: number;
+                pricingPlans?: {
+                    currency: string;
+                    description: {
+                        language: string;
+                        text: string;
+                    }[];
+                    is_taxable: boolean;
+                    name: {
+                        language: string;
+                        text: string;
+                    }[];
+                    per_km_pricing?: {
+                        end?: number;
+                        interval: number;
+                        rate: number;
+                        start: number;
+                    }[];
+                    per_min_pricing?: {
+                        end?: number;
+                        interval: number;
+                        rate: number;
+                        start: number;
+                    }[];
+                    plan_id: string;
+                    price: number;
+                    surge_pricing?: boolean;
+                    /** Format: uri */
+                    url?: string;
+                }[];
+                publicUrl: string;
+                stationRadiusMetres?: number;
+                stations: ("all" | "none") | string[];
+                system: {
+                    attribution_organization_name?: {
+                        language: string;
+                        text: string;
+                    }[];
+                    /** Format: uri */
+                    attribution_url?: string;
+                    /** Format: email */
+                    email?: string;
+                    /** Format: email */
+                    feed_contact_email: string;
+                    languages: string[];
+                    license_id?: string;
+                    /** Format: uri */
+                    license_url?: string;
+                    /** Format: uri */
+                    manifest_url?: string;
+                    name: {
+                        language: string;
+                        text: string;
+                    }[];
+                    opening_hours: string;
+                    operator?: {
+                        language: string;
+                        text: string;
+                    }[];
+                    phone_number?: string;
+                    /** Format: date */
+                    privacy_last_updated?: string;
+                    privacy_url?: {
+                        language: string;
+                        /** Format: uri */
+                        text: string;
+                    }[];
+                    /** Format: uri */
+                    purchase_url?: string;
+                    rental_apps?: {
+                        android?: {
+                            /** Format: uri */
+                            discovery_uri: string;
+                            /** Format: uri */
+                            store_uri: string;
+                        };
+                        ios?: {
+                            /** Format: uri */
+                            discovery_uri: string;
+                            /** Format: uri */
+                            store_uri: string;
+                        };
+                    };
+                    short_name?: {
+                        language: string;
+                        text: string;
+                    }[];
+                    /** Format: date */
+                    start_date?: string;
+                    system_id: string;
+                    /** Format: date */
+                    termination_date?: string;
+                    /** Format: date */
+                    terms_last_updated?: string;
+                    terms_url?: {
+                        language: string;
+                        /** Format: uri */
+                        text: string;
+                    }[];
+                    timezone: string;
+                    /** Format: uri */
+                    url?: string;
+                };
+                ttlSeconds?: number;
+                vehicleIds?: string[];
+                vehicleTypes: {
+                    cargo_load_capacity?: number;
+                    cargo_volume_capacity?: number;
+                    color?: string;
+                    default_pricing_plan_id?: string;
+                    default_reserve_time?: number;
+                    description?: {
+                        language: string;
+                        text: string;
+                    }[];
+                    eco_labels?: {
+                        country_code: string;
+                        eco_sticker: string;
+                    }[];
+                    /** @enum {unknown} */
+                    form_factor: "bicycle" | "cargo_bicycle" | "car" | "moped" | "scooter_standing" | "scooter_seated" | "other";
+                    g_CO2_km?: number;
+                    make?: {
+                        language: string;
+                        text: string;
+                    }[];
+                    match?: {
+                        brand?: string;
+                        energy?: string;
+                        kind?: string;
+                        model?: string;
+                    };
+                    max_permitted_speed?: number;
+                    max_range_meters?: number;
+                    model?: {
+                        language: string;
+                        text: string;
+                    }[];
+                    name?: {
+                        language: string;
+                        text: string;
+                    }[];
+                    pricing_plan_ids?: string[];
+                    /** @enum {unknown} */
+                    propulsion_type: "human" | "electric_assist" | "electric" | "combustion" | "combustion_diesel" | "hybrid" | "plug_in_hybrid" | "hydrogen_fuel_cell";
+                    rangeIfUnknownMeters?: number;
+                    rated_power?: number;
+                    /** @enum {unknown} */
+                    return_constraint?: "free_floating" | "roundtrip_station" | "any_station" | "hybrid";
+                    rider_capacity?: number;
+                    vehicle_accessories?: ("air_conditioning" | "automatic" | "manual" | "convertible" | "cruise_control" | "navigation" | "doors_2" | "doors_3")[];
+                    /** Format: uri */
+                    vehicle_image?: string;
+                    vehicle_type_id: string;
+                    wheel_count?: number;
+                }[];
+            };
+            /** Format: date-time */
+            updatedAt: string;
         };
         Geofence: {
             appId: string;
@@ -8993,6 +9251,333 @@ export interface operations {
             };
         };
     };
+    getAdminGbfsByAppId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                appId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GbfsPublicationSettings"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                    };
+                };
+            };
+        };
+    };
+    putAdminGbfsByAppId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                appId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    geofencing?: {
+                        globalRules: {
+                            maximum_speed_kph?: number;
+                            ride_end_allowed: boolean;
+                            ride_start_allowed: boolean;
+                            ride_through_allowed: boolean;
+                            station_parking?: boolean;
+                            vehicle_type_ids?: string[];
+                        }[];
+                        zones: {
+                            /** Format: date-time */
+                            end?: string;
+                            /** Format: uuid */
+                            geofenceId: string;
+                            name?: {
+                                language: string;
+                                text: string;
+                            }[];
+                            rules?: {
+                                maximum_speed_kph?: number;
+                                ride_end_allowed: boolean;
+                                ride_start_allowed: boolean;
+                                ride_through_allowed: boolean;
+                                station_parking?: boolean;
+                                vehicle_type_ids?: string[];
+                            }[];
+                            /** Format: date-time */
+                            start?: string;
+                        }[];
+                    } | null;
+                    positionMaxAgeMinutes?: number | null;
+                    pricingPlans?: {
+                        currency: string;
+                        description: {
+                            language: string;
+                            text: string;
+                        }[];
+                        is_taxable: boolean;
+                        name: {
+                            language: string;
+                            text: string;
+                        }[];
+                        per_km_pricing?: {
+                            end?: number;
+                            interval: number;
+                            rate: number;
+                            start: number;
+                        }[];
+                        per_min_pricing?: {
+                            end?: number;
+                            interval: number;
+                            rate: number;
+                            start: number;
+                        }[];
+                        plan_id: string;
+                        price: number;
+                        surge_pricing?: boolean;
+                        /** Format: uri */
+                        url?: string;
+                    }[] | null;
+                    publicUrl: string;
+                    stationRadiusMetres?: number | null;
+                    stations: ("all" | "none") | string[];
+                    system: {
+                        attribution_organization_name?: {
+                            language: string;
+                            text: string;
+                        }[];
+                        /** Format: uri */
+                        attribution_url?: string;
+                        /** Format: email */
+                        email?: string;
+                        /** Format: email */
+                        feed_contact_email: string;
+                        languages: string[];
+                        license_id?: string;
+                        /** Format: uri */
+                        license_url?: string;
+                        /** Format: uri */
+                        manifest_url?: string;
+                        name: {
+                            language: string;
+                            text: string;
+                        }[];
+                        opening_hours: string;
+                        operator?: {
+                            language: string;
+                            text: string;
+                        }[];
+                        phone_number?: string;
+                        /** Format: date */
+                        privacy_last_updated?: string;
+                        privacy_url?: {
+                            language: string;
+                            /** Format: uri */
+                            text: string;
+                        }[];
+                        /** Format: uri */
+                        purchase_url?: string;
+                        rental_apps?: {
+                            android?: {
+                                /** Format: uri */
+                                discovery_uri: string;
+                                /** Format: uri */
+                                store_uri: string;
+                            };
+                            ios?: {
+                                /** Format: uri */
+                                discovery_uri: string;
+                                /** Format: uri */
+                                store_uri: string;
+                            };
+                        };
+                        short_name?: {
+                            language: string;
+                            text: string;
+                        }[];
+                        /** Format: date */
+                        start_date?: string;
+                        system_id: string;
+                        /** Format: date */
+                        termination_date?: string;
+                        /** Format: date */
+                        terms_last_updated?: string;
+                        terms_url?: {
+                            language: string;
+                            /** Format: uri */
+                            text: string;
+                        }[];
+                        timezone: string;
+                        /** Format: uri */
+                        url?: string;
+                    };
+                    ttlSeconds?: number | null;
+                    vehicleIds?: string[] | null;
+                    vehicleTypes: {
+                        cargo_load_capacity?: number;
+                        cargo_volume_capacity?: number;
+                        color?: string;
+                        default_pricing_plan_id?: string;
+                        default_reserve_time?: number;
+                        description?: {
+                            language: string;
+                            text: string;
+                        }[];
+                        eco_labels?: {
+                            country_code: string;
+                            eco_sticker: string;
+                        }[];
+                        /** @enum {unknown} */
+                        form_factor: "bicycle" | "cargo_bicycle" | "car" | "moped" | "scooter_standing" | "scooter_seated" | "other";
+                        g_CO2_km?: number;
+                        make?: {
+                            language: string;
+                            text: string;
+                        }[];
+                        match?: {
+                            brand?: string;
+                            energy?: string;
+                            kind?: string;
+                            model?: string;
+                        };
+                        max_permitted_speed?: number;
+                        max_range_meters?: number;
+                        model?: {
+                            language: string;
+                            text: string;
+                        }[];
+                        name?: {
+                            language: string;
+                            text: string;
+                        }[];
+                        pricing_plan_ids?: string[];
+                        /** @enum {unknown} */
+                        propulsion_type: "human" | "electric_assist" | "electric" | "combustion" | "combustion_diesel" | "hybrid" | "plug_in_hybrid" | "hydrogen_fuel_cell";
+                        rangeIfUnknownMeters?: number;
+                        rated_power?: number;
+                        /** @enum {unknown} */
+                        return_constraint?: "free_floating" | "roundtrip_station" | "any_station" | "hybrid";
+                        rider_capacity?: number;
+                        vehicle_accessories?: ("air_conditioning" | "automatic" | "manual" | "convertible" | "cruise_control" | "navigation" | "doors_2" | "doors_3")[];
+                        /** Format: uri */
+                        vehicle_image?: string;
+                        vehicle_type_id: string;
+                        wheel_count?: number;
+                    }[];
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GbfsPublication"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                    };
+                };
+            };
+        };
+    };
+    deleteAdminGbfsByAppId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                appId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                    };
+                };
+            };
+        };
+    };
+    getAdminGbfsByAppIdVehicles: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                appId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        hidden: {
+                            plate: string;
+                            /** @enum {string} */
+                            reason: "OUT_OF_SERVICE" | "PRIVATE" | "NO_DEVICE" | "BOOKED" | "AUTHORIZED" | "POSITION_UNKNOWN" | "SILENT" | "MOVING" | "NO_TYPE" | "RANGE_UNKNOWN";
+                            vehicleId: string;
+                        }[];
+                        published: number;
+                    };
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                    };
+                };
+            };
+        };
+    };
     getAdminOperators: {
         parameters: {
             query?: never;
@@ -10966,6 +11551,49 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
                         error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                    };
+                };
+            };
+        };
+    };
+    getGbfsBySystemIdByFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                "If-None-Match"?: string;
+            };
+            path: {
+                file: "gbfs.json" | "gbfs_versions.json" | "system_information.json" | "vehicle_types.json" | "vehicle_status.json" | "station_information.json" | "station_status.json" | "system_pricing_plans.json" | "geofencing_zones.json";
+                systemId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GbfsFeed"];
+                };
+            };
+            304: {
+                headers: {
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "NOT_FOUND" | "OVERLOADED" | "TOO_MANY_REQUESTS";
                     };
                 };
             };

@@ -27,6 +27,9 @@ const typeNames: Readonly<Record<string, string>> = {
   string: 'a string',
 };
 
+/** Longer names of unknown fields are not repeated in a message. */
+const longestName = 64;
+
 /**
  * Describes the first error of a validation for people: the field, and the rule that its value breaks, without the value.
  * @returns `field`: names separated by dots, empty for the whole value; `rule`: "must be at most 90", "is missing"
@@ -37,6 +40,10 @@ export function describeSchemaFaults(faults: readonly SchemaFault[]): SchemaRule
   const path = first.instancePath.split('/').slice(1).map(unescapePointer);
   const missing = parameter(first, 'missingProperty') ?? parameter(first, 'requiredProperties');
   if (first.keyword === 'required') path.push(String(Array.isArray(missing) ? missing[0] : missing));
+  const unknown = parameter(first, 'additionalProperty');
+  if (typeof unknown === 'string' && unknown.length <= longestName) {
+    return { field: [...path, unknown].join('.'), rule: 'is not a known field' };
+  }
   const union = faults.findIndex(({ keyword }) => keyword === 'anyOf');
   if (faults[union]?.instancePath !== first.instancePath) return { field: path.join('.'), rule: ruleOf(first) };
   const alternatives = faults.slice(0, union).filter(({ instancePath }) => instancePath === first.instancePath);

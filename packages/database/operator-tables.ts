@@ -1,4 +1,5 @@
 import type { OperatorRole } from '@odograph/contracts/caller';
+import type { GbfsSettings } from '@odograph/contracts/gbfs';
 import type { SourceFormatName } from '@odograph/contracts/sources';
 import type { ColumnType, Generated } from 'kysely';
 
@@ -18,6 +19,15 @@ export interface SourceTable {
   unknown_messages: Generated<number>;
   refused_requests: Generated<number>;
   deleted_at: Written<Date | null>;
+}
+
+export interface GbfsSystemTable {
+  application_id: number;
+  system_id: string;
+  settings: ColumnType<GbfsSettings, string, string>;
+  id_key: Buffer;
+  created_at: Generated<Date>;
+  updated_at: Generated<Date>;
 }
 
 export interface OperatorTable {

@@ -3,6 +3,7 @@ import type { DeviceCommands } from '@odograph/contracts/device-models';
 import type { UploadFormat } from '@odograph/contracts/queues';
 import type { ColumnType, Generated } from 'kysely';
 import type {
+  GbfsSystemTable,
   OperatorApplicationTable,
   OperatorTable,
   PipelineSampleTable,
@@ -260,6 +261,7 @@ export interface Tables {
   device_model: DeviceModelTable;
   device: DeviceTable;
   source: SourceTable;
+  gbfs_system: GbfsSystemTable;
   device_link: DeviceLinkTable;
   privacy_period: PrivacyPeriodTable;
   vehicle_request: VehicleRequestTable;

@@ -34,6 +34,7 @@ const tags: Readonly<Record<string, string>> = {
   alarms: 'Rules, geofences and the alarms that they raise',
   webhooks: 'Addresses that the events of an application are posted to',
   'parking spots': 'Parking spots of an application, and which vehicle belongs to which',
+  gbfs: 'Vehicles and stations of sharing systems as GBFS 3.0, for everyone',
   operators: 'For the operator of the platform, with the admin token',
   operations: 'Health and metrics of the platform',
 };

@@ -25,6 +25,7 @@ import { operatorDeviceModelRoutes } from './admin/device-models/routes.ts';
 import type { DeviceAddresses } from './admin/devices/link-routes.ts';
 import { operatorDeviceRoutes } from './admin/devices/routes.ts';
 import { SessionRechecks } from './admin/devices/session-rechecks.ts';
+import { operatorGbfsRoutes } from './admin/gbfs/routes.ts';
 import { operatorOperatorRoutes } from './admin/operators/routes.ts';
 import { operatorPersonRoutes } from './admin/persons/routes.ts';
 import { operatorRequestRoutes } from './admin/requests/routes.ts';
@@ -99,6 +100,7 @@ function operatorPlugins({ db, changes, rechecks, config }: OperatorOptions): Ro
     operatorDeviceModelRoutes(db),
     operatorCanDatabaseRoutes(db),
     operatorSourceRoutes(db),
+    operatorGbfsRoutes(db),
     operatorRequestRoutes(db, changes),
     operatorPersonRoutes(db),
     operatorAuditRoutes(db),

@@ -3,7 +3,7 @@ import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { isOverload } from '@odograph/database/postgres-failure';
 import type { Tables } from '@odograph/database/tables';
-import { tokenRoutes, viewerRoutes } from '@odograph/http/authentication';
+import { operatorRoutes, tokenRoutes, viewerRoutes } from '@odograph/http/authentication';
 import { answerFailure } from '@odograph/http/failure-answer';
 import type { Http } from '@odograph/http/http';
 import type { Logger } from '@odograph/runtime/logger';
@@ -17,6 +17,7 @@ import { customCanRoutes } from './customcan/routes.ts';
 import { exportRoutes } from './exports/routes.ts';
 import { fleetStatusRoutes } from './fleet-status/routes.ts';
 import { breakRoutes, gapRoutes } from './gaps/routes.ts';
+import { gbfsOperatorRoutes, gbfsRoutes } from './gbfs/routes.ts';
 import { historyRoutes } from './history/routes.ts';
 import { startHomeAssistant } from './home-assistant/home-assistant.ts';
 import { latestRoutes } from './latest/routes.ts';
@@ -117,6 +118,8 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
           calendarRoutes(db),
           liveRoutes(live),
         ]);
+        await operatorRoutes(http, guard, [gbfsOperatorRoutes(db)]);
+        await gbfsRoutes(db)(http);
       });
 
       return {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { GbfsSettings } from '@odograph/contracts/gbfs';
 import { hashSecret } from '@odograph/runtime/secrets';
 import type { ApiClient } from '@odograph/testkit/api-client';
 import { createDevice, createUser } from '@odograph/testkit/fixtures';
@@ -47,6 +48,11 @@ export async function createOperated({ db, httpUrl }: TestPlatform): Promise<Ope
     .values({ application_id: application.id, format: 'traccar', secret_sha256: hashSecret(randomUUID()) })
     .returning('id')
     .executeTakeFirstOrThrow();
+  const settings = JSON.stringify(gbfsSettings(application.appId));
+  await db
+    .insertInto('gbfs_system')
+    .values({ application_id: application.id, system_id: application.appId, settings, id_key: hashSecret(settings) })
+    .execute();
   const { driver, plate } = names;
   return {
     applicationId: application.id,
@@ -81,6 +87,15 @@ export async function createUnownedDevice({ db }: TestPlatform): Promise<string>
 }
 
 const fileSha256 = 'a'.repeat(64);
+const bicycle = { vehicle_type_id: 'bicycle', form_factor: 'bicycle', propulsion_type: 'human' } as const;
+const gbfsSettings = (systemId: string): GbfsSettings => ({
+  publicUrl: 'https://telematics.example',
+  system: {
+    ...{ system_id: systemId, languages: ['en'], name: [{ text: 'A walk', language: 'en' }], opening_hours: '24/7' },
+    ...{ feed_contact_email: 'data@share.example', timezone: 'UTC' },
+  },
+  ...{ vehicleTypes: [bicycle], stations: 'none' },
+});
 const model = { actions: [], proprietaryCan: false, bluetooth: false, encryptedCommands: [] };
 
 /** The body or query of each route that has one. */
@@ -108,6 +123,7 @@ const parameters: Readonly<Record<string, (names: OperatedNames) => Record<strin
   'PUT device-models/{name}': () => ({ ...model, digitalOutputs: {}, scenarii: {} }),
   'PUT can-databases/{name}': () => ({ shipped: 'obd2' }),
   'POST can-redecodings': () => ({ model: `walk-${randomUUID()}` }),
+  'PUT gbfs/{appId}': ({ application }) => gbfsSettings(application),
   'GET requests': ({ application }) => ({ appId: application }),
   'POST requests/{id}/decline': () => ({ reason: 'a walk' }),
   'POST quarantine/replay': ({ upload }) => ({ ids: [upload] }),

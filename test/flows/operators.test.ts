@@ -40,9 +40,8 @@ const limited = () => clientOf({ role: 'administrator', applicationIds: [operate
 function roleFor(name: string): 'viewer' | 'operator' | 'administrator' {
   if (/^\w+ (persons|operators)|audit\/verify$|reseal$|vehicles\/\{id\}\/export$/.test(name)) return 'administrator';
   if (name.startsWith('GET ')) return 'viewer';
-  const isAdministration = /^\w+ (applications|users|device-models|sources|can-)|devices\/\{id\}\/(key|tokens)$/.test(
-    name,
-  );
+  const isAdministration =
+    /^\w+ (applications|users|device-models|sources|can-|gbfs)|devices\/\{id\}\/(key|tokens)$/.test(name);
   return isAdministration ? 'administrator' : 'operator';
 }
 

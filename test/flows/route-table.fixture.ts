@@ -70,6 +70,7 @@ const openPaths: ReadonlySet<string> = new Set(['/v1/login', '/v1/refreshToken',
 /** The token that a route must require; those not listed as open require one. */
 export function guardOf({ method, path }: Route): 'nobody' | 'token' | 'admin' | 'session' {
   if (openPaths.has(path) || `${method} ${path}` === 'POST /v1/x/session') return 'nobody';
+  if (path.startsWith('/v1/x/gbfs/')) return 'nobody';
   if (path.startsWith('/v1/x/session')) return 'session';
   return path.startsWith('/v1/x/admin/') ? 'admin' : 'token';
 }

@@ -34,8 +34,8 @@ function isFilled(value: unknown): boolean {
   return typeof value === 'object' && value !== null ? Object.values(value).some(isFilled) : Boolean(value);
 }
 
-/** The live stream does not end, a token has no session, and alarms need a drive that breaks a rule. */
-const isLeftOut = (path: string): boolean => /^\/v1\/x\/(?:admin\/|(?:events|session|alarms)$)/.test(path);
+/** The live stream does not end, a token has no session, alarms need a drive that breaks a rule, and the demo publishes nothing. */
+const isLeftOut = (path: string): boolean => /^\/v1\/x\/(?:admin\/|gbfs\/|(?:events|session|alarms)$)/.test(path);
 
 it('every GET of the interface answers with data', { timeout: 60_000 }, async () => {
   const { body: login } = await createApiClient(platform.httpUrl).post('/v1/login', demo.fleet);

@@ -28,7 +28,7 @@ export interface TableRequest {
   readonly sort: { readonly column: SortColumn; readonly isDescending: boolean };
 }
 
-const isPrivate = sql.raw<boolean>(privacyIsOn);
+export const isPrivate = sql.raw<boolean>(privacyIsOn);
 const number = (group: string, key: string) =>
   sql<number>`(vehicle_latest.${sql.ref(group)}->>${sql.lit(key)})::float8`;
 
