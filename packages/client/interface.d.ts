@@ -2314,6 +2314,58 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/exports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Write readings, trips or gaps to a file that is kept for a day */
+        post: operations["postExports"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/exports/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** State of an export */
+        get: operations["getExportsById"];
+        put?: never;
+        post?: never;
+        /** Delete an export and its file */
+        delete: operations["deleteExportsById"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/exports/{id}/file": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The file of an export that is done; Range and If-Range resume a download */
+        get: operations["getExportsByIdFile"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/gbfs/{systemId}/{file}": {
         parameters: {
             query?: never;
@@ -3738,6 +3790,31 @@ export interface components {
                 [key: string]: string;
             };
             vin: components["schemas"]["VinReport"] | null;
+        };
+        ExportJob: {
+            bytes: number;
+            /** Format: date-time */
+            createdAt: string;
+            /** Format: date-time */
+            expiresAt?: string;
+            fields?: string;
+            /** Format: date-time */
+            finishedAt?: string;
+            /** @enum {string} */
+            format: "csv" | "ndjson" | "gpx" | "geojson" | "parquet";
+            /** Format: date-time */
+            from: string;
+            id: string;
+            /** @enum {string} */
+            of: "readings" | "trips" | "gaps";
+            progress: number;
+            reason?: string;
+            rows: number;
+            /** @enum {string} */
+            state: "QUEUED" | "RUNNING" | "DONE" | "FAILED";
+            /** Format: date-time */
+            until: string;
+            vehicleId?: string;
         };
         Failure: {
             /** @enum {unknown} */
@@ -11551,6 +11628,168 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
                         error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                    };
+                };
+            };
+        };
+    };
+    postExports: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    fields?: string | null;
+                    /** @enum {string} */
+                    format: "csv" | "ndjson" | "gpx" | "geojson" | "parquet";
+                    from: string | number;
+                    of?: ("readings" | "trips" | "gaps") | null;
+                    until: string | number;
+                    vehicleId?: string | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportJob"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                    };
+                };
+            };
+        };
+    };
+    getExportsById: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportJob"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                    };
+                };
+            };
+        };
+    };
+    deleteExportsById: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                    };
+                };
+            };
+        };
+    };
+    getExportsByIdFile: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/geo+json": string;
+                    "application/gpx+xml": string;
+                    "application/vnd.apache.parquet": string;
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+            206: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/geo+json": string;
+                    "application/gpx+xml": string;
+                    "application/vnd.apache.parquet": string;
+                    "application/x-ndjson": string;
+                    "text/csv": string;
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DATA" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };

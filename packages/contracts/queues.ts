@@ -44,6 +44,22 @@ export interface QueuedAcknowledgement {
 
 export type MaintenanceTask = 'compress' | 'retain' | 'count' | 'forget' | 'vacuum' | 'rewrite' | 'purge' | 'redecode';
 
+/** An export that is written to a file: its parameters as the client gave them, and who asked. */
+export interface ExportJob {
+  applicationId: number;
+  /** In user mode. */
+  userId?: string;
+  vehicleId?: number;
+  of: string;
+  format: string;
+  /** ISO 8601. */
+  from: string;
+  until: string;
+  fields?: string;
+  /** It was deleted while it ran. */
+  isDeleted?: true;
+}
+
 /** Every queue with the data of its jobs. */
 export interface QueueJobs {
   uploads: UploadBatch;
@@ -55,6 +71,7 @@ export interface QueueJobs {
   trips: Record<string, never>;
   /** Triggers a check for silent devices and unanswered commands. */
   alarms: Record<string, never>;
+  exports: ExportJob;
 }
 export type QueueName = keyof QueueJobs;
 export const queueNames = [
@@ -64,4 +81,5 @@ export const queueNames = [
   'maintenance',
   'trips',
   'alarms',
+  'exports',
 ] as const satisfies readonly QueueName[];

@@ -67,6 +67,10 @@ const Settings = Type.Object({
   TELTONIKA_TLS_PORT: port(0),
   TELTONIKA_MAX_CONNECTIONS: count(50_000),
   DATA_DIR: Type.String({ minLength: 1, default: '.odograph' }),
+  /** DATA_DIR/exports when left out. */
+  EXPORT_DIRECTORY: Type.Optional(Type.String({ minLength: 1 })),
+  EXPORT_MAX_BYTES: count(20 * 1024 ** 3, 1024 ** 2),
+  EXPORT_JOBS_PER_APPLICATION: count(10),
   /** One token, or during a rotation two separated by a comma, newest first; both are accepted. */
   ADMIN_TOKEN: Type.Optional(
     form('^[^,\\s]{16,}(,[^,\\s]{16,})?$', 'must be a token of at least 16 characters, or two separated by a comma'),

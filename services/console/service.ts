@@ -45,6 +45,7 @@ export const consoleService: Service<Http> = {
       maintenance: openConsoleQueue(host, 'maintenance'),
       trips: openConsoleQueue(host, 'trips'),
       alarms: openConsoleQueue(host, 'alarms'),
+      exports: openConsoleQueue(host, 'exports'),
     } satisfies Record<(typeof queueNames)[number], unknown>;
     const replayTarget = {
       queue: queues.uploads,

@@ -14,6 +14,8 @@ import { Answers } from './answers.ts';
 import { calendarRoutes } from './bookings/routes.ts';
 import { changeRoutes } from './changes/routes.ts';
 import { customCanRoutes } from './customcan/routes.ts';
+import { exportJobRoutes } from './export-jobs/routes.ts';
+import { startExportJobs } from './export-jobs/start.ts';
 import { exportRoutes } from './exports/routes.ts';
 import { fleetStatusRoutes } from './fleet-status/routes.ts';
 import { breakRoutes, gapRoutes } from './gaps/routes.ts';
@@ -92,6 +94,7 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
       const answers = new Answers({ db, budget, minimumBytesPerSecond, rateWindowMs });
 
       const live = openLiveStreams(host, db);
+      const exportJobs = startExportJobs(host, db);
       host.onStop('Home Assistant', startHomeAssistant({ ...host, db }));
 
       await host.http.register(async (http: Http) => {
@@ -107,6 +110,7 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
           trackRoutes(db),
           changeRoutes(answers),
           exportRoutes(answers, db),
+          exportJobRoutes(exportJobs.jobs, db),
         ]);
         const guard = { accounts: accountsIn(db), adminToken: host.adminToken };
         await viewerRoutes(http, guard, [
@@ -125,7 +129,8 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
       return {
         async health() {
           await pingDatabase(db);
-          return { ok: live.fault === undefined, state: live.fault ?? 'running' };
+          const faults = [...(live.fault === undefined ? [] : [live.fault]), ...exportJobs.faults()];
+          return { ok: faults.length === 0, state: faults.join('; ') || 'running' };
         },
       };
     },

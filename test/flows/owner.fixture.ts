@@ -83,6 +83,8 @@ export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'ht
   const { id: webhook = '' } = requireBody(await api.post('/v1/x/webhooks', hook));
   // What it would log changes rows of the vehicle at any time.
   requireBody(await api.put(`/v1/x/webhooks/${webhook}`, { ...hook, enabled: false }));
+  const file = { vehicleId: vehicle.id, format: 'csv', from: now - 3600, until: now };
+  const { id: job = '' } = requireBody(await api.post('/v1/x/exports', file));
   return {
     application,
     vehicle,
@@ -100,6 +102,7 @@ export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'ht
       parking,
       trip: await storeTrip(db, vehicle),
       driver,
+      export: job,
     },
   };
 }
@@ -121,5 +124,6 @@ export function missingNames(): Owner['names'] {
     'alarm rule': randomUUID(),
     alarm: randomUUID(),
     webhook: randomUUID(),
+    export: randomUUID(),
   };
 }

@@ -89,7 +89,8 @@ export type Resource =
   | 'geofence'
   | 'alarm rule'
   | 'alarm'
-  | 'webhook';
+  | 'webhook'
+  | 'export';
 
 const resourceNames: Readonly<Record<string, Resource>> = {
   vehicleId: 'vehicle',
@@ -113,6 +114,7 @@ const idsOf: readonly (readonly [prefix: string, resource: Resource])[] = [
   ['/v1/x/alarm-rules', 'alarm rule'],
   ['/v1/x/alarms', 'alarm'],
   ['/v1/x/webhooks', 'webhook'],
+  ['/v1/x/exports', 'export'],
 ];
 
 /** The resource that a parameter names; undefined for one that names none. */

@@ -1,6 +1,6 @@
-import type { Stats } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
+import { versionOf } from '@odograph/http/file-answer';
 
 /** What the map can be drawn from, or why it cannot. */
 export type PmtilesState =
@@ -100,17 +100,6 @@ async function inspect(file: FileHandle, size: number): Promise<PmtilesState> {
   if (!layers.includes('earth'))
     throw new PmtilesFault('has no layer "earth"; vector tiles must be a Protomaps basemap');
   return { fault: undefined, tiles: 'vector', attribution };
-}
-
-/** A file at one moment: its size, and an entity tag that changes whenever it is written or replaced (RFC 9110, 8.8.3). */
-export interface FileVersion {
-  readonly size: number;
-  readonly etag: string;
-}
-
-/** Describes a file as it is now. */
-export function versionOf({ size, mtimeMs, ino }: Stats): FileVersion {
-  return { size, etag: `"${[ino, size, Math.round(mtimeMs * 1000)].map((part) => part.toString(36)).join('-')}"` };
 }
 
 function describeFault(error: unknown): string {

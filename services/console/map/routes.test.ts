@@ -1,13 +1,13 @@
 import { mkdtemp, rename, rm, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseRange } from '@odograph/http/file-answer';
 import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication } from '@odograph/testkit/fixtures';
 import { createPmtiles } from '@odograph/testkit/pmtiles';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { consoleService } from '../service.ts';
-import { parseRange } from './routes.ts';
 
 const whole = createPmtiles();
 let directory: string;

@@ -1,11 +1,11 @@
 import { type FileHandle, open } from 'node:fs/promises';
-import type { IncomingHttpHeaders } from 'node:http';
 import { Failure } from '@odograph/contracts/failures';
 import type { RoutePlugin } from '@odograph/http/authentication';
+import { sendStoredFile } from '@odograph/http/file-answer';
 import { answers, word } from '@odograph/http/schemas';
 import type { Config } from '@odograph/runtime/config';
 import Type, { type Static } from 'typebox';
-import { type FileVersion, type PmtilesFile, versionOf } from './pmtiles-file.ts';
+import type { PmtilesFile } from './pmtiles-file.ts';
 
 const MapSettings = Type.Object(
   {
@@ -45,51 +45,6 @@ async function settingsOf(config: MapConfig, file: PmtilesFile | undefined): Pro
   return { kind: `${state.tiles}-file`, url: tilesPath, attribution: attribution || state.attribution };
 }
 
-interface ByteRange {
-  readonly start: number;
-  /** Inclusive. */
-  readonly end: number;
-}
-
-/**
- * Reads the header Range (RFC 9110, 14.1.2); several ranges are answered as none, with the whole file.
- * @returns undefined for the whole file
- * @throws RangeError when the file has none of these bytes
- */
-export function parseRange(header: string | undefined, size: number): ByteRange | undefined {
-  const [, first = '', last = ''] = /^bytes=(\d*)-(\d*)$/i.exec(header?.trim() ?? '') ?? [];
-  if (first === '' && last === '') return undefined;
-  const start = first === '' ? Math.max(0, size - Number(last)) : Number(first);
-  const end = first === '' || last === '' ? size - 1 : Math.min(Number(last), size - 1);
-  if (last !== '' && first !== '' && Number(last) < start) return undefined;
-  if (start > end) throw new RangeError('no such bytes');
-  return { start, end };
-}
-
-interface FileAnswer {
-  readonly status: 200 | 206 | 304 | 416;
-  readonly headers: Readonly<Record<string, string | number>>;
-  /** The bytes to send; none when undefined. */
-  readonly range?: ByteRange;
-}
-
-/** Decides how to answer a file or a part of it. The entity tag lets a browser notice that it was replaced between two parts. */
-function answerTo(request: IncomingHttpHeaders, { size, etag }: FileVersion): FileAnswer {
-  const { range: header, 'if-range': ifRange, 'if-none-match': ifNoneMatch } = request;
-  const headers = { etag, 'accept-ranges': 'bytes', 'cache-control': 'private, no-cache' };
-  if (ifNoneMatch?.split(/\s*,\s*/).includes(etag)) return { status: 304, headers };
-  try {
-    const part = ifRange === undefined || ifRange === etag ? parseRange(header, size) : undefined;
-    const range = part ?? { start: 0, end: size - 1 };
-    const sized = { ...headers, 'content-length': range.end - range.start + 1 };
-    if (!part) return { status: 200, headers: sized, range };
-    return { status: 206, headers: { ...sized, 'content-range': `bytes ${part.start}-${part.end}/${size}` }, range };
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return { status: 416, headers: { ...headers, 'content-range': `bytes */${size}` } };
-  }
-}
-
 function openFile(path: string): Promise<FileHandle> {
   return open(path).catch(() => {
     // PmtilesFile logs why.
@@ -118,12 +73,7 @@ export function mapRoutes(config: MapConfig, file: PmtilesFile | undefined): Rou
       async handler(request, reply) {
         if (!file) throw new Failure('NOT_FOUND', 'the platform has no file of a map');
         const handle = await openFile(file.path);
-        // The stream of the answer closes the file too.
-        reply.raw.once('close', () => void handle.close().catch(() => undefined));
-        const { status, headers, range } = answerTo(request.headers, versionOf(await handle.stat()));
-        reply.code(status).headers(headers).type('application/vnd.pmtiles');
-        const isEmpty = range === undefined || range.end < range.start || request.method === 'HEAD';
-        return reply.send(isEmpty ? undefined : handle.createReadStream(range));
+        return sendStoredFile(request, reply.type('application/vnd.pmtiles'), handle);
       },
     });
   };

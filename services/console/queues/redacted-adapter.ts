@@ -12,6 +12,7 @@ const describeData: { [Name in QueueName]: (data: QueueJobs[Name]) => object } =
   maintenance: ({ task }) => ({ task }),
   trips: () => ({}),
   alarms: () => ({}),
+  exports: ({ of, format }) => ({ of, format }),
 };
 
 /** Lists the members to show rather than those to hide: error messages and return values may quote a payload. */

@@ -1,5 +1,6 @@
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
 import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { eventually } from '@odograph/testkit/eventually';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { loadServices } from '../services.ts';
@@ -50,9 +51,13 @@ it('every GET of the interface answers with data', { timeout: 60_000 }, async ()
     tripId: (await api.get(`${vehiclePath}/trips?${interval}`)).body.trips[0].trip_id,
     authorizationId: (await api.get(`${vehiclePath}/authorizations/current`)).body.authorizations[0].authorizationId,
   };
+  const { body: exported } = await api.post('/v1/x/exports', { format: 'csv', from: until - 86_400, until });
+  await eventually(async () => expect((await api.get(`/v1/x/exports/${exported.id}`)).body.state).toBe('DONE'), 30_000);
   const ids: Record<string, string> = {
     '/v1/booking/{id}': (await api.get('/v1/bookings')).body.bookings[0].id,
     '/v1/x/devices/{id}': vehicle?.device.deviceId ?? '',
+    '/v1/x/exports/{id}': exported.id,
+    '/v1/x/exports/{id}/file': exported.id,
     '/v1/parkings/{id}': (await api.get('/v1/parkings')).body.parkings[0].id,
   };
   const { body: document } = await api.get('/docs/json');

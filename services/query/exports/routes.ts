@@ -11,7 +11,7 @@ import { Export, type ExportPosition } from './export.ts';
 import { ExportQuery } from './schemas.ts';
 
 const mediaTypes = ['text/csv', 'application/x-ndjson', 'application/gpx+xml', 'application/geo+json'];
-const produces = [...mediaTypes, 'application/vnd.apache.parquet'];
+export const exportFileTypes = [...mediaTypes, 'application/vnd.apache.parquet'];
 const File = Type.String({ description: 'the file, in the format of the request' });
 
 const description =
@@ -28,12 +28,13 @@ export function exportRoutes(answers: Answers, db: Database): RoutePlugin {
     http.get(
       '/v1/x/vehicles/export',
       {
+        exposeHeadRoute: false,
         schema: {
           tags: ['exports'],
           summary: 'Readings, trips or gaps of all vehicles as a file, vehicle by vehicle',
           description,
           querystring: ExportQuery,
-          produces,
+          produces: exportFileTypes,
           response: responses(File, 'INVALID_INTERVAL'),
         },
       },
@@ -46,13 +47,14 @@ export function exportRoutes(answers: Answers, db: Database): RoutePlugin {
     http.get(
       '/v1/x/vehicle/:id/export',
       {
+        exposeHeadRoute: false,
         schema: {
           tags: ['exports'],
           summary: 'Readings, trips or gaps of one vehicle as a file',
           description,
           params: VehicleParameters,
           querystring: ExportQuery,
-          produces,
+          produces: exportFileTypes,
           response: responses(File, 'UNKNOWN_VEHICLE', 'INVALID_INTERVAL'),
         },
       },
