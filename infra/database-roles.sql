@@ -131,6 +131,8 @@ grant execute on function compress_reading_chunk(regclass), drop_readings_older_
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, bluetooth_authorization, booking
   to odograph_command;
 grant select, insert, update on command to odograph_command;
+-- whether a source can pass a command on
+grant select (application_id, format, takes_commands, deleted_at) on source to odograph_command;
 grant update (fleet, fleet_time) on vehicle_latest to odograph_command;
 grant select, update (list_version, published_version, published_at, confirmed_version, confirmed_at, refused_reason, claim,
   claimed_until) on device_key to odograph_command;

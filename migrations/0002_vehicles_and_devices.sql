@@ -87,7 +87,7 @@ create table device_model (
   protocol text not null default 'mqtt' check (protocol in ('mqtt', 'teltonika', 'source')),
   -- actions by their names in the device protocol
   actions text[] not null,
-  -- action -> what its devices are told and what their answers mean; for the protocol teltonika
+  -- action -> what its devices are told and what their answers mean; for the protocols teltonika and source
   commands jsonb not null default '{}',
   proprietary_can boolean not null,
   bluetooth boolean not null,

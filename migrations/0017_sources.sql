@@ -19,8 +19,12 @@ create table source (
   unknown_messages bigint not null default 0,
   -- requests that it has to send again, or that cannot be understood
   refused_requests bigint not null default 0,
+  -- the token by which the gateway sends commands to the other system, sealed; null: it takes none
+  sealed_command_token bytea,
+  takes_commands boolean not null default false,
   -- its secrets are no longer valid
   deleted_at timestamptz,
+  constraint source_command_token check (takes_commands = (sealed_command_token is not null) and (format = 'flespi' or not takes_commands)),
   constraint source_previous_secret check ((previous_secret_sha256 is null) = (previous_secret_until is null))
 );
 create index source_application on source (application_id) where deleted_at is null;

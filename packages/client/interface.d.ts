@@ -1970,6 +1970,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/admin/sources/{id}/command-token": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Set or replace the token by which commands are sent to a source of the format flespi */
+        put: operations["putAdminSourcesByIdCommandToken"];
+        post?: never;
+        /** Remove the token of a source: its devices take no commands any more */
+        delete: operations["deleteAdminSourcesByIdCommandToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/admin/sources/{id}/secret": {
         parameters: {
             query?: never;
@@ -1981,6 +1999,23 @@ export interface paths {
         put?: never;
         /** Replace the secret of a source, shown only once; the old one stays valid for some hours */
         post: operations["postAdminSourcesByIdSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/x/admin/sources/reseal": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Seal the command tokens of all sources under the first of ENCRYPTION_KEYS */
+        post: operations["postAdminSourcesReseal"];
         delete?: never;
         options?: never;
         head?: never;
@@ -3584,54 +3619,114 @@ export interface components {
             bluetooth: boolean;
             commands: {
                 "CLOSE-WINDOWS"?: {
+                    flespi?: {
+                        name: string;
+                        properties: {
+                            [key: string]: unknown;
+                        };
+                    };
                     refusal: string[];
-                    success: string[];
-                    text: string;
+                    success?: string[];
+                    text?: string;
                 };
                 HONK?: {
+                    flespi?: {
+                        name: string;
+                        properties: {
+                            [key: string]: unknown;
+                        };
+                    };
                     refusal: string[];
-                    success: string[];
-                    text: string;
+                    success?: string[];
+                    text?: string;
                 };
                 IMMOBILIZE?: {
+                    flespi?: {
+                        name: string;
+                        properties: {
+                            [key: string]: unknown;
+                        };
+                    };
                     refusal: string[];
-                    success: string[];
-                    text: string;
+                    success?: string[];
+                    text?: string;
                 };
                 LOCK?: {
+                    flespi?: {
+                        name: string;
+                        properties: {
+                            [key: string]: unknown;
+                        };
+                    };
                     refusal: string[];
-                    success: string[];
-                    text: string;
+                    success?: string[];
+                    text?: string;
                 };
                 "OPEN-WINDOWS"?: {
+                    flespi?: {
+                        name: string;
+                        properties: {
+                            [key: string]: unknown;
+                        };
+                    };
                     refusal: string[];
-                    success: string[];
-                    text: string;
+                    success?: string[];
+                    text?: string;
                 };
                 START?: {
+                    flespi?: {
+                        name: string;
+                        properties: {
+                            [key: string]: unknown;
+                        };
+                    };
                     refusal: string[];
-                    success: string[];
-                    text: string;
+                    success?: string[];
+                    text?: string;
                 };
                 STATUS?: {
+                    flespi?: {
+                        name: string;
+                        properties: {
+                            [key: string]: unknown;
+                        };
+                    };
                     refusal: string[];
-                    success: string[];
-                    text: string;
+                    success?: string[];
+                    text?: string;
                 };
                 "TURNING-LIGHTS"?: {
+                    flespi?: {
+                        name: string;
+                        properties: {
+                            [key: string]: unknown;
+                        };
+                    };
                     refusal: string[];
-                    success: string[];
-                    text: string;
+                    success?: string[];
+                    text?: string;
                 };
                 UNLOCK?: {
+                    flespi?: {
+                        name: string;
+                        properties: {
+                            [key: string]: unknown;
+                        };
+                    };
                     refusal: string[];
-                    success: string[];
-                    text: string;
+                    success?: string[];
+                    text?: string;
                 };
                 "UNLOCK-TRUNK"?: {
+                    flespi?: {
+                        name: string;
+                        properties: {
+                            [key: string]: unknown;
+                        };
+                    };
                     refusal: string[];
-                    success: string[];
-                    text: string;
+                    success?: string[];
+                    text?: string;
                 };
             };
             digitalOutputs: {
@@ -4280,6 +4375,7 @@ export interface components {
             messages: number;
             refusedRequests: number;
             sourceId: string;
+            takesCommands: boolean;
             unknownMessages: number;
         };
         LiveAlarmEvent: {
@@ -8805,54 +8901,114 @@ export interface operations {
                     /** @default {} */
                     commands?: {
                         "CLOSE-WINDOWS"?: {
+                            flespi?: {
+                                name: string;
+                                properties: {
+                                    [key: string]: unknown;
+                                };
+                            };
                             refusal: string[];
-                            success: string[];
-                            text: string;
+                            success?: string[];
+                            text?: string;
                         };
                         HONK?: {
+                            flespi?: {
+                                name: string;
+                                properties: {
+                                    [key: string]: unknown;
+                                };
+                            };
                             refusal: string[];
-                            success: string[];
-                            text: string;
+                            success?: string[];
+                            text?: string;
                         };
                         IMMOBILIZE?: {
+                            flespi?: {
+                                name: string;
+                                properties: {
+                                    [key: string]: unknown;
+                                };
+                            };
                             refusal: string[];
-                            success: string[];
-                            text: string;
+                            success?: string[];
+                            text?: string;
                         };
                         LOCK?: {
+                            flespi?: {
+                                name: string;
+                                properties: {
+                                    [key: string]: unknown;
+                                };
+                            };
                             refusal: string[];
-                            success: string[];
-                            text: string;
+                            success?: string[];
+                            text?: string;
                         };
                         "OPEN-WINDOWS"?: {
+                            flespi?: {
+                                name: string;
+                                properties: {
+                                    [key: string]: unknown;
+                                };
+                            };
                             refusal: string[];
-                            success: string[];
-                            text: string;
+                            success?: string[];
+                            text?: string;
                         };
                         START?: {
+                            flespi?: {
+                                name: string;
+                                properties: {
+                                    [key: string]: unknown;
+                                };
+                            };
                             refusal: string[];
-                            success: string[];
-                            text: string;
+                            success?: string[];
+                            text?: string;
                         };
                         STATUS?: {
+                            flespi?: {
+                                name: string;
+                                properties: {
+                                    [key: string]: unknown;
+                                };
+                            };
                             refusal: string[];
-                            success: string[];
-                            text: string;
+                            success?: string[];
+                            text?: string;
                         };
                         "TURNING-LIGHTS"?: {
+                            flespi?: {
+                                name: string;
+                                properties: {
+                                    [key: string]: unknown;
+                                };
+                            };
                             refusal: string[];
-                            success: string[];
-                            text: string;
+                            success?: string[];
+                            text?: string;
                         };
                         UNLOCK?: {
+                            flespi?: {
+                                name: string;
+                                properties: {
+                                    [key: string]: unknown;
+                                };
+                            };
                             refusal: string[];
-                            success: string[];
-                            text: string;
+                            success?: string[];
+                            text?: string;
                         };
                         "UNLOCK-TRUNK"?: {
+                            flespi?: {
+                                name: string;
+                                properties: {
+                                    [key: string]: unknown;
+                                };
+                            };
                             refusal: string[];
-                            success: string[];
-                            text: string;
+                            success?: string[];
+                            text?: string;
                         };
                     } | null;
                     digitalOutputs: {
@@ -10623,6 +10779,7 @@ export interface operations {
             content: {
                 "application/json": {
                     appId: string;
+                    commandToken?: string | null;
                     /** @default false */
                     createDevices?: boolean | null;
                     /** @enum {string} */
@@ -10684,6 +10841,76 @@ export interface operations {
             };
         };
     };
+    putAdminSourcesByIdCommandToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    token: string;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                    };
+                };
+            };
+        };
+    };
+    deleteAdminSourcesByIdCommandToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Done"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                    };
+                };
+            };
+        };
+    };
     postAdminSourcesByIdSecret: {
         parameters: {
             query?: never;
@@ -10708,6 +10935,36 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["SourceSecret"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                    };
+                };
+            };
+        };
+    };
+    postAdminSourcesReseal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Resealed"];
                 };
             };
             default: {

@@ -2,13 +2,14 @@ import type { DeviceAction } from './commands.ts';
 
 /**
  * How the devices of a model report: over MQTT to the broker, in Teltonika's protocol to the gateway, or through another system
- * that forwards what they said (a source), which takes no commands.
+ * that forwards what they said (a source).
  */
 export const deviceProtocols = ['mqtt', 'teltonika', 'source'] as const;
 
 /**
- * What a device is told for an action, and what its answer means. An answer that contains a text of `refusal` is a refusal, else
- * one that contains a text of `success` is a success; with any other answer the outcome is unknown. Case does not matter.
+ * What a Teltonika device is told for an action, and what its answer means. An answer that contains a text of `refusal` is a
+ * refusal, else one that contains a text of `success` is a success; with any other answer the outcome is unknown. Case does not
+ * matter.
  */
 export interface TextCommand {
   readonly text: string;
@@ -16,5 +17,15 @@ export interface TextCommand {
   readonly refusal: readonly string[];
 }
 
+/**
+ * The command of flespi by which a device is told an action; its answer is judged as that of a TextCommand. Without `success`,
+ * every answer that is no refusal is a success.
+ */
+export interface FlespiCommand {
+  readonly flespi: { readonly name: string; readonly properties: Readonly<Record<string, unknown>> };
+  readonly success?: readonly string[];
+  readonly refusal: readonly string[];
+}
+
 /** The actions of a model whose devices do not speak the platform's own protocol. */
-export type DeviceCommands = Readonly<Partial<Record<DeviceAction, TextCommand>>>;
+export type DeviceCommands = Readonly<Partial<Record<DeviceAction, TextCommand | FlespiCommand>>>;

@@ -18,6 +18,8 @@ export interface SourceTable {
   messages: Generated<number>;
   unknown_messages: Generated<number>;
   refused_requests: Generated<number>;
+  sealed_command_token: Written<Buffer | null>;
+  takes_commands: Generated<boolean>;
   deleted_at: Written<Date | null>;
 }
 

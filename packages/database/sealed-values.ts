@@ -4,6 +4,7 @@ import type { Database } from './database.ts';
 /** The tables with values sealed under ENCRYPTION_KEYS, and what an operator calls their rows. */
 const sealedValues = {
   deviceKeys: { table: 'device_key', column: 'sealed_key', name: 'device keys' },
+  sourceTokens: { table: 'source', column: 'sealed_command_token', name: 'tokens of sources' },
   quarantine: { table: 'quarantine', column: 'sealed_payload', name: 'quarantined uploads' },
   webhookSecrets: { table: 'webhook', column: 'sealed_secret', name: 'webhook secrets' },
 } as const;

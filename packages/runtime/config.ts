@@ -95,6 +95,8 @@ const Settings = Type.Object({
   SOURCE_REQUESTS_PER_SECOND: count(500),
   SOURCE_BYTES_PER_SECOND: count(4 * 1024 ** 2),
   SOURCE_NEW_DEVICES_PER_HOUR: count(1000),
+  /** Address of flespi's interface, to which commands are sent. */
+  FLESPI_URL: Type.String({ pattern: '^https?://[^/?#]+$', default: 'https://flespi.io' }),
   UPLOAD_MAX_DELAY_SECONDS: count(120),
   INGEST_TRANSACTIONS: Type.Integer({ minimum: 1, maximum: 64, default: 2 }),
   READING_MAX_AGE_DAYS: Type.Integer({ minimum: 1, maximum: 36_500, default: 730 }),

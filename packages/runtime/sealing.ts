@@ -11,7 +11,7 @@ const tagBytes = 16;
 const keyIdBytes = 4;
 
 /** Purpose of sealed values. Each has its own keys, so a value of one never opens as a value of another. */
-export type SealingPurpose = 'device keys' | 'quarantine' | 'webhook secrets';
+export type SealingPurpose = 'device keys' | 'quarantine' | 'source tokens' | 'webhook secrets';
 
 interface SealingKey {
   /** First bytes of a hash of the key; every sealed value starts with the id of its key. */
@@ -82,6 +82,11 @@ export class Sealer {
 /** Context of a quarantined upload. */
 export function quarantineContext(deviceId: string): string {
   return `quarantine ${deviceId}`;
+}
+
+/** Context of the token by which commands are sent to a source. */
+export function sourceTokenContext(sourceId: string): string {
+  return `source token ${sourceId}`;
 }
 
 /** Context of a device key: the device and the version of the key. */

@@ -12,6 +12,8 @@ interface TargetRow {
   permitted: boolean;
   device_id: string | null;
   actions: string[] | null;
+  protocol: string | null;
+  takes_commands: boolean;
   ignition: unknown;
   engine: unknown;
   location_speed: unknown;
@@ -41,7 +43,9 @@ export async function findTarget(db: Database, caller: Caller, id: string, act: 
   if (number === undefined) throw new Failure('UNKNOWN_VEHICLE');
   const { rows } = await sql<TargetRow>`
     select vehicle.id, vehicle.archived_at is not null as archived, ${accessibleTo(caller, act)} as permitted,
-      device.id as device_id, model.actions,
+      device.id as device_id, model.actions, model.protocol,
+      exists (select from source where source.application_id = device.application_id and source.format = 'flespi'
+        and source.takes_commands and source.deleted_at is null) as takes_commands,
       latest.status -> 'ignition' as ignition, latest.fleet -> 'engine' as engine,
       latest.location -> 'speed' as location_speed, latest.location_time,
       latest.fleet -> 'speed' as fleet_speed, latest.fleet_time
@@ -55,11 +59,20 @@ export async function findTarget(db: Database, caller: Caller, id: string, act: 
   if (!row) throw new Failure('UNKNOWN_VEHICLE');
   requirePermission(row.permitted);
   const { device_id: deviceId, actions } = row;
+  const isBehindSource = row.protocol === 'source';
   return {
     vehicleId: row.id,
     archived: row.archived,
     reported: toReported(row),
-    ...(deviceId === null ? {} : { device: { id: deviceId, actions: actions ?? [] } }),
+    ...(deviceId === null
+      ? {}
+      : {
+          device: {
+            id: deviceId,
+            actions: isBehindSource && !row.takes_commands ? [] : (actions ?? []),
+            isBehindSource,
+          },
+        }),
   };
 }
 

@@ -116,12 +116,21 @@ export function isDriving(reported: LastReported): boolean {
   return ignition && lastSpeedKmh(reported) > drivingAboveKmh;
 }
 
+/** The device of a command. */
+export interface TargetDevice {
+  readonly id: string;
+  /** Of its model; empty behind a source that takes no commands. */
+  readonly actions: readonly string[];
+  /** Whether it has no session here: only the system behind the source knows whether it is connected. */
+  readonly isBehindSource: boolean;
+}
+
 /** The vehicle of a command, with its device and latest reported values. */
 export interface Target {
   readonly vehicleId: number;
   readonly archived: boolean;
   /** The device that is linked now, with the actions of its model. */
-  readonly device?: { readonly id: string; readonly actions: readonly string[] };
+  readonly device?: TargetDevice;
   readonly reported: LastReported;
 }
 
@@ -129,12 +138,12 @@ export interface Target {
  * Checks the rules of an action and returns the device that will carry it out.
  * @throws Failure COMMUNICATION_FAILED with VEHICLE_ARCHIVED, NO_DEVICE, ACTION_NOT_SUPPORTED or VEHICLE_MOVING
  */
-export function requireDevice(target: Target, action: DeviceAction): string {
+export function requireDevice(target: Target, action: DeviceAction): TargetDevice {
   if (target.archived) throw unreachable('VEHICLE_ARCHIVED');
   if (!target.device) throw unreachable('NO_DEVICE');
   if (!target.device.actions.includes(action)) throw unreachable('ACTION_NOT_SUPPORTED');
   if (action === 'IMMOBILIZE' && isDriving(target.reported)) throw unreachable('VEHICLE_MOVING');
-  return target.device.id;
+  return target.device;
 }
 
 /** The state of a command and the device's report, which decide the answer. */

@@ -9,7 +9,7 @@ import type { Logger } from '@odograph/runtime/logger';
 import type { CommandEvents, Watch } from './command-events.ts';
 import type { CommandPublisher } from './command-publisher.ts';
 import { type Command, findCommand, findCommandByKey, findTarget, isNext } from './queries.ts';
-import { type CommandRequest, hasEnded, type Outcome, requireDevice, unreachable } from './rules.ts';
+import { type CommandRequest, hasEnded, type Outcome, requireDevice, type TargetDevice, unreachable } from './rules.ts';
 import { endCommand, endOverdueCommands, insertCommand, markSent } from './transitions.ts';
 
 /** The parts that the command path uses. */
@@ -52,8 +52,9 @@ export async function sendCommand(context: CommandContext, request: CommandReque
   ]);
   const { vehicleId } = target;
   if (earlier) return awaitEarlier(context, request, vehicleId, earlier);
-  const deviceId = requireDevice(target, request.action);
-  await requireSession(context, deviceId);
+  const device = requireDevice(target, request.action);
+  await requireSession(context, device);
+  const deviceId = device.id;
 
   const id = randomUUID();
   const watch = context.events.watch(vehicleId, id);
@@ -89,12 +90,16 @@ async function carryOut(
   }
 }
 
-/** @throws Failure COMMUNICATION_FAILED with DEVICE_OFFLINE or PLATFORM_UNAVAILABLE */
-async function requireSession(context: CommandContext, deviceId: string): Promise<void> {
+/**
+ * Requires a live session of the device. One behind a source has none: the other system refuses a command while it is not connected.
+ * @throws Failure COMMUNICATION_FAILED with DEVICE_OFFLINE or PLATFORM_UNAVAILABLE
+ */
+async function requireSession(context: CommandContext, device: TargetDevice): Promise<void> {
   if (!context.publisher.isConnected()) throw unreachable('PLATFORM_UNAVAILABLE');
+  if (device.isBehindSource) return;
   let isPresent: boolean;
   try {
-    isPresent = await within(stepTimeoutMs, context.isPresent(deviceId));
+    isPresent = await within(stepTimeoutMs, context.isPresent(device.id));
   } catch (error) {
     throw unreachable('PLATFORM_UNAVAILABLE', undefined, { cause: error });
   }
@@ -137,10 +142,9 @@ function actFor(action: DeviceAction): VehicleAct {
 /** Checks the rules again: while the command waited, the vehicle may have driven off or its link may have changed. */
 async function requireUnchanged(context: CommandContext, request: CommandRequest, deviceId: string): Promise<void> {
   const target = await findTarget(context.db, request.caller, request.vehicleId, actFor(request.action));
-  if (requireDevice(target, request.action) !== deviceId) {
-    throw unreachable('NO_DEVICE', 'the device of the vehicle changed');
-  }
-  await requireSession(context, deviceId);
+  const device = requireDevice(target, request.action);
+  if (device.id !== deviceId) throw unreachable('NO_DEVICE', 'the device of the vehicle changed');
+  await requireSession(context, device);
 }
 
 /** @throws Failure COMMUNICATION_FAILED with PLATFORM_UNAVAILABLE */

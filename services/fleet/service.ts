@@ -14,6 +14,7 @@ import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import { findPresent, findSessionEnds } from '@odograph/runtime/presence';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import { openSealer, type Sealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { LoginLimit } from './accounts/login-limit.ts';
 import { loginRoutes, passwordRoutes } from './accounts/routes.ts';
@@ -84,9 +85,11 @@ interface OperatorOptions {
   readonly changes: ChangeAnnouncer;
   readonly rechecks: SessionRechecks;
   readonly config: ResolvedConfig;
+  /** Seals the tokens of sources. */
+  readonly sealer: Sealer;
 }
 
-function operatorPlugins({ db, changes, rechecks, config }: OperatorOptions): RoutePlugin[] {
+function operatorPlugins({ db, changes, rechecks, config, sealer }: OperatorOptions): RoutePlugin[] {
   return [
     operatorApplicationRoutes(db, changes),
     operatorUserRoutes(db),
@@ -99,7 +102,7 @@ function operatorPlugins({ db, changes, rechecks, config }: OperatorOptions): Ro
     operatorDeviceImportRoutes(db, changes),
     operatorDeviceModelRoutes(db),
     operatorCanDatabaseRoutes(db),
-    operatorSourceRoutes(db),
+    operatorSourceRoutes(db, sealer),
     operatorGbfsRoutes(db),
     operatorRequestRoutes(db, changes),
     operatorPersonRoutes(db),
@@ -121,6 +124,7 @@ export const fleetService: Service<Http> = {
       refreshSeconds: config.REFRESH_TOKEN_SECONDS,
       sessionSeconds: config.SESSION_SECONDS,
     };
+    const sealer = await openSealer(config, 'source tokens');
     const rechecks = new SessionRechecks({ ...host, redis, channel: deviceRevokedChannel(config.QUEUE_PREFIX) });
     host.onStop('session rechecks', () => rechecks.stop());
 
@@ -148,7 +152,7 @@ export const fleetService: Service<Http> = {
       }),
       alarmViewRoutes(db),
     ]);
-    await operatorRoutes(http, { accounts, adminToken }, operatorPlugins({ db, changes, rechecks, config }));
+    await operatorRoutes(http, { accounts, adminToken }, operatorPlugins({ db, changes, rechecks, config, sealer }));
 
     return {
       async health() {

@@ -1,13 +1,16 @@
 import { setImmediate as turn } from 'node:timers/promises';
+import type { AcknowledgementMessage } from '@odograph/contracts/commands';
 import type { Http } from '@odograph/http/http';
 import { AcknowledgementIntake } from '@odograph/queue/acknowledgement-intake';
 import { ConnectionLimits } from '@odograph/runtime/connection-limits';
 import { DeviceThrottles } from '@odograph/runtime/device-throttle';
 import { watchRevocations } from '@odograph/runtime/revocations';
+import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
 import { SessionRegistry } from '@odograph/runtime/session-registry';
 import { createCommandFeed } from './commands/command-feed.ts';
-import { findDeviceCommands } from './commands/queries.ts';
+import { FlespiCommands } from './commands/flespi-commands.ts';
+import { findDeviceBehindSource, findDeviceCommands } from './commands/queries.ts';
 import { TeltonikaCommands } from './commands/teltonika-commands.ts';
 import { GatewayDevices } from './devices.ts';
 import { type GatewayEngines, openEngines } from './engines.ts';
@@ -17,6 +20,9 @@ import type { TeltonikaDoor } from './teltonika/connection.ts';
 import { listenForTeltonika } from './teltonika/listen.ts';
 import { findTeltonikaDevice } from './teltonika/store-records.ts';
 import { GatewayUploads, HeldBytes } from './uploads.ts';
+
+/** How long a command stays claimed: longer than any may take. */
+const claimSeconds = 600;
 
 /** Accepts uploads of devices and systems that do not speak MQTT, into the same queue and with the same promise. */
 export const gatewayService: Service<Http> = {
@@ -28,11 +34,12 @@ export const gatewayService: Service<Http> = {
     await openSourceDoors(host, engines, door);
     await door.sessions.start();
     host.onStop('gateway sessions', () => door.sessions.stop());
-    const commands = createCommands(host, engines, door);
+    const commands = await createCommands(host, engines, door);
     const listeners = await listenForTeltonika(door, host.config);
     host.onStop('gateway', async () => {
       listeners.stop();
       const timeoutMs = host.config.SHUTDOWN_TIMEOUT_MS / 3;
+      await commands.flespi.drain(timeoutMs);
       await Promise.all([door.uploads.drain(timeoutMs), commands.acknowledgements.drain(timeoutMs)]);
       // The last acknowledgements are written at the end of this turn.
       await turn();
@@ -43,7 +50,7 @@ export const gatewayService: Service<Http> = {
     return {
       // The broker of this process has started by then.
       async ready() {
-        if (host.config.TELTONIKA_PORT > 0 || host.config.TELTONIKA_TLS_PORT > 0) commands.feed.open();
+        commands.feed.open();
       },
       health(): ServiceHealth {
         if (!listeners.isListening) return { ok: false, state: 'not listening' };
@@ -88,20 +95,28 @@ function createDoor(
   };
 }
 
-/** Creates what sends commands to Teltonika devices, and closes the connections of deleted ones. */
-function createCommands(
+/** Creates what sends commands to Teltonika devices and to those behind flespi, and closes the connections of deleted ones. */
+async function createCommands(
   { config, logger, adminToken, onStop }: ServiceHost<Http>,
-  { db, subscriber, addAcknowledgement, backlog, metrics, failures }: GatewayEngines,
+  { db, redis, subscriber, addAcknowledgement, backlog, metrics, failures }: GatewayEngines,
   { devices, sessions }: TeltonikaDoor,
 ) {
   const acknowledgements = new AcknowledgementIntake({ add: addAcknowledgement, backlog, logger });
-  const commands = new TeltonikaCommands({
+  const acknowledge = (deviceId: string, message: AcknowledgementMessage): void =>
+    void acknowledgements.add({ deviceId, receivedAtMs: Date.now(), text: JSON.stringify(message) });
+  const teltonika = new TeltonikaCommands({
+    ...{ acknowledge, outcomes: metrics.commands, logger },
     findSession: (deviceId) => sessions.find(deviceId),
     findCommands: (deviceId) => findDeviceCommands(db, deviceId),
-    acknowledge: (deviceId, message) =>
-      void acknowledgements.add({ deviceId, receivedAtMs: Date.now(), text: JSON.stringify(message) }),
-    outcomes: metrics.commands,
-    logger,
+  });
+  const flespi = new FlespiCommands({
+    ...{ acknowledge, outcomes: metrics.commands, logger, url: config.FLESPI_URL },
+    sealer: await openSealer(config, 'source tokens'),
+    findDevice: (deviceId) => findDeviceBehindSource(db, deviceId),
+    async claim(commandId) {
+      const key = `${config.QUEUE_PREFIX}:flespi-command:${commandId}`;
+      return (await redis.set(key, '', 'EX', claimSeconds, 'NX')) === 'OK';
+    },
   });
   const stopRevocations = watchRevocations({
     ...{ subscriber, failures, prefix: config.QUEUE_PREFIX, registry: sessions },
@@ -116,7 +131,10 @@ function createCommands(
   onStop('gateway revocations', stopRevocations);
   const feed = createCommandFeed({
     ...{ url: config.MQTT_URL, adminToken, failures },
-    onCommand: (deviceId, command) => commands.receive(deviceId, command),
+    onCommand(deviceId, command) {
+      if (sessions.find(deviceId)) teltonika.receive(deviceId, command);
+      else flespi.receive(deviceId, command);
+    },
   });
-  return { acknowledgements, feed };
+  return { acknowledgements, flespi, feed };
 }

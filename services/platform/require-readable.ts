@@ -7,6 +7,7 @@ import { openSealer, type SealingPurpose } from '@odograph/runtime/sealing';
 /** Tables with sealed values, by the service that opens them with ENCRYPTION_KEYS. */
 const openedBy: Readonly<Record<string, { values: SealedValues; purpose: SealingPurpose }>> = {
   access: { values: 'deviceKeys', purpose: 'device keys' },
+  gateway: { values: 'sourceTokens', purpose: 'source tokens' },
   console: { values: 'quarantine', purpose: 'quarantine' },
   events: { values: 'webhookSecrets', purpose: 'webhook secrets' },
 };

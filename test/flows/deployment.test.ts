@@ -86,7 +86,9 @@ describe('docker-compose.yml', () => {
   it('gives each service the database of its own role, and only the secrets that it uses', () => {
     const secrets = (name: string) => [...new Set(textOf(services[name] ?? {}).match(/(?<=\$\{)[A-Z_]+/g))].toSorted();
     expect(secrets('broker')).toEqual(['ADMIN_TOKEN', 'BROKER_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
-    expect(secrets('gateway')).toEqual(['ADMIN_TOKEN', 'GATEWAY_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
+    expect(secrets('gateway')).toEqual([
+      ...['ADMIN_TOKEN', 'ENCRYPTION_KEYS', 'GATEWAY_DATABASE_PASSWORD', 'REDIS_PASSWORD'],
+    ]);
     expect(secrets('ingest')).toEqual(['ENCRYPTION_KEYS', 'INGEST_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
     expect(secrets('events')).toEqual(['ADMIN_TOKEN', 'ENCRYPTION_KEYS', 'EVENTS_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
     expect(secrets('proxy')).toEqual([]);

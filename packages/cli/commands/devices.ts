@@ -145,11 +145,13 @@ export const deviceCommands = [
   }),
   command({
     name: 'key reseal',
-    summary: 'reseal device keys and quarantine under the newest of ENCRYPTION_KEYS, so that older keys can be removed',
+    summary:
+      'reseal device keys, quarantine and tokens of sources under the newest of ENCRYPTION_KEYS, to remove older ones',
     examples: ['key reseal'],
     run: async ({ api }) => ({
       deviceKeys: await api.post('device-keys/reseal', {}),
       quarantine: await api.post('quarantine/reseal', {}),
+      sourceTokens: await api.post('sources/reseal', {}),
     }),
   }),
 ];

@@ -1,8 +1,15 @@
+import { readFile } from 'node:fs/promises';
 import { segment } from '../admin-api.ts';
 import { command, flag, numeric, optional, required } from '../command.ts';
+import { UsageFailure } from '../failures.ts';
 
 const formats = ['traccar', 'flespi', 'tesla', 'owntracks', 'osmand'];
 const id = required('id of the source');
+
+/** Reads a token from a file, so that it is neither in the history of the shell nor in the list of processes. */
+async function readToken(path: string | undefined): Promise<string | undefined> {
+  return path === undefined ? undefined : (await readFile(path, 'utf8')).trim();
+}
 
 /** Other systems that forward what their devices said. */
 export const sourceCommands = [
@@ -13,10 +20,13 @@ export const sourceCommands = [
     options: {
       app: required('appId of the application'),
       format: required('traccar, flespi, tesla, owntracks or osmand', formats),
+      'flespi-token-file': optional('file with a token of flespi, by which its devices are sent commands', 'file'),
       'create-devices': flag('create devices that do not exist; without it their messages go to quarantine'),
     },
-    run: ({ api }, { app: appId, format, ...options }) =>
-      api.post('sources', { appId, format, createDevices: options['create-devices'] }),
+    async run({ api }, { app: appId, format, ...options }) {
+      const commandToken = await readToken(options['flespi-token-file']);
+      return api.post('sources', { appId, format, createDevices: options['create-devices'], commandToken });
+    },
   }),
   command({
     name: 'source list',
@@ -36,6 +46,24 @@ export const sourceCommands = [
         `sources/${segment(options.id)}/secret`,
         hours === undefined ? {} : { overlapHours: numeric(hours) },
       );
+    },
+  }),
+  command({
+    name: 'source token',
+    summary: 'set, replace or remove the token by which devices behind flespi are sent commands',
+    examples: [
+      'source token --id 0197a1de-5f0e-7000-8000-000000000003 --file flespi-token',
+      'source token --id 0197a1de-5f0e-7000-8000-000000000003 --remove',
+    ],
+    options: {
+      id,
+      file: optional('file with the token; it is stored sealed and never shown', 'file'),
+      remove: flag('remove the token: its devices take no commands any more'),
+    },
+    async run({ api }, options) {
+      if ((options.file === undefined) !== options.remove) throw new UsageFailure('give either --file or --remove');
+      const path = `sources/${segment(options.id)}/command-token`;
+      return options.remove ? api.delete(path) : api.put(path, { token: await readToken(options.file) });
     },
   }),
   command({

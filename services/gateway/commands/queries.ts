@@ -1,5 +1,6 @@
 import type { DeviceCommands } from '@odograph/contracts/device-models';
 import type { Database } from '@odograph/database/database';
+import { sql } from 'kysely';
 
 /** Finds what a device is told for each action, by its model; nothing for a device that was deleted. */
 export async function findDeviceCommands(db: Database, deviceId: string): Promise<DeviceCommands> {
@@ -11,4 +12,33 @@ export async function findDeviceCommands(db: Database, deviceId: string): Promis
     .where('device.deleted_at', 'is', null)
     .executeTakeFirst();
   return row?.commands ?? {};
+}
+
+/** A device behind a source, and how it is sent commands. */
+export interface DeviceBehindSource {
+  readonly commands: DeviceCommands;
+  /** The source whose token is used; undefined without one. */
+  readonly source: { readonly id: string; readonly sealedToken: Buffer } | undefined;
+}
+
+/**
+ * Finds a device behind a source. Of several sources of its application that take commands, the one that has sent messages of the
+ * device is used, else the newest.
+ * @returns undefined for a device that reports in another way, or that does not exist
+ */
+export async function findDeviceBehindSource(db: Database, deviceId: string): Promise<DeviceBehindSource | undefined> {
+  const { rows } = await sql<{ commands: DeviceCommands; id: string | null; sealed: Buffer | null }>`
+    select model.commands, chosen.id, chosen.sealed_command_token as sealed
+    from device join device_model model on model.id = device.model_id
+    left join lateral (
+      select source.id, sealed_command_token from source
+      where source.application_id = device.application_id and format = 'flespi' and takes_commands and deleted_at is null
+      order by exists (select from source_device where source_id = source.id and device_id = device.id) desc,
+        created_at desc
+      limit 1) as chosen on true
+    where device.id = ${deviceId} and device.deleted_at is null and model.protocol = 'source'`.execute(db);
+  const [row] = rows;
+  if (!row) return undefined;
+  const { commands, id, sealed } = row;
+  return { commands, source: id === null || sealed === null ? undefined : { id, sealedToken: sealed } };
 }

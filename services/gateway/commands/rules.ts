@@ -1,9 +1,16 @@
-import type { TextCommand } from '@odograph/contracts/device-models';
+import type { FlespiCommand, TextCommand } from '@odograph/contracts/device-models';
+
+/** Characters of a reason that the command service takes. */
+export const longestReason = 256;
 
 /** What an answer means; undefined when it means nothing to the model. */
-export function judgeAnswer(command: TextCommand, text: string, isRefused: boolean): 'success' | 'refusal' | undefined {
+export function judgeAnswer(
+  { success, refusal }: Pick<TextCommand | FlespiCommand, 'success' | 'refusal'>,
+  text: string,
+  isRefused: boolean,
+): 'success' | 'refusal' | undefined {
   const answer = text.toLowerCase();
   const contains = (part: string): boolean => answer.includes(part.toLowerCase());
-  if (isRefused || command.refusal.some(contains)) return 'refusal';
-  return command.success.some(contains) ? 'success' : undefined;
+  if (isRefused || refusal.some(contains)) return 'refusal';
+  return success === undefined || success.some(contains) ? 'success' : undefined;
 }

@@ -4,7 +4,7 @@ import type { DeviceCommands, TextCommand } from '@odograph/contracts/device-mod
 import type { Logger } from '@odograph/runtime/logger';
 import type { Counter } from '@odograph/runtime/metrics';
 import type { GatewaySession } from '../sessions.ts';
-import { judgeAnswer } from './rules.ts';
+import { judgeAnswer, longestReason } from './rules.ts';
 
 /** The connection of a device, as far as commands need it. */
 export type CommandedSession = Pick<GatewaySession, 'deviceId' | 'send' | 'onAnswer' | 'onClose' | 'reset'>;
@@ -37,8 +37,6 @@ const mostWaiting = 8;
 const connectionEnded = 'the connection ended before the command could be sent';
 /** Characters of an answer in the log. */
 const loggedCharacters = 200;
-/** Characters of a reason that the command service takes. */
-const longestReason = 256;
 
 /**
  * Sends commands to Teltonika devices in Codec 12, and turns their answers into acknowledgements. An answer names no command, and
@@ -97,8 +95,9 @@ export class TeltonikaCommands {
     const { deviceId } = session;
     try {
       const command = (await findCommands(deviceId))[message.action];
-      if (!command) this.#refuse(session, message, 'the device model has no command for this action');
-      return command;
+      if (command && 'text' in command) return command;
+      this.#refuse(session, message, 'the device model has no command for this action');
+      return undefined;
     } catch (error) {
       logger.warn({ err: error, deviceId }, 'device model not read');
       this.#refuse(session, message, 'the platform could not read the device model; nothing was sent');

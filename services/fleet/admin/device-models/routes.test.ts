@@ -54,6 +54,18 @@ it('takes the actions of a Teltonika model from its commands', async () => {
   expect((await admin.put(`${path}/${name}`, stored.body)).status).toBe(200);
 });
 
+const viaFlespi = { flespi: { name: 'custom', properties: { text: 'setdigout 1?' } }, refusal: [] };
+
+it('takes the actions of a model behind flespi from its commands, and answers them as stored', async () => {
+  const name = `model-${randomUUID()}`;
+  const { actions: _actions, ...rest } = model;
+  const commands = { START: { ...viaFlespi, success: ['DOUT1:OFF'] }, HONK: viaFlespi };
+  const stored = await admin.put(`${path}/${name}`, { ...rest, protocol: 'source', commands });
+  expect([stored.status, stored.body.actions]).toEqual([200, ['START', 'HONK']]);
+  expect((await admin.get(`${path}/${name}`)).body).toEqual(stored.body);
+  expect(stored.body.commands).toEqual(commands);
+});
+
 it('names every fault of a model at once', async () => {
   const { status, body } = await admin.put(`${path}/model-${randomUUID()}`, {
     protocol: 'smoke',
@@ -73,9 +85,28 @@ it('names every fault of a model at once', async () => {
   }
 });
 
-it.each([
+it.each<[string, object, string]>([
   ['commands for devices that speak the own protocol', { commands: { LOCK: told } }, 'commands'],
-  ['actions of devices behind a source', { protocol: 'source', actions: ['LOCK'] }, 'actions'],
+  ['actions of devices behind a source without a command', { protocol: 'source', actions: ['LOCK'] }, 'commands.LOCK'],
+  ['a text for devices behind a source', { protocol: 'source', commands: { LOCK: told } }, 'commands.LOCK.flespi'],
+  [
+    'a flespi command for Teltonika devices',
+    { protocol: 'teltonika', commands: { LOCK: viaFlespi } },
+    'commands.LOCK.text',
+  ],
+  [
+    'a text without an answer of success',
+    { protocol: 'teltonika', actions: ['LOCK'], commands: { LOCK: { text: 'lock', refusal: [] } } },
+    'commands.LOCK.success',
+  ],
+  [
+    'a flespi command that is too long',
+    {
+      ...{ protocol: 'source', actions: ['LOCK'] },
+      commands: { LOCK: { ...viaFlespi, flespi: { name: 'custom', properties: { text: 'x'.repeat(3000) } } } },
+    },
+    'commands.LOCK.flespi',
+  ],
   ['an action that devices cannot be told', { protocol: 'teltonika', actions: ['LOCK'] }, 'commands.LOCK'],
   [
     'an action left out of a list that is given',

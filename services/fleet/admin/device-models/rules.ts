@@ -1,6 +1,9 @@
-import { deviceActions } from '@odograph/contracts/commands';
+import { type DeviceAction, deviceActions } from '@odograph/contracts/commands';
 import { listSchemaFaults, type SchemaRule } from '@odograph/contracts/schema-faults';
 import { type DeviceModel, NewDeviceModel } from './schemas.ts';
+
+/** Characters of a flespi command as JSON. */
+const longestProperties = 2000;
 
 const actionsOf = (commands: DeviceModel['commands']) =>
   deviceActions.filter((action) => Object.hasOwn(commands, action));
@@ -22,19 +25,37 @@ export function findModelFaults(body: unknown): SchemaRule[] {
   const faults = listSchemaFaults(NewDeviceModel, body);
   if (faults.length > 0) return faults;
   const { protocol = 'mqtt', actions, commands = {} } = body as NewDeviceModel;
-  const told = actionsOf(commands);
-  if (protocol !== 'teltonika' && told.length > 0) {
-    faults.push({ field: 'commands', rule: 'must be empty unless protocol is teltonika' });
+  if (protocol === 'mqtt') {
+    if (actionsOf(commands).length > 0)
+      faults.push({ field: 'commands', rule: 'must be empty where protocol is mqtt' });
+    if (actions === undefined) faults.push({ field: 'actions', rule: 'is missing' });
+    return faults;
   }
-  if (protocol === 'source' && actions?.length) {
-    faults.push({ field: 'actions', rule: 'must be empty where protocol is source' });
-  }
-  if (protocol === 'mqtt' && actions === undefined) faults.push({ field: 'actions', rule: 'is missing' });
-  if (protocol === 'teltonika') {
-    const untold = actions?.filter((action) => !told.includes(action)) ?? [];
-    const unlisted = actions ? told.filter((action) => !actions.includes(action)) : [];
-    for (const action of untold) faults.push({ field: `commands.${action}`, rule: 'is missing' });
-    for (const action of unlisted) faults.push({ field: 'actions', rule: `must hold ${action}, which has a command` });
-  }
-  return faults;
+  return [...faults, ...findCommandFaults(protocol, commands), ...findActionFaults(actions, actionsOf(commands))];
+}
+
+/** Lists the faults of commands that the schema cannot express: which members a protocol needs. */
+function findCommandFaults(protocol: 'teltonika' | 'source', commands: DeviceModel['commands']): SchemaRule[] {
+  const [needed, other] = protocol === 'teltonika' ? (['text', 'flespi'] as const) : (['flespi', 'text'] as const);
+  return Object.entries(commands).flatMap(([action, command]) => {
+    const field = `commands.${action}`;
+    const has = (member: string) => Object.hasOwn(command, member);
+    const isTooLong = 'flespi' in command && JSON.stringify(command.flespi).length > longestProperties;
+    return [
+      ...(has(needed) ? [] : [{ field: `${field}.${needed}`, rule: 'is missing' }]),
+      ...(has(other) ? [{ field: `${field}.${other}`, rule: `must be left out where protocol is ${protocol}` }] : []),
+      ...(protocol === 'teltonika' && !has('success') ? [{ field: `${field}.success`, rule: 'is missing' }] : []),
+      ...(isTooLong ? [{ field: `${field}.flespi`, rule: `must have at most ${longestProperties} characters` }] : []),
+    ];
+  });
+}
+
+/** Lists where the actions differ from those that have a command. */
+function findActionFaults(actions: DeviceModel['actions'] | undefined, told: readonly DeviceAction[]): SchemaRule[] {
+  const untold = actions?.filter((action) => !told.includes(action)) ?? [];
+  const unlisted = actions ? told.filter((action) => !actions.includes(action)) : [];
+  return [
+    ...untold.map((action) => ({ field: `commands.${action}`, rule: 'is missing' })),
+    ...unlisted.map((action) => ({ field: 'actions', rule: `must hold ${action}, which has a command` })),
+  ];
 }

@@ -18,10 +18,23 @@ const actions = Type.Array(word(deviceActions), {
 const commandText = (example: string) => Type.String({ pattern: '^[ -~]{1,160}$', examples: [example] });
 const answerTexts = (description: string, example: string, minItems: number) =>
   Type.Array(commandText(example), { description, minItems, maxItems: 10 });
-const TextCommand = Type.Object(
+const FlespiCall = Type.Object(
   {
-    text: commandText('setdigout 1?'),
-    success: answerTexts('texts of an answer that reports success', 'DOUT1:ON', 1),
+    name: Type.String({ pattern: '^[A-Za-z0-9._-]{1,64}$', description: 'of the command', examples: ['custom'] }),
+    properties: Type.Unsafe<Record<string, unknown>>({
+      type: 'object',
+      additionalProperties: true,
+      description: 'of the command, as flespi describes them for the type of device',
+      examples: [{ text: 'setdigout 1?' }],
+    }),
+  },
+  { additionalProperties: false },
+);
+const Command = Type.Object(
+  {
+    text: Type.Optional(commandText('setdigout 1?')),
+    flespi: Type.Optional(FlespiCall),
+    success: Type.Optional(answerTexts('texts of an answer that reports success', 'DOUT1:ON', 1)),
     refusal: answerTexts('texts of an answer that reports a refusal; they go first', 'disabled from CFG', 0),
   },
   { additionalProperties: false },
@@ -33,9 +46,10 @@ const otherProperties = {
     description: 'how devices of the model report: MQTT, Teltonika, or through another system (a source)',
   }),
   commands: Type.Unsafe<DeviceCommands>(
-    Type.Partial(Type.Object(Object.fromEntries(deviceActions.map((action) => [action, TextCommand]))), {
+    Type.Partial(Type.Object(Object.fromEntries(deviceActions.map((action) => [action, Command]))), {
       additionalProperties: false,
-      description: 'what devices are told for each action, and what their answers mean; for the protocol teltonika',
+      description:
+        'what devices are told for each action, and what their answers mean: a `text` for the protocol teltonika, a command of `flespi` for source',
     }),
   ),
   proprietaryCan: Type.Boolean({ description: 'devices report proprietary CAN data' }),

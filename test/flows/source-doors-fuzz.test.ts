@@ -1,14 +1,15 @@
+import { brokerService } from '@odograph/broker/service';
 import type { SourceFormatName } from '@odograph/contracts/sources';
+import { gatewayService } from '@odograph/gateway/service';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createSource } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { gatewayService } from '../service.ts';
 
 let platform: TestPlatform;
 beforeAll(async () => {
-  platform = await startTestPlatform([gatewayService], {
+  platform = await startTestPlatform([brokerService, gatewayService], {
     SOURCE_REQUESTS_PER_SECOND: '1000000',
     SOURCE_BYTES_PER_SECOND: '1000000000',
   });
