@@ -17,9 +17,9 @@ export type DeviceAction = (typeof deviceActions)[number];
 
 /** A command as sent to a device, which must not execute it after `expiresAt` (UNIX seconds). */
 export const CommandMessage = Type.Object({
-  id: Type.String(),
+  id: Type.String({ description: 'never used again' }),
   action: Type.Union(deviceActions.map((action) => Type.Literal(action))),
-  expiresAt: Type.Number(),
+  expiresAt: Type.Number({ description: 'UNIX seconds; never execute the command after it' }),
 });
 export interface CommandMessage {
   id: string;

@@ -12,27 +12,29 @@ export const maximumReadingBytes = 32 * 1024;
 /** A reading further ahead of the platform's clock than this is quarantined. */
 export const maximumClockLeadSeconds = 300;
 
-const finite = (minimum = -1e12, maximum = 1e12) => Type.Number({ minimum, maximum });
+/** @param description the unit; the AsyncAPI document shows it */
+const finite = (description?: string, minimum = -1e12, maximum = 1e12) =>
+  Type.Number({ minimum, maximum, ...(description !== undefined && { description }) });
 /** A reading must not be changed silently, so text that PostgreSQL cannot store is refused. */
 const text = (maxLength = 1024) => Type.String({ maxLength, pattern: storablePattern });
 const optionalFields = <T extends Record<string, TSchema>>(fields: T) => Type.Partial(Type.Object(fields));
 
 /** Interface specification, "location object"; speed in km/h is the device's own. */
 export const LocationGroup = Type.Object({
-  latitude: finite(-90, 90),
-  longitude: finite(-180, 180),
-  angle: Type.Optional(finite(-360, 360)),
-  altitude: Type.Optional(finite(-20_000, 100_000)),
-  speed: Type.Optional(finite(-1000, 10_000)),
-  satellites: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000 })),
+  latitude: finite('degrees, WGS 84', -90, 90),
+  longitude: finite('degrees, WGS 84', -180, 180),
+  angle: Type.Optional(finite('heading in degrees, 0 is north', -360, 360)),
+  altitude: Type.Optional(finite('m', -20_000, 100_000)),
+  speed: Type.Optional(finite('km/h', -1000, 10_000)),
+  satellites: Type.Optional(Type.Integer({ minimum: 0, maximum: 1000, description: 'satellites in use' })),
 });
 
 /** Interface specification, "status object": mileage and autonomy in km. */
 export const StatusGroup = optionalFields({
   ignition: Type.Boolean(),
   movement: Type.Boolean(),
-  mileage: finite(),
-  autonomy: finite(),
+  mileage: finite('km'),
+  autonomy: finite('range in km'),
 });
 
 /** Interface specification, "can object". */
@@ -41,19 +43,19 @@ export type CanDatum = Static<typeof CanDatum>;
 
 /** Interface specification, "electric object": %, A, V, kWh and degrees C. */
 export const ElectricGroup = optionalFields({
-  soh: finite(),
-  soc: finite(),
-  current: finite(),
-  voltage: finite(),
-  energy: finite(),
-  maxEnergy: finite(),
-  minCellVoltage: finite(),
-  maxCellVoltage: finite(),
-  temperature: finite(),
-  minCellTemperature: finite(),
-  maxCellTemperature: finite(),
-  lifetimePowerUse: finite(),
-  lifetimeChargePower: finite(),
+  soh: finite('state of health in percent'),
+  soc: finite('state of charge in percent'),
+  current: finite('A'),
+  voltage: finite('V'),
+  energy: finite('kWh'),
+  maxEnergy: finite('kWh'),
+  minCellVoltage: finite('V'),
+  maxCellVoltage: finite('V'),
+  temperature: finite('°C'),
+  minCellTemperature: finite('°C'),
+  maxCellTemperature: finite('°C'),
+  lifetimePowerUse: finite('kWh'),
+  lifetimeChargePower: finite('kWh'),
 });
 
 /** Interface specification, "sensors element". */
@@ -70,17 +72,19 @@ export const FleetGroup = optionalFields({
   lights: word('ON', 'OFF'),
   doors: word('OPEN', 'CLOSED'),
   windows: word('OPEN', 'CLOSED'),
-  speed: finite(),
+  speed: finite('km/h'),
   bluetooth: word('CONNECTED', 'DISCONNECTED'),
   authenticated: Type.Boolean(),
-  mileage: finite(),
-  fuel: finite(),
-  fuelRange: finite(),
+  mileage: finite('km'),
+  fuel: finite('litres'),
+  fuelRange: finite('fuel level in percent'),
   chargingAdapterStatus: word('CONNECTED', 'DISCONNECTED'),
   ChargingStatus: word('CHARGING', 'NOT_CHARGING'),
-  ChargingUntil: Type.Union([finite(-1e12, 1e15), text(64)]),
-  ChargeLevel: finite(),
-  RemainingRange: finite(),
+  ChargingUntil: Type.Union([finite(undefined, -1e12, 1e15), text(64)], {
+    description: 'UNIX seconds or milliseconds, or ISO 8601',
+  }),
+  ChargeLevel: finite('percent'),
+  RemainingRange: finite('km'),
   cardholder: Type.Array(Type.Object({ id: text(256), statut: text(64) }), { maxItems: 100 }),
   vehicleKey: Type.Boolean(),
 });
@@ -105,8 +109,10 @@ export type RawCanFrame = Static<typeof CanFrame>;
 
 /** One reading as a device sends it. Unknown fields are ignored. */
 export const TelemetryReading = Type.Object({
-  timestamp: Type.Number({ minimum: 0, maximum: latestTimestamp }),
-  sequence: Type.Optional(Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER })),
+  timestamp: Type.Number({ minimum: 0, maximum: latestTimestamp, description: 'UNIX seconds of the device clock' }),
+  sequence: Type.Optional(
+    Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER, description: 'increases by one with each reading' }),
+  ),
   location: Type.Optional(LocationGroup),
   status: Type.Optional(StatusGroup),
   can: Type.Optional(Type.Array(CanDatum, { maxItems: 1000 })),

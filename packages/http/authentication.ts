@@ -80,6 +80,11 @@ export async function operatorPages(http: Http, guard: Guard, plugins: readonly 
   await registerScope(http, orSignIn(requireOperator(guard)), { hide: true }, plugins, addRight);
 }
 
+/** Registers pages for everyone with a token or session. A browser that has none is sent to the sign-in. */
+export async function viewerPages(http: Http, guard: Guard, plugins: readonly RoutePlugin[]): Promise<void> {
+  await registerScope(http, orSignIn(requireViewer(guard)), { hide: true }, plugins);
+}
+
 /** Serves the reference of the interface to everyone with a token or session. A browser that has none is sent to the sign-in. */
 export async function referencePage(http: Http, guard: Guard): Promise<void> {
   await documentInterface(http, orSignIn(requireViewer(guard)));

@@ -42,7 +42,8 @@ const tags: Readonly<Record<string, string>> = {
 const description = `Vehicle telematics and fleet access. The paths below /v1 follow version ${interfaceVersion} of the interface specification;
 those below /v1/x are additions. POST, PUT and DELETE take their parameters from the JSON body; the query string may give them instead.`;
 
-function platformVersion(): string {
+/** Returns the version of this platform. */
+export function platformVersion(): string {
   const manifest = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8')) as { version: string };
   return manifest.version;
 }

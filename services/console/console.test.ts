@@ -56,6 +56,15 @@ describe('the reference of the interface', () => {
     expect((await stranger.get('/docs')).status).toBe(401);
     expect((await stranger.get('/docs/json')).body.openapi).toBe('3.1.0');
   });
+
+  it('has a page about devices, and an AsyncAPI document for anyone', async () => {
+    const stranger = createApiClient(platform.httpUrl);
+    expect((await stranger.get('/docs/devices')).status).toBe(401);
+    expect((await stranger.get('/docs/asyncapi.json')).body.asyncapi).toBe('3.0.0');
+    const { status, headers, body } = await admin.get('/docs/devices');
+    expect([status, String(body).includes('v1/devices/{deviceId}/telemetry')]).toEqual([200, true]);
+    expect(headers.get('content-security-policy')).toContain("default-src 'self'");
+  });
 });
 
 describe('the queue page', () => {

@@ -6,6 +6,7 @@ import type { Http } from '@odograph/http/http';
 import { openQueue } from '@odograph/queue/queues';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
+import { deviceReference } from './device-reference/routes.ts';
 import { PmtilesFile } from './map/pmtiles-file.ts';
 import { mapOrigin, mapRoutes } from './map/routes.ts';
 import { consolePages } from './pages.ts';
@@ -55,6 +56,8 @@ export const consoleService: Service<Http> = {
     await http.register(async (scope: Http) => consolePages(scope, mapOrigin(config)));
     const guard = { accounts: accountsIn(db), adminToken };
     await referencePage(http, guard);
+    const tlsPort = config.MQTT_TLS_CERTIFICATE === undefined ? undefined : config.MQTTS_PORT;
+    await deviceReference(http, guard, { port: config.MQTT_PORT, tlsPort });
     await operatorPages(http, guard, [queuePage(queues)]);
     await operatorRoutes(http, guard, [quarantineRoutes(db, replayTarget), pipelineRoutes(db)]);
     const mapFile = openMapFile(host);

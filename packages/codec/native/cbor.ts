@@ -4,7 +4,7 @@ import { maximumPacketBytes } from '@odograph/contracts/telemetry';
 import { decode, encode, Tokenizer } from 'cborg';
 
 /** The names of the members of each object of a reading; in CBOR, the position of a name may stand for it. */
-const names = new Map(
+export const cborNames: ReadonlyMap<string, readonly string[]> = new Map(
   Object.entries(
     JSON.parse(readFileSync(new URL('cbor-keys.json', import.meta.url), 'utf8')) as Record<string, string[]>,
   ),
@@ -62,9 +62,9 @@ function toJsonForm(value: unknown, kind: string): unknown {
   if (!(value instanceof Map)) return value;
   const members: Record<string, unknown> = {};
   for (const [key, member] of value as Map<unknown, unknown>) {
-    const name = typeof key === 'number' ? names.get(kind)?.[key] : key;
+    const name = typeof key === 'number' ? cborNames.get(kind)?.[key] : key;
     if (typeof name !== 'string' || name === '__proto__') continue;
-    members[name] = names.has(name) && member instanceof Object ? toJsonForm(member, name) : member;
+    members[name] = cborNames.has(name) && member instanceof Object ? toJsonForm(member, name) : member;
   }
   if (kind === 'location') return withDegrees(members);
   return kind === 'frames' ? withHexadecimals(members) : members;
@@ -108,11 +108,11 @@ function toNumbers(value: unknown, kind: string): unknown {
   if (Array.isArray(value)) return value.map((element) => toNumbers(element, kind));
   if (typeof value !== 'object' || value === null || value instanceof Uint8Array) return value;
   const members = Object.entries(kind === 'frames' ? toBytes(value) : value);
-  const table = names.get(kind) ?? [];
+  const table = cborNames.get(kind) ?? [];
   return new Map(
     members.map(([name, member]) => {
       const number = table.indexOf(name);
-      return [number === -1 ? name : number, names.has(name) ? toNumbers(member, name) : member] as const;
+      return [number === -1 ? name : number, cborNames.has(name) ? toNumbers(member, name) : member] as const;
     }),
   );
 }
