@@ -125,7 +125,7 @@ grant select, insert, update, delete on recorded_silence to odograph_ingest;
 grant update (events_forgotten_until) on application to odograph_ingest;
 grant execute on function record_due_events() to odograph_ingest;
 grant execute on function compress_reading_chunk(regclass), drop_readings_older_than(interval), settle_readings(interval),
-  share_ingest_barrier(), prune_audit(interval) to odograph_ingest;
+  share_ingest_barrier(), prune_audit(interval), end_long_reports(interval) to odograph_ingest;
 
 -- command: the state machine of commands, and key lists, which it signs with device keys but whose keys it cannot change
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, bluetooth_authorization, booking
@@ -187,6 +187,8 @@ grant select on event, vehicle, device_model, device_link, privacy_period, readi
 grant select (id, device_id, received_at, payload_bytes, faults) on quarantine to odograph_events;
 -- the purge of a vehicle removes it from webhooks
 grant select, delete on webhook_vehicle, webhook_retry, webhook_dead_letter, webhook_attempt to odograph_ingest;
+
+-- The users for reports read the schema fleet alone (`odograph reports create`); report_login belongs to the owner.
 
 drop procedure pg_temp.show(text[], text, text[]);
 commit;

@@ -12,6 +12,7 @@ import { loginCommands } from './commands/login.ts';
 import { operationCommands } from './commands/operations.ts';
 import { operatorCommands } from './commands/operators.ts';
 import { registrationCommands } from './commands/registration.ts';
+import { reportCommands } from './commands/reports.ts';
 import { sourceCommands } from './commands/sources.ts';
 import { tailCommands } from './commands/tail.ts';
 import { vehicleCommands } from './commands/vehicles.ts';
@@ -34,6 +35,7 @@ export const commands: readonly Command[] = [
   ...operationCommands,
   ...registrationCommands,
   ...tailCommands,
+  ...reportCommands,
   ...backupCommands,
   ...doctorCommands,
   ...loginCommands,

@@ -42,7 +42,16 @@ export interface QueuedAcknowledgement {
   text: string;
 }
 
-export type MaintenanceTask = 'compress' | 'retain' | 'count' | 'forget' | 'vacuum' | 'rewrite' | 'purge' | 'redecode';
+export type MaintenanceTask =
+  | 'compress'
+  | 'retain'
+  | 'count'
+  | 'forget'
+  | 'vacuum'
+  | 'rewrite'
+  | 'purge'
+  | 'redecode'
+  | 'reports';
 
 /** An export that is written to a file: its parameters as the client gave them, and who asked. */
 export interface ExportJob {

@@ -3,6 +3,7 @@ import { findDatabaseFaults } from '@odograph/database/installation';
 import { findMissingMigrations } from '@odograph/database/migrate';
 import { type Config, serviceDatabaseNames } from '@odograph/runtime/config';
 import { sql } from 'kysely';
+import { findExcessRights, listReportLogins } from '../reports.ts';
 import {
   type Check,
   type ClockReading,
@@ -162,9 +163,24 @@ async function checkContent(db: Database): Promise<Check[]> {
   ];
 }
 
+/** Checks that database users for reports can do nothing but read their views. */
+async function checkReports(db: Database): Promise<Check[]> {
+  const logins = (await listReportLogins(db)).filter(({ usable }) => usable);
+  const excess: string[] = [];
+  for (const { login } of logins) {
+    const rights = await findExcessRights(db, login);
+    if (rights.length > 0) excess.push(`${login} may use ${rights.join(', ')}`);
+  }
+  if (logins.length === 0) return [];
+  const remedy = 'take these rights back, or delete the login and create it again (docs/grafana.md)';
+  const detail = excess.length === 0 ? `${logins.length} read their views only` : excess.join('; ');
+  return [expectThat(excess.length === 0, 'logins for reports', detail, remedy)];
+}
+
 /** Checks the content where the role may see it. */
 async function contentOf(db: Database): Promise<Check[]> {
-  return checkContent(db).catch((error: unknown) => {
+  const checks = async () => [...(await checkContent(db)), ...(await checkReports(db))];
+  return checks().catch((error: unknown) => {
     if (!(error instanceof Error) || !('code' in error) || error.code !== insufficientPrivilege) throw error;
     return [unknown('quarantine', 'this database role may not see it', 'set MIGRATION_DATABASE_URL to the owner')];
   });

@@ -18,6 +18,7 @@ import {
   deleteOldEvents,
   deleteOldQuarantine,
   dropOldReadings,
+  endLongReports,
   rewriteRedisLog,
   vacuumBusyTables,
 } from './policies.ts';
@@ -25,6 +26,7 @@ import { purgeDeletedVehicles } from './purge.ts';
 
 const hourMs = 3_600_000;
 const purgeMs = 10_000;
+const reportsMs = 60_000;
 const redecodeMs = 5000;
 /** The others wait for a task that is tried again; the next interval repeats one that is given up. */
 const maximumAttempts = 5;
@@ -68,6 +70,7 @@ export async function scheduleMaintenance(
     vacuum: { every: hourMs, run: () => vacuumBusyTables(db, stopping.signal) },
     rewrite: { every: hourMs, run: () => rewriteRedisLog(config.REDIS_URL, logger) },
     purge: { every: purgeMs, run: () => purgeDeletedVehicles(db, logger) },
+    reports: { every: reportsMs, run: () => endLongReports(db, logger) },
     redecode: { every: redecodeMs, run: () => redecoding.run(stopping.signal) },
   };
   for (const [task, { every }] of Object.entries(tasks) as [MaintenanceTask, { every: number }][]) {
