@@ -162,9 +162,10 @@ describe('the list of events holds once, by its cause,', () => {
     await post('/v1/bluetooth-token/invalidate', { authorizationId, until: now + 1800 });
     await post('/v1/bluetooth-token/validate', { authorizationId });
     await api.delete('/v1/bluetooth-token', { authorizationId });
-    await expectEvents(
+    const events = await expectEvents(
       ...(['authorization.created', 'authorization.changed', 'authorization.changed', 'authorization.ended'] as const),
     );
+    expect(new Set(events.map((data) => data.authorizationId))).toEqual(new Set([authorizationId]));
   });
 
   it('the end of a link and a new one', async () => {

@@ -90,16 +90,29 @@ async function restoreDatabase(url: string, file: string, manifest: Manifest): P
   }
 }
 
+/** Switches the triggers that write events: a restored row is no change, and its event is restored too. */
+async function setEventTriggers(client: Client, state: 'enable' | 'disable'): Promise<void> {
+  await client.query(`do $$
+    declare one record;
+    begin
+      for one in select tgrelid::regclass as owner, tgname from pg_trigger where not tgisinternal and tgname like 'event\\_%' loop
+        execute format('alter table %s ${state} trigger %I', one.owner, one.tgname);
+      end loop;
+    end $$`);
+}
+
 async function loadTables(client: Client, db: Database, file: string, manifest: Manifest): Promise<void> {
   try {
     // Committed before, so that the platform does not start on the empty database that an interrupted restore leaves.
     await client.query('update installation set restoring_since = now()');
     await client.query('begin');
+    await setEventTriggers(client, 'disable');
     for (const { name } of manifest.tables.toReversed()) await client.query(`delete from public."${name}"`);
     for await (const { name, content } of readArchive(file)) {
       const table = manifest.tables.find((one) => one.name === partName.exec(name)?.[1]);
       if (table) await loadPart(client, table, gunzipSync(content));
     }
+    await setEventTriggers(client, 'enable');
     await verifyRestored(client, db, manifest);
     await writeSequences(client, manifest.sequences);
     await client.query('select restart_change_feed()');
