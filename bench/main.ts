@@ -22,6 +22,7 @@ const benchmarks: Record<string, () => Promise<Benchmark>> = {
   console: () => import('./console.ts'),
   gateway: () => import('./gateway.ts'),
   codecs: () => import('./codecs.ts'),
+  webhooks: () => import('./webhooks.ts'),
 };
 
 async function list(): Promise<void> {

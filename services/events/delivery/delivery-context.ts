@@ -25,5 +25,5 @@ export interface DeliveryContext {
 /** Posts an event to the receiver of a webhook, signed. */
 export type PostEvent = (event: Pick<PlatformEvent, 'id' | 'json'>) => Promise<Attempt>;
 
-/** Attempts in flight to one receiver. */
-export const mostInFlight = 32;
+/** Attempts in flight to one receiver, when it answers quickly and without a failure. */
+export const mostInFlight = 128;

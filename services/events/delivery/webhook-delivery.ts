@@ -3,7 +3,7 @@ import { type EventPosition, isBefore } from '@odograph/event-list/position';
 import { findEventPositionAt, type PlatformEvent, readEvents } from '@odograph/event-list/read-events';
 import { selectTypes } from '../registration/rules.ts';
 import { patienceMs } from './back-off.ts';
-import { type DeliveryContext, mostInFlight, type PostEvent } from './delivery-context.ts';
+import type { DeliveryContext, PostEvent } from './delivery-context.ts';
 import { EventWindow } from './event-window.ts';
 import { collectGivenUp, giveUp, mostDeadLetters } from './given-up.ts';
 import { ProgressLog } from './progress.ts';
@@ -13,7 +13,7 @@ import { ReceiverState } from './receiver-state.ts';
 import type { SlotUser } from './slots.ts';
 import { type ReadPage, WaitingVehicles } from './waiting-vehicles.ts';
 
-const eventsPerPage = 200;
+const eventsPerPage = 500;
 /** More waiting vehicles hold up the others, whose failures would become waiting vehicles too. */
 const mostWaiting = 1000;
 
@@ -128,8 +128,7 @@ export class WebhookDelivery implements SlotUser {
   #pump(): void {
     if (this.#isStopped || this.#isGone || !this.#isOurs || !this.#context.hasLeases()) return;
     if (this.#receiver.isPaused(this.#context.clock())) return;
-    const most = this.#receiver.isProbing ? 1 : mostInFlight;
-    while (this.#busy.size < most) {
+    while (this.#busy.size < this.#receiver.mostInFlight) {
       const next = this.#nextReady();
       if (!next) break;
       if (!this.#context.slots.take(this)) return;
