@@ -58,7 +58,7 @@ const accepted = (receiver: TestReceiver, one: TestVehicle | undefined) => numbe
 const awaitAccepted = (receiver: TestReceiver, one: TestVehicle | undefined, numbers: readonly number[]) =>
   eventually(async () => expect(accepted(receiver, one)).toEqual(numbers), waitMs);
 
-describe('a delivery', () => {
+describe('a delivery', { timeout: 2 * waitMs }, () => {
   it('is an event as the list has it, signed as Standard Webhooks', async () => {
     const receiver = await receive();
     const { secret } = await register(receiver);
@@ -262,7 +262,7 @@ describe('an event that fails for three days', { timeout: 2 * waitMs }, () => {
   });
 });
 
-describe('the secret of a webhook', () => {
+describe('the secret of a webhook', { timeout: waitMs }, () => {
   it('signs with the one before it for 24 hours after a rotation', async () => {
     const receiver = await receive();
     const { id, secret } = await register(receiver);
