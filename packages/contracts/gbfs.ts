@@ -117,7 +117,7 @@ const VehicleType = object({
         brand: text(256, 'Renault'),
         model: text(256, 'Zoe'),
         kind: text(256, 'CITADINE'),
-        energy: text(256, 'ELECTRIC'),
+        energy: text(256, 'EL'),
       }),
     ),
     /** The range of a vehicle that reports neither a range nor a level; without it such a vehicle is not published. */
