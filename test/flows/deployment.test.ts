@@ -144,6 +144,24 @@ describe('docker-compose.yml', () => {
   });
 });
 
+describe('infra/docker-compose.grafana.yml', () => {
+  const { grafana = {} } = readServices('infra/docker-compose.grafana.yml');
+
+  it('publishes Grafana on the loopback interface only, with a password of its own', () => {
+    expect(publishedBy([grafana])).toEqual(['127.0.0.1 3000']);
+    expect(textOf(grafana)).toContain('${GRAFANA_PASSWORD:?');
+    expect(textOf(grafana)).not.toContain('POSTGRES_PASSWORD');
+  });
+
+  it('mounts the dashboards where the provisioning looks for them, and sets what the data source reads', () => {
+    const { providers } = parse(read('infra/grafana/provisioning/dashboards/odograph.yml'));
+    expect(grafana.volumes).toContain(`./infra/grafana/dashboards:${providers[0].options.path}:ro`);
+    const source = read('infra/grafana/provisioning/datasources/fleet.yml');
+    const names = [...source.matchAll(/\$(REPORTS_\w+)/g)].map(([, name]) => name);
+    expect(Object.keys(grafana.environment ?? {})).toEqual(expect.arrayContaining(names));
+  });
+});
+
 describe('infra/write-env.sh', () => {
   const script = join(directory, 'infra/write-env.sh');
   mkdirSync(join(directory, 'infra'));
