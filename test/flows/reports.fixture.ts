@@ -35,3 +35,11 @@ export async function createFleet(db: Database): Promise<Fleet> {
     ${JSON.stringify([{ from: 5, until: 7, sinceMs: Date.now() }])}::jsonb, 1)`.execute(db);
   return { application, vehicle };
 }
+
+/** The macros of Grafana's PostgreSQL data source, as it expands them. */
+export const grafanaMacros: readonly [RegExp, string][] = [
+  [/\$__timeFilter\(([a-z_]+)\)/g, `$1 between '${at(0)}' and '2100-01-01'`],
+  [/\$__timeGroupAlias\(([a-z_]+), \$__interval\)/g, `floor(extract(epoch from $1) / 60) * 60 as "time"`],
+  [/\$__timeFrom\(\)/g, `'${at(0)}'`],
+  [/\$__timeTo\(\)/g, `'2100-01-01'`],
+];
