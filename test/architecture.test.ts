@@ -19,7 +19,7 @@ const allowed: Record<string, readonly string[]> = {
   queue: ['contracts', 'runtime'],
   http: ['contracts', 'runtime'],
   simulator: ['contracts', 'keyless', 'codec'],
-  cli: ['contracts', 'runtime', 'database', 'embedded', 'queue'],
+  cli: ['codec', 'contracts', 'runtime', 'database', 'embedded', 'queue'],
   testkit: ['contracts', 'database', 'embedded', 'http', 'runtime'],
 };
 const serviceMayImport = ['contracts', 'keyless', 'codec', 'runtime', 'database', 'event-list', 'queue', 'http'];

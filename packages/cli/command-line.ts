@@ -8,6 +8,7 @@ import { canCommands } from './commands/can.ts';
 import { deviceCommands } from './commands/devices.ts';
 import { doctorCommands } from './commands/doctor.ts';
 import { gbfsCommands } from './commands/gbfs.ts';
+import { importCommands } from './commands/import.ts';
 import { loginCommands } from './commands/login.ts';
 import { operationCommands } from './commands/operations.ts';
 import { operatorCommands } from './commands/operators.ts';
@@ -34,6 +35,7 @@ export const commands: readonly Command[] = [
   ...gbfsCommands,
   ...operationCommands,
   ...registrationCommands,
+  ...importCommands,
   ...tailCommands,
   ...reportCommands,
   ...backupCommands,

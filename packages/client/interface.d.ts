@@ -1574,6 +1574,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/x/admin/import": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Import readings of another system; repeating them changes nothing */
+        post: operations["postAdminImport"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/x/admin/operators": {
         parameters: {
             query?: never;
@@ -4302,6 +4319,15 @@ export interface components {
             deviceId: string;
             model: string;
             secret: string;
+        };
+        ImportedReadings: {
+            accepted: number;
+            faults: {
+                field?: string;
+                index: number;
+                message: string;
+                reason: string;
+            }[];
         };
         ImportFault: {
             field: string;
@@ -9806,6 +9832,47 @@ export interface operations {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
                         error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                    };
+                };
+            };
+        };
+    };
+    postAdminImport: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    appId?: string | null;
+                    deviceId?: string | null;
+                    /** @default false */
+                    first?: boolean | null;
+                    readings: unknown[];
+                    vehicleId?: string | null;
+                };
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ImportedReadings"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };

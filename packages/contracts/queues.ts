@@ -10,7 +10,7 @@ export type UploadFormat = (typeof uploadFormats)[number];
 /**
  * One upload as it was received: as text if it is UTF-8, otherwise in base64. Without `format` it has the platform's own.
  * `applicationId` is the only application that its readings may belong to, where a source of that application sent it;
- * `quarantineId` marks the replay of a quarantined upload.
+ * `quarantineId` marks the replay of a quarantined upload, `isImport` history that an operator imports.
  */
 export interface QueuedUpload {
   deviceId: string;
@@ -20,6 +20,7 @@ export interface QueuedUpload {
   text?: string;
   base64?: string;
   quarantineId?: string;
+  isImport?: true;
 }
 
 /** A batch of uploads. `devices` and `bytes` describe it where its payloads must not be shown. */

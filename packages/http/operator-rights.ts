@@ -98,6 +98,7 @@ const rights: Readonly<Record<string, Right>> = {
   'GET registration-imports/:file_sha256': read,
   'DELETE registration-imports/:file_sha256': operate,
   'GET registration-fields': read,
+  'POST import': operate,
   'GET pipeline': readPlatform,
   'GET audit': read,
   'GET audit/verify': administerPlatform,

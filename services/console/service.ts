@@ -3,10 +3,11 @@ import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { operatorPages, operatorRoutes, referencePage, viewerRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { openQueue } from '@odograph/queue/queues';
+import { openDurableQueue, openQueue } from '@odograph/queue/queues';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { deviceReference } from './device-reference/routes.ts';
+import { importRoutes } from './imports/routes.ts';
 import { PmtilesFile } from './map/pmtiles-file.ts';
 import { mapOrigin, mapRoutes } from './map/routes.ts';
 import { consolePages } from './pages.ts';
@@ -53,13 +54,24 @@ export const consoleService: Service<Http> = {
       sealer: await openSealer(config, 'quarantine'),
       maximumBacklogJobs: config.UPLOAD_BACKLOG_JOBS,
     };
+    const durable = openDurableQueue(
+      'uploads',
+      { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX },
+      config.REDIS_IS_DURABLE,
+    );
+    host.onStop('console queue of imports', durable.close);
+    const importTarget = { add: durable.add, uploads: durable.queue, lateUploads: queues['late-uploads'] };
     await http.register(async (scope: Http) => consolePages(scope, mapOrigin(config)));
     const guard = { accounts: accountsIn(db), adminToken };
     await referencePage(http, guard);
     const tlsPort = config.MQTT_TLS_CERTIFICATE === undefined ? undefined : config.MQTTS_PORT;
     await deviceReference(http, guard, { port: config.MQTT_PORT, tlsPort });
     await operatorPages(http, guard, [queuePage(queues)]);
-    await operatorRoutes(http, guard, [quarantineRoutes(db, replayTarget), pipelineRoutes(db)]);
+    await operatorRoutes(http, guard, [
+      quarantineRoutes(db, replayTarget),
+      importRoutes(db, importTarget),
+      pipelineRoutes(db),
+    ]);
     const mapFile = openMapFile(host);
     await viewerRoutes(http, guard, [mapRoutes(config, mapFile)]);
     await mapFile?.check();

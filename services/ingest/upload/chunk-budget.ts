@@ -57,8 +57,10 @@ export class ChunkBudget {
   async charge(uploads: readonly UploadInProgress[], nowMs: number): Promise<readonly UploadInProgress[]> {
     if (this.#exist(uploads, nowMs)) return uploads;
     const chunks = await this.#chunksAt(nowMs);
-    return uploads.map((inProgress) =>
-      rejectReadings(inProgress, ({ index, timeMicroseconds }) => {
+    return uploads.map((inProgress) => {
+      // The operator decided to store it.
+      if (inProgress.upload.isImport) return inProgress;
+      return rejectReadings(inProgress, ({ index, timeMicroseconds }) => {
         const chunk = Math.floor(timeMicroseconds / chunks.intervalMicroseconds);
         if (chunks.numbers.has(chunk)) return undefined;
         const { deviceId } = inProgress.upload;
@@ -69,8 +71,8 @@ export class ChunkBudget {
         // number of devices creates more chunks than their budgets allow.
         chunks.numbers.add(chunk);
         return undefined;
-      }),
-    );
+      });
+    });
   }
 
   /** Whether all chunks that a batch needs are known to exist; for an hour, because chunks are dropped. */

@@ -33,7 +33,7 @@ const dayMicroseconds = 86_400_000_000;
 
 /**
  * Decodes the uploads of a batch. Readings too far ahead of `nowMs` and readings older than `maximumAgeDays` become faults.
- * A replay has no age limit: the operator decided to store it.
+ * Replays and imports have no age limit: the operator decided to store them.
  */
 export function decodeUploads(
   uploads: readonly QueuedUpload[],
@@ -44,7 +44,8 @@ export function decodeUploads(
   return uploads.map((upload) => {
     const { format = 'native', text } = upload;
     const decoded = { upload, ...decodeUpload(format, text ?? uploadBytes(upload)) };
-    const oldest = upload.quarantineId === undefined ? nowMs * 1000 - maximumAgeDays * dayMicroseconds : 0;
+    const isLimited = upload.quarantineId === undefined && !upload.isImport;
+    const oldest = isLimited ? nowMs * 1000 - maximumAgeDays * dayMicroseconds : 0;
     return rejectReadings(decoded, ({ index, timeMicroseconds }) => {
       if (timeMicroseconds > latest) return futureFault(index);
       return timeMicroseconds < oldest ? ageFault(index, maximumAgeDays) : undefined;

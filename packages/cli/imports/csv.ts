@@ -1,0 +1,167 @@
+import { secondsOf } from '@odograph/codec/fields';
+import { UsageFailure } from '../failures.ts';
+import { inspectFile, rowsOf } from '../registration-file.ts';
+import { type HistoryRow, places } from './rows.ts';
+
+const groupOf = new Map(
+  Object.entries(places).flatMap(([group, names]) => names.map((name) => [name, group] as const)),
+);
+const booleans: ReadonlySet<string> = new Set(['ignition', 'movement']);
+const words: Readonly<Record<string, boolean>> = { true: true, false: false, '1': true, '0': false, t: true, f: false };
+
+const isKnown = (name: string): boolean =>
+  groupOf.has(name) || ['time', 'vehicle', 'device', 'can', 'sensors'].includes(name) || /^(can|sensors)\./.test(name);
+
+/** The fields of columns, by `--map FIELD=COLUMN`; a column that is not mapped has the field of its own name. */
+export type ColumnMap = ReadonlyMap<string, string>;
+
+/** Parses `--map time=fixtime,latitude=lat`. @throws UsageFailure */
+export function parseColumnMap(text: string | undefined): ColumnMap {
+  const pairs = (text?.split(',') ?? []).map((pair): [string, string] => {
+    const at = pair.indexOf('=');
+    const [field, column] = [pair.slice(0, at), pair.slice(at + 1)];
+    if (at < 1 || column === '' || !isKnown(field)) throw new UsageFailure(`--map: ${pair} is not FIELD=COLUMN`);
+    return [column, field];
+  });
+  return new Map(pairs);
+}
+
+/** Reads CSV as exports have it, or of another system with its columns mapped. */
+export async function* readCsv(path: string, encoding: string, map: ColumnMap, onIgnored: (column: string) => void) {
+  const columns = new Map<string, string>();
+  const readHeader = (cells: readonly string[]) =>
+    cells.map((cell) => {
+      const field = map.get(cell) ?? cell;
+      if (!isKnown(field)) onIgnored(cell);
+      if (!isKnown(field) || columns.has(field)) return undefined;
+      columns.set(field, cell);
+      return field;
+    });
+  const file = await inspectFile(path, encoding);
+  for await (const { line, record, fault } of rowsOf(file, readHeader)) {
+    if (!columns.has('time')) throw new UsageFailure('no column is the time; name it with --map time=COLUMN');
+    yield fault === undefined ? toRow(line, record as Cells, columns) : { line, fault: { column: '', message: fault } };
+  }
+}
+
+/** Decodes a part of the name of a field, as it is encoded in exports. */
+function decodePart(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+type Cells = Readonly<Record<string, string>>;
+
+class CellFault extends Error {
+  readonly field: string;
+  constructor(field: string, message: string) {
+    super(message);
+    this.field = field;
+  }
+}
+
+function toRow(
+  line: number,
+  cells: Readonly<Record<string, string>>,
+  columns: ReadonlyMap<string, string>,
+): HistoryRow {
+  const origin = (path: string) => {
+    const name = path === 'timestamp' ? 'time' : path.replace(/^(location|status|electric)\./, '');
+    return columns.get(name) ?? columns.get(name.replace(/\..*/, '')) ?? name;
+  };
+  const { vehicle, device } = cells;
+  const subject =
+    vehicle !== undefined ? { vehicleId: vehicle } : device === undefined ? undefined : { deviceId: device };
+  try {
+    return { line, subject, reading: readingOf(cells), origin };
+  } catch (error) {
+    if (!(error instanceof CellFault)) throw error;
+    return { line, subject, fault: { column: columns.get(error.field) ?? error.field, message: error.message } };
+  }
+}
+
+function readingOf(cells: Cells): object {
+  const timestamp = secondsOf(cells['time']);
+  if (timestamp === undefined) throw new CellFault('time', 'must be ISO 8601 or UNIX time');
+  const { can, sensors } = listsOf(cells);
+  return {
+    timestamp: secondsExactly(cells['time'] ?? '', timestamp),
+    ...groupsOf(cells),
+    ...(can.length > 0 && { can }),
+    ...(sensors.length > 0 && { sensors }),
+  };
+}
+
+function groupsOf(cells: Cells): Record<string, Record<string, unknown>> {
+  const groups: Record<string, Record<string, unknown>> = {};
+  for (const [field, cell] of Object.entries(cells)) {
+    const group = groupOf.get(field);
+    if (group !== undefined) groups[group] = { ...groups[group], [field]: cellValue(field, cell) };
+  }
+  if (groups['location'] === undefined || hasPosition(cells)) return groups;
+  const {
+    location: { speed },
+    ...others
+  } = groups;
+  // A reading without a position has its speed in this group.
+  return { ...others, ...(speed !== undefined && { fleet: { speed } }) };
+}
+
+interface Datum {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** Reads the lists `can` and `sensors`, whole or value by value. */
+function listsOf(cells: Cells) {
+  const can: Datum[] = listOf(cells, 'can');
+  const sensors: { name: string; data: Datum[] }[] = listOf(cells, 'sensors');
+  for (const [field, cell] of Object.entries(cells)) {
+    const [list, first, second] = field.split('.').map(decodePart);
+    // An export hides formulas from spreadsheets in this way.
+    const value = cell.replace(/^'(?=[=+\-@\t\r\n＝＋－＠])/, '');
+    if (list === 'can' && first !== undefined) can.push({ key: first, value });
+    if (list === 'sensors' && first !== undefined && second !== undefined) {
+      addToSensor(sensors, first, { key: second, value });
+    }
+  }
+  return { can, sensors };
+}
+
+const hasPosition = ({ latitude, longitude }: Cells): boolean => latitude !== undefined || longitude !== undefined;
+
+/** Microseconds of a text in ISO 8601, which Date cuts off. */
+function secondsExactly(text: string, seconds: number): number {
+  const digits = /:\d\d\.(\d{4,})/.exec(text)?.[1];
+  return digits === undefined ? seconds : Math.floor(seconds) + Number(`0.${digits.slice(0, 6)}`);
+}
+
+function addToSensor(sensors: { name: string; data: Datum[] }[], name: string, datum: Datum): void {
+  const sensor = sensors.find((one) => one.name === name);
+  if (sensor) sensor.data.push(datum);
+  else sensors.push({ name, data: [datum] });
+}
+
+function cellValue(field: string, cell: string): number | boolean {
+  if (booleans.has(field)) {
+    const value = words[cell.toLowerCase()];
+    if (value === undefined) throw new CellFault(field, 'must be true or false');
+    return value;
+  }
+  const value = Number(cell);
+  if (!Number.isFinite(value)) throw new CellFault(field, 'must be a number');
+  return value;
+}
+
+function listOf<Element>(cells: Cells, field: string): Element[] {
+  const cell = cells[field];
+  if (cell === undefined) return [];
+  try {
+    const value: unknown = JSON.parse(cell);
+    if (Array.isArray(value)) return value as Element[];
+  } catch {}
+  throw new CellFault(field, 'must be a JSON array');
+}

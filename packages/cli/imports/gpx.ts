@@ -1,0 +1,87 @@
+import { createReadStream } from 'node:fs';
+import { secondsOf } from '@odograph/codec/fields';
+import { SaxesParser } from 'saxes';
+import type { HistoryRow } from './rows.ts';
+
+/** A point while it is read. */
+interface Point {
+  readonly line: number;
+  readonly latitude: number;
+  readonly longitude: number;
+  readonly values: Record<string, string>;
+}
+
+const vehicleIdForm = /^[1-9]\d{9}$/;
+const numbers = { ele: 'altitude', sat: 'satellites', course: 'angle' } as const;
+const elements: Readonly<Record<string, string>> = {
+  ...{ timestamp: 'time', 'location.latitude': 'lat', 'location.longitude': 'lon', 'location.speed': 'speed' },
+  ...Object.fromEntries(Object.entries(numbers).map(([element, field]) => [`location.${field}`, element])),
+};
+
+/**
+ * Reads the points of the tracks of a GPX file. `src` of a track names its vehicle, as in exports.
+ * @throws Error with the line and column where the file is not well-formed
+ */
+export async function* readGpx(path: string): AsyncGenerator<HistoryRow> {
+  let rows: HistoryRow[] = [];
+  const parser = createParser((row) => rows.push(row));
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  for await (const chunk of createReadStream(path)) {
+    parser.write(decoder.decode(chunk as Buffer, { stream: true }));
+    yield* rows;
+    rows = [];
+  }
+  parser.close();
+  yield* rows;
+}
+
+function createParser(onRow: (row: HistoryRow) => void): SaxesParser<{ xmlns: true }> {
+  const parser = new SaxesParser({ xmlns: true });
+  const open: string[] = [];
+  let point: Point | undefined;
+  let vehicleId: string | undefined;
+  let text = '';
+  parser.on('error', (error) => {
+    throw new Error(`the file is not well-formed XML: ${error.message}`);
+  });
+  parser.on('opentag', ({ local, attributes }) => {
+    open.push(local);
+    text = '';
+    if (local === 'trk') vehicleId = undefined;
+    if (local !== 'trkpt') return;
+    const [latitude, longitude] = [attributes['lat']?.value, attributes['lon']?.value].map((value) =>
+      Number(value || Number.NaN),
+    );
+    point = { line: parser.line, latitude: latitude ?? Number.NaN, longitude: longitude ?? Number.NaN, values: {} };
+  });
+  parser.on('text', (piece) => {
+    text += piece;
+  });
+  parser.on('closetag', ({ local }) => {
+    open.pop();
+    if (local === 'src' && open.at(-1) === 'trk') vehicleId = vehicleIdForm.test(text.trim()) ? text.trim() : undefined;
+    if (point !== undefined && local !== 'trkpt') point.values[local] = text.trim();
+    if (local === 'trkpt' && point !== undefined) {
+      onRow(toRow(point, vehicleId));
+      point = undefined;
+    }
+    text = '';
+  });
+  return parser;
+}
+
+function toRow({ line, latitude, longitude, values }: Point, vehicleId: string | undefined): HistoryRow {
+  const timestamp = secondsOf(values['time']);
+  if (timestamp === undefined) return { line, fault: { column: 'time', message: 'is missing, or not ISO 8601' } };
+  const location: Record<string, number> = { latitude, longitude };
+  for (const [element, field] of Object.entries(numbers)) {
+    if (values[element] !== undefined) location[field] = Number(values[element]);
+  }
+  // GPX 1.0 and extensions give it in m/s.
+  if (values['speed'] !== undefined) location['speed'] = Math.round(Number(values['speed']) * 3.6e3) / 1e3;
+  const wrong = Object.entries(location).find(([, value]) => !Number.isFinite(value));
+  const origin = (field: string): string => elements[field] ?? field;
+  if (wrong) return { line, fault: { column: origin(`location.${wrong[0]}`), message: 'must be a number' } };
+  const subject = vehicleId === undefined ? undefined : { vehicleId };
+  return { line, subject, reading: { timestamp, location }, origin };
+}

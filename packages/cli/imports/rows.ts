@@ -1,0 +1,21 @@
+/** A row of a file of history: a reading in the form of an upload, or why it is none. */
+export interface HistoryRow {
+  /** In the file, from 1. */
+  readonly line: number;
+  /** The vehicle or device that the row names. */
+  readonly subject?: { readonly vehicleId: string } | { readonly deviceId: string } | undefined;
+  readonly reading?: object;
+  /** Where a field of the reading comes from: the name of a column or element, by its path such as `location.latitude`. */
+  readonly origin?: (field: string) => string;
+  readonly fault?: { readonly column: string; readonly message: string };
+}
+
+/** Places of quantities in a reading, by their names in exports. */
+export const places: Readonly<Record<string, readonly string[]>> = {
+  location: ['latitude', 'longitude', 'angle', 'altitude', 'speed', 'satellites'],
+  status: ['ignition', 'movement', 'mileage', 'autonomy'],
+  electric: [
+    ...['soh', 'soc', 'current', 'voltage', 'energy', 'maxEnergy', 'minCellVoltage', 'maxCellVoltage', 'temperature'],
+    ...['minCellTemperature', 'maxCellTemperature', 'lifetimePowerUse', 'lifetimeChargePower'],
+  ],
+};

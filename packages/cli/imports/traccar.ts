@@ -1,0 +1,98 @@
+import { createReadStream } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { sourceFormats } from '@odograph/codec/sources';
+import { inspectFile, rowsOf } from '../registration-file.ts';
+import type { HistoryRow } from './rows.ts';
+
+type Cells = Readonly<Record<string, string>>;
+
+/** Columns of tc_positions, by the members of a position that Traccar forwards; others go by their own names. */
+const members: Readonly<Record<string, string>> = {
+  ...{ deviceid: 'deviceId', servertime: 'serverTime', devicetime: 'deviceTime', fixtime: 'fixTime' },
+  ...{ geofenceids: 'geofenceIds' },
+};
+const columnOf = new Map<string, string>([
+  ...(['latitude', 'longitude', 'altitude', 'speed'] as const).map((name) => [`location.${name}`, name] as const),
+  ['location.angle', 'course'] as const,
+  ['timestamp', 'fixtime'] as const,
+]);
+const numbers: ReadonlySet<string> = new Set(['latitude', 'longitude', 'altitude', 'speed', 'course', 'accuracy']);
+
+/**
+ * Reads Traccar's table tc_positions: from pg_dump, which may hold tc_devices too, or as CSV with a header. Devices are named by
+ * `uniqueId` where tc_devices precedes, else by the number of the device.
+ */
+export async function* readTraccar(path: string): AsyncGenerator<HistoryRow> {
+  if (/\.(csv|txt)$/i.test(path)) {
+    const file = await inspectFile(path, 'utf-8');
+    for await (const { line, record, fault } of rowsOf(file, (cells) => cells.map((cell) => cell.toLowerCase()))) {
+      if (fault === undefined) yield toRow(line, record as Cells, new Map());
+      else yield { line, fault: { column: '', message: fault } };
+    }
+    return;
+  }
+  yield* readDump(path);
+}
+
+const copyForm = /^COPY (?:\S+\.)?"?(tc_positions|tc_devices)"? \(([^)]*)\) FROM stdin;/i;
+const escapes: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r', b: '\b', f: '\f', v: '\v' };
+
+interface Block {
+  readonly isPositions: boolean;
+  readonly columns: readonly string[];
+}
+
+function openBlock(text: string): Block | undefined {
+  const [, table, columns = ''] = copyForm.exec(text) ?? [];
+  if (table === undefined) return undefined;
+  const names = columns.split(',').map((name) => name.trim().replaceAll('"', '').toLowerCase());
+  return { isPositions: table.toLowerCase() === 'tc_positions', columns: names };
+}
+
+/** Reads the blocks of COPY of a dump (PostgreSQL, COPY, "Text Format"). */
+async function* readDump(path: string): AsyncGenerator<HistoryRow> {
+  const uniqueIds = new Map<string, string>();
+  let block: Block | undefined;
+  let line = 0;
+  for await (const text of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
+    line += 1;
+    if (block === undefined || text === '\\.') {
+      block = openBlock(text);
+      continue;
+    }
+    const cells = cellsOf(text, block.columns);
+    if (block.isPositions) yield toRow(line, cells, uniqueIds);
+    else uniqueIds.set(cells['id'] ?? '', cells['uniqueid'] ?? '');
+  }
+}
+
+function cellsOf(text: string, columns: readonly string[]): Cells {
+  const values = text
+    .split('\t')
+    .map((value) => [value, value.replace(/\\(.)/g, (_all, one: string) => escapes[one] ?? one)]);
+  return Object.fromEntries(
+    columns.flatMap((name, index) => {
+      const [raw, value = ''] = values[index] ?? ['\\N'];
+      return raw === '\\N' ? [] : [[name, value] as const];
+    }),
+  );
+}
+
+function toRow(line: number, cells: Cells, uniqueIds: ReadonlyMap<string, string>): HistoryRow {
+  const { deviceid = '', attributes, valid, outdated, id: _id, network: _network, ...others } = cells;
+  const position: Record<string, unknown> = {};
+  for (const [name, cell] of Object.entries(others)) {
+    position[members[name] ?? name] = numbers.has(name) ? Number(cell) : cell;
+  }
+  if (valid !== undefined) position['valid'] = /^(t|true|1)$/i.test(valid);
+  if (outdated !== undefined) position['outdated'] = /^(t|true|1)$/i.test(outdated);
+  try {
+    position['attributes'] = attributes === undefined ? {} : JSON.parse(attributes);
+  } catch {
+    return { line, fault: { column: 'attributes', message: 'must be JSON' } };
+  }
+  const reading = sourceFormats.traccar.toReading({ position });
+  const origin = (field: string): string => columnOf.get(field) ?? `attributes (${field})`;
+  const subject = { deviceId: uniqueIds.get(deviceid) ?? deviceid };
+  return { line, subject, reading: reading as object, origin };
+}

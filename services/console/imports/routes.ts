@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { checkReadings, type DecodedReading } from '@odograph/codec/readings';
+import type { Operator } from '@odograph/contracts/caller';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { lateUploadPriority, type QueuedUpload } from '@odograph/contracts/queues';
+import { maximumClockLeadSeconds, maximumReadingsPerUpload } from '@odograph/contracts/telemetry';
+import { findScope } from '@odograph/database/accounts';
+import { appendAudit, operatorOrigin } from '@odograph/database/audit';
+import type { Tables } from '@odograph/database/tables';
+import { findDeviceOwner, findVehicleOwner } from '@odograph/database/vehicle-access';
+import type { RoutePlugin } from '@odograph/http/authentication';
+import { AppId } from '@odograph/http/operator-routes';
+import { answers, DeviceId, VehicleId } from '@odograph/http/schemas';
+import type { DurableAdd, TypedQueue } from '@odograph/queue/queues';
+import type { Kysely } from 'kysely';
+import Type, { type Static } from 'typebox';
+import { findLinks, type Link } from './queries.ts';
+
+/** Jobs with late uploads that may wait: an import does not fill the queue, it goes at the pace of ingest. */
+const mostWaitingJobs = 64;
+
+const ImportRequest = Type.Object({
+  appId: Type.Optional(
+    Type.Unsafe<string>({ ...AppId, description: 'only for a vehicle or device of this application' }),
+  ),
+  vehicleId: Type.Optional(VehicleId),
+  deviceId: Type.Optional(DeviceId),
+  readings: Type.Array(Type.Unknown(), {
+    maxItems: maximumReadingsPerUpload,
+    description: 'readings as devices upload them (docs/device-protocol.md)',
+    examples: [[{ timestamp: 1772440200.25, location: { latitude: 48.8566, longitude: 2.3522 } }]],
+  }),
+  first: Type.Boolean({ default: false, description: 'the first part of an import, which the audit names' }),
+});
+const ImportAnswer = Type.Object(
+  {
+    accepted: Type.Integer({ description: 'readings that are durable in the queue' }),
+    faults: Type.Array(
+      Type.Object({
+        index: Type.Integer({ description: 'of the reading in the request' }),
+        reason: Type.String({ examples: ['INVALID_FIELD'] }),
+        field: Type.Optional(Type.String({ examples: ['location.latitude'] })),
+        message: Type.String({ examples: ['location.latitude must be at most 90'] }),
+      }),
+    ),
+  },
+  { title: 'ImportedReadings' },
+);
+
+/** What an import needs of the queues. */
+export interface ImportTarget {
+  readonly add: DurableAdd<'uploads'>;
+  readonly uploads: TypedQueue<'uploads'>;
+  readonly lateUploads: TypedQueue<'late-uploads'>;
+}
+
+interface ImportFault {
+  readonly index: number;
+  readonly reason: string;
+  readonly field?: string;
+  readonly message: string;
+}
+
+/**
+ * Imports history through the pipeline of all uploads, as late ones, so that links, privacy, trips and gaps apply. The link
+ * at each reading's own time decides.
+ */
+export function importRoutes(db: Kysely<Tables>, target: ImportTarget): RoutePlugin {
+  return (http) => {
+    http.post(
+      '/v1/x/admin/import',
+      {
+        schema: {
+          summary: 'Import readings of another system; repeating them changes nothing',
+          description: 'Give either vehicleId or deviceId. Readings at fault are listed, and the others are accepted.',
+          body: ImportRequest,
+          response: answers(ImportAnswer, 'UNKNOWN_VEHICLE', 'UNKNOWN_DEVICE', 'UNKNOWN_APPLICATION'),
+        },
+      },
+      async ({ body, operator, ip }) => {
+        const { readings, first } = body;
+        const owner = await findOwner(db, operator, body);
+        const links = await findLinks(db, body);
+        const { uploads, faults } = distribute(readings, links);
+        await enqueue(target, uploads);
+        if (first) {
+          await appendAudit(db, {
+            ...operatorOrigin({ ip, operator }, owner),
+            ...{ action: 'readings.import', outcome: 'done' },
+            subject: body.vehicleId === undefined ? `device:${body.deviceId}` : `vehicle:${body.vehicleId}`,
+          });
+        }
+        return { accepted: readings.length - faults.length, faults };
+      },
+    );
+  };
+}
+
+/**
+ * Finds the application of the vehicle or device that is named.
+ * @throws Failure UNKNOWN_VEHICLE, UNKNOWN_DEVICE, UNKNOWN_APPLICATION; INVALID_PARAMETER unless exactly one is named
+ */
+async function findOwner(
+  db: Kysely<Tables>,
+  operator: Operator,
+  { appId, vehicleId, deviceId }: Static<typeof ImportRequest>,
+): Promise<number | null> {
+  if ((vehicleId === undefined) === (deviceId === undefined)) {
+    throw invalidParameter('vehicleId', 'or deviceId must be given, not both');
+  }
+  const owner = await (vehicleId === undefined
+    ? findDeviceOwner(db, operator, deviceId ?? '')
+    : findVehicleOwner(db, operator, vehicleId));
+  if (appId === undefined || (await findScope(db, operator, appId)) === owner) return owner;
+  throw new Failure(vehicleId === undefined ? 'UNKNOWN_DEVICE' : 'UNKNOWN_VEHICLE');
+}
+
+const covers = ({ from, until }: Link, time: number): boolean =>
+  (from ?? Number.NEGATIVE_INFINITY) <= time && time < (until ?? Number.POSITIVE_INFINITY);
+
+/** Checks readings and assigns each to the device that was linked at its time. */
+function distribute(
+  readings: readonly unknown[],
+  links: readonly Link[],
+): { uploads: QueuedUpload[]; faults: ImportFault[] } {
+  const { readings: checked, faults: invalid } = checkReadings(readings);
+  const faults: ImportFault[] = invalid.map((fault) => ({ ...fault, index: fault.index ?? 0 }));
+  const byDevice = new Map<string, { link: Link; readings: DecodedReading['reading'][] }>();
+  const latest = (Date.now() / 1000 + maximumClockLeadSeconds) * 1e6;
+  for (const { index, timeMicroseconds, reading } of checked) {
+    const link = links.find((one) => covers(one, timeMicroseconds));
+    if (timeMicroseconds > latest) {
+      faults.push({ index, reason: 'IN_THE_FUTURE', field: 'timestamp', message: 'timestamp is in the future' });
+    } else if (link === undefined) {
+      const message = 'no device was linked to a vehicle at that time';
+      faults.push({ index, reason: 'DEVICE_NOT_LINKED', field: 'timestamp', message });
+    } else {
+      const own = byDevice.get(link.deviceId) ?? { link, readings: [] };
+      own.readings.push(reading);
+      byDevice.set(link.deviceId, own);
+    }
+  }
+  const receivedAtMs = Date.now();
+  const uploads = [...byDevice.values()].map(
+    ({ link: { deviceId, applicationId }, readings: own }): QueuedUpload => ({
+      ...{ deviceId, applicationId, receivedAtMs, isImport: true },
+      text: JSON.stringify(own),
+    }),
+  );
+  return { uploads, faults: faults.sort((one, other) => one.index - other.index) };
+}
+
+/** Adds uploads to the queue; resolves once they are durable. @throws Failure OVERLOADED */
+async function enqueue({ add, uploads: queue, lateUploads }: ImportTarget, uploads: QueuedUpload[]): Promise<void> {
+  if (uploads.length === 0) return;
+  try {
+    const waiting =
+      (await queue.getJobCountByTypes('prioritized')) + (await lateUploads.getJobCountByTypes('wait', 'active'));
+    if (waiting > mostWaitingJobs) {
+      throw new Failure('OVERLOADED', 'late uploads are waiting to be stored', { retryAfterSeconds: 1 });
+    }
+    const bytes = uploads.reduce((sum, { text = '' }) => sum + Buffer.byteLength(text), 0);
+    await add({ uploads, devices: uploads.length, bytes }, { jobId: randomUUID(), priority: lateUploadPriority });
+  } catch (cause) {
+    if (cause instanceof Failure) throw cause;
+    throw new Failure('OVERLOADED', 'the queue is unavailable', { retryAfterSeconds: 5 }, { cause });
+  }
+}
