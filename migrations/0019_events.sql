@@ -25,12 +25,17 @@ alter table application add column events_forgotten_until xid8 not null default 
 
 -- Writes an event of a vehicle; none of a deleted one, so that its purge leaves nothing.
 create function record_event(event_type text, of_vehicle integer, at timestamptz, of_subject text, with_details jsonb default null)
-returns void language sql security definer set search_path = public, pg_temp as $$
+returns void language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  owner integer;
+  earlier xid8;
+begin
+  select application_id into owner from vehicle where id = of_vehicle and deleted_at is null;
+  if not found then return; end if;
+  select transaction_id into earlier from event where vehicle_id = of_vehicle order by transaction_id desc limit 1;
   insert into event (application_id, transaction_id, type, vehicle_id, occurred_at, subject, details)
-  select application_id, greatest(pg_current_xact_id(), (select max(transaction_id) from event where vehicle_id = of_vehicle)),
-    event_type, id, at, of_subject, with_details
-  from vehicle where id = of_vehicle and deleted_at is null
-$$;
+    values (owner, greatest(pg_current_xact_id(), earlier), event_type, of_vehicle, at, of_subject, with_details);
+end $$;
 
 create function record_command() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
 begin

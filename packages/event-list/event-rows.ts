@@ -1,4 +1,4 @@
-import type { EventType } from '@odograph/contracts/events';
+import { type EventType, eventTypes } from '@odograph/contracts/events';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import { sql } from 'kysely';
@@ -48,8 +48,9 @@ interface Row {
   is_asked: boolean;
 }
 
-/** Rows examined for a page of which only some are asked for. */
-const examinedRows = 5000;
+/** Rows examined for each one of a page of which only some are asked for, and at most. */
+const examinedShare = 10;
+const mostExamined = 5000;
 
 /**
  * Reads the rows behind a position that are asked for. Examines a limited number of others, so a page may be short or empty
@@ -57,7 +58,8 @@ const examinedRows = 5000;
  */
 export async function readRows(db: Database, request: RowRequest): Promise<Entries<EventRow>> {
   const { applicationIds, after, horizon, limit, types, vehicleIds } = request;
-  const most = Math.max(limit, examinedRows);
+  const isFiltered = vehicleIds !== undefined || types.length < eventTypes.length - 1;
+  const most = isFiltered ? Math.max(limit, Math.min(limit * examinedShare, mostExamined)) : limit;
   const position = sql`(${String(after.transaction)}::xid8, ${String(after.event)}::bigint)`;
   const ofVehicles = vehicleIds === undefined ? sql`true` : sql`page.vehicle_id = any (${[...vehicleIds]}::integer[])`;
   const isAsked = sql`page.type = any (${[...types]}::text[]) and ${ofVehicles}

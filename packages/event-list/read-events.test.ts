@@ -9,7 +9,7 @@ import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { readAllEvents, typesOf } from './event-list.fixture.ts';
 import { type EventPosition, readPosition, writePosition } from './position.ts';
-import { findEventHead, findEventPositionAt, type PlatformEvent } from './read-events.ts';
+import { findEventHead, findEventPositionAt, type PlatformEvent, readEvents } from './read-events.ts';
 
 let db: Kysely<Tables>;
 let application: TestApplication;
@@ -190,6 +190,19 @@ describe('the list of events', () => {
     await endCommand(await insertCommand(), 'acknowledged');
     await db.updateTable('vehicle').set({ deleted_at: new Date() }).where('id', '=', Number(vehicle.id)).execute();
     expect(await read()).toEqual([]);
+  });
+
+  it('does not skip a transaction that ends late: it withholds those that began after it', async ({ skip }) => {
+    skip(!inject('isNativeDatabase'), 'the embedded database has one session');
+    const [late, early] = [await insertCommand(), await insertCommand()];
+    const slow = await db.startTransaction().execute();
+    await endCommand(late, 'unknown', slow);
+    await endCommand(early, 'acknowledged');
+    const before = await readEvents(db, { applicationId: application.id, after: head, limit: 100 });
+    expect(before.events).toEqual([]);
+    await slow.commit().execute();
+    const after = await read(before.next);
+    expect(after.map(({ json }) => dataOf(json).id)).toEqual([late, early]);
   });
 
   it('gives one vehicle in order although its first transaction waited for a later one', async ({ skip }) => {
