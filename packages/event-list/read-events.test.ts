@@ -176,7 +176,7 @@ describe('the list of events', () => {
           }
         },
       ),
-      { numRuns: 10 },
+      { numRuns: 5 },
     );
   });
 
