@@ -50,7 +50,7 @@ export function createEventService({
       const context = { db, slots, metrics, failures, logger, clock, lease: randomUUID() };
       const deliveries = new WebhookDeliveries(context, options);
       const sendTest = (webhookId: string) => sendTestEvent(options, webhookId);
-      await tokenRoutes(http, accountsIn(db), [webhookRoutes({ db, sealer, addresses, sendTest })]);
+      await tokenRoutes(http, accountsIn(db), [webhookRoutes({ ...options, lease: context.lease, sendTest })]);
       onStop('webhook deliveries', () => deliveries.stop());
       return {
         async ready() {

@@ -8,13 +8,16 @@ import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testk
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 
 const patienceMs = 90_000;
 let settings: Record<string, string>;
 let platform: ChildPlatform;
+let database: OwnDatabase;
 let db: ReturnType<typeof openDatabase>;
 let application: TestApplication;
 const api = (): ApiClient => clientWithToken(platform.httpUrl, application.token);
@@ -22,14 +25,18 @@ const register = async (url: string): Promise<{ id: string; secret: string }> =>
   (await api().post('/v1/x/webhooks', { url, types: ['command.ended'] })).body;
 
 beforeAll(async () => {
-  settings = { ...(await settingsFrom(await testConfig())), WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
-  db = openDatabase({ url: settings['DATABASE_URL'] ?? '', name: 'test', size: 2 });
+  // Processes of other tests would take over the webhooks of one that was killed.
+  database = await createOwnDatabase(inject('isNativeDatabase') ? testDatabaseUrl() : undefined, 'webhooks');
+  const config = await testConfig({ DATABASE_URL: database.url });
+  settings = { ...(await settingsFrom(config)), WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
+  db = openDatabase({ url: database.url, name: 'test', size: 2 });
   application = await createApplication(db);
   platform = await spawnPlatform(['events'], settings);
 }, 240_000);
 afterAll(async () => {
   await platform?.end('SIGTERM');
   await db?.destroy();
+  await database?.drop();
 });
 
 const example = (name: string): string => fileURLToPath(new URL(`../../examples/${name}`, import.meta.url));

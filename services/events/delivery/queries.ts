@@ -6,7 +6,7 @@ import type { Sealer } from '@odograph/runtime/sealing';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 
 /** Lease of a delivering process. An attempt ends well before a lease that is no longer renewed. */
-const leaseSeconds = 60;
+export const leaseSeconds = 60;
 /** Most webhooks that a process takes over at once, so that several share them. */
 const webhooksPerClaim = 100;
 
@@ -278,21 +278,6 @@ export async function endReplay(
     await sql`update webhook_dead_letter set replay_requested_at = null, error = ${error}
       where webhook_id = ${webhookId} and event_id = ${eventId}`.execute(db);
   }
-}
-
-/** Finds which applications have events that their webhooks may not have read. @param places the earliest position of each */
-export async function findApplicationsWithNews(
-  db: Database,
-  places: ReadonlyMap<number, EventPosition>,
-): Promise<Set<number>> {
-  const ids = [...places.keys()];
-  const transactions = [...places.values()].map(({ transaction }) => String(transaction));
-  const { rows } = await sql<{ id: number }>`
-    select place.id from unnest(${ids}::integer[], ${transactions}::text[]) as place (id, transaction)
-    where exists (select from event where application_id = place.id and transaction_id >= place.transaction::xid8)
-      or exists (select from reading_change where application_id = place.id
-        and transaction_id >= place.transaction::xid8)`.execute(db);
-  return new Set(rows.map(({ id }) => id));
 }
 
 const logDays = 3;

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { type EventPosition, isBefore } from '@odograph/event-list/position';
+import { findEventHeads } from '@odograph/event-list/read-events';
 import { webhookSecretContext } from '@odograph/runtime/sealing';
 import type { DeliveryState } from '../metrics.ts';
 import type { DeliveryContext } from './delivery-context.ts';
@@ -134,17 +134,13 @@ export class WebhookDeliveries {
 
   /** Wakes the deliveries that had read everything and whose application has events since. */
   async #findNews(): Promise<void> {
-    const places = new Map<number, EventPosition>();
-    const idle: WebhookDelivery[] = [];
-    for (const { delivery } of this.#running.values()) {
-      const { idleAt, applicationId } = delivery;
-      if (idleAt === undefined) continue;
-      idle.push(delivery);
-      const earliest = places.get(applicationId);
-      if (earliest === undefined || isBefore(idleAt, earliest)) places.set(applicationId, idleAt);
-    }
-    if (places.size === 0) return;
-    const withNews = await queries.findApplicationsWithNews(this.#context.db, places);
-    for (const delivery of idle) if (withNews.has(delivery.applicationId)) delivery.onNews();
+    const idle = [...this.#running.values()].map(({ delivery }) => delivery).filter(({ isIdle }) => isIdle);
+    if (idle.length === 0) return;
+    const idsOf = (deliveries: readonly WebhookDelivery[]) => [
+      ...new Set(deliveries.map(({ applicationId }) => applicationId)),
+    ];
+    const withReadings = idle.filter(({ takesReadings }) => takesReadings);
+    const heads = await findEventHeads(this.#context.db, idsOf(idle), idsOf(withReadings));
+    for (const delivery of idle) delivery.onHeads(heads);
   }
 }

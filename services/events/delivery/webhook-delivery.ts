@@ -1,6 +1,7 @@
+import type { EventType } from '@odograph/contracts/events';
 import { Failure } from '@odograph/contracts/failures';
 import { type EventPosition, isBefore } from '@odograph/event-list/position';
-import { findEventPositionAt, type PlatformEvent, readEvents } from '@odograph/event-list/read-events';
+import { type EventHeads, findEventPositionAt, type PlatformEvent, readEvents } from '@odograph/event-list/read-events';
 import { selectTypes } from '../registration/rules.ts';
 import { patienceMs } from './back-off.ts';
 import type { DeliveryContext, PostEvent } from './delivery-context.ts';
@@ -25,6 +26,7 @@ export class WebhookDelivery implements SlotUser {
   readonly #context: DeliveryContext;
   readonly #webhook: DeliveredWebhook;
   readonly #post: PostEvent;
+  readonly #types: ReadonlySet<EventType>;
   readonly #read: ReadPage;
   readonly #window: EventWindow;
   readonly #waiting: WaitingVehicles;
@@ -47,6 +49,7 @@ export class WebhookDelivery implements SlotUser {
     this.#webhook = webhook;
     this.#post = post;
     const types = new Set(selectTypes(webhook.types));
+    this.#types = types;
     const { applicationId, vehicleIds } = webhook;
     this.#read = (request) =>
       readEvents(context.db, { applicationId, types, ...(vehicleIds && { vehicleIds }), ...request });
@@ -64,9 +67,13 @@ export class WebhookDelivery implements SlotUser {
     return this.#webhook.applicationId;
   }
 
-  /** Where it has read everything; undefined while it knows that there is more. */
-  get idleAt(): EventPosition | undefined {
-    return this.#hasNews || this.#isReading ? undefined : this.#window.readUntil;
+  get takesReadings(): boolean {
+    return this.#types.has('reading.stored');
+  }
+
+  /** Whether it has read everything that it knows of. */
+  get isIdle(): boolean {
+    return !this.#hasNews && !this.#isReading;
   }
 
   get isFailing(): boolean {
@@ -79,8 +86,14 @@ export class WebhookDelivery implements SlotUser {
     return (performance.now() - this.#behindSinceMs) / 1000;
   }
 
-  /** Notes that there may be more events. */
-  onNews(): void {
+  /** Notes how far the lists of applications reach. */
+  onHeads({ events, readings }: EventHeads): void {
+    const lists = this.takesReadings ? [events, readings] : [events];
+    const { transaction } = this.#window.readUntil;
+    if (lists.some((list) => (list.get(this.applicationId) ?? -1n) >= transaction)) this.#onNews();
+  }
+
+  #onNews(): void {
     this.#hasNews = true;
     this.#behindSinceMs ??= performance.now();
   }
@@ -244,7 +257,7 @@ export class WebhookDelivery implements SlotUser {
     this.#window.restart(position);
     for (const vehicle of this.#ready) if (!this.#waiting.has(vehicle)) this.#ready.delete(vehicle);
     this.#progress.changed();
-    this.onNews();
+    this.#onNews();
   }
 
   /** Reads ahead while there is more and room for it. */
@@ -257,7 +270,7 @@ export class WebhookDelivery implements SlotUser {
       const page = await this.#read({ after, limit: eventsPerPage });
       this.#context.failures.succeeded('reading');
       // It was moved meanwhile.
-      if (this.#window.readUntil !== after) return this.onNews();
+      if (this.#window.readUntil !== after) return this.#onNews();
       const vehicles = this.#window.add(page, (vehicle) => this.#waiting.has(vehicle));
       this.#progress.changed();
       for (const vehicle of vehicles) this.#markReady(vehicle);

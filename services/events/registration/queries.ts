@@ -4,6 +4,7 @@ import { isoTime } from '@odograph/database/iso-time';
 import { type EventPosition, isBefore, readPosition, writePosition } from '@odograph/event-list/position';
 import { type Sealer, webhookSecretContext } from '@odograph/runtime/sealing';
 import { type RawBuilder, sql } from 'kysely';
+import { leaseSeconds } from '../delivery/queries.ts';
 import { createWebhookSecret } from '../delivery/signature.ts';
 import { type DeadLetterPosition, mostWebhooks, requireId, rotationHours } from './rules.ts';
 import type { DeadLetter, DeliveriesQuery, Delivery, Webhook } from './schemas.ts';
@@ -32,13 +33,14 @@ async function setVehicles(db: Database, applicationId: number, id: string, vehi
 
 /**
  * Creates a webhook whose first event is the first one after `position`.
+ * @param lease of this process, which delivers to it
  * @throws Failure TOO_MANY, UNKNOWN_VEHICLE
  */
 export async function createWebhook(
   db: Database,
   sealer: Sealer,
   applicationId: number,
-  { url, types, vehicleIds, position }: WebhookFields & { readonly position: string },
+  { url, types, vehicleIds, position, lease }: WebhookFields & { readonly position: string; readonly lease: string },
 ): Promise<{ id: string; secret: string }> {
   const secret = createWebhookSecret();
   // Two creations at the same time must not pass the limit together.
@@ -46,8 +48,10 @@ export async function createWebhook(
   const row = await firstRow(
     db,
     sql<{ id: string }>`with chosen as (select gen_random_uuid() as id)
-      insert into webhook (id, application_id, url, event_types, all_vehicles, sealed_secret, position)
-      select id, ${applicationId}, ${url}, ${[...types]}::text[], ${vehicleIds === undefined}::boolean, '', ${position}
+      insert into webhook (id, application_id, url, event_types, all_vehicles, sealed_secret, position,
+        lease, leased_until)
+      select id, ${applicationId}, ${url}, ${[...types]}::text[], ${vehicleIds === undefined}::boolean, '', ${position},
+        ${lease}::uuid, clock_timestamp() + ${leaseSeconds} * interval '1 second'
       from chosen where (select count(*) from webhook where application_id = ${applicationId}) < ${mostWebhooks}
       returning id`,
   );

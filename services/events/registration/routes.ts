@@ -24,6 +24,8 @@ export interface WebhookRoutes {
   readonly db: Kysely<Tables>;
   readonly sealer: Sealer;
   readonly addresses: AddressRules;
+  /** Of this process, which delivers to the webhooks that it creates. */
+  readonly lease: string;
   /** Sends an event of type `webhook.test` to a webhook, whatever its state. */
   sendTest(webhookId: string): Promise<{ eventId: string; attempt: Attempt }>;
 }
@@ -73,7 +75,7 @@ function fieldsOf({ url, types, vehicleIds }: schemas.NewWebhook, addresses: Add
   return { url: requireUrl(url, addresses), types, vehicleIds: requireVehicleIds(vehicleIds) };
 }
 
-function addCreation(http: Http, { db, sealer, addresses }: WebhookRoutes): void {
+function addCreation(http: Http, { db, sealer, addresses, lease }: WebhookRoutes): void {
   http.post(
     path,
     {
@@ -90,7 +92,7 @@ function addCreation(http: Http, { db, sealer, addresses }: WebhookRoutes): void
       const fields = fieldsOf(request.body, addresses);
       return db.transaction().execute(async (trx) => {
         const position = writePosition(await findEventHead(trx, applicationId));
-        const created = await queries.createWebhook(trx, sealer, applicationId, { ...fields, position });
+        const created = await queries.createWebhook(trx, sealer, applicationId, { ...fields, position, lease });
         await record(trx, request, 'webhook.create', created.id);
         return created;
       });
