@@ -15,8 +15,7 @@ const scramIterations = 4096;
  * Computes what PostgreSQL stores of a password (RFC 5803), so that the password itself reaches no statement and no log of the
  * server.
  */
-function scramVerifierOf(password: string): string {
-  const salt = randomBytes(16);
+export function scramVerifierOf(password: string, salt = randomBytes(16)): string {
   const salted = pbkdf2Sync(password, salt, scramIterations, 32, 'sha256');
   const keyOf = (name: string) => createHmac('sha256', salted).update(name).digest();
   const storedKey = createHash('sha256').update(keyOf('Client Key')).digest('base64');
