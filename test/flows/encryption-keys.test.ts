@@ -5,9 +5,9 @@ import { migrate } from '@odograph/database/migrate';
 import { fleetService } from '@odograph/fleet/service';
 import { InvalidSettings } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
-import { quarantineContext, Sealer } from '@odograph/runtime/sealing';
+import { quarantineContext, Sealer, sourceTokenContext } from '@odograph/runtime/sealing';
 import { createApiClient } from '@odograph/testkit/api-client';
-import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
+import { createApplication, createSource, createVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ import { requireReadableValues } from '../../services/platform/require-readable.
 import { createSeparateDatabase, type SeparateDatabase } from '../faults/parts/separate-database.fixture.ts';
 
 const [first, second] = ['a'.repeat(40), 'b'.repeat(40)];
-const services = ['access', 'console', 'ingest'];
+const services = ['access', 'gateway', 'console', 'ingest'];
 let database: SeparateDatabase;
 
 beforeAll(async () => {
@@ -47,11 +47,16 @@ async function start(keys: string) {
 }
 
 describe('rotating ENCRYPTION_KEYS as documented', () => {
-  it('keeps device keys and quarantined uploads readable, and refuses keys that open neither', async () => {
+  it('keeps device keys, tokens of sources and quarantined uploads readable, and refuses keys that open none', async () => {
     const payload = Buffer.from('{"no":"reading"}');
     const { quarantineId } = await withKeys(first, async ({ db, admin }) => {
-      const { deviceId } = await createVehicle(db, await createApplication(db));
+      const application = await createApplication(db);
+      const { deviceId } = await createVehicle(db, application);
       await admin.post(`/v1/x/admin/devices/${deviceId}/key`);
+      const { sourceId } = await createSource(db, application, { format: 'flespi' });
+      const token = new Sealer([first], 'source tokens').seal(Buffer.from('a token'), sourceTokenContext(sourceId));
+      const commanded = { sealed_command_token: token, takes_commands: true };
+      await db.updateTable('source').set(commanded).where('id', '=', sourceId).execute();
       const sealed = new Sealer([first], 'quarantine').seal(payload, quarantineContext(deviceId));
       const { rows } = await sql<{ id: string }>`
         insert into quarantine (device_id, received_at, payload_bytes, sealed_payload, payload_fingerprint, faults)
@@ -60,7 +65,7 @@ describe('rotating ENCRYPTION_KEYS as documented', () => {
       return { quarantineId: rows[0]?.id };
     });
     await expect(requireReadableValues(await configWith(second), logger, services)).rejects.toThrow(
-      /ENCRYPTION_KEYS: no key opens 1 device keys and 1 quarantined uploads/,
+      /ENCRYPTION_KEYS: no key opens 1 device keys and 1 tokens of sources and 1 quarantined uploads/,
     );
     await expect(requireReadableValues(await configWith(second), logger, services)).rejects.toThrow(InvalidSettings);
     await requireReadableValues(await configWith(`${second},${first}`), logger, services);
@@ -69,6 +74,7 @@ describe('rotating ENCRYPTION_KEYS as documented', () => {
     await withKeys(`${second},${first}`, async ({ admin }) => {
       expect((await admin.post('/v1/x/admin/device-keys/reseal', {})).body).toEqual(counts);
       expect((await admin.post('/v1/x/admin/quarantine/reseal', {})).body).toEqual(counts);
+      expect((await admin.post('/v1/x/admin/sources/reseal', {})).body).toEqual(counts);
     });
     await requireReadableValues(await configWith(second), logger, services);
     await withKeys(second, async ({ admin }) => {
