@@ -90,7 +90,7 @@ describe('odograph import', () => {
       '&fields=latitude,longitude,altitude,angle,speed,satellites,ignition,movement,mileage,autonomy,soc,temperature,can,sensors',
     ],
   ])('stores an export as %s as equal history, however often', async (format, fields) => {
-    const count = 2100;
+    const count = 1100;
     await storeHistory(count);
     const url = `/v1/x/vehicle/${vehicle.id}/export?format=${format}${fields}&${interval}`;
     const { body } = await clientWithToken(platform.httpUrl, application.token).get(url);
@@ -101,7 +101,7 @@ describe('odograph import', () => {
       const summary = await importFile(path, '--vehicle', copy.id, '--app', application.appId);
       expect(summary).toMatchObject({ exitCode: 0, rows: count, accepted: count, faults: 0, resumedAt: 0 });
     }
-    expect(await historyOf(copy, count)).toEqual(expected);
+    expect(JSON.stringify(await historyOf(copy, count))).toBe(JSON.stringify(expected));
   });
 
   it('names each fault by line and column, and stores all else', async () => {

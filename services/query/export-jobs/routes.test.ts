@@ -18,7 +18,7 @@ let application: TestApplication;
 let client: ApiClient;
 let vehicleId: string;
 
-const count = 20_000;
+const count = 5000;
 const interval = { from: '2025-11-21T00:00:00Z', until: '2025-11-22T00:00:00Z' };
 const request = { format: 'csv', ...interval };
 

@@ -24,7 +24,7 @@ let vehicle: TestVehicle;
 let otherVehicle: TestVehicle;
 
 const start = Date.parse('2025-11-21T08:00:00Z') / 1000;
-const seconds = 6000;
+const seconds = 3000;
 const interval = 'from=2025-11-21T08:00:00Z&until=2025-11-22T00:00:00Z';
 
 /** Stores a reading every second, with a pause of ten minutes in the middle and one reading to the microsecond. */
@@ -81,7 +81,7 @@ describe('an export of readings', () => {
     expect(text).toBe(before.text);
     const lines = linesOf(text);
     expect(lines).toHaveLength(1 + seconds + 2);
-    expect(text.length).toBeGreaterThan(2 * 256 * 1024);
+    expect(text.length).toBeGreaterThan(256 * 1024);
     expect(lines[0]).toMatch(/^vehicle,time,latitude,longitude,speed,altitude,angle,/);
     expect(lines[1]).toMatch(`${vehicle.id},2025-11-21T08:00:00.000Z,48.8566,0,36,35,-90,9,true,true,0,`);
     expect(lines[2]).toMatch(`${vehicle.id},2025-11-21T08:00:01.000001Z,`);
@@ -113,7 +113,8 @@ describe('an export of readings', () => {
       .map((line) => JSON.parse(line));
     const history = await readHistory(vehicle.id);
     expect(readings).toHaveLength(history.length);
-    expect(readings.map(({ can: _can, ...reading }) => reading)).toEqual(history);
+    // Comparing the texts takes a hundredth of the time.
+    expect(JSON.stringify(readings.map(({ can: _can, ...reading }) => reading))).toBe(JSON.stringify(history));
     expect(readings[2].can).toEqual([{ key: 'note', value: '=1+1' }]);
   });
 
