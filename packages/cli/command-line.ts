@@ -54,6 +54,9 @@ export const commands: readonly Command[] = [
   }),
 ];
 
+/** Some terminals do not say how wide they are. */
+const usualColumns = 80;
+
 /** Returns where the platform listens on this host; one that listens on all addresses is reached by the loopback. */
 function localUrl(config: Config): string {
   const host = config.HTTP_HOST === '0.0.0.0' ? '127.0.0.1' : config.HTTP_HOST === '::' ? '::1' : config.HTTP_HOST;
@@ -113,7 +116,7 @@ async function run(command: Command, args: readonly string[], environment?: Node
   });
   if (result === undefined) return '';
   if (!isForPeople) return `${JSON.stringify(result, null, process.stdout.isTTY ? 2 : undefined)}\n`;
-  return command.format ? command.format(result) : formatForPeople(result, process.stdout.columns);
+  return command.format ? command.format(result) : formatForPeople(result, process.stdout.columns || usualColumns);
 }
 
 /** Splits arguments into a command and the arguments after its name; the command is undefined when none matches. */

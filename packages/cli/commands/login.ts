@@ -11,7 +11,7 @@ const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 /** Asks on the terminal; what is hidden is not shown while it is typed. */
 async function ask(question: string, isHidden: boolean): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-  process.stderr.write(question);
+  if (isHidden) process.stderr.write(question);
   const terminal = createInterface({
     input: process.stdin,
     output: isHidden ? nowhere : process.stderr,
