@@ -60,8 +60,9 @@ function stationInformation({ system: { settings }, spots }: SystemContent): obj
 }
 
 function stationStatus({ system: { settings }, spots, readAt }: SystemContent, vehicles: readonly PublishedVehicle[]) {
-  const stations = spots.map(({ shortId }) => {
-    const here = vehicles.filter((vehicle) => vehicle.station_id === shortId);
+  const atStation = new Map<string, PublishedVehicle[]>(spots.map(({ shortId }) => [shortId, []]));
+  for (const vehicle of vehicles) atStation.get(vehicle.station_id ?? '')?.push(vehicle);
+  const stations = [...atStation].map(([shortId, here]) => {
     const countOf = (typeId: string) => here.filter((vehicle) => vehicle.vehicle_type_id === typeId).length;
     return {
       ...{ station_id: shortId, num_vehicles_available: here.length },
