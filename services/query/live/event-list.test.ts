@@ -80,7 +80,7 @@ describe('the list of events in the stream', () => {
     await setFlag('stolen', true);
     await changes.announce({ vehicleIds: [Number(vehicle.id)] });
     await received(client, 1);
-    await client.until(() => client.named('changes').length > 0);
+    await client.until(() => client.named('changes').length > 0, 30_000);
     const again = await open('?types=vehicles,state.changed', { lastEventId: client.lastEventId ?? '' });
     await setFlag('stolen', false);
     await received(again, 1);
