@@ -66,7 +66,7 @@ beforeAll(async () => {
   db = openDatabase({ url: database.url, name: 'test', size: 2 });
   config = await testConfig({ DATABASE_URL: database.url });
   front = await spawnPlatform(
-    ['broker', 'query', 'fleet', 'access', 'registration', 'command', 'console'],
+    ['broker', 'query', 'fleet', 'access', 'registration', 'command', 'console', 'events'],
     await settings(),
   );
   queue = openQueue('uploads', { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX });

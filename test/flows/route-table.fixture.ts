@@ -161,6 +161,8 @@ const plainValues: Readonly<Record<string, () => unknown>> = {
   newPassword: () => 'new password',
   fields: () => 'speed',
   format: () => 'csv',
+  systemId: () => 'none',
+  file: () => 'gbfs.json',
 };
 
 /** Optional parameters without which these routes only report a missing parameter. */

@@ -87,7 +87,11 @@ async function createEverywhere(db: Database): Promise<TestVehicle> {
     .executeTakeFirstOrThrow();
   const { rows: rules } = await sql<{ id: string }>`insert into alarm_rule (application_id, name, kind, all_vehicles)
     values (${application.id}, 'R', 'crash', true) returning id`.execute(db);
+  const { rows: webhooks } = await sql<{ id: string }>`insert into webhook
+      (application_id, url, event_types, all_vehicles, sealed_secret, position)
+    values (${application.id}, 'https://example.org', '{}', false, '', '') returning id`.execute(db);
   const known = {
+    webhook_id: `'${webhooks[0]?.id}'`,
     rule_id: `'${rules[0]?.id}'`,
     application_id: String(application.id),
     device_id: `'${vehicle.deviceId}'`,
