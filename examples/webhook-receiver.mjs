@@ -2,6 +2,7 @@
 // node webhook-receiver.mjs whsec_SECRET 8787
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 
 const [secret, port] = process.argv.slice(2);
 const key = Buffer.from(secret.replace('whsec_', ''), 'base64');
@@ -17,13 +18,16 @@ function isGenuine(headers, body) {
   });
 }
 
-createServer(async (request, response) => {
-  const chunks = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const body = Buffer.concat(chunks); // the bytes as they came: other JSON of the same event has another signature
+async function receive(request, response) {
+  const body = await buffer(request); // the bytes as they came: other JSON of the same event has another signature
   if (!isGenuine(request.headers, body)) return response.writeHead(400).end();
   const event = JSON.parse(body.toString());
   if (!handled.has(event.id)) console.log('event', event.type, event.id); // an event may come twice
   handled.add(event.id);
   response.writeHead(204).end(); // only now: without a 2xx it is sent again
-}).listen(Number(port), () => console.log('listening', port));
+}
+
+const server = createServer((request, response) => {
+  receive(request, response).catch(() => response.destroy());
+});
+server.listen(Number(port), () => console.log('listening', port));
