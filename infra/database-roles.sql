@@ -121,7 +121,7 @@ grant select, insert, update, delete on alarm to odograph_ingest;
 grant select, insert, update on alarm_watch to odograph_ingest;
 -- the list of events: triggers write it with the owner's privileges
 grant select, delete on event to odograph_ingest;
-grant select, insert, update, delete on recorded_silence to odograph_ingest;
+grant select, insert, update, delete on recorded_silence, recorded_connection to odograph_ingest;
 grant update (events_forgotten_until) on application to odograph_ingest;
 grant execute on function record_due_events() to odograph_ingest;
 grant execute on function compress_reading_chunk(regclass), drop_readings_older_than(interval), settle_readings(interval),

@@ -227,6 +227,22 @@ begin
 end $$;
 create trigger event_on_change after insert or update on recorded_silence for each row execute function record_silence();
 
+-- The devices that were connected at the last check: sessions are in Redis (services/ingest/alarms/watch.ts).
+create table recorded_connection (
+  device_id text primary key references device on delete cascade
+);
+
+create function record_connection() returns trigger language plpgsql security definer set search_path = public, pg_temp as $$
+declare
+  changed text := case tg_op when 'INSERT' then new.device_id else old.device_id end;
+begin
+  perform record_event(case tg_op when 'INSERT' then 'device.connected' else 'device.disconnected' end,
+    vehicle_id, clock_timestamp(), changed) from device_link where device_id = changed and period @> now();
+  return null;
+end $$;
+create trigger event_on_insert after insert on recorded_connection for each row execute function record_connection();
+create trigger event_on_delete after delete on recorded_connection for each row execute function record_connection();
+
 -- Writes the events of what ended by time. Rows that are being changed wait for the next call.
 create function record_due_events() returns integer
 language plpgsql security definer set search_path = public, pg_temp as $$
@@ -251,4 +267,4 @@ end $$;
 
 revoke all on function record_event(text, integer, timestamptz, text, jsonb), record_command(), record_alarm(),
   record_booking(), record_authorization(), record_state(), describe_link(tstzrange), record_link(), record_quarantine(), record_trip(), record_silence(),
-  record_due_events() from public;
+  record_connection(), record_due_events() from public;

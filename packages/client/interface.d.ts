@@ -3488,6 +3488,9 @@ export interface components {
         Commands: {
             commands: components["schemas"]["Command"][];
         };
+        ConnectionOfEvent: {
+            deviceId: string;
+        };
         CurrentAuthorization: {
             authorizationId: string;
             /** Format: date-time */
@@ -3554,6 +3557,21 @@ export interface components {
             unlock: string;
             unlockTrunk: string;
         };
+        DeviceConnectedData: {
+            appId: string;
+            data: components["schemas"]["ConnectionOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "device.connected";
+            vehicleId?: string;
+        };
+        DeviceConnectedEvent: {
+            data: components["schemas"]["DeviceConnectedData"];
+            /** @enum {string} */
+            event: "device.connected";
+        };
         DeviceConnection: {
             teltonika: string[];
             urls: string[];
@@ -3582,6 +3600,21 @@ export interface components {
             secretIssuedAt: string;
             uploads: components["schemas"]["StoredUpload"][];
             vehicleId: string;
+        };
+        DeviceDisconnectedData: {
+            appId: string;
+            data: components["schemas"]["ConnectionOfEvent"];
+            id: string;
+            /** Format: date-time */
+            time: string;
+            /** @enum {string} */
+            type: "device.disconnected";
+            vehicleId?: string;
+        };
+        DeviceDisconnectedEvent: {
+            data: components["schemas"]["DeviceDisconnectedData"];
+            /** @enum {string} */
+            event: "device.disconnected";
         };
         DeviceImport: {
             devices: components["schemas"]["ImportedDevice"][];
@@ -5164,7 +5197,7 @@ export interface components {
             previousSecretUntil?: string;
             /** @enum {string} */
             state: "active" | "failing" | "disabled";
-            types: ("*" | "reading.*" | "trip.*" | "state.*" | "alarm.*" | "command.*" | "booking.*" | "authorization.*" | "device.*" | "upload.*" | "reading.stored" | "trip.finished" | "trip.changed" | "state.changed" | "alarm.raised" | "alarm.cleared" | "command.ended" | "booking.created" | "booking.changed" | "booking.ended" | "authorization.created" | "authorization.changed" | "authorization.ended" | "device.linked" | "device.unlinked" | "device.silent" | "upload.quarantined")[];
+            types: ("*" | "reading.*" | "trip.*" | "state.*" | "alarm.*" | "command.*" | "booking.*" | "authorization.*" | "device.*" | "upload.*" | "reading.stored" | "trip.finished" | "trip.changed" | "state.changed" | "alarm.raised" | "alarm.cleared" | "command.ended" | "booking.created" | "booking.changed" | "booking.ended" | "authorization.created" | "authorization.changed" | "authorization.ended" | "device.linked" | "device.unlinked" | "device.connected" | "device.disconnected" | "device.silent" | "upload.quarantined")[];
             url: string;
             vehicleIds?: string[];
             waitingVehicles: number;
@@ -11941,7 +11974,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "text/event-stream": components["schemas"]["LiveResetEvent"] | components["schemas"]["LiveSnapshotEvent"] | components["schemas"]["LiveChangesEvent"] | components["schemas"]["LiveCellsEvent"] | components["schemas"]["LiveCommandEvent"] | components["schemas"]["LiveAlarmEvent"] | components["schemas"]["ReadingStoredEvent"] | components["schemas"]["TripFinishedEvent"] | components["schemas"]["TripChangedEvent"] | components["schemas"]["StateChangedEvent"] | components["schemas"]["AlarmRaisedEvent"] | components["schemas"]["AlarmClearedEvent"] | components["schemas"]["CommandEndedEvent"] | components["schemas"]["BookingCreatedEvent"] | components["schemas"]["BookingChangedEvent"] | components["schemas"]["BookingEndedEvent"] | components["schemas"]["AuthorizationCreatedEvent"] | components["schemas"]["AuthorizationChangedEvent"] | components["schemas"]["AuthorizationEndedEvent"] | components["schemas"]["DeviceLinkedEvent"] | components["schemas"]["DeviceUnlinkedEvent"] | components["schemas"]["DeviceSilentEvent"] | components["schemas"]["UploadQuarantinedEvent"];
+                    "text/event-stream": components["schemas"]["LiveResetEvent"] | components["schemas"]["LiveSnapshotEvent"] | components["schemas"]["LiveChangesEvent"] | components["schemas"]["LiveCellsEvent"] | components["schemas"]["LiveCommandEvent"] | components["schemas"]["LiveAlarmEvent"] | components["schemas"]["ReadingStoredEvent"] | components["schemas"]["TripFinishedEvent"] | components["schemas"]["TripChangedEvent"] | components["schemas"]["StateChangedEvent"] | components["schemas"]["AlarmRaisedEvent"] | components["schemas"]["AlarmClearedEvent"] | components["schemas"]["CommandEndedEvent"] | components["schemas"]["BookingCreatedEvent"] | components["schemas"]["BookingChangedEvent"] | components["schemas"]["BookingEndedEvent"] | components["schemas"]["AuthorizationCreatedEvent"] | components["schemas"]["AuthorizationChangedEvent"] | components["schemas"]["AuthorizationEndedEvent"] | components["schemas"]["DeviceLinkedEvent"] | components["schemas"]["DeviceUnlinkedEvent"] | components["schemas"]["DeviceConnectedEvent"] | components["schemas"]["DeviceDisconnectedEvent"] | components["schemas"]["DeviceSilentEvent"] | components["schemas"]["UploadQuarantinedEvent"];
                 };
             };
             default: {
@@ -13068,7 +13101,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    types: ("*" | "reading.*" | "trip.*" | "state.*" | "alarm.*" | "command.*" | "booking.*" | "authorization.*" | "device.*" | "upload.*" | "reading.stored" | "trip.finished" | "trip.changed" | "state.changed" | "alarm.raised" | "alarm.cleared" | "command.ended" | "booking.created" | "booking.changed" | "booking.ended" | "authorization.created" | "authorization.changed" | "authorization.ended" | "device.linked" | "device.unlinked" | "device.silent" | "upload.quarantined")[];
+                    types: ("*" | "reading.*" | "trip.*" | "state.*" | "alarm.*" | "command.*" | "booking.*" | "authorization.*" | "device.*" | "upload.*" | "reading.stored" | "trip.finished" | "trip.changed" | "state.changed" | "alarm.raised" | "alarm.cleared" | "command.ended" | "booking.created" | "booking.changed" | "booking.ended" | "authorization.created" | "authorization.changed" | "authorization.ended" | "device.linked" | "device.unlinked" | "device.connected" | "device.disconnected" | "device.silent" | "upload.quarantined")[];
                     url: string;
                     vehicleIds?: string[] | null;
                 };
@@ -13146,7 +13179,7 @@ export interface operations {
                 "application/json": {
                     /** @default true */
                     enabled?: boolean | null;
-                    types: ("*" | "reading.*" | "trip.*" | "state.*" | "alarm.*" | "command.*" | "booking.*" | "authorization.*" | "device.*" | "upload.*" | "reading.stored" | "trip.finished" | "trip.changed" | "state.changed" | "alarm.raised" | "alarm.cleared" | "command.ended" | "booking.created" | "booking.changed" | "booking.ended" | "authorization.created" | "authorization.changed" | "authorization.ended" | "device.linked" | "device.unlinked" | "device.silent" | "upload.quarantined")[];
+                    types: ("*" | "reading.*" | "trip.*" | "state.*" | "alarm.*" | "command.*" | "booking.*" | "authorization.*" | "device.*" | "upload.*" | "reading.stored" | "trip.finished" | "trip.changed" | "state.changed" | "alarm.raised" | "alarm.cleared" | "command.ended" | "booking.created" | "booking.changed" | "booking.ended" | "authorization.created" | "authorization.changed" | "authorization.ended" | "device.linked" | "device.unlinked" | "device.connected" | "device.disconnected" | "device.silent" | "upload.quarantined")[];
                     url: string;
                     vehicleIds?: string[] | null;
                 };

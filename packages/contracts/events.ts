@@ -15,6 +15,8 @@ export const eventTypes = [
   'authorization.ended',
   'device.linked',
   'device.unlinked',
+  'device.connected',
+  'device.disconnected',
   'device.silent',
   'upload.quarantined',
 ] as const;

@@ -169,12 +169,23 @@ describe('the list of events holds once, by its cause,', () => {
   });
 
   it('the end of a link and a new one', async () => {
-    await listen('device.*');
+    await listen('device.linked,device.unlinked');
     expect((await api.delete('/v1/device', { deviceId: vehicle.deviceId })).status).toBe(200);
     await post('/v1/device', { deviceId: vehicle.deviceId, vehicleId: vehicle.id });
     const [ended, begun] = await expectEvents('device.unlinked', 'device.linked');
     expect(ended).toEqual({ deviceId: vehicle.deviceId, until: expect.any(String) });
     expect(begun).toEqual({ deviceId: vehicle.deviceId, from: expect.any(String) });
+  });
+
+  it('the session of a linked device: when it began, and when it ended', async () => {
+    await listen('device.connected,device.disconnected');
+    const linked = await createVehicle(platform.db, application);
+    const session = await connectDevice(platform.mqttUrl, linked);
+    const ofLinked = () => listed().filter(({ data }) => data.vehicleId === linked.id);
+    await stream.until(() => ofLinked().length > 0, 60_000);
+    await session.close();
+    await stream.until(() => ofLinked().at(-1)?.event === 'device.disconnected', 60_000);
+    expect(ofLinked()[0]).toMatchObject({ event: 'device.connected', data: { data: { deviceId: linked.deviceId } } });
   });
 
   it('an upload that went to quarantine, with the reasons and without its content', async () => {

@@ -3,6 +3,8 @@ import type { Tables } from '@odograph/database/tables';
 import { openQueue, openWorker } from '@odograph/queue/queues';
 import { keepSchedule } from '@odograph/queue/schedules';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
+import { findPresent } from '@odograph/runtime/presence';
+import { connectRedis } from '@odograph/runtime/redis';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
 import {
@@ -11,6 +13,7 @@ import {
   keepWatch,
   raiseSilent,
   raiseUnanswered,
+  recordConnections,
   recordDueEvents,
   recordSilences,
 } from './watch.ts';
@@ -27,7 +30,7 @@ interface WatchOptions {
   oldestUploadMs(): Promise<number>;
 }
 
-/** Checks for silent devices, unanswered commands and what ended by time from the queue: one check at a time for the whole platform. */
+/** Checks for silent devices, unanswered commands, sessions and what ended by time from the queue: one check at a time for the whole platform. */
 export async function scheduleAlarms(
   db: Kysely<Tables>,
   host: ServiceHost,
@@ -38,6 +41,8 @@ export async function scheduleAlarms(
   const queue = openQueue('alarms', connection);
   host.onStop('alarms queue', () => queue.close());
   host.onStop('schedule of alarms', await keepSchedule({ queue, id: 'alarms', everyMs, data: {} }));
+  const redis = connectRedis(config.REDIS_URL, logger);
+  host.onStop('alarms sessions', () => redis.disconnect());
   let silencesDueAt = 0;
   const check = async (): Promise<void> => {
     // First, so that /health shows its failure: checks that fail are not recorded.
@@ -46,9 +51,11 @@ export async function scheduleAlarms(
     for (const step of [clearSilent, raiseSilent, clearUnanswered, raiseUnanswered]) {
       await changes.announce({ alarmIds: await step(db) });
     }
-    if (performance.now() < silencesDueAt) return;
-    await recordSilences(db);
-    silencesDueAt = performance.now() + silencesEveryMs;
+    if (performance.now() >= silencesDueAt) {
+      await recordSilences(db);
+      silencesDueAt = performance.now() + silencesEveryMs;
+    }
+    await recordConnections(db, [...(await findPresent(redis, config.QUEUE_PREFIX))]);
   };
   const worker = openWorker({
     ...connection,

@@ -1,9 +1,17 @@
 import { type Database, openDatabase } from '@odograph/database/database';
-import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
+import { createApplication, createDevice, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, describe, expect, it } from 'vitest';
-import { clearSilent, clearUnanswered, keepWatch, raiseSilent, raiseUnanswered, recordSilences } from './watch.ts';
+import {
+  clearSilent,
+  clearUnanswered,
+  keepWatch,
+  raiseSilent,
+  raiseUnanswered,
+  recordConnections,
+  recordSilences,
+} from './watch.ts';
 
 const { DATABASE_URL: url } = await testConfig();
 const db = openDatabase({ url, name: 'test-alarm-watch', size: 1 });
@@ -137,6 +145,27 @@ describe('a command', () => {
         [10, 1],
         [9, 1],
       ]);
+    }));
+});
+
+describe('a connection', () => {
+  it('of a linked device is an event when it began and when it ended, once each', () =>
+    withRule('silent', { afterMinutes: 9999 }, async ({ trx, vehicle }) => {
+      const { deviceId: unlinked } = await createDevice(trx);
+      const events = async () => {
+        const { rows } = await sql<{ type: string; subject: string }>`select type, subject from event
+          where subject in (${vehicle.deviceId}, ${unlinked}) and type like 'device.%connected' order by id`.execute(
+          trx,
+        );
+        return rows.map(({ type, subject }) => [type, subject]);
+      };
+      const connected = ['device.connected', vehicle.deviceId];
+      for (const _ of [1, 2]) await recordConnections(trx, [vehicle.deviceId, unlinked, 'unknown']);
+      expect(await events()).toEqual([connected]);
+      for (const _ of [1, 2]) await recordConnections(trx, [unlinked]);
+      expect(await events()).toEqual([connected, ['device.disconnected', vehicle.deviceId]]);
+      await recordConnections(trx, [vehicle.deviceId]);
+      expect(await events()).toHaveLength(3);
     }));
 });
 

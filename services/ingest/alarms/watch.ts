@@ -97,6 +97,20 @@ export async function recordSilences(db: Database): Promise<void> {
   );
 }
 
+/**
+ * Writes an event for each linked device whose session began or ended since the last check.
+ * @param present the devices with a session
+ */
+export async function recordConnections(db: Database, present: readonly string[]): Promise<void> {
+  await sql`with present as (select device_id from unnest(${[...present]}::text[]) as device_id),
+      ended as (delete from recorded_connection as known
+        where not exists (select from present where present.device_id = known.device_id))
+    insert into recorded_connection (device_id)
+    select device.id from present join device on device.id = present.device_id
+    where not exists (select from recorded_connection as known where known.device_id = device.id)
+    order by device.id on conflict do nothing`.execute(db);
+}
+
 /** Writes the events of what ended by time: bookings, authorizations, and trips ended by silence. */
 export async function recordDueEvents(db: Database): Promise<void> {
   await sql`select record_due_events()`.execute(db);

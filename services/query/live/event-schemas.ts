@@ -29,6 +29,7 @@ const BookingOfEvent = shown(
   }),
   'BookingOfEvent',
 );
+const Connection = Type.Object({ deviceId }, { title: 'ConnectionOfEvent' });
 const Link = Type.Object(
   {
     deviceId,
@@ -64,6 +65,8 @@ const contents: Readonly<Record<EventType, TSchema>> = {
   'authorization.ended': AuthorizationOfEvent,
   'device.linked': Link,
   'device.unlinked': Link,
+  'device.connected': Connection,
+  'device.disconnected': Connection,
   'device.silent': Type.Object(
     { deviceId, lastContact: moment('when the platform last received a reading') },
     { title: 'SilenceOfEvent' },
