@@ -38,6 +38,7 @@ const literals: Record<string, string> = {
   jsonb: `'{}'`,
   bytea: `'\\x00'`,
   uuid: 'gen_random_uuid()',
+  xid8: 'pg_current_xact_id()',
   tstzrange: 'tstzrange(null, null)',
   tstzmultirange: 'tstzmultirange(tstzrange(null, null))',
 };
