@@ -18,7 +18,7 @@ let application: TestApplication;
 let client: ApiClient;
 let vehicleId: string;
 
-const count = 5000;
+const count = 300;
 const interval = { from: '2025-11-21T00:00:00Z', until: '2025-11-22T00:00:00Z' };
 const request = { format: 'csv', ...interval };
 
@@ -43,9 +43,9 @@ beforeEach(async () => {
   vehicleId = await createFilledVehicle(application);
 });
 
-async function createFilledVehicle({ id: applicationId }: TestApplication): Promise<string> {
+async function createFilledVehicle({ id: applicationId }: TestApplication, readings = count): Promise<string> {
   const { id } = await createVehicle(platform.db, { id: applicationId });
-  await storeSeries(platform.db, { applicationId, vehicleId: id, start: interval.from, count });
+  await storeSeries(platform.db, { applicationId, vehicleId: id, start: interval.from, count: readings });
   await sql`insert into vehicle_latest (vehicle_id, earliest_time, time, received_at)
     select vehicle_id, min(time), max(time), now() from reading where vehicle_id = ${id}::integer group by 1`.execute(
     platform.db,
@@ -166,12 +166,17 @@ describe('an export job', () => {
 });
 
 it('an export job survives a restart, and fails clearly when the files have no room', async () => {
+  const many = 5000;
+  await createFilledVehicle(application, many);
   const prefix = `test-${randomUUID()}`;
   const before = await start(prefix);
   const created = await clientOf(before, application.token).post('/v1/x/exports', request);
   await before.stop();
   const after = await start(prefix);
-  expect(await ended(created.body, clientOf(after, application.token))).toMatchObject({ state: 'DONE', rows: count });
+  expect(await ended(created.body, clientOf(after, application.token))).toMatchObject({
+    state: 'DONE',
+    rows: count + many,
+  });
   await after.stop();
   const full = await start(prefix, { EXPORT_MAX_BYTES: String(1024 ** 2) });
   const at = clientOf(full, application.token);
