@@ -4,7 +4,7 @@ import type { RoutePlugin } from '@odograph/http/authentication';
 import { sendStoredFile } from '@odograph/http/file-answer';
 import { EmptyAnswer, moment, answers as responses, VehicleId, word } from '@odograph/http/schemas';
 import Type from 'typebox';
-import { exportFileTypes } from '../exports/routes.ts';
+import { exportFileTypes } from '../exports/export.ts';
 import { exportFormats, exportParameters, subjects } from '../exports/schemas.ts';
 import type { ExportJobs } from './export-jobs.ts';
 

@@ -27,6 +27,8 @@ const mediaTypes: Readonly<Record<ExportFormat, string>> = {
   geojson: 'application/geo+json',
   parquet: 'application/vnd.apache.parquet',
 };
+/** The media types of the files, without their parameters. */
+export const exportFileTypes = Object.values(mediaTypes).map((type) => type.replace(/;.*/, ''));
 
 /** Where an export continues: behind a row of a vehicle, or with the vehicle when `after` is undefined. */
 export interface ExportPosition extends VehicleRows {}

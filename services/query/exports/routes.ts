@@ -7,11 +7,9 @@ import Type from 'typebox';
 import type { Answers } from '../answers.ts';
 import { type Reader, readerOf } from '../read-budget.ts';
 import { VehicleParameters } from '../schemas.ts';
-import { Export, type ExportPosition } from './export.ts';
+import { Export, type ExportPosition, exportFileTypes } from './export.ts';
 import { ExportQuery } from './schemas.ts';
 
-const mediaTypes = ['text/csv', 'application/x-ndjson', 'application/gpx+xml', 'application/geo+json'];
-export const exportFileTypes = [...mediaTypes, 'application/vnd.apache.parquet'];
 const File = Type.String({ description: 'the file, in the format of the request' });
 
 const description =
