@@ -101,6 +101,10 @@ export async function describeInterface(http: Http): Promise<void> {
   });
 }
 
+const readStyle = (name: string): string => readFileSync(new URL(name, import.meta.url), 'utf8');
+/** The colours and the font of the pages of the documentation, as CSS. */
+export const pageStyle = readStyle('./pages.css');
+
 const referenceOptions: FastifySwaggerUiOptions = {
   routePrefix: '/docs',
   staticCSP: pagePolicy,
@@ -115,10 +119,8 @@ const referenceOptions: FastifySwaggerUiOptions = {
   theme: {
     title: 'Odograph: interface',
     css: [
-      {
-        filename: 'reference-page.css',
-        content: readFileSync(new URL('./reference-page.css', import.meta.url), 'utf8'),
-      },
+      { filename: 'pages.css', content: pageStyle },
+      { filename: 'reference-page.css', content: readStyle('./reference-page.css') },
     ],
   },
 };

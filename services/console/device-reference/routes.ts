@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type Guard, viewerPages } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { platformVersion } from '@odograph/http/openapi';
+import { pageStyle, platformVersion } from '@odograph/http/openapi';
 import { servePages } from '@odograph/http/page-policy';
 import { type Broker, describeDevices } from './document.ts';
 import { writePage } from './page.ts';
@@ -15,7 +15,7 @@ export async function deviceReference(http: Http, guard: Guard, broker: Broker):
   http.get('/docs/asyncapi.json', { schema: { hide: true } }, async (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(document),
   );
-  const page = writePage(readFileSync(new URL('page.css', import.meta.url), 'utf8'));
+  const page = writePage(pageStyle + readFileSync(new URL('page.css', import.meta.url), 'utf8'));
   await viewerPages(http, guard, [
     (scope) => {
       servePages(scope);
