@@ -1,84 +1,79 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, relative } from 'node:path';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startVitest, type TestModule } from 'vitest/node';
 import { runChecks } from './checks.ts';
-import { root, runInstalled } from './run-command.ts';
-
-interface Summary {
-  numPassedTests: number;
-  numFailedTests: number;
-  numPendingTests: number;
-  numTodoTests: number;
-  testResults: {
-    name: string;
-    status: 'passed' | 'failed';
-    assertionResults: { status: string; fullName: string }[];
-  }[];
-}
+import { root } from './run-command.ts';
 
 interface TestRun {
   passed: number;
-  failed: number;
   skipped: number;
+  /** Full names, each with its file; a file that does not load counts as one test. */
+  failed: string[];
   failedFiles: string[];
-  failedTests: string[];
+  /** Rejections and exceptions outside tests. */
+  unhandledErrors: number;
 }
 
-/** With more failed files than this, the fault is hardly that they ran at the same time. */
-const mostRepeatedFiles = 3;
+/** With more failed files than this, load is hardly the cause. */
+const maxRepeatedFiles = 3;
 
-function readSummary(file: string): Summary | undefined {
-  try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Summary;
-  } catch {
-    return undefined;
-  }
+/** Names the unstable tests of the last run, one a line; empty when there are none. */
+const unstableTestsFile = join(root, 'unstable-tests.txt');
+
+function nameFailures(module: TestModule): string[] {
+  const failed = [...module.children.allTests('failed')].map(
+    ({ fullName }) => `${module.relativeModuleId} > ${fullName}`,
+  );
+  return failed.length > 0 || module.ok() ? failed : [module.relativeModuleId];
 }
 
-function runTests(options: readonly string[]): TestRun {
-  const directory = mkdtempSync(join(tmpdir(), 'odograph-summary-'));
-  const file = join(directory, 'summary.json');
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile=${file}`];
-  const ended = runInstalled('vitest', 'run', ...reporters, ...options);
-  const summary = readSummary(file);
-  rmSync(directory, { recursive: true });
-  const failedFiles = summary?.testResults.filter(({ status }) => status === 'failed') ?? [];
-  return {
-    passed: summary?.numPassedTests ?? 0,
-    // A file that does not load fails without a failed test.
-    failed: summary ? Math.max(summary.numFailedTests, ended ? 0 : 1) : 1,
-    skipped: (summary?.numPendingTests ?? 0) + (summary?.numTodoTests ?? 0),
-    failedFiles: failedFiles.map(({ name }) => relative(root, name)),
-    failedTests: failedFiles.flatMap(({ assertionResults }) =>
-      assertionResults.filter(({ status }) => status === 'failed').map(({ fullName }) => fullName),
-    ),
+async function runTests(filters: string[], fileParallelism: boolean): Promise<TestRun> {
+  const vitest = await startVitest('test', filters, { watch: false, fileParallelism });
+  const modules = vitest.state.getTestModules();
+  const count = (state: 'passed' | 'skipped'): number =>
+    modules.reduce((sum, { children }) => sum + [...children.allTests(state)].length, 0);
+  const run: TestRun = {
+    passed: count('passed'),
+    skipped: count('skipped'),
+    failed: modules.flatMap(nameFailures),
+    failedFiles: modules.filter((module) => !module.ok()).map(({ relativeModuleId }) => relativeModuleId),
+    unhandledErrors: vitest.state.getUnhandledErrors().length,
   };
+  await vitest.close();
+  return run;
 }
 
 /**
- * Runs a few failed files again, one at a time. A test that passes now is unstable on a busy machine: it is named, so that
- * somebody mends it, and holds up nothing else.
+ * Runs a few failed files again, one at a time. A test that passes now is unstable: it is counted and named, so that its race
+ * is found. An unhandled error is never forgiven: its test may have passed.
  */
-function repeatFailed(first: TestRun): TestRun {
+async function repeatFailed(first: TestRun): Promise<TestRun & { unstable: string[] }> {
   const { failedFiles } = first;
-  if (failedFiles.length === 0 || failedFiles.length > mostRepeatedFiles) return first;
+  if (failedFiles.length === 0 || failedFiles.length > maxRepeatedFiles) return { ...first, unstable: [] };
   console.log(`\nfailed; running again, one at a time: ${failedFiles.join(', ')}\n`);
-  const second = runTests(['--no-file-parallelism', ...failedFiles]);
-  for (const name of first.failedTests.filter((test) => !second.failedTests.includes(test))) {
-    console.log(`UNSTABLE, passed only when run again: ${name}`);
-  }
-  const recovered = Math.max(0, first.failed - second.failed);
-  return { ...second, passed: first.passed + recovered, skipped: first.skipped };
+  const second = await runTests(failedFiles, false);
+  const unstable = first.failed.filter((test) => !second.failed.includes(test));
+  return {
+    ...second,
+    passed: first.passed + unstable.length,
+    skipped: first.skipped,
+    unhandledErrors: first.unhandledErrors + second.unhandledErrors,
+    unstable,
+  };
 }
 
-/** Runs the type check, the linters and every test; the last line counts them, each check as one. */
-function main(filters: readonly string[]): void {
+/** Runs the type check, the linters and every test; the last line counts them, each check and unhandled error as one. */
+async function main(filters: string[]): Promise<void> {
   const failedChecks = runChecks();
-  const { passed, failed: failedTests, skipped } = repeatFailed(runTests(filters));
-  const failed = failedTests + failedChecks.length;
+  const { passed, failed, skipped, unhandledErrors, unstable } = await repeatFailed(await runTests(filters, true));
+  writeFileSync(unstableTestsFile, unstable.map((test) => `${test}\n`).join(''));
+  for (const test of unstable) console.log(`UNSTABLE, passed only when run again: ${test}`);
   for (const check of failedChecks) console.log(`check failed: ${check}`);
-  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
-  process.exitCode = failed > 0 ? 1 : 0;
+  if (unhandledErrors > 0) console.log(`unhandled errors: ${unhandledErrors}`);
+  const failures = failed.length + unhandledErrors + failedChecks.length;
+  const rest = skipped > 0 ? `, ${skipped} skipped` : '';
+  console.log(`unstable: ${unstable.length}\n${passed} passed, ${failures} failed${rest}`);
+  process.exitCode = failures > 0 || passed === 0 ? 1 : 0;
 }
 
-main(process.argv.slice(2));
+await main(process.argv.slice(2));
