@@ -3,6 +3,10 @@ import { TokenBucket } from './token-bucket.ts';
 
 /** Burst size, in seconds of a device's rates. */
 const burstSeconds = 10;
+/** Packets other than uploads have the rate of uploads, as each upload at QoS 2 needs one; but at least this one. */
+const minimumPacketsPerSecond = 10;
+/** Debt in packets up to which a device is only delayed, in seconds of their rate. */
+const maximumPacketDebtSeconds = 20;
 /** Part of a device's bytes per second that it may upload into the live lane; with the default rate, 16 KiB/s. */
 const liveShare = 1 / 32;
 /** Burst size in the live lane, in seconds of that share. */
@@ -13,26 +17,34 @@ export interface DeviceRates {
   readonly bytesPerSecond: number;
 }
 
-/** Counts the uploads and bytes of one device, over all its connections. Monotonic times in ms. */
+/** Counts the uploads, other packets and bytes of one device, over all its connections. Monotonic times in ms. */
 export class DeviceThrottle {
   readonly #uploads: TokenBucket;
+  readonly #packets: TokenBucket;
   readonly #bytes: TokenBucket;
   readonly #liveBytes: TokenBucket;
 
   constructor({ uploadsPerSecond, bytesPerSecond }: DeviceRates, nowMs: number) {
     this.#uploads = new TokenBucket(uploadsPerSecond, burstSeconds, nowMs);
+    this.#packets = new TokenBucket(packetsPerSecond(uploadsPerSecond), burstSeconds, nowMs);
     this.#bytes = new TokenBucket(bytesPerSecond, burstSeconds, nowMs);
     this.#liveBytes = new TokenBucket(bytesPerSecond * liveShare, liveBurstSeconds, nowMs);
   }
 
   changeRates({ uploadsPerSecond, bytesPerSecond }: DeviceRates): void {
     this.#uploads.perSecond = uploadsPerSecond;
+    this.#packets.perSecond = packetsPerSecond(uploadsPerSecond);
     this.#bytes.perSecond = bytesPerSecond;
     this.#liveBytes.perSecond = bytesPerSecond * liveShare;
   }
 
   takeUpload(nowMs: number): void {
     this.#uploads.take(1, nowMs);
+  }
+
+  /** Counts packets other than uploads. @returns false when they exceed the rate so far that the session must end */
+  takePackets(packets: number, nowMs: number): boolean {
+    return this.#packets.takeWithinDebt(packets, maximumPacketDebtSeconds, nowMs);
   }
 
   takeBytes(bytes: number, nowMs: number): void {
@@ -50,12 +62,16 @@ export class DeviceThrottle {
 
   /** Milliseconds for which nothing more may be read from the device; 0 when it is within its rates. */
   waitMs(nowMs: number): number {
-    return Math.max(this.#uploads.debtMs(nowMs), this.#bytes.debtMs(nowMs));
+    return Math.max(this.#uploads.debtMs(nowMs), this.#packets.debtMs(nowMs), this.#bytes.debtMs(nowMs));
   }
 
   fullInMs(nowMs: number): number {
-    return Math.max(this.#uploads.fullInMs(nowMs), this.#bytes.fullInMs(nowMs));
+    return Math.max(this.#uploads.fullInMs(nowMs), this.#packets.fullInMs(nowMs), this.#bytes.fullInMs(nowMs));
   }
+}
+
+function packetsPerSecond(uploadsPerSecond: number): number {
+  return Math.max(uploadsPerSecond, minimumPacketsPerSecond);
 }
 
 interface Entry {

@@ -29,6 +29,14 @@ export class TokenBucket {
     return wasEnough;
   }
 
+  /** Takes the tokens, up to a debt of `maximumDebtSeconds`. @returns whether the debt stays within that */
+  takeWithinDebt(tokens: number, maximumDebtSeconds: number, nowMs: number): boolean {
+    this.take(tokens, nowMs);
+    const isWithin = this.#seconds >= -maximumDebtSeconds;
+    this.#seconds = Math.max(-maximumDebtSeconds, this.#seconds);
+    return isWithin;
+  }
+
   /** Milliseconds until the debt is paid; 0 without one. */
   debtMs(nowMs: number): number {
     return Math.max(0, -this.#at(nowMs) * 1000);

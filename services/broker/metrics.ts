@@ -10,6 +10,8 @@ export type RefusalReason =
   | 'publish'
   | 'subscribe'
   | 'packet'
+  | 'packet_rate'
+  | 'unexpected_acknowledgements'
   | 'held_bytes'
   | 'stopping'
   | 'acknowledgement'

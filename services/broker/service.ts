@@ -18,14 +18,14 @@ import { ConnectAttempts } from './connect/attempts.ts';
 import { createAuthenticate, dropWill } from './connect/authenticate.ts';
 import { hasBadCertificate } from './connect/client-certificate.ts';
 import { CredentialStore } from './connect/credentials.ts';
-import { limitPackets } from './connect/packet-limit.ts';
+import { chargePackets, limitPackets, maximumPacketsBeforeConnack } from './connect/packet-limit.ts';
 import { type BrokerEngines, openEngines } from './engines.ts';
 import type { BrokerMetrics } from './metrics.ts';
 import { createAcceptPublish, createAuthorizeForward, createAuthorizeSubscribe } from './publish/accept-publish.ts';
 import { type HeldPublication, HeldPublications } from './publish/held-publications.ts';
 import { disconnectRevokedDevices, forwardRejects } from './sessions/announcements.ts';
 import { DeviceBroker } from './sessions/device-broker.ts';
-import type { DeviceSession, Sessions } from './sessions/session-registry.ts';
+import type { DeviceSession, Session, Sessions } from './sessions/session-registry.ts';
 
 /** Accepts uploads and acknowledgements of devices over MQTT into the queue, and sends commands to them. */
 export const brokerService: Service<Http> = {
@@ -71,8 +71,7 @@ const aedesOptions = {
   /** From the connection to its CONNECT. */
   connectTimeout: 10_000,
   drainTimeout: 20_000,
-  /** Packets that a client may send after its CONNECT without waiting for CONNACK [MQTT-3.1.4-5]. */
-  queueLimit: 1000,
+  queueLimit: maximumPacketsBeforeConnack,
   maxClientsIdLength: 128,
   /** No shared queue of deliveries, in which one slow device could block the others. */
   concurrency: 0,
@@ -212,23 +211,24 @@ interface ListenParts {
 /** Hands accepted connections to aedes, within the limits of packets and the rates of devices. */
 function listenFor({ aedes, sessions, config, limits, metrics, logger }: ListenParts) {
   const accept = (socket: Socket): void => {
-    let session: DeviceSession | undefined;
+    let session: Session | undefined;
     const deviceSession = (): DeviceSession | undefined => {
-      const found = session ?? sessions.get(client);
-      session = found?.kind === 'device' ? found : undefined;
-      return session;
+      session ??= sessions.get(client);
+      return session?.kind === 'device' ? session : undefined;
     };
     limitPackets(socket, {
       waitMs: () => deviceSession()?.throttle.waitMs(performance.now()) ?? 0,
       onBytes: (bytes) => deviceSession()?.throttle.takeBytes(bytes, performance.now()),
+      charge: (counts) => chargePackets(session, counts),
       onPause() {
         metrics.throttled.inc();
-        logger.warn({ deviceId: session?.deviceId }, 'device throttled');
+        logger.warn({ deviceId: deviceSession()?.deviceId }, 'device throttled');
       },
       resume: () => client.resume(),
-      onRefused(fault) {
-        metrics.refused.inc({ reason: 'packet' });
-        logger.warn({ fault, address: socket.remoteAddress }, 'connection closed: invalid packet');
+      onRefused(reason, fault) {
+        metrics.refused.inc({ reason });
+        const { deviceId } = deviceSession() ?? {};
+        logger.warn({ deviceId, address: socket.remoteAddress, reason, fault }, 'connection closed');
       },
     });
     const client = aedes.handle(socket);

@@ -1,7 +1,13 @@
 import type { Socket } from 'node:net';
 import { maximumPacketBytes } from '@odograph/contracts/telemetry';
+import type { RefusalReason } from '../metrics.ts';
+import type { Session } from '../sessions/session-registry.ts';
 
 const publishType = 3;
+/** PUBACK, PUBREC and PUBCOMP: the answers to a message of the platform [MQTT-4.3]. */
+const acknowledgementTypes = new Set([4, 5, 7]);
+/** A SUBSCRIBE costs by its topics, so each 64 bytes of a packet count as one. */
+const bytesPerCountedPacket = 64;
 /** Topic, packet identifier and the rest of the variable header of a PUBLISH that its device may send. */
 const publishHeaderBytes = 256;
 const maximumPublishBytes = maximumPacketBytes + publishHeaderBytes;
@@ -9,8 +15,17 @@ const maximumPublishBytes = maximumPacketBytes + publishHeaderBytes;
 const maximumOtherBytes = 16 * 1024;
 const longestLengthBytes = 4;
 
+/** Numbers of packets that are no PUBLISH. */
+export interface PacketCounts {
+  acknowledgements: number;
+  /** A packet for each 64 bytes or part of them. */
+  others: number;
+}
+
 /** Checks a stream of MQTT packets, chunk by chunk. */
 export interface PacketCheck {
+  /** Of the packets whose headers were checked; the caller may set them to 0. */
+  readonly counts: PacketCounts;
   /** Checks the next chunk. @returns the fault of a packet in it, or undefined */
   next(chunk: Buffer): string | undefined;
 }
@@ -20,7 +35,9 @@ export interface PacketCheck {
  * more than its maximum before any of it is buffered, or whose length takes more than four bytes.
  */
 export function checkPackets(): PacketCheck {
+  const counts: PacketCounts = { acknowledgements: 0, others: 0 };
   let first = true;
+  let type = 0;
   let inHeader = false;
   let maximum = 0;
   let length = 0;
@@ -35,18 +52,22 @@ export function checkPackets(): PacketCheck {
       bodyBytesLeft = length;
       inHeader = false;
       first = false;
+      if (acknowledgementTypes.has(type)) counts.acknowledgements += 1;
+      else if (type !== publishType) counts.others += Math.ceil((length + 1) / bytesPerCountedPacket);
     } else if (lengthBytes === longestLengthBytes) return 'a malformed remaining length';
     return undefined;
   };
 
   const startPacket = (byte: number): void => {
-    maximum = byte >> 4 === publishType && !first ? maximumPublishBytes : maximumOtherBytes;
+    type = byte >> 4;
+    maximum = type === publishType && !first ? maximumPublishBytes : maximumOtherBytes;
     inHeader = true;
     length = 0;
     lengthBytes = 0;
   };
 
   return {
+    counts,
     next(chunk) {
       let position = 0;
       while (position < chunk.length) {
@@ -68,20 +89,46 @@ export function checkPackets(): PacketCheck {
   };
 }
 
+/** Packets that a client may send after its CONNECT without waiting for CONNACK [MQTT-3.1.4-5]. */
+export const maximumPacketsBeforeConnack = 1000;
+/** What an acknowledgement without a message costs: a device that repeats a few is only delayed. */
+const unexpectedAcknowledgementCost = 100;
+
+/**
+ * Charges packets to their session. Until there is one, they stay counted. The acknowledgements of messages that the
+ * platform sent are free.
+ * @returns why the session must end, or undefined
+ */
+export function chargePackets(session: Session | undefined, counts: PacketCounts): RefusalReason | undefined {
+  const { acknowledgements, others } = counts;
+  if (!session) return acknowledgements + others > maximumPacketsBeforeConnack ? 'packet_rate' : undefined;
+  counts.acknowledgements = 0;
+  counts.others = 0;
+  if (session.kind !== 'device') return undefined;
+  const expected = Math.min(acknowledgements, session.unacknowledgedMessages);
+  session.unacknowledgedMessages -= expected;
+  const unexpected = acknowledgements - expected;
+  const cost = others + unexpected * unexpectedAcknowledgementCost;
+  if (session.throttle.takePackets(cost, performance.now())) return undefined;
+  return unexpected > 0 ? 'unexpected_acknowledgements' : 'packet_rate';
+}
+
 export interface PacketLimitOptions {
   /** Milliseconds for which nothing may be read from the socket; 0 when it may. */
   waitMs(): number;
   onBytes(bytes: number): void;
+  /** Charges the counted packets to the session. @returns why the socket must be destroyed, or undefined */
+  charge(counts: PacketCounts): RefusalReason | undefined;
   /** Called when the socket has to wait. */
   onPause(): void;
   /** Reads on after a wait. */
   resume(): void;
-  /** The socket sent an invalid packet and was destroyed. */
-  onRefused(fault: string): void;
+  /** Called before the socket is destroyed. @param fault of an invalid packet */
+  onRefused(reason: RefusalReason, fault?: string): void;
 }
 
 /**
- * Destroys a socket at a chunk with an invalid packet, before any of that chunk is handed out, and hands out nothing while
+ * Destroys a socket at a chunk with an invalid packet or too many packets, before any of that chunk is handed out, and hands out nothing while
  * its device has to wait: TCP then stops the sender.
  */
 export function limitPackets(socket: Socket, options: PacketLimitOptions): void {
@@ -107,8 +154,9 @@ export function limitPackets(socket: Socket, options: PacketLimitOptions): void 
     if (!Buffer.isBuffer(chunk)) return chunk;
     options.onBytes(chunk.length);
     const fault = check.next(chunk);
-    if (fault === undefined) return chunk;
-    options.onRefused(fault);
+    const reason = fault === undefined ? options.charge(check.counts) : 'packet';
+    if (reason === undefined) return chunk;
+    options.onRefused(reason, fault);
     socket.destroy();
     return null;
   };

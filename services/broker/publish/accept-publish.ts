@@ -124,13 +124,18 @@ export function createAuthorizeSubscribe(sessions: Sessions, onRefused: (topic: 
 export function createAuthorizeForward(sessions: Sessions): AuthorizeForward {
   return (client, packet) => {
     const session = sessions.get(client);
-    if (session?.kind === 'device') {
-      if (!isForDevice(session, packet.topic)) return null;
-      return packet.topic === session.commandsTopic && isExpired(packet) ? null : packet;
-    }
+    if (session?.kind === 'device') return isForwarded(session, packet) ? packet : null;
     const isCommand = session?.kind === 'gateway' && parseDeviceTopic(packet.topic)?.channel === 'commands';
     return isCommand && !isExpired(packet) ? packet : null;
   };
+}
+
+/** Whether a device gets a message; expects its acknowledgement then. */
+function isForwarded(session: DeviceSession, packet: AedesPublishPacket): boolean {
+  if (!isForDevice(session, packet.topic)) return false;
+  if (packet.topic === session.commandsTopic && isExpired(packet)) return false;
+  if (packet.qos > 0) session.unacknowledgedMessages += 1;
+  return true;
 }
 
 function isForDevice(session: DeviceSession, topic: string): boolean {

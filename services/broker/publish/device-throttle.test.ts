@@ -1,11 +1,15 @@
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { deviceTopic } from '@odograph/contracts/topics';
 import { DeviceThrottle } from '@odograph/runtime/device-throttle';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { connectCommandService, connectPacket, openSocket, packet } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 
 let platform: TestPlatform;
@@ -97,6 +101,120 @@ describe('the broker', () => {
     await delay(2000);
     expect(acknowledgedSlowly()).toBeLessThan(uploads);
     await slow.close('cut');
+  });
+});
+
+describe('the packets of a device that are no uploads', () => {
+  const burstPackets = 10 * 50;
+  const id = Buffer.from([0, 7]);
+  const topic = Buffer.from([0, 1, 120]);
+  beforeAll(() => start({ MQTT_DEVICE_UPLOADS_PER_SECOND: '50' }));
+  afterAll(() => platform.stop());
+  const refused = async (reason: string): Promise<number> => {
+    const { values } = (await platform.metrics.getSingleMetric('odograph_broker_refused_total')?.get()) ?? {
+      values: [],
+    };
+    return values.find(({ labels }) => labels['reason'] === reason)?.value ?? 0;
+  };
+  const pauses = async (): Promise<number> =>
+    (await platform.metrics.getSingleMetric('odograph_broker_throttled_total')?.get())?.values[0]?.value ?? 0;
+  /** A broken connection is an error before it is closed. */
+  const end = (socket: Socket) => new Promise((resolve) => socket.once('close', resolve));
+  const connectSocket = async () => {
+    const { deviceId, secret } = await createDevice(platform.db);
+    const socket = await openSocket(platform.mqttUrl);
+    socket.write(connectPacket({ clientId: deviceId, username: deviceId, password: secret }));
+    await once(socket, 'data');
+    return socket.resume();
+  };
+
+  it.each([
+    ['PUBACK', 'unexpected_acknowledgements', packet(0x40, id)],
+    ['PUBREC', 'unexpected_acknowledgements', packet(0x50, id)],
+    ['PUBCOMP', 'unexpected_acknowledgements', packet(0x70, id)],
+    ['PUBREL', 'packet_rate', packet(0x62, id)],
+    ['PINGREQ', 'packet_rate', packet(0xc0)],
+    ['SUBSCRIBE', 'packet_rate', packet(0x82, id, topic, Buffer.from([1]))],
+    ['SUBSCRIBE of 2,000 topics', 'packet_rate', packet(0x82, id, Buffer.alloc(8000, Buffer.from([0, 1, 120, 1])))],
+    ['UNSUBSCRIBE', 'packet_rate', packet(0xa2, id, topic)],
+  ])('close its session when it floods with %s, before they are handled', async (_name, reason, flood) => {
+    const before = await refused(reason);
+    const socket = await connectSocket();
+    const chunk = Buffer.concat(Array.from({ length: Math.ceil(200_000 / flood.length) }, () => flood));
+    socket.write(chunk);
+    await end(socket);
+    expect(await refused(reason)).toBe(before + 1);
+    // A burst may have arrived on its own, and be answered by five bytes or less each.
+    expect(socket.bytesRead).toBeLessThan(5 * 3 * burstPackets + 100);
+  });
+
+  it('close a connection that sends too many of them before its CONNACK', async () => {
+    const before = await refused('packet_rate');
+    const { deviceId, secret } = await createDevice(platform.db);
+    const socket = await openSocket(platform.mqttUrl);
+    const connect = connectPacket({ clientId: deviceId, username: deviceId, password: secret });
+    socket.write(Buffer.concat([connect, Buffer.alloc(100_000, packet(0xc0))]));
+    await end(socket);
+    expect(await refused('packet_rate')).toBe(before + 1);
+  });
+
+  it('are counted over its connections, so that a closed session is not replaced at once', async () => {
+    const { deviceId, secret } = await createDevice(platform.db);
+    const connect = connectPacket({ clientId: deviceId, username: deviceId, password: secret });
+    const ping = async () => {
+      const socket = await openSocket(platform.mqttUrl);
+      socket.write(connect);
+      await once(socket, 'data');
+      return socket;
+    };
+    const first = await ping();
+    first.resume().write(Buffer.alloc(100_000, packet(0xc0)));
+    await end(first);
+    const before = await pauses();
+    const second = await ping();
+    second.write(packet(0xc0));
+    await eventually(async () => expect(await pauses()).toBeGreaterThan(before));
+    second.destroy();
+  });
+
+  it('spare a device that acknowledges a message a few times', async () => {
+    const socket = await connectSocket();
+    socket.write(Buffer.concat(Array.from({ length: 3 }, () => packet(0x40, id))));
+    socket.write(packet(0xc0));
+    expect(await once(socket, 'data')).toEqual([packet(0xd0)]);
+    socket.destroy();
+  });
+
+  it('are free where they acknowledge messages that the platform sent', async () => {
+    const before = await pauses();
+    const identity = await createDevice(platform.db);
+    const device = await connectDevice(platform.mqttUrl, identity);
+    const keys = deviceTopic(identity.deviceId, 'keys');
+    await device.client.subscribeAsync(keys, { qos: 1 });
+    const messages = 3 * burstPackets;
+    let received = 0;
+    device.client.on('message', () => (received += 1));
+    const service = await connectCommandService(platform.mqttUrl);
+    const sent = Array.from({ length: messages }, () => service.client.publishAsync(keys, '{}', { qos: 1 }));
+    await Promise.all(sent);
+    await eventually(async () => expect(received).toBe(messages));
+    // Behind all PUBACKs of the connection.
+    await device.upload({ timestamp: 1 });
+    expect(await pauses()).toBe(before);
+    await Promise.all([service.close(), device.close()]);
+  });
+
+  it('leave room for as many uploads at QoS 2 as at QoS 1', async () => {
+    const before = await pauses();
+    const identity = await createDevice(platform.db);
+    const device = await connectDevice(platform.mqttUrl, identity);
+    const telemetry = deviceTopic(identity.deviceId, 'telemetry');
+    const uploads = Array.from({ length: burstPackets - 100 }, (_, timestamp) =>
+      device.client.publishAsync(telemetry, JSON.stringify({ timestamp }), { qos: 2 }),
+    );
+    await Promise.all(uploads);
+    expect(await pauses()).toBe(before);
+    await device.close();
   });
 });
 

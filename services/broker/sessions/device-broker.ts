@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { downChannels, parseDeviceTopic } from '@odograph/contracts/topics';
 import { Aedes, type AedesOptions, type Client, type PublishPacket } from 'aedes';
 import type { Sessions } from './session-registry.ts';
@@ -25,6 +26,8 @@ interface StoredSubscription {
 interface SessionStore {
   addSubscriptions(client: { id: string }, subscriptions: StoredSubscription[]): Promise<void>;
   incomingStorePacket(client: { id: string }, packet: PublishPacket): Promise<void>;
+  storeRetained(packet: PublishPacket): Promise<void>;
+  createRetainedStreamCombi(topics: readonly string[]): Readable;
 }
 
 type Done = (error?: Error) => void;
@@ -68,7 +71,9 @@ const emptyPayload = Buffer.alloc(0);
 
 /**
  * aedes stores all subscriptions that a persistent session requests, refused ones too, and the payload of a QoS 2 PUBLISH
- * until its PUBREL. The first is reduced to what the client may receive, the second to the packet's number.
+ * until its PUBREL. The first is reduced to what the client may receive, the second to the packet's number. It compares
+ * each topic of a SUBSCRIBE with every retained message; here, retained messages are found by their exact topic, since
+ * no client may subscribe to others.
  */
 function narrowSessionStore(store: SessionStore): void {
   const addSubscriptions = store.addSubscriptions.bind(store);
@@ -81,4 +86,10 @@ function narrowSessionStore(store: SessionStore): void {
     return own.length === 0 ? Promise.resolve() : addSubscriptions(client, own);
   };
   store.incomingStorePacket = (client, packet) => incomingStorePacket(client, { ...packet, payload: emptyPayload });
+  const retained = new Map<string, PublishPacket>();
+  store.storeRetained = async (packet) => {
+    if (packet.payload.length === 0) retained.delete(packet.topic);
+    else retained.set(packet.topic, { ...packet });
+  };
+  store.createRetainedStreamCombi = (topics) => Readable.from(topics.flatMap((topic) => retained.get(topic) ?? []));
 }

@@ -22,6 +22,8 @@ export interface DeviceSession extends RegisteredSession {
   readonly throttle: DeviceThrottle;
   /** The order of its PUBACKs. */
   readonly order: ReleaseOrder;
+  /** Messages of QoS 1 that it was sent and has not acknowledged. */
+  unacknowledgedMessages: number;
 }
 
 /** A session of the command service or of a gateway. */
@@ -50,6 +52,7 @@ export function createDeviceSession(
     rejectsTopic: deviceTopic(deviceId, 'rejects'),
     ownTracksPrefix: ownTracksPrefix(deviceId),
     order: new ReleaseOrder(),
+    unacknowledgedMessages: 0,
     onClose: (listener) => void client.conn.once('close', listener),
   };
 }
