@@ -1,4 +1,6 @@
+import { sql } from 'kysely';
 import { Client } from 'pg';
+import type { Database } from './database.ts';
 
 async function withClient<Result>(url: string, use: (client: Client) => Promise<Result>): Promise<Result> {
   const client = new Client({ connectionString: url, application_name: 'odograph-start' });
@@ -32,4 +34,26 @@ export function recognizeDatabase(url: string): Promise<boolean> {
     const { rows } = await client.query<{ is_copy: boolean }>('select recognize_database() as is_copy');
     return rows[0]?.is_copy ?? false;
   });
+}
+
+/** A backup by the command line. */
+export interface BackupRecord {
+  readonly completedAt: Date;
+  readonly bytes: number;
+  /** The newest migration that the backup has, such as `0030_last_backup.sql`. */
+  readonly schema: string;
+}
+
+/** Finds the last backup by `odograph backup`; undefined when this installation has none. */
+export async function findLastBackup(db: Database): Promise<BackupRecord | undefined> {
+  const { rows } = await sql<BackupRecord>`select last_backup_at as "completedAt",
+    last_backup_bytes::double precision as bytes, last_backup_schema as schema
+    from installation where last_backup_at is not null`.execute(db);
+  return rows[0];
+}
+
+/** Records that a backup was completed just now. */
+export async function recordBackup(db: Database, { bytes, schema }: Omit<BackupRecord, 'completedAt'>): Promise<void> {
+  await sql`update installation set last_backup_at = now(), last_backup_bytes = ${bytes},
+    last_backup_schema = ${schema}`.execute(db);
 }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { appendAudit } from '@odograph/database/audit';
 import { openDatabase } from '@odograph/database/database';
+import { findLastBackup } from '@odograph/database/installation';
 import { migrate } from '@odograph/database/migrate';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
@@ -81,7 +82,14 @@ describe('backup and restore', { timeout: hookTimeoutMs }, () => {
       const report = await restoreBackup(config, { databaseUrl }, file, passphrase);
       expect(report).toMatchObject({ queued: 'none', keys: expect.stringContaining('restored') });
       const copy = join(directory, 'copy.backup');
+      const db = openDatabase({ url: databaseUrl, name: 'test', size: 1 });
+      expect(await findLastBackup(db)).toBeUndefined();
       await createBackup(config, { databaseUrl, redisUrl }, copy, undefined);
+      expect(await findLastBackup(db)).toEqual({
+        ...{ completedAt: expect.any(Date), bytes: (await stat(copy)).size },
+        schema: expect.stringMatching(/^\d{4}_.*\.sql$/),
+      });
+      await db.destroy();
       const after = await manifestOf(copy);
       // Both hold transaction numbers, which start over in another database.
       const renumbered = new Set(['application', 'reading_change', 'event']);

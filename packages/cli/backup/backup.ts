@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { type ChainVerdict, verifyAudit } from '@odograph/database/audit';
 import { type Database, openConnection } from '@odograph/database/database';
+import { recordBackup } from '@odograph/database/installation';
 import { countUnfinishedJobs, openQueue } from '@odograph/queue/queues';
 import type { Config } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
@@ -118,6 +119,8 @@ export interface BackupReport {
   audit: string;
   keys: string;
   queued: string;
+  /** Whether the database knows of this backup. */
+  recorded: string;
 }
 
 /**
@@ -132,6 +135,7 @@ export async function createBackup(
 ): Promise<BackupReport> {
   const { client, db } = await openConnection(engines.databaseUrl, 'backup');
   let manifest: Manifest | undefined;
+  let recorded: string;
   try {
     await writeArchive(file, async (archive) => {
       // Counted before the snapshot: a job that finishes in between is counted although the backup has its uploads, never the
@@ -147,6 +151,7 @@ export async function createBackup(
       }
       await archive.add('manifest.json', Buffer.from(JSON.stringify(manifest, null, 2)));
     });
+    recorded = await record(db, { bytes: (await stat(file)).size, schema: schemaOf(manifest?.migrations ?? []) });
   } finally {
     await client.end();
   }
@@ -162,7 +167,21 @@ export async function createBackup(
         ? 'not included: give --passphrase-file, or keep ENCRYPTION_KEYS elsewhere'
         : 'encrypted',
     queued: describeQueued(manifest?.queuedJobs ?? null),
+    recorded,
   };
+}
+
+/** Returns the name of the newest migration; device models are a migration of another kind of name. */
+function schemaOf(migrations: Manifest['migrations']): string {
+  return migrations.findLast(({ name }) => /^\d{4}_/.test(name))?.name ?? '';
+}
+
+/** Records a backup for /metrics and doctor. A standby cannot, and its backup is as good. */
+async function record(db: Database, backup: { bytes: number; schema: string }): Promise<string> {
+  return recordBackup(db, backup).then(
+    () => 'in the database',
+    (error: unknown) => `not in the database: ${error instanceof Error ? error.message : String(error)}`,
+  );
 }
 
 /** Says how many acknowledged uploads a backup lacks. */
