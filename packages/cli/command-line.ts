@@ -1,3 +1,4 @@
+import { nearest } from '@odograph/contracts/nearest';
 import { adminTokensOf, readAdminToken } from '@odograph/runtime/admin-token';
 import { type Config, readConfig, userDirectory } from '@odograph/runtime/config';
 import { createAdminApi } from './admin-api.ts';
@@ -20,7 +21,6 @@ import { vehicleCommands } from './commands/vehicles.ts';
 import { completionScript, shells } from './completion.ts';
 import { Refusal, UsageFailure } from './failures.ts';
 import { helpFor } from './help.ts';
-import { nearest } from './nearest.ts';
 import { formatForPeople } from './output.ts';
 import { headersOf, readServers } from './servers.ts';
 

@@ -1,8 +1,8 @@
 import { parseArgs } from 'node:util';
+import { nearest } from '@odograph/contracts/nearest';
 import type { Config } from '@odograph/runtime/config';
 import type { AdminApi } from './admin-api.ts';
 import { UsageFailure } from './failures.ts';
-import { nearest } from './nearest.ts';
 
 /** What a shell completes: one of these words, or a path. */
 type Completed = readonly string[] | 'file';

@@ -1,5 +1,6 @@
 import type { TSchema } from 'typebox';
 import Value from 'typebox/value';
+import { nearest } from './nearest.ts';
 import { patternRules } from './text-patterns.ts';
 
 /** One error of a schema validator, as Ajv and TypeBox report it. */
@@ -26,6 +27,12 @@ const typeNames: Readonly<Record<string, string>> = {
   object: 'an object',
   string: 'a string',
 };
+
+/** The rule that an unknown field breaks, with the known one that was probably meant. */
+export function ruleOfUnknown(name: string, known: readonly string[]): string {
+  const meant = nearest(name, known);
+  return `is not a known field${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+}
 
 /** Longer names of unknown fields are not repeated in a message. */
 const longestName = 64;
@@ -73,7 +80,7 @@ export function listSchemaFaults(schema: TSchema, value: unknown, path: readonly
   const members = Object.entries(value).flatMap(([name, member]): SchemaRule[] => {
     const part = Object.hasOwn(properties, name) ? properties[name] : undefined;
     if (part) return listSchemaFaults(part, member, at(name));
-    return additionalProperties === false ? [fault(name, 'is not a known field')] : [];
+    return additionalProperties === false ? [fault(name, ruleOfUnknown(name, Object.keys(properties)))] : [];
   });
   const missing = required.filter((name) => !Object.hasOwn(value, name));
   return [...members, ...missing.map((name) => fault(name, 'is missing'))];

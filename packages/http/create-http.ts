@@ -12,7 +12,7 @@ import type { Http } from './http.ts';
 import { describeInterface } from './openapi.ts';
 import type { JsonSchema } from './openapi-schema.ts';
 import { answerPolicy, keepToTls } from './page-policy.ts';
-import { acceptJson, mergeParameters, refuseExtremes } from './parameters.ts';
+import { acceptJson, mergeParameters, refuseExtremes, refuseUnknown } from './parameters.ts';
 import { checkRequests, refuseWhileClosing, refuseWhileOverloaded } from './request-checks.ts';
 
 const maximumBodyBytes = 1024 * 1024;
@@ -60,6 +60,7 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
   checkRequests(http, config.HTTP_REQUESTS_PER_MINUTE);
   http.setErrorHandler(answerFailure);
   acceptJson(http);
+  http.addHook('preValidation', refuseUnknown);
   http.addHook('preValidation', mergeParameters);
   http.addHook('preHandler', refuseExtremes);
   limitConnections(http, config);

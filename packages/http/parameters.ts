@@ -1,4 +1,5 @@
 import { type Failure, invalidParameter } from '@odograph/contracts/failures';
+import { ruleOfUnknown } from '@odograph/contracts/schema-faults';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Http } from './http.ts';
 import { isOptional, type JsonSchema } from './openapi-schema.ts';
@@ -40,6 +41,52 @@ function withoutNulls(body: Record<string, unknown>, schema: JsonSchema): Record
   return Object.fromEntries(
     Object.entries(body).filter(([name, value]) => value !== null || !isOptional(schema, name)),
   );
+}
+
+const isOpen = ({ additionalProperties = false, patternProperties }: JsonSchema): boolean =>
+  additionalProperties !== false || patternProperties !== undefined;
+const longestName = 64;
+
+/** Finds the first member that none of the alternatives for a value has. A value that may be anything has none. */
+function findUnknown(
+  alternatives: readonly JsonSchema[],
+  value: unknown,
+  path: readonly string[] = [],
+): Failure | undefined {
+  const schemas = alternatives.flatMap((schema) => schema.anyOf ?? [schema]);
+  const objects = schemas.filter(({ type }) => type === 'object');
+  const members = objects.flatMap(({ properties = {} }) => Object.entries<JsonSchema>(properties));
+  const items = Array.isArray(value) ? schemas.flatMap<JsonSchema>((schema) => schema.items ?? []) : undefined;
+  if (!items && (!isPlainObject(value) || objects.length === 0 || objects.some(isOpen))) return undefined;
+  for (const [name, inner] of Object.entries(value as object)) {
+    const at = [...path, name.slice(0, longestName)];
+    const known = items ?? members.filter(([member]) => member === name).map(([, schema]) => schema);
+    if (!items && known.length === 0)
+      return invalidParameter(at.join('.'), ruleOfUnknown(name, Object.keys(Object.fromEntries(members))));
+    const fault = findUnknown(known, inner, at);
+    if (fault !== undefined) return fault;
+  }
+  return undefined;
+}
+
+/**
+ * Refuses unknown members of a body and unknown parameters of a query under /v1/x: a misspelt one would silently do something
+ * else. Clients of the interface specification may send more on its own routes. A route that attaches the faults of the
+ * validator names these itself.
+ * @throws Failure INVALID_PARAMETER that names the member, and the nearest known one
+ */
+export async function refuseUnknown({ routeOptions, method, query, params, body }: FastifyRequest): Promise<void> {
+  const { url = '', schema = {}, attachValidation } = routeOptions;
+  if (!url.startsWith('/v1/x/') || attachValidation) return;
+  const properties = Object.fromEntries(Object.keys(params as object).map((name) => [name, {}]));
+  const inPath: JsonSchema = { type: 'object', properties };
+  const inQuery = [inPath, (schema.querystring ?? {}) as JsonSchema];
+  const inBody = [inPath, (schema.body ?? {}) as JsonSchema];
+  const isRead = method === 'GET' || method === 'HEAD';
+  const fault = isRead
+    ? findUnknown(inQuery, query)
+    : (findUnknown([...inQuery, ...inBody], query) ?? findUnknown(inBody, body));
+  if (fault !== undefined) throw fault;
 }
 
 /**

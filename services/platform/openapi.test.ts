@@ -1,6 +1,7 @@
 import { failures } from '@odograph/contracts/failures';
 import { createApiClient } from '@odograph/testkit/api-client';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createOperator } from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -43,6 +44,18 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
+/** Copies of a value, each with an unknown member in another of its objects, and the name of that member. */
+function withUnknown(value: unknown): { readonly field: string; readonly body: unknown }[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const inner = Object.entries(value).flatMap(([name, member]) =>
+    withUnknown(member).map(({ field, body }) => {
+      const copy = Array.isArray(value) ? value.with(Number(name), body) : { ...value, [name]: body };
+      return { field: `${name}.${field}`, body: copy };
+    }),
+  );
+  return Array.isArray(value) ? inner : [{ field: 'unknwon', body: { ...value, unknwon: 1 } }, ...inner];
+}
+
 let platform: TestPlatform;
 let document: Document;
 let operations: Operation[];
@@ -79,6 +92,38 @@ function examplesOf({ schema, example, examples = {} }: Media): [Schema, unknown
   const all = example === undefined ? [] : [example];
   return [...all, ...Object.values(examples).map(({ value }) => value)].map((value) => [schema, value]);
 }
+
+it('every route under /v1/x refuses unknown query parameters and unknown members of its body, at any depth, and names them', async () => {
+  const { token } = await createApplication(platform.db);
+  const { cookie } = await createOperator(platform.db);
+  const asEveryone = { cookie, origin: platform.httpUrl, 'x-service-token': token };
+  const headers = { ...asEveryone, authorization: `Bearer ${testAdminToken}`, 'content-type': 'application/json' };
+  const attempts = operations
+    .filter(({ name }) => name.includes(' /v1/x/'))
+    .flatMap(({ name, parameters = [], requestBody }) => {
+      const [method = '', path = ''] = name.split(' ');
+      const exampleOfParameter = (one: string) =>
+        String(parameters.find((parameter) => parameter.name === one)?.example);
+      const url = `${platform.httpUrl}${path.replaceAll(/\{(\w+)\}/g, (_, one) => encodeURIComponent(exampleOfParameter(one)))}`;
+      const misspelt = { name, field: 'unknwon', url: `${url}?unknwon=1`, init: { method, headers } };
+      const all = withUnknown(requestBody?.content['application/json']?.example ?? {});
+      // The answer lists the faults of each of these.
+      const bodies = all.filter(({ field }) => !/^(readings|rows\.0\.record)\./.test(field));
+      const sent = bodies.map(({ field, body }) => ({
+        ...{ name, field, url, init: { method, headers, body: JSON.stringify(body) } },
+      }));
+      return method === 'GET' ? [misspelt] : [misspelt, ...sent];
+    });
+  const faults: string[] = [];
+  for (const { name, field, url, init } of attempts) {
+    const response = await fetch(url, init);
+    const answer = (await response.json()) as { error: string; field?: string };
+    const isNamed = response.status === 400 && answer.error === 'INVALID_PARAMETER' && answer.field === field;
+    if (!isNamed) faults.push(`${name} ${field}: ${response.status} ${JSON.stringify(answer)}`);
+  }
+  expect(faults).toEqual([]);
+  expect(attempts.length).toBeGreaterThan(150);
+});
 
 describe('the OpenAPI document', () => {
   it('has the versions of platform and interface, a server, and a description of each tag', () => {

@@ -79,12 +79,19 @@ export const DeviceModel = Type.Object({ name: ModelName, ...otherProperties, ac
 export type DeviceModel = Type.Static<typeof DeviceModel>;
 
 /** A device model, as routes accept it. */
-export const NewDeviceModel = Type.Object({
-  ...otherProperties,
-  protocol: Type.Optional(Type.Unsafe<DeviceModel['protocol']>({ ...otherProperties.protocol, default: 'mqtt' })),
-  commands: Type.Optional(Type.Unsafe<DeviceCommands>({ ...otherProperties.commands, default: {} })),
-  actions: Type.Optional(
-    Type.Unsafe<DeviceModel['actions']>({ ...actions, description: 'left out with `commands`, whose actions it has' }),
-  ),
-});
+export const NewDeviceModel = Type.Object(
+  {
+    name: Type.Optional(Type.String({ description: 'of the path, which wins' })),
+    ...otherProperties,
+    protocol: Type.Optional(Type.Unsafe<DeviceModel['protocol']>({ ...otherProperties.protocol, default: 'mqtt' })),
+    commands: Type.Optional(Type.Unsafe<DeviceCommands>({ ...otherProperties.commands, default: {} })),
+    actions: Type.Optional(
+      Type.Unsafe<DeviceModel['actions']>({
+        ...actions,
+        description: 'left out with `commands`, whose actions it has',
+      }),
+    ),
+  },
+  { additionalProperties: false },
+);
 export type NewDeviceModel = Type.Static<typeof NewDeviceModel>;

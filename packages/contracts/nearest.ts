@@ -12,11 +12,21 @@ function distanceOf(left: string, right: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** Finds the word that was probably meant; undefined when none is near. */
+/** Shorter beginnings of words are of too many of them. */
+const shortestBeginning = 4;
+/** The distance of longer words, which a client may send, takes too long to count. */
+const longestWord = 64;
+
+/** Finds the word that was probably meant: one that differs in few characters or begins with it; undefined when none is near. */
 export function nearest(word: string, words: readonly string[]): string | undefined {
+  if (word.length > longestWord) return undefined;
+  const written = word.toLowerCase();
+  const isNear = (one: string, distance: number) =>
+    distance <= Math.max(1, Math.floor(Math.min(one.length, written.length) / 3)) ||
+    (written.length >= shortestBeginning && one.toLowerCase().startsWith(written));
   const near = words
-    .map((one) => ({ one, distance: distanceOf(word.toLowerCase(), one) }))
-    .filter(({ one, distance }) => distance <= Math.max(1, Math.floor(Math.min(one.length, word.length) / 3)))
+    .map((one) => ({ one, distance: distanceOf(written, one.toLowerCase()) }))
+    .filter(({ one, distance }) => isNear(one, distance))
     .toSorted((left, right) => left.distance - right.distance);
   return near[0]?.one;
 }
