@@ -16,6 +16,11 @@ const lockStates = new Set(['55P03', '40P01']);
 /** Serializes migrations of processes that start together. */
 const advisoryLock = 7_305_114_902;
 
+/** A database that this version cannot use; nothing in it was changed. */
+export class UnsupportedDatabase extends Error {}
+
+const isNumbered = (name: string): boolean => /^\d{4}_[a-z_]+\.sql$/.test(name);
+
 interface Migration {
   name: string;
   sql: string;
@@ -24,7 +29,7 @@ interface Migration {
 
 async function readMigrations(directory: URL): Promise<Migration[]> {
   const files = await readdir(directory);
-  const names = files.filter((name) => /^\d{4}_[a-z_]+\.sql$/.test(name)).sort();
+  const names = files.filter(isNumbered).sort();
   const migrations = await Promise.all(
     names.map(async (name) => toMigration(name, await readFile(new URL(name, directory), 'utf8'))),
   );
@@ -132,7 +137,7 @@ export interface MigrateOptions {
  * Applies the missing migrations, each in its own transaction. Safe to call from several processes and while the database
  * is in use: waiting for a lock blocks other statements for at most a second.
  * @returns the names of the migrations applied by this call
- * @throws when an applied migration was changed afterwards, or one fails (it is rolled back)
+ * @throws UnsupportedDatabase, and when a migration fails (it is rolled back)
  */
 export async function migrate(url: string, options: MigrateOptions = {}): Promise<string[]> {
   const client = new Client({ connectionString: url, application_name: 'odograph-migrate' });
@@ -159,7 +164,7 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
 /**
  * Finds the shipped migrations that a database lacks.
  * @returns their names
- * @throws when an applied migration was changed afterwards
+ * @throws UnsupportedDatabase
  */
 export async function findMissingMigrations(url: string): Promise<string[]> {
   const client = new Client({ connectionString: url, application_name: 'odograph-migrate' });
@@ -172,12 +177,22 @@ export async function findMissingMigrations(url: string): Promise<string[]> {
   }
 }
 
-/** @throws when an applied migration was changed afterwards */
+/** @throws UnsupportedDatabase when a newer version migrated it, or an applied migration was changed afterwards */
 function missingOf(migrations: readonly Migration[], applied: ReadonlyMap<string, string>): Migration[] {
+  const shippedNames = new Set(migrations.map(({ name }) => name));
+  // Device models that were applied before have another name, and are no reason to refuse.
+  const unknown = [...applied.keys()].filter((name) => isNumbered(name) && !shippedNames.has(name)).sort();
+  if (unknown.length > 0) {
+    throw new UnsupportedDatabase(
+      `a newer version migrated the database: this one does not know ${unknown.join(', ')}; run the newer version, or restore the backup from before the upgrade`,
+    );
+  }
   return migrations.filter(({ name, sha256 }) => {
     const appliedSha256 = applied.get(name);
     if (appliedSha256 !== undefined && appliedSha256 !== sha256) {
-      throw new Error(`migration ${name} was changed after it was applied`);
+      throw new UnsupportedDatabase(
+        `migration ${name} was changed after it was applied: the database is from before 0.1.0, which cannot be upgraded`,
+      );
     }
     return appliedSha256 === undefined;
   });

@@ -1,13 +1,12 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { findDatabaseFaults, recognizeDatabase } from '@odograph/database/installation';
-import { migrate } from '@odograph/database/migrate';
 import { startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
 import { startEmbeddedRedis } from '@odograph/embedded/redis/redis';
 import { type Config, embeddedEnginesFile, type ResolvedConfig, resolveConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import type { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
-import { StartFailure } from './start-checks.ts';
+import { migrateDatabase, migrationSetting, StartFailure } from './start-checks.ts';
 
 const notDurable =
   'redis-server is not on the PATH: Redis runs in memory; uploads are acknowledged once they are in the database';
@@ -80,9 +79,9 @@ export async function prepareEngines(
   };
   await publishEngines(config, engines, shutdownHooks);
   const ownerUrl = config.MIGRATION_DATABASE_URL ?? engines.databaseUrl;
-  const applied = await migrate(ownerUrl, {
-    onWait: (migration) => logger.warn({ migration }, 'migration is waiting for locks'),
-  });
+  const applied = await migrateDatabase(migrationSetting(config), ownerUrl, (migration) =>
+    logger.warn({ migration }, 'migration is waiting for locks'),
+  );
   if (applied.length > 0) logger.info({ applied }, 'database migrated');
   await requireWholeDatabase(config, logger, ownerUrl);
   return resolveConfig(config, engines);

@@ -1,6 +1,5 @@
-import { migrate } from '@odograph/database/migrate';
 import { InvalidSettings, readConfig } from '@odograph/runtime/config';
-import { checkDatabase, StartFailure } from './start-checks.ts';
+import { checkDatabase, migrateDatabase, migrationSetting, StartFailure } from './start-checks.ts';
 
 /** The database may start at the same time. */
 const patienceMs = 30_000;
@@ -8,12 +7,13 @@ const patienceMs = 30_000;
 /** Migrates the database of MIGRATION_DATABASE_URL, else of DATABASE_URL, and exits. */
 async function main(): Promise<void> {
   const config = readConfig();
-  const url = config.MIGRATION_DATABASE_URL ?? config.DATABASE_URL;
+  const setting = migrationSetting(config);
+  const url = config[setting];
   if (url === undefined) throw new InvalidSettings(['MIGRATION_DATABASE_URL: is required']);
-  await checkDatabase(config.MIGRATION_DATABASE_URL ? 'MIGRATION_DATABASE_URL' : 'DATABASE_URL', url, patienceMs);
-  const applied = await migrate(url, {
-    onWait: (name) => process.stderr.write(`migration ${name} is waiting for locks\n`),
-  });
+  await checkDatabase(setting, url, patienceMs);
+  const applied = await migrateDatabase(setting, url, (name) =>
+    process.stderr.write(`migration ${name} is waiting for locks\n`),
+  );
   process.stdout.write(`${JSON.stringify({ applied })}\n`);
 }
 

@@ -1,8 +1,11 @@
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { openDatabase } from '@odograph/database/database';
 import { childEnvironment, readConfig } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
@@ -10,10 +13,12 @@ import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { spawnServices } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
+import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { watchRedisDurability } from './redis-durability.ts';
 import { checkBeforeStart, checkDatabase, checkRedis, requireSupported } from './start-checks.ts';
 
@@ -25,10 +30,13 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
 /** Starts the platform as `npm start` does and collects what it prints. */
-async function start(settings: Record<string, string>): Promise<{ code: number; errors: string; seconds: number }> {
+async function start(
+  settings: Record<string, string>,
+  services: readonly string[] = [],
+): Promise<{ code: number; errors: string; seconds: number }> {
   const startedAt = performance.now();
   const child = spawnServices(
-    [],
+    services,
     childEnvironment({
       ...{
         DATABASE_URL: testDatabaseUrl(),
@@ -119,6 +127,67 @@ describe('a start that cannot succeed', { timeout: 90_000 }, () => {
     const failure = await checkDatabase('DATABASE_URL', url.href, 0).catch((error: Error) => error.message);
     expect(failure).toMatch(/^DATABASE_URL: PostgreSQL at \S+ (has no database "missing"|rejects user)/);
     expect(failure).not.toContain('secret');
+  });
+});
+
+describe('a database that a newer version migrated', { timeout: 120_000 }, () => {
+  let database: OwnDatabase;
+  const refusal =
+    /^(MIGRATION_)?DATABASE_URL: a newer version migrated the database: this one does not know 9001_of_tomorrow\.sql; .*\n$/;
+
+  /** Runs the command of docs/operating.md. */
+  function npmRunMigrate() {
+    const env = childEnvironment({ MIGRATION_DATABASE_URL: database.url });
+    const cwd = fileURLToPath(new URL('../../', import.meta.url));
+    return spawnSync('npm', ['run', '--silent', 'migrate'], { env, cwd, encoding: 'utf8' });
+  }
+
+  /** Everything that a start could write before its first request. */
+  async function contentOf(): Promise<unknown> {
+    const db = openDatabase({ url: database.url, name: 'test', size: 1 });
+    try {
+      const { rows } = await sql`select (select jsonb_agg(migration order by name) from migration) as migrations,
+        (select jsonb_agg(installation) from installation) as installation, list_schema_objects() as objects`.execute(
+        db,
+      );
+      return rows;
+    } finally {
+      await db.destroy();
+    }
+  }
+
+  async function change(statement: string): Promise<void> {
+    const db = openDatabase({ url: database.url, name: 'test', size: 1 });
+    await sql.raw(statement).execute(db);
+    await db.destroy();
+  }
+
+  beforeAll(async () => {
+    database = await createOwnDatabase(inject('isNativeDatabase') ? testDatabaseUrl() : undefined, 'newer');
+    await change("insert into migration (name, sha256) values ('9001_of_tomorrow.sql', '')");
+    // As long as they are missing, a start would apply them.
+    await change("delete from migration where name like 'device_models_%'");
+  });
+  afterAll(() => database.drop());
+
+  it.each([[[]], [['broker']], [['ingest']]])(
+    'ends the start of %j with one line, and is not touched',
+    async (names) => {
+      const before = await contentOf();
+      const { code, errors } = await start({ DATABASE_URL: database.url }, names);
+      expect([code, errors]).toEqual([1, expect.stringMatching(refusal)]);
+      expect(await contentOf()).toEqual(before);
+    },
+  );
+
+  it('is refused by `npm run migrate` with one line, and migrated once it is of this version', async () => {
+    const before = await contentOf();
+    const refused = npmRunMigrate();
+    expect([refused.status, refused.stdout, refused.stderr]).toEqual([1, '', expect.stringMatching(refusal)]);
+    expect(await contentOf()).toEqual(before);
+    await change("delete from migration where name = '9001_of_tomorrow.sql'");
+    const { status, stdout } = npmRunMigrate();
+    expect([status, JSON.parse(stdout)]).toEqual([0, { applied: [expect.stringMatching(/^device_models_/)] }]);
   });
 });
 

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { access, constants, mkdir, open, rm } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type MigrateOptions, migrate, UnsupportedDatabase } from '@odograph/database/migrate';
 import { createPool } from '@odograph/database/pool';
 import { type Config, serviceDatabaseNames } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
@@ -92,6 +93,11 @@ function databaseFact({ code = '', message }: Fault, url: string): string {
   return `${where}: ${message}`;
 }
 
+/** Names the setting of the database that is migrated. */
+export function migrationSetting({ MIGRATION_DATABASE_URL: url }: Config): 'MIGRATION_DATABASE_URL' | 'DATABASE_URL' {
+  return url === undefined ? 'DATABASE_URL' : 'MIGRATION_DATABASE_URL';
+}
+
 /** Checks that a database answers, with TimescaleDB preloaded and in a supported version. @throws StartFailure */
 export async function checkDatabase(setting: string, url: string, patience = patienceMs): Promise<void> {
   const facts = await insist(() => readDatabase(url), patience).catch((error: unknown) => {
@@ -122,6 +128,22 @@ export function requireSupported(
       `${where} does not preload TimescaleDB; add timescaledb to shared_preload_libraries`,
     );
   }
+}
+
+/**
+ * Migrates the database of a start.
+ * @param setting names the database in a failure
+ * @returns the names of the applied migrations
+ * @throws StartFailure for a database of a version that this one cannot use
+ */
+export async function migrateDatabase(
+  setting: string,
+  url: string,
+  onWait: NonNullable<MigrateOptions['onWait']>,
+): Promise<string[]> {
+  return migrate(url, { onWait }).catch((error: unknown) => {
+    throw error instanceof UnsupportedDatabase ? new StartFailure(setting, error.message) : error;
+  });
 }
 
 async function readRedis(url: string): Promise<{ version: string; faults: string[] }> {

@@ -111,6 +111,12 @@ describe('docker-compose.yml', () => {
     ]);
   });
 
+  it('is upgraded by the loop of docs/operating.md, which replaces every service of the platform, the broker last', () => {
+    const loop = /^for service in ([a-z ]+); do docker compose/m.exec(read('docs/operating.md'))?.[1]?.split(' ') ?? [];
+    expect(loop.toSorted()).toEqual(namesWhere((service) => isOurs(service) && !isOneShot(service)).toSorted());
+    expect(loop.at(-1)).toBe('broker');
+  });
+
   it('builds one image, which every service shares', () => {
     expect(namesWhere((service) => service.build !== undefined)).toEqual(['migrate']);
     expect(new Set(all.flatMap(([, { image }]) => image)).size).toBe(4);
