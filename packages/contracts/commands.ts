@@ -38,6 +38,16 @@ export const AcknowledgementMessage = Type.Object({
 });
 export type AcknowledgementMessage = Static<typeof AcknowledgementMessage>;
 
+/**
+ * An acknowledgement as the command service takes it. With `outcome`, `reason` is what the device answered, from which its model
+ * cannot tell whether it acted; `ok` says nothing then.
+ */
+export const CommandAcknowledgement = Type.Object({
+  ...AcknowledgementMessage.properties,
+  outcome: Type.Optional(Type.Literal('unknown')),
+});
+export type CommandAcknowledgement = Static<typeof CommandAcknowledgement>;
+
 /** States of a command: pending -> sent -> acknowledged | refused | unknown, and pending -> expired. */
 export const commandStates = ['pending', 'sent', 'acknowledged', 'refused', 'unknown', 'expired'] as const;
 export type CommandState = (typeof commandStates)[number];

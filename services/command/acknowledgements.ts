@@ -1,4 +1,4 @@
-import { AcknowledgementMessage } from '@odograph/contracts/commands';
+import { CommandAcknowledgement } from '@odograph/contracts/commands';
 import { parseKeyListAcknowledgementId } from '@odograph/contracts/key-lists';
 import type { QueuedAcknowledgement } from '@odograph/contracts/queues';
 import { isUuid } from '@odograph/contracts/uuid';
@@ -7,7 +7,7 @@ import type { Sealer } from '@odograph/runtime/sealing';
 import Value from 'typebox/value';
 import { confirmKeyList } from './keys/confirm.ts';
 import type { CommandContext } from './send-command.ts';
-import { acknowledgeCommand } from './transitions.ts';
+import { acknowledgeCommand, recordAnswer } from './transitions.ts';
 
 /** Makes text storable in PostgreSQL: without NUL, and with U+FFFD for an unpaired surrogate. */
 function storable(text: string): string {
@@ -15,14 +15,14 @@ function storable(text: string): string {
 }
 
 /** Parses the acknowledgement of a command or of a key list; undefined for anything else. */
-export function parseAcknowledgement(text: string): AcknowledgementMessage | undefined {
+export function parseAcknowledgement(text: string): CommandAcknowledgement | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
     return undefined;
   }
-  if (!Value.Check(AcknowledgementMessage, value)) return undefined;
+  if (!Value.Check(CommandAcknowledgement, value)) return undefined;
   if (!isUuid(value.id) && parseKeyListAcknowledgementId(value.id) === undefined) return undefined;
   return {
     id: value.id,
@@ -30,6 +30,7 @@ export function parseAcknowledgement(text: string): AcknowledgementMessage | und
     ...(value.status === undefined ? {} : { status: storable(value.status) }),
     ...(value.reason === undefined ? {} : { reason: storable(value.reason) }),
     ...(value.mac === undefined ? {} : { mac: value.mac }),
+    ...(value.outcome === undefined ? {} : { outcome: value.outcome }),
   };
 }
 
@@ -54,6 +55,7 @@ export async function acknowledge(
     return;
   }
   try {
+    if (acknowledgement.outcome) return await recordAnswer(db, deviceId, acknowledgement);
     if (await confirmKeyList({ db, sealer, logger }, deviceId, acknowledgement)) return;
     const command = await acknowledgeCommand(db, deviceId, acknowledgement, receivedAtMs);
     if (command) events.announce([command]);

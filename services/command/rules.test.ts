@@ -65,6 +65,7 @@ it('passes only an acknowledged command, and names the cause of any other', () =
     }
   };
   expect(reasonOf({ state: 'unknown' })).toBe('NO_ACKNOWLEDGEMENT');
+  expect(reasonOf({ state: 'unknown', cause: 'UNKNOWN_ANSWER', reason: 'DOUT?' })).toBe('UNKNOWN_ANSWER');
   expect(reasonOf({ state: 'expired' })).toBe('VEHICLE_BUSY');
   expect(reasonOf({ state: 'expired', cause: 'DEVICE_OFFLINE' })).toBe('DEVICE_OFFLINE');
   expect(reasonOf({ state: 'unknown', cause: 'toString' })).toBe('NO_ACKNOWLEDGEMENT');

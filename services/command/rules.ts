@@ -10,6 +10,7 @@ export const causes = {
   DEVICE_OFFLINE: 'the device is not connected',
   PLATFORM_UNAVAILABLE: 'the platform cannot reach devices now',
   NO_ACKNOWLEDGEMENT: 'the device did not answer in time; whether it acted is unknown',
+  UNKNOWN_ANSWER: 'the device gave an answer that its model does not know; whether it acted is unknown',
   REFUSED: 'the device refused',
   VEHICLE_BUSY: 'the vehicle was busy with another command',
   VEHICLE_MOVING: 'the vehicle is driving',
@@ -166,9 +167,12 @@ export function hasEnded({ state }: Outcome): boolean {
 export function requireAcknowledged(outcome: Outcome): void {
   if (outcome.state === 'acknowledged') return;
   if (outcome.state === 'refused') throw unreachable('REFUSED', outcome.reason);
+  if (outcome.cause === 'UNKNOWN_ANSWER') throw unreachable('UNKNOWN_ANSWER', describeAnswer(outcome.reason));
   const standard = outcome.state === 'expired' ? 'VEHICLE_BUSY' : 'NO_ACKNOWLEDGEMENT';
   throw unreachable(outcome.cause !== undefined && isCause(outcome.cause) ? outcome.cause : standard);
 }
+
+const describeAnswer = (text = '') => `the device answered "${text}"; whether it acted is unknown`;
 
 function isCause(word: string): word is Cause {
   return Object.hasOwn(causes, word);

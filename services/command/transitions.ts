@@ -123,7 +123,8 @@ const ending = (cause: string | undefined, condition: RawBuilder<unknown>, retur
   audited(
     sql`update command set ended_at = clock_timestamp(),
       state = case state when 'sent' then 'unknown' else 'expired' end,
-      cause = coalesce(${cause ?? null}::text, case state when 'sent' then 'NO_ACKNOWLEDGEMENT' else 'VEHICLE_BUSY' end)
+      cause = coalesce(${cause ?? null}::text, case when state = 'pending' then 'VEHICLE_BUSY'
+        when reason is null then 'NO_ACKNOWLEDGEMENT' else 'UNKNOWN_ANSWER' end)
     where ${isActive} and ${condition}`,
     byPlatform,
     returned,
@@ -170,6 +171,16 @@ export async function acknowledgeCommand(
     ),
   );
   return acknowledged[0];
+}
+
+/** Keeps the answer of a device from which its model cannot tell whether it acted: the outcome stays unknown. */
+export async function recordAnswer(
+  db: Database,
+  deviceId: string,
+  { id, reason = '' }: AcknowledgementMessage,
+): Promise<void> {
+  await sql`update command set reason = ${reason}, cause = case state when 'unknown' then 'UNKNOWN_ANSWER' end
+    where id = ${id} and device_id = ${deviceId} and state in ('sent', 'unknown')`.execute(db);
 }
 
 /** The field of the field group `fleet` that an acknowledged action sets. The device may report the opposite status. */

@@ -89,6 +89,15 @@ describe('an action on a vehicle with a Teltonika device', () => {
     expect(heard).toHaveLength(2);
   });
 
+  it('is unknown with the words of a device whose model does not know them, here and in the list of commands', async () => {
+    const { id, act } = await connect(() => 'DOUT1:\tpending\r\n');
+    const { status, body } = await act('immobilize');
+    expect([status, body.error, body.reason]).toEqual([504, 'COMMUNICATION_FAILED', 'UNKNOWN_ANSWER']);
+    expect(body.message).toBe('the device answered "DOUT1: pending"; whether it acted is unknown');
+    const unknown = { state: 'unknown', reason: 'UNKNOWN_ANSWER', message: 'DOUT1: pending' };
+    expect((await commandsOf(id))[0]).toMatchObject(unknown);
+  });
+
   it('fails at once for a device that is away, and for what its model or its source cannot do', async () => {
     const { device, act } = await connect(() => 'DOUT1:ON');
     expect((await act('lock')).body.reason).toBe('ACTION_NOT_SUPPORTED');

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { AcknowledgementMessage, CommandMessage } from '@odograph/contracts/commands';
+import type { CommandAcknowledgement, CommandMessage } from '@odograph/contracts/commands';
 import type { FlespiCommand } from '@odograph/contracts/device-models';
 import { createLogger } from '@odograph/runtime/logger';
 import { Counter } from '@odograph/runtime/metrics';
@@ -85,7 +85,7 @@ async function receive(messages: readonly CommandMessage[], changes: Partial<Fle
   const sealer = new Sealer([randomBytes(32).toString('hex')], 'source tokens');
   const sealedToken = sealer.seal(Buffer.from('the token'), sourceTokenContext('source'));
   const claimed = new Set<string>();
-  const acknowledged: AcknowledgementMessage[] = [];
+  const acknowledged: CommandAcknowledgement[] = [];
   const commands = new FlespiCommands({
     ...{ url, sealer, logger: createLogger('silent') },
     findDevice: async () => ({ commands: { IMMOBILIZE: command }, source: { id: 'source', sealedToken } }),
@@ -134,6 +134,6 @@ describe('a command for a device behind flespi', () => {
     );
     expect(flespi.calls).toEqual([]);
     flespi.script = () => [200, { result: [{ response: 'ver 3.28' }] }];
-    expect(await receive([message('odd')])).toEqual([]);
+    expect(await receive([message('odd')])).toEqual([{ id: 'odd', ok: false, reason: 'ver 3.28', outcome: 'unknown' }]);
   });
 });

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AcknowledgementMessage, CommandMessage } from '@odograph/contracts/commands';
+import type { CommandAcknowledgement, CommandMessage } from '@odograph/contracts/commands';
 import type { FlespiCommand } from '@odograph/contracts/device-models';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Counter } from '@odograph/runtime/metrics';
 import { type Sealer, sourceTokenContext } from '@odograph/runtime/sealing';
 import { sendToFlespi } from './flespi-api.ts';
 import type { DeviceBehindSource } from './queries.ts';
-import { judgeAnswer, longestReason } from './rules.ts';
+import { judgeAnswer, reasonOf } from './rules.ts';
 
 export interface FlespiCommandsOptions {
   /** Of flespi. */
@@ -16,7 +16,7 @@ export interface FlespiCommandsOptions {
   findDevice(deviceId: string): Promise<DeviceBehindSource | undefined>;
   /** Claims a command for this gateway; false when another has it. @throws while Redis is unavailable */
   claim(commandId: string): Promise<boolean>;
-  acknowledge(deviceId: string, acknowledgement: AcknowledgementMessage): void;
+  acknowledge(deviceId: string, acknowledgement: CommandAcknowledgement): void;
   readonly outcomes: Counter<'outcome'>;
   readonly logger: Logger;
 }
@@ -96,11 +96,13 @@ export class FlespiCommands {
   #judge(deviceId: string, message: CommandMessage, command: FlespiCommand, answer: string): void {
     const { acknowledge, outcomes } = this.#options;
     const verdict = judgeAnswer(command, answer, false);
-    if (verdict === undefined) this.#leaveOpen('unknown_answer', deviceId, message, answer);
-    else {
+    if (verdict === undefined) {
+      this.#leaveOpen('unknown_answer', deviceId, message, answer);
+      acknowledge(deviceId, { id: message.id, ok: false, reason: reasonOf(answer), outcome: 'unknown' });
+    } else {
       const isDone = verdict === 'success';
       outcomes.inc({ outcome: isDone ? 'acknowledged' : 'refused' });
-      const refusal = { id: message.id, ok: false, reason: answer.slice(0, longestReason) };
+      const refusal = { id: message.id, ok: false, reason: reasonOf(answer) };
       acknowledge(deviceId, isDone ? { id: message.id, ok: true } : refusal);
     }
   }
@@ -117,6 +119,6 @@ export class FlespiCommands {
     const { acknowledge, outcomes, logger } = this.#options;
     outcomes.inc({ outcome: 'not_sent' });
     logger.warn({ deviceId, commandId: id, reason: reason.slice(0, loggedCharacters) }, 'command for flespi refused');
-    acknowledge(deviceId, { id, ok: false, reason: reason.slice(0, longestReason) });
+    acknowledge(deviceId, { id, ok: false, reason: reasonOf(reason) });
   }
 }

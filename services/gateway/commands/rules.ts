@@ -1,7 +1,15 @@
 import type { FlespiCommand, TextCommand } from '@odograph/contracts/device-models';
 
 /** Characters of a reason that the command service takes. */
-export const longestReason = 256;
+const longestReason = 256;
+
+/** Makes text of a device a reason: one line that can be printed, and not too long. */
+export function reasonOf(text: string): string {
+  return text
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, longestReason);
+}
 
 /** What an answer means; undefined when it means nothing to the model. */
 export function judgeAnswer(

@@ -1,12 +1,13 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { readCommand } from '@odograph/codec/teltonika/commands';
-import type { AcknowledgementMessage, CommandMessage, DeviceAction } from '@odograph/contracts/commands';
+import type { CommandAcknowledgement, CommandMessage, DeviceAction } from '@odograph/contracts/commands';
 import type { DeviceCommands } from '@odograph/contracts/device-models';
 import { createLogger } from '@odograph/runtime/logger';
 import { Counter } from '@odograph/runtime/metrics';
 import { eventually } from '@odograph/testkit/eventually';
 import { expect, it } from 'vitest';
+import type { AnswerListener } from '../sessions.ts';
 import { type CommandedSession, TeltonikaCommands } from './teltonika-commands.ts';
 
 const deviceCommands: DeviceCommands = {
@@ -19,13 +20,14 @@ class Connection extends EventEmitter implements CommandedSession {
   readonly deviceId = '350000000000001';
   readonly texts: (string | undefined)[] = [];
   isReset = false;
+  #listener: AnswerListener = () => false;
 
   send(bytes: Buffer): void {
     this.texts.push(readCommand(bytes.subarray(8, -4)));
   }
 
-  onAnswer(listener: (text: string, isRefused: boolean) => void): void {
-    this.on('answer', listener);
+  onAnswer(listener: AnswerListener): void {
+    this.#listener = listener;
   }
 
   onClose(listener: () => void): void {
@@ -37,8 +39,8 @@ class Connection extends EventEmitter implements CommandedSession {
     this.emit('close');
   }
 
-  answer(text: string, isRefused = false): void {
-    this.emit('answer', text, isRefused);
+  answer(text: string, isRefused = false): boolean {
+    return this.#listener(text, isRefused);
   }
 }
 
@@ -46,7 +48,7 @@ class Connection extends EventEmitter implements CommandedSession {
 function connect(findCommands: () => Promise<DeviceCommands> = async () => deviceCommands) {
   const connection = new Connection();
   let live: Connection | undefined = connection;
-  const acknowledged: AcknowledgementMessage[] = [];
+  const acknowledged: CommandAcknowledgement[] = [];
   const outcomes = new Counter({ name: 'outcomes', help: 'of the test', labelNames: ['outcome'], registers: [] });
   const commands = new TeltonikaCommands({
     findSession: (deviceId) => (deviceId === connection.deviceId ? live : undefined),
@@ -102,15 +104,16 @@ it('has one command in flight at a time, because an answer names none', async ()
   await isAcknowledged({ id: 'one', ok: true }, { id: 'two', ok: true });
 });
 
-it('keeps waiting after an answer that the model does not know, and ignores an unsolicited one', async () => {
+it('passes on an answer that the model does not know and keeps waiting, and takes no unsolicited one', async () => {
   const { connection, order, sent, isAcknowledged, acknowledged, outcomes } = connect();
-  connection.answer('DOUT1:ON');
+  expect(connection.answer('DOUT1:ON')).toBe(false);
   order('one');
   await sent('setdigout 1?');
-  connection.answer('Code Ver:03.28.03');
-  expect(acknowledged).toEqual([]);
-  connection.answer('DOUT1:ON');
-  await isAcknowledged({ id: 'one', ok: true });
+  expect(connection.answer('Code Ver:03.28.03\r\n\0')).toBe(false);
+  const unknown = { id: 'one', ok: false, reason: 'Code Ver:03.28.03', outcome: 'unknown' };
+  expect(acknowledged).toEqual([unknown]);
+  expect(connection.answer('DOUT1:ON')).toBe(true);
+  await isAcknowledged(unknown, { id: 'one', ok: true });
   const { values } = await outcomes.get();
   const counts = Object.fromEntries(values.map(({ labels, value }) => [labels.outcome, value]));
   expect(counts).toEqual({ unknown_answer: 1, acknowledged: 1 });

@@ -1,10 +1,10 @@
 import { encodeCommand } from '@odograph/codec/teltonika/commands';
-import type { AcknowledgementMessage, CommandMessage } from '@odograph/contracts/commands';
+import type { CommandAcknowledgement, CommandMessage } from '@odograph/contracts/commands';
 import type { DeviceCommands, TextCommand } from '@odograph/contracts/device-models';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Counter } from '@odograph/runtime/metrics';
 import type { GatewaySession } from '../sessions.ts';
-import { judgeAnswer, longestReason } from './rules.ts';
+import { judgeAnswer, reasonOf } from './rules.ts';
 
 /** The connection of a device, as far as commands need it. */
 export type CommandedSession = Pick<GatewaySession, 'deviceId' | 'send' | 'onAnswer' | 'onClose' | 'reset'>;
@@ -13,7 +13,7 @@ export interface TeltonikaCommandsOptions {
   findSession(deviceId: string): CommandedSession | undefined;
   /** Finds what a device is told for each action. @throws while the database cannot answer */
   findCommands(deviceId: string): Promise<DeviceCommands>;
-  acknowledge(deviceId: string, acknowledgement: AcknowledgementMessage): void;
+  acknowledge(deviceId: string, acknowledgement: CommandAcknowledgement): void;
   readonly outcomes: Counter<'outcome'>;
   readonly logger: Logger;
 }
@@ -35,8 +35,6 @@ interface Desk {
 
 const mostWaiting = 8;
 const connectionEnded = 'the connection ended before the command could be sent';
-/** Characters of an answer in the log. */
-const loggedCharacters = 200;
 
 /**
  * Sends commands to Teltonika devices in Codec 12, and turns their answers into acknowledgements. An answer names no command, and
@@ -125,25 +123,28 @@ export class TeltonikaCommands {
     session.send(encodeCommand(command.text));
   }
 
-  #answer(session: CommandedSession, desk: Desk, text: string, isRefused: boolean): void {
+  /** @returns whether the text answers the command in flight; else it may be what a serial port says */
+  #answer(session: CommandedSession, desk: Desk, text: string, isRefused: boolean): boolean {
     const { acknowledge, outcomes, logger } = this.#options;
     const { sent } = desk;
-    if (!sent) return;
+    if (!sent) return false;
     const { deviceId } = session;
     const verdict = judgeAnswer(sent.command, text, isRefused);
     if (verdict === undefined) {
-      const answer = text.slice(0, loggedCharacters);
+      const answer = reasonOf(text);
       logger.warn({ deviceId, commandId: sent.id, answer }, 'answer unknown to the device model');
       outcomes.inc({ outcome: 'unknown_answer' });
-      return;
+      acknowledge(deviceId, { id: sent.id, ok: false, reason: answer, outcome: 'unknown' });
+      return false;
     }
     clearTimeout(sent.timer);
     desk.sent = undefined;
     const isDone = verdict === 'success';
     outcomes.inc({ outcome: isDone ? 'acknowledged' : 'refused' });
-    const refusal = { id: sent.id, ok: false, reason: text.slice(0, longestReason) };
+    const refusal = { id: sent.id, ok: false, reason: reasonOf(text) };
     acknowledge(deviceId, isDone ? { id: sent.id, ok: true } : refusal);
     void this.#sendNext(session, desk);
+    return true;
   }
 
   /** Refuses a command that was not sent and will not be. */

@@ -217,6 +217,7 @@ export const fr: Texts = {
       DEVICE_OFFLINE: 'le boîtier n’est pas connecté',
       PLATFORM_UNAVAILABLE: 'la plateforme ne joint pas les boîtiers en ce moment',
       NO_ACKNOWLEDGEMENT: 'le boîtier n’a pas répondu à temps ; on ignore s’il a agi',
+      UNKNOWN_ANSWER: 'le boîtier a donné une réponse que son modèle ne connaît pas ; on ignore s’il a agi',
       REFUSED: 'le boîtier a refusé',
       VEHICLE_BUSY: 'une autre commande occupait le véhicule',
       VEHICLE_MOVING: 'le véhicule roule',
