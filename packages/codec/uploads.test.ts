@@ -13,24 +13,24 @@ describe('an upload', () => {
     ['teltonika', teltonika],
     ['traccar', traccar],
   ] as const)('in the format %s is decoded by that format', (format, payload) => {
-    const { readings, faults } = decodeUpload(format, payload);
+    const { readings, faults } = decodeUpload(format, payload, 0);
     expect(faults).toEqual([]);
     expect(readings).toMatchObject([{ index: 0, reading: { timestamp: 1_700_000_000 } }]);
-    expect(readUpload(format, payload)).toMatchObject([{ timestamp: 1_700_000_000 }]);
+    expect(readUpload(format, payload, 0)).toMatchObject([{ timestamp: 1_700_000_000 }]);
   });
 
   it.each(['native', 'teltonika', 'traccar'] as const)(
     'that is not of the format %s has a fault and no reading',
     (format) => {
       const payload = format === 'teltonika' ? native : teltonika;
-      expect(decodeUpload(format, payload)).toMatchObject({ readings: [], faults: [{ index: null }] });
-      expect(readUpload(format, payload)).toEqual([]);
+      expect(decodeUpload(format, payload, 0)).toMatchObject({ readings: [], faults: [{ index: null }] });
+      expect(readUpload(format, payload, 0)).toEqual([]);
     },
   );
 
   it('is read as its format says also where a reading is invalid', () => {
     const invalid = encodeAvlRecords('codec8', [{ timestamp: 1_700_000_000, location: { ...location, latitude: 91 } }]);
-    expect(decodeUpload('teltonika', invalid).faults).toMatchObject([{ index: 0, field: 'location.latitude' }]);
-    expect(readUpload('teltonika', invalid)).toMatchObject([{ location: { latitude: 91 } }]);
+    expect(decodeUpload('teltonika', invalid, 0).faults).toMatchObject([{ index: 0, field: 'location.latitude' }]);
+    expect(readUpload('teltonika', invalid, 0)).toMatchObject([{ location: { latitude: 91 } }]);
   });
 });

@@ -33,6 +33,13 @@ it('names each invalid setting once, with the rule that it breaks', () => {
   );
 });
 
+it('names networks that are malformed', () => {
+  for (const wrong of ['everywhere', '10.0.0.0/33', '10.0.0.0/8;fd00::/8']) {
+    expect(() => readConfig({ TELTONIKA_NETWORKS: wrong })).toThrow('TELTONIKA_NETWORKS: must be networks, such as');
+  }
+  expect(readConfig({ TELTONIKA_NETWORKS: '' }).TELTONIKA_NETWORKS).toBeUndefined();
+});
+
 it('takes one map: a file, the address of images, or that of a style', () => {
   const url = 'https://tiles.example/{z}/{x}/{y}.png';
   expect(readConfig({ MAP_TILES_URL: url }).MAP_TILES_URL).toBe(url);

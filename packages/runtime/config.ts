@@ -65,7 +65,12 @@ const Settings = Type.Object({
   TELTONIKA_HOST: Type.String({ minLength: 1, default: '127.0.0.1' }),
   TELTONIKA_PORT: port(5027),
   TELTONIKA_TLS_PORT: port(0),
+  TELTONIKA_UDP: Type.Boolean({ default: true }),
+  /** Networks that Teltonika devices may report from; all without it. */
+  TELTONIKA_NETWORKS: Type.Optional(Type.String()),
   TELTONIKA_MAX_CONNECTIONS: count(50_000),
+  TELTONIKA_ADDRESS_PACKETS_PER_SECOND: count(5000),
+  TELTONIKA_ADDRESS_BYTES_PER_SECOND: count(16 * 1024 ** 2),
   DATA_DIR: Type.String({ minLength: 1, default: '.odograph' }),
   /** DATA_DIR/exports when left out. */
   EXPORT_DIRECTORY: Type.Optional(Type.String({ minLength: 1 })),
@@ -235,12 +240,14 @@ function settingFaults(settings: unknown): string[] {
 /** Checks the settings that name networks. A proxy is trusted only by its address or its position. */
 function networkFaults(settings: Record<string, string>): string[] {
   const { HTTP_TRUST_PROXY: proxies, METRICS_NETWORKS: metrics, WEBHOOK_ALLOWED_NETWORKS: webhooks } = settings;
+  const { TELTONIKA_NETWORKS: teltonika } = settings;
   const isNetworks = (value: string | undefined) => value === undefined || parseNetworks(value) !== undefined;
   return [
     ...(/^\d{1,2}$/.test(proxies ?? '') || isNetworks(proxies)
       ? []
       : ['HTTP_TRUST_PROXY: must be the number of proxies, or their networks, such as 1 or 10.0.0.0/8,fd00::/8']),
     ...(isNetworks(metrics) ? [] : ['METRICS_NETWORKS: must be networks, such as 127.0.0.0/8,10.0.0.0/8']),
+    ...(isNetworks(teltonika) ? [] : ['TELTONIKA_NETWORKS: must be networks, such as 10.20.0.0/16,fd00::/8']),
     ...(isNetworks(webhooks) ? [] : ['WEBHOOK_ALLOWED_NETWORKS: must be networks, such as 10.0.0.0/8,fd00::/8']),
   ];
 }

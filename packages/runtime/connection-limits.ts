@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 import { shareDescriptors } from './descriptors.ts';
-import { networkOf } from './network-address.ts';
+import { isInNetworks, type Network, networkOf } from './network-address.ts';
+
+export type ConnectionRefusal = 'network' | 'connections' | 'unauthenticated';
 
 export interface ConnectionLimitOptions {
   /** Connections of all listeners together; fewer if the process may not open so many files. */
@@ -9,8 +11,10 @@ export interface ConnectionLimitOptions {
   readonly maximumUnauthenticated: number;
   /** Of one IPv4 address or IPv6 /64. */
   readonly maximumUnauthenticatedPerNetwork: number;
+  /** Connections from elsewhere are closed; undefined: from anywhere. */
+  readonly networks?: readonly Network[] | undefined;
   /** Called for each connection that is closed here. */
-  onRefused(reason: 'connections' | 'unauthenticated', address: string | undefined): void;
+  onRefused(reason: ConnectionRefusal, address: string | undefined): void;
 }
 
 interface Unauthenticated {
@@ -29,7 +33,7 @@ const maximumInProcess = shareDescriptors().devices;
 export class ConnectionLimits {
   readonly maximum: number;
   readonly maximumUnauthenticated: number;
-  readonly #options: Pick<ConnectionLimitOptions, 'maximumUnauthenticatedPerNetwork' | 'onRefused'>;
+  readonly #options: Pick<ConnectionLimitOptions, 'maximumUnauthenticatedPerNetwork' | 'networks' | 'onRefused'>;
   /** By endpoint, the oldest first. */
   readonly #unauthenticated = new Map<string, Unauthenticated>();
   readonly #perNetwork = new Map<string, number>();
@@ -51,6 +55,8 @@ export class ConnectionLimits {
 
   /** Counts a new TCP connection until it closes, or closes it at once. @returns whether it stays */
   admit(socket: Socket): boolean {
+    const { networks } = this.#options;
+    if (networks && !isInNetworks(socket.remoteAddress ?? '', networks)) return this.#refuse('network', socket);
     const endpoint = endpointOf(socket);
     const network = networkOf(socket.remoteAddress ?? '');
     const isFull = this.#open >= this.maximum || openInProcess >= maximumInProcess;
@@ -80,7 +86,7 @@ export class ConnectionLimits {
     this.#forget(endpointOf(socket));
   }
 
-  #refuse(reason: 'connections' | 'unauthenticated', socket: Socket): boolean {
+  #refuse(reason: ConnectionRefusal, socket: Socket): boolean {
     this.#options.onRefused(reason, socket.remoteAddress);
     socket.destroy();
     return false;

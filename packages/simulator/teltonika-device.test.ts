@@ -1,7 +1,7 @@
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { encodeCommand, readCommandAnswers } from '@odograph/codec/teltonika/commands';
+import { encodeCommand, readMessages } from '@odograph/codec/teltonika/commands';
 import {
   acknowledgeDatagram,
   acknowledgeRecords,
@@ -46,8 +46,8 @@ async function startPlatform(acknowledges: (packet: number) => boolean = () => t
   const sockets: Socket[] = [];
   let packets = 0;
   const receive = (data: Buffer, socket: Socket) => {
-    const texts = readCommandAnswers(data);
-    if (texts) return answers.push(...texts.map(({ text }) => text));
+    const texts = readMessages(data);
+    if (texts) return answers.push(...texts.map(({ bytes }) => bytes.toString()));
     packets += 1;
     if (!acknowledges(packets)) return socket.destroy();
     stored.push(...timesOf(data));

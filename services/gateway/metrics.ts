@@ -2,6 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metr
 
 /** Why a connection, packet or request was refused, as the metric's label. */
 export type RefusalReason =
+  | 'network'
   | 'connections'
   | 'unauthenticated'
   | 'unknown_device'
@@ -9,7 +10,8 @@ export type RefusalReason =
   | 'hello'
   | 'packet'
   | 'timeout'
-  | 'held_bytes';
+  | 'held_bytes'
+  | 'budget';
 
 export interface GatewayMetrics {
   readonly connectedDevices: Gauge;
@@ -22,6 +24,7 @@ export interface GatewayMetrics {
   readonly refused: Counter<'door' | 'reason'>;
   readonly sourceRequests: Counter<'format' | 'outcome'>;
   readonly sourceMessages: Counter<'format'>;
+  readonly messages: Counter;
   readonly throttled: Counter;
   readonly commands: Counter<'outcome'>;
   readonly backgroundFailures: Counter<'task'>;
@@ -56,6 +59,7 @@ export function createGatewayMetrics(registry: Registry): GatewayMetrics {
       ...named('source_messages_total', 'Messages of sources and apps that were accepted, by format'),
       labelNames: ['format'] as const,
     }),
+    messages: new Counter(named('device_messages_total', 'Messages of Teltonika devices that answer no command')),
     throttled: new Counter(named('throttled_total', 'Pauses in reading from devices that exceed their rates')),
     commands: new Counter({
       ...named('commands_total', 'Commands for devices of the gateway, and answers that no model knows, by outcome'),

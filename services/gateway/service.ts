@@ -1,9 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises';
-import type { AcknowledgementMessage } from '@odograph/contracts/commands';
+import type { CommandAcknowledgement } from '@odograph/contracts/commands';
 import type { Http } from '@odograph/http/http';
 import { AcknowledgementIntake } from '@odograph/queue/acknowledgement-intake';
 import { ConnectionLimits } from '@odograph/runtime/connection-limits';
 import { DeviceThrottles } from '@odograph/runtime/device-throttle';
+import { parseNetworks } from '@odograph/runtime/network-address';
 import { watchRevocations } from '@odograph/runtime/revocations';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
@@ -69,6 +70,7 @@ function createDoor(
   { gatewayId, db, redis, addUploads, backlog, metrics, failures }: GatewayEngines,
 ): TeltonikaDoor {
   const held = new HeldBytes(config.UPLOAD_HELD_BYTES, registry);
+  const networks = config.TELTONIKA_NETWORKS === undefined ? undefined : parseNetworks(config.TELTONIKA_NETWORKS);
   return {
     devices: new GatewayDevices(db),
     uploads: new GatewayUploads({ add: addUploads, backlog, held, config, metrics, logger }),
@@ -81,7 +83,13 @@ function createDoor(
       uploadsPerSecond: config.MQTT_DEVICE_UPLOADS_PER_SECOND,
       bytesPerSecond: config.MQTT_DEVICE_BYTES_PER_SECOND,
     }),
+    addresses: new DeviceThrottles({
+      uploadsPerSecond: config.TELTONIKA_ADDRESS_PACKETS_PER_SECOND,
+      bytesPerSecond: config.TELTONIKA_ADDRESS_BYTES_PER_SECOND,
+    }),
+    networks,
     limits: new ConnectionLimits({
+      networks,
       maximum: config.TELTONIKA_MAX_CONNECTIONS,
       maximumUnauthenticated: config.MQTT_MAX_UNAUTHENTICATED,
       maximumUnauthenticatedPerNetwork: config.MQTT_MAX_UNAUTHENTICATED_PER_ADDRESS,
@@ -102,7 +110,7 @@ async function createCommands(
   { devices, sessions }: TeltonikaDoor,
 ) {
   const acknowledgements = new AcknowledgementIntake({ add: addAcknowledgement, backlog, logger });
-  const acknowledge = (deviceId: string, message: AcknowledgementMessage): void =>
+  const acknowledge = (deviceId: string, message: CommandAcknowledgement): void =>
     void acknowledgements.add({ deviceId, receivedAtMs: Date.now(), text: JSON.stringify(message) });
   const teltonika = new TeltonikaCommands({
     ...{ acknowledge, outcomes: metrics.commands, logger },

@@ -1,3 +1,4 @@
+import { encodeAnswer } from '@odograph/codec/teltonika/commands';
 import { wrapPacket } from '@odograph/codec/teltonika/packets';
 import { gatewayService } from '@odograph/gateway/service';
 import { ingestService } from '@odograph/ingest/service';
@@ -88,6 +89,28 @@ describe('a Teltonika device', () => {
     });
     expect(row).toMatchObject({ format: 'teltonika', payload_bytes: data.length });
     expect(row?.faults).toMatchObject([{ index: null, reason: 'MALFORMED' }]);
+    await device.close();
+  });
+
+  it('finds what it passes on from a serial port in the history, beside the record of the same second', async () => {
+    const imei = createImei();
+    const { id } = await createVehicle(platform.db, application, { deviceId: imei, model: 'teltonika' });
+    const device = new TeltonikaDevice({ host: '127.0.0.1', port, imei });
+    device.record({ timestamp: start, can: [{ key: 'engine_rpm', value: '2071' }] });
+    await device.drain();
+    // Codec 13 with the time of the record, and Codec 12 without a time.
+    const message = Buffer.from(
+      `0d0106${'0000000d'}${start.toString(16)}${Buffer.from('AXLE 4200').toString('hex')}01`,
+      'hex',
+    );
+    await device.write(Buffer.concat([wrapPacket(message), encodeAnswer('CARD 4711\r\n')]));
+    const texts = await eventually(async () => {
+      const { body } = await api.get(`/v1/vehicle/${id}/history?from=${start}&until=${start + 2000}`);
+      expect(body.status).toHaveLength(3);
+      return body.status.map(({ sensors }: { sensors?: unknown }) => sensors);
+    });
+    const serial = (value: string) => [{ name: 'serial', data: [{ key: 'serial_text', value }] }];
+    expect(texts).toEqual([[], serial('AXLE 4200'), serial('CARD 4711')]);
     await device.close();
   });
 });

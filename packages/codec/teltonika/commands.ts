@@ -3,13 +3,34 @@ import { wrapPacket } from './packets.ts';
 const codec12 = 0x0c;
 const codec13 = 0x0d;
 const codec14 = 0x0e;
+const codec15 = 0x0f;
 const request = 0x05;
 const response = 0x06;
 const refusal = 0x11;
 
-/** What a device answers to a command: the text, or that the IMEI of a Codec 14 command was not its own. */
-export interface CommandAnswer {
-  text: string;
+/** What stands before the text of a message. */
+interface Prefix {
+  readonly hasTime: boolean;
+  readonly imeiBytes: 0 | 8;
+}
+
+/** By codec. */
+const prefixes: ReadonlyMap<number, Prefix> = new Map([
+  [codec12, { hasTime: false, imeiBytes: 0 }],
+  [codec13, { hasTime: true, imeiBytes: 0 }],
+  [codec14, { hasTime: false, imeiBytes: 8 }],
+  [codec15, { hasTime: true, imeiBytes: 8 }],
+]);
+
+/** What a device says outside of its records: the answer to a command, or what it read from a serial port. */
+export interface DeviceMessage {
+  /** Without the time and the IMEI. */
+  bytes: Buffer;
+  /** UNIX seconds; undefined in the codecs without a time. */
+  seconds: number | undefined;
+  /** Whether its type is that of an answer. */
+  isAnswer: boolean;
+  /** The IMEI of a Codec 14 command was not that of the device. */
   isRefused: boolean;
 }
 
@@ -43,26 +64,47 @@ export function readCommand(data: Buffer): string | undefined {
 }
 
 /**
- * Reads the answers in a data field of Codec 12, 13 or 14; undefined when it holds something else, or records that do not fill
- * it.
+ * Reads the messages in a data field of Codec 12, 13, 14 or 15; undefined when it holds something else, or messages that do not
+ * fill it.
  */
-export function readCommandAnswers(data: Buffer): CommandAnswer[] | undefined {
-  const codec = data[0];
-  if (codec !== codec12 && codec !== codec13 && codec !== codec14) return undefined;
-  // Codec 13 puts the time before the text, Codec 14 the IMEI. Devices send Codec 13 with the type of a request too.
-  const prefixBytes = codec === codec12 ? 0 : codec === codec13 ? 4 : 8;
-  const answers: CommandAnswer[] = [];
+export function readMessages(data: Buffer): DeviceMessage[] | undefined {
+  const prefix = prefixes.get(data[0] ?? 0);
+  if (prefix === undefined) return undefined;
+  const messages: DeviceMessage[] = [];
   let at = 2;
   for (let count = data[1] ?? 0; count > 0; count -= 1) {
     if (at + 5 > data.length) return undefined;
     const type = data.readUInt8(at);
     const length = data.readUInt32BE(at + 1);
     const end = at + 5 + length;
-    const isAnswer = type === response || type === refusal || codec === codec13;
-    if (!isAnswer || length < prefixBytes || end > data.length - 1) return undefined;
-    const text = data.toString('latin1', at + 5 + prefixBytes, end).trimEnd();
-    answers.push({ text, isRefused: type === refusal });
+    const read = end < data.length ? readPrefix(data.subarray(at + 5, end), prefix) : undefined;
+    if (read === undefined) return undefined;
+    messages.push({
+      bytes: data.subarray(at + 5 + read.bytes, end),
+      seconds: read.seconds,
+      // Devices send Codec 13 with the type of a request too.
+      isAnswer: type === response || type === refusal || data[0] === codec13,
+      isRefused: type === refusal,
+    });
     at = end;
   }
-  return at === data.length - 1 ? answers : undefined;
+  return at === data.length - 1 ? messages : undefined;
+}
+
+/** Reads what stands before the text of a message; undefined when the message is too short. */
+function readPrefix(message: Buffer, { hasTime, imeiBytes }: Prefix) {
+  const time = hasTime ? readTime(message) : { seconds: undefined, bytes: 0 };
+  const bytes = time.bytes + imeiBytes;
+  return bytes > message.length ? undefined : { seconds: time.seconds, bytes };
+}
+
+/**
+ * Reads the time that a message begins with. Teltonika's document has it in UNIX seconds of four bytes in one example, and in
+ * milliseconds of eight bytes in another, whose first two bytes are 0 until the year 10889.
+ */
+function readTime(message: Buffer): { seconds: number | undefined; bytes: number } {
+  if (message.length >= 8 && message.readUInt16BE(0) === 0) {
+    return { seconds: Number(message.readBigUInt64BE(0)) / 1000, bytes: 8 };
+  }
+  return { seconds: message.length < 4 ? undefined : message.readUInt32BE(0), bytes: 4 };
 }

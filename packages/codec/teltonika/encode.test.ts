@@ -1,7 +1,7 @@
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { encodeAnswer, encodeCommand, readCommand, readCommandAnswers } from './commands.ts';
+import { encodeAnswer, encodeCommand, readCommand, readMessages } from './commands.ts';
 import { type AvlCodec, encodeAvlRecords, encodeDatagram, encodeHello } from './encode.ts';
 import { readDatagram, readHello, readPacket, wrapPacket } from './packets.ts';
 import { decodeTeltonika } from './upload.ts';
@@ -103,5 +103,7 @@ it('encodes hello, packets, datagrams, commands and answers as the platform read
   const dataOf = (packet: Buffer) => packet.subarray(8, -4);
   expect(readCommand(dataOf(encodeCommand('getinfo')))).toBe('getinfo');
   expect(readCommand(dataOf(encodeAnswer('getinfo')))).toBeUndefined();
-  expect(readCommandAnswers(dataOf(encodeAnswer('DOUT1:ON')))).toEqual([{ text: 'DOUT1:ON', isRefused: false }]);
+  expect(readMessages(dataOf(encodeAnswer('DOUT1:ON')))).toMatchObject([
+    { bytes: Buffer.from('DOUT1:ON'), isAnswer: true, isRefused: false },
+  ]);
 });

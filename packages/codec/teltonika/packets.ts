@@ -6,7 +6,8 @@ import { crc16 } from './crc16.ts';
  */
 export type Frame =
   | { kind: 'imei'; imei: string }
-  | { kind: 'ping' }
+  /** Several in a row are one frame. */
+  | { kind: 'ping'; count: number }
   /** `data` reaches from the codec id to the second count. */
   | { kind: 'packet'; data: Buffer };
 
@@ -26,13 +27,17 @@ export const maximumDataBytes = 64 * 1024;
 
 const headerBytes = 8;
 const checksumBytes = 4;
+const ping = 0xff;
+const imeiLength = 15;
 const imeiPattern = /^\d{15}$/;
 
-/** Reads the hello of a device: the length of its IMEI in two bytes, then the IMEI in ASCII. */
+/** Reads the hello of a device: the length of its IMEI in two bytes, then the IMEI in ASCII. Pings may precede it. */
 export function readHello(buffer: Buffer): FrameResult {
+  if (buffer[0] === ping) return readPings(buffer);
+  if (buffer.length > 0 && buffer[0] !== 0) return { fault: 'INVALID_IMEI', bytes: 0 };
   if (buffer.length < 2) return { bytes: 2 };
   const length = buffer.readUInt16BE(0);
-  if (length !== 15) return { fault: 'INVALID_IMEI', bytes: 0 };
+  if (length !== imeiLength) return { fault: 'INVALID_IMEI', bytes: 0 };
   if (buffer.length < 2 + length) return { bytes: 2 + length };
   const imei = buffer.toString('latin1', 2, 2 + length);
   return imeiPattern.test(imei)
@@ -40,10 +45,17 @@ export function readHello(buffer: Buffer): FrameResult {
     : { fault: 'INVALID_IMEI', bytes: 0 };
 }
 
-/** Reads the next packet, or ping, that follows the hello. */
+function readPings(buffer: Buffer): FrameResult {
+  let count = 1;
+  while (buffer[count] === ping) count += 1;
+  return { frame: { kind: 'ping', count }, bytes: count };
+}
+
+/** Reads what follows the hello: the next packet, pings, or the hello again. */
 export function readPacket(buffer: Buffer): FrameResult {
   if (buffer.length === 0) return { bytes: 1 };
-  if (buffer[0] === 0xff) return { frame: { kind: 'ping' }, bytes: 1 };
+  if (buffer[0] === ping) return readPings(buffer);
+  if (buffer[0] === 0 && buffer[1] === imeiLength) return readHello(buffer);
   for (let at = 0; at < Math.min(4, buffer.length); at += 1) {
     if (buffer[at] !== 0) return { fault: 'NOT_TELTONIKA', bytes: 0 };
   }

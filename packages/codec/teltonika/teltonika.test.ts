@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeAvlRecords } from './avl.ts';
-import { encodeCommand, readCommandAnswers } from './commands.ts';
+import { readMessages } from './commands.ts';
 import { crc16 } from './crc16.ts';
 import {
   acknowledgeDatagram,
@@ -144,14 +144,17 @@ describe('the stream of a TCP connection', () => {
 
   it('begins with the IMEI', () => {
     expect(readHello(hello)).toEqual({ frame: { kind: 'imei', imei: '356307042441013' }, bytes: 17 });
+    expect(readHello(hex('ffff000f'))).toEqual({ frame: { kind: 'ping', count: 2 }, bytes: 2 });
+    expect(readHello(hex('47'))).toMatchObject({ fault: 'INVALID_IMEI' });
     expect(readHello(hex('0010'))).toMatchObject({ fault: 'INVALID_IMEI' });
     expect(readHello(hex('000F41414141414141414141414141414141'))).toMatchObject({ fault: 'INVALID_IMEI' });
   });
 
   it('gives the same frames however it is cut', () => {
     const packets = [codec8, codec8Extended, codec16].map(hex);
-    const stream = Buffer.concat([packets[0] ?? hello, Buffer.from([0xff]), ...packets.slice(1)]);
-    const whole = ['packet', 'ping', 'packet', 'packet'];
+    const [first = hello, second = hello, third = hello] = packets;
+    const stream = Buffer.concat([first, Buffer.from([0xff]), second, hello, third]);
+    const whole = ['packet', 'ping', 'packet', 'imei', 'packet'];
     fc.assert(
       fc.property(fc.uniqueArray(fc.integer({ min: 1, max: stream.length - 1 })), (cuts) => {
         const ends = [...cuts.sort((a, b) => a - b), stream.length];
@@ -208,44 +211,13 @@ describe('a UDP packet', () => {
   });
 });
 
-describe('a command to a device', () => {
-  it('is encoded as the maker documents it', () => {
-    expect(encodeCommand('getinfo')).toEqual(hex('000000000000000F0C010500000007676574696E666F0100004312'));
-    expect(encodeCommand('getio')).toEqual(hex('000000000000000D0C010500000005676574696F01000000CB'));
-  });
-
-  it('is answered in Codec 12, 13 and 14', () => {
-    const codec12Answer =
-      '00000000000000370C01060000002F4449313A31204449323A30204449333A302041494E313A302041494E323A313639323420444F313A3020444F323A3101000066E3';
-    expect(readCommandAnswers(dataOf(codec12Answer))).toEqual([
-      { text: 'DI1:1 DI2:0 DI3:0 AIN1:0 AIN2:16924 DO1:0 DO2:1', isRefused: false },
-    ]);
-    const codec13Answer = '00000000000000170D01050000000F0000016C0A81C320676574696E666F0100006855';
-    expect(readCommandAnswers(dataOf(codec13Answer))).toMatchObject([{ isRefused: false }]);
-    const codec14 = (type: number) => {
-      const text = Buffer.concat([hex('0352093081452251'), Buffer.from('Ver:03.18.14_04')]);
-      const size = Buffer.alloc(4);
-      size.writeUInt32BE(text.length);
-      return readCommandAnswers(Buffer.concat([Buffer.from([0x0e, 1, type]), size, text, Buffer.from([1])]));
-    };
-    expect(codec14(0x06)).toEqual([{ text: 'Ver:03.18.14_04', isRefused: false }]);
-    expect(codec14(0x11)).toMatchObject([{ isRefused: true }]);
-  });
-
-  it('is no answer when its lengths do not fit, or when it holds records', () => {
-    expect(readCommandAnswers(hex('0C0106ffffffff4101'))).toBeUndefined();
-    expect(readCommandAnswers(hex('0C01060000000141'))).toBeUndefined();
-    expect(readCommandAnswers(dataOf(codec8))).toBeUndefined();
-  });
-});
-
 it('no bytes crash or hang the decoders', () => {
   const prefix = fc.constantFrom('08', '8e', '10', '0c', '0d', '0e', 'ff').map(hex);
   fc.assert(
     fc.property(prefix, fc.uint8Array({ maxLength: 400 }), (codec, bytes) => {
       const data = Buffer.concat([codec, Buffer.from(bytes)]);
       expect(decodeTeltonika(data).readings.length).toBeLessThanOrEqual(255);
-      expect(readCommandAnswers(data)?.length ?? 0).toBeLessThanOrEqual(255);
+      expect(readMessages(data)?.length ?? 0).toBeLessThanOrEqual(255);
       for (const { frame, fault, bytes } of [readHello(data), readPacket(data)]) {
         // One that is not complete needs more bytes than there are, and never more than a packet may have.
         expect(bytes > data.length).toBe(frame === undefined && fault === undefined);

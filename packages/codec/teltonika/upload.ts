@@ -1,13 +1,19 @@
+import { isUtf8 } from 'node:buffer';
+import type { TelemetryReading } from '@odograph/contracts/telemetry';
+import { addToCan } from '../fields.ts';
 import { checkReadings, type DecodedTelemetry, spoiled } from '../readings.ts';
-import { decodeAvlRecords } from './avl.ts';
+import { decodeAvlRecords, isAvlCodec } from './avl.ts';
+import { type DeviceMessage, readMessages } from './commands.ts';
+import { crc16 } from './crc16.ts';
 
 /**
  * Decodes an upload of a Teltonika device: the data field of a packet, from codec id to second count. Never throws: what
  * does not follow the protocol becomes a fault.
+ * @param receivedAtMs the time of messages that have none of their own
  */
-export function decodeTeltonika(data: Buffer): DecodedTelemetry {
+export function decodeTeltonika(data: Buffer, receivedAtMs = 0): DecodedTelemetry {
   try {
-    return checkReadings(decodeAvlRecords(data));
+    return checkReadings(decodeData(data, receivedAtMs));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return spoiled({
@@ -18,10 +24,31 @@ export function decodeTeltonika(data: Buffer): DecodedTelemetry {
   }
 }
 
-/** Returns the records of a data field as readings, unchecked; none when they cannot be read. */
-export function readRecords(data: Buffer): unknown[] {
+/** @throws RangeError for data that cannot be read */
+function decodeData(data: Buffer, receivedAtMs: number): unknown[] {
+  return readMessages(data)?.map((message) => readSerial(message, receivedAtMs)) ?? decodeAvlRecords(data);
+}
+
+/**
+ * Makes a reading of what a device read from a serial port. Its microseconds, which no record has, are those of its content:
+ * vehicle and time identify a reading, and one message must not replace another, nor a record of the same second.
+ */
+function readSerial({ bytes, seconds }: DeviceMessage, receivedAtMs: number): TelemetryReading {
+  const checksum = crc16(bytes);
+  const microseconds = Math.floor(checksum / 999) * 1000 + (checksum % 999) + 1;
+  const data: { key: string; value: string }[] = [];
+  const text = isUtf8(bytes) ? bytes.toString().replace(/[\s\0]+$/, '') : undefined;
+  if (text !== undefined && !unprintable.test(text)) addToCan(data, 'serial_text', text);
+  else addToCan(data, 'serial_hex', bytes.toString('hex'));
+  return { timestamp: (seconds ?? receivedAtMs / 1000) + microseconds / 1e6, sensors: [{ name: 'serial', data }] };
+}
+
+const unprintable = /[^\P{C}\t\r\n]/u;
+
+/** Returns the readings of a data field, unchecked; none when they cannot be read. */
+export function readRecords(data: Buffer, receivedAtMs = 0): unknown[] {
   try {
-    return decodeAvlRecords(data);
+    return decodeData(data, receivedAtMs);
   } catch (error) {
     if (error instanceof RangeError) return [];
     throw error;
@@ -30,8 +57,8 @@ export function readRecords(data: Buffer): unknown[] {
 
 /**
  * Reads the time of the first record of a data field, UNIX seconds, without decoding it; undefined when it is too short to
- * have one.
+ * have one, or has no records.
  */
 export function firstRecordSeconds(data: Buffer): number | undefined {
-  return data.length < 10 ? undefined : Number(data.readBigUInt64BE(2)) / 1000;
+  return data.length < 10 || !isAvlCodec(data[0]) ? undefined : Number(data.readBigUInt64BE(2)) / 1000;
 }

@@ -155,7 +155,7 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
         details: { deviceId: upload.deviceId },
         outcome: 'done',
       });
-      const readings = readUpload(upload.format, payload).map((reading) => reading ?? null);
+      const readings = readUpload(upload.format, payload, upload.receivedAtMs).map((reading) => reading ?? null);
       return { id, deviceId: upload.deviceId, base64: payload.toString('base64'), readings };
     },
   );

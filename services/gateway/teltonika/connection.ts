@@ -2,14 +2,17 @@ import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
-import { readCommandAnswers } from '@odograph/codec/teltonika/commands';
+import { isAvlCodec } from '@odograph/codec/teltonika/avl';
+import { type DeviceMessage, readMessages } from '@odograph/codec/teltonika/commands';
 import { acknowledgeRecords, answerHello, type Frame, readHello, readPacket } from '@odograph/codec/teltonika/packets';
 import type { ConnectionLimits } from '@odograph/runtime/connection-limits';
 import type { DeviceThrottle, DeviceThrottles } from '@odograph/runtime/device-throttle';
 import type { Logger } from '@odograph/runtime/logger';
+import { type Network, networkOf } from '@odograph/runtime/network-address';
+import { TokenBucket } from '@odograph/runtime/token-bucket';
 import type { GatewayDevices } from '../devices.ts';
 import type { GatewayMetrics, RefusalReason } from '../metrics.ts';
-import type { GatewaySession, GatewaySessions } from '../sessions.ts';
+import type { AnswerListener, GatewaySession, GatewaySessions } from '../sessions.ts';
 import type { GatewayUploads, HeldBytes } from '../uploads.ts';
 import { findTeltonikaDevice, storeRecords } from './store-records.ts';
 
@@ -20,6 +23,10 @@ export interface TeltonikaDoor {
   readonly held: HeldBytes;
   readonly sessions: GatewaySessions;
   readonly throttles: DeviceThrottles;
+  /** Datagrams from elsewhere are refused; undefined: from anywhere. */
+  readonly networks: readonly Network[] | undefined;
+  /** By IPv4 address or IPv6 /64, of all its devices together. */
+  readonly addresses: DeviceThrottles;
   readonly limits: ConnectionLimits;
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
@@ -30,6 +37,10 @@ const helloTimeoutMs = 10_000;
 /** From the first byte of a packet to its last. */
 const packetTimeoutMs = 60_000;
 
+/** Pings of a connection; devices send one in some seconds at most. */
+const pingsPerSecond = 10;
+const pingBurstSeconds = 10;
+
 /** Why a connection is closed, as a log line says it. */
 const refusals = {
   hello: 'it does not begin with an IMEI',
@@ -38,8 +49,11 @@ const refusals = {
   packet: 'invalid packet',
   timeout: 'the packet was not completed in time',
   held_bytes: 'too many bytes wait for Redis',
+  budget: 'too many pings',
 } as const satisfies Partial<Record<RefusalReason, string>>;
 type Refusal = keyof typeof refusals;
+
+let signIns = 0;
 
 /**
  * One TCP connection of a Teltonika device: its IMEI, then packets, one after the other. While a packet is on its way to
@@ -51,19 +65,25 @@ export class TeltonikaConnection implements GatewaySession {
   readonly #door: TeltonikaDoor;
   readonly #socket: Socket;
   readonly #events = new EventEmitter();
+  readonly #address: DeviceThrottle;
+  readonly #pings = new TokenBucket(pingsPerSecond, pingBurstSeconds, performance.now());
   #deviceId = '';
   #sessionId = '';
+  #signInNumber = 0;
   #throttle: DeviceThrottle | undefined;
+  #takesAnswer: AnswerListener = () => false;
   #chunks: Buffer[] = [];
   #bytes = 0;
   /** Bytes without which the next frame cannot be read. */
   #neededBytes = 1;
   #isReading = false;
+  #isRefused = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(door: TeltonikaDoor, socket: Socket) {
     this.#door = door;
     this.#socket = socket;
+    this.#address = door.addresses.acquire(networkOf(socket.remoteAddress ?? ''), {}, socket);
     this.#timer = setTimeout(() => this.#refuse('timeout'), helloTimeoutMs);
     socket.on('data', (chunk) => this.#receive(chunk));
     // Every error is followed by the close of the connection, which is all that matters here.
@@ -85,12 +105,16 @@ export class TeltonikaConnection implements GatewaySession {
     return this.#sessionId;
   }
 
+  get signInNumber(): number {
+    return this.#signInNumber;
+  }
+
   send(bytes: Buffer): void {
     this.#socket.write(bytes);
   }
 
-  onAnswer(listener: (text: string, isRefused: boolean) => void): void {
-    this.#events.on('answer', listener);
+  onAnswer(listener: AnswerListener): void {
+    this.#takesAnswer = listener;
   }
 
   onClose(listener: () => void): void {
@@ -108,7 +132,7 @@ export class TeltonikaConnection implements GatewaySession {
   }
 
   #receive(chunk: Buffer): void {
-    if (this.#socket.destroyed) return;
+    if (this.#socket.destroyed || this.#isRefused) return;
     if (!this.#door.held.take(chunk.length)) {
       this.#refuse('held_bytes');
       return;
@@ -121,18 +145,22 @@ export class TeltonikaConnection implements GatewaySession {
   /** Handles frames until one is not complete. */
   async #readFrames(): Promise<void> {
     this.#isReading = true;
-    for (let frame = this.#takeFrame(); frame; frame = this.#takeFrame()) {
-      clearTimeout(this.#timer);
-      this.#timer = undefined;
-      await this.#handle(frame);
+    for (let next = this.#takeFrame(); next; next = this.#takeFrame()) {
+      // Pings do not prolong the time for the hello.
+      if (next.frame.kind !== 'ping') {
+        clearTimeout(this.#timer);
+        this.#timer = undefined;
+      }
+      await this.#handle(next.frame);
+      await this.#pay(next.bytes);
     }
     this.#isReading = false;
     if (this.#bytes > 0) this.#timer ??= setTimeout(() => this.#refuse('timeout'), packetTimeoutMs);
   }
 
   /** Takes the next frame from what was received; undefined when it is not complete, or the connection is closed. */
-  #takeFrame(): Frame | undefined {
-    if (this.#socket.destroyed || this.#bytes < this.#neededBytes) return undefined;
+  #takeFrame(): { frame: Frame; bytes: number } | undefined {
+    if (this.#socket.destroyed || this.#isRefused || this.#bytes < this.#neededBytes) return undefined;
     const buffer = this.#chunks.length === 1 && this.#chunks[0] ? this.#chunks[0] : Buffer.concat(this.#chunks);
     const { frame, fault, bytes } = this.#deviceId === '' ? readHello(buffer) : readPacket(buffer);
     if (fault) this.#refuse(fault === 'INVALID_IMEI' ? 'hello' : 'packet', fault);
@@ -141,15 +169,40 @@ export class TeltonikaConnection implements GatewaySession {
     if (!frame) return undefined;
     this.#bytes -= bytes;
     this.#door.held.give(bytes);
-    return frame;
+    return { frame, bytes };
   }
 
   async #handle(frame: Frame): Promise<void> {
-    if (frame.kind === 'ping') return;
-    if (frame.kind === 'imei') return this.#whilePaused(() => this.#signIn(frame.imei));
-    const answers = readCommandAnswers(frame.data);
-    if (answers === undefined) return this.#whilePaused(() => this.#store(frame.data));
-    for (const { text, isRefused } of answers) this.#events.emit('answer', text, isRefused);
+    if (frame.kind === 'ping') {
+      if (!this.#pings.takeWithoutDebt(frame.count, performance.now())) this.#refuse('budget');
+      return;
+    }
+    if (frame.kind === 'imei') return this.#whilePaused(() => this.#greet(frame.imei));
+    const messages = readMessages(frame.data);
+    if (messages?.every((message) => this.#isAnswer(message))) return;
+    if (messages) this.#door.metrics.messages.inc(messages.length);
+    return this.#whilePaused(() => this.#store(frame.data));
+  }
+
+  /** Whether a message is the answer to the command in flight. */
+  #isAnswer({ bytes, isAnswer, isRefused }: DeviceMessage): boolean {
+    return isAnswer && this.#takesAnswer(bytes.toString('latin1').trimEnd(), isRefused);
+  }
+
+  /** Takes a frame from the budgets of device and address, and reads nothing more until neither is exceeded. */
+  async #pay(bytes: number): Promise<void> {
+    const nowMs = performance.now();
+    const budgets = this.#throttle ? [this.#address, this.#throttle] : [this.#address];
+    for (const budget of budgets) {
+      budget.takeUpload(nowMs);
+      budget.takeBytes(bytes, nowMs);
+    }
+    const waitMs = Math.max(...budgets.map((budget) => budget.waitMs(nowMs)));
+    if (waitMs === 0 || this.#socket.destroyed || this.#isRefused) return;
+    this.#door.metrics.throttled.inc();
+    const { remoteAddress: address } = this.#socket;
+    this.#door.logger.warn({ deviceId: this.#deviceId, address }, 'device throttled');
+    await this.#whilePaused(() => delay(waitMs, undefined, { ref: false }));
   }
 
   async #whilePaused(work: () => Promise<void>): Promise<void> {
@@ -158,8 +211,18 @@ export class TeltonikaConnection implements GatewaySession {
     this.#socket.resume();
   }
 
+  /** Answers a hello. One that a device repeats in its connection changes nothing. */
+  async #greet(imei: string): Promise<void> {
+    if (this.#deviceId === '') return this.#signIn(imei);
+    // The records of another device must not be stored as this one's; it keeps them, and connects again.
+    if (this.#deviceId !== imei) return this.#refuse('hello', 'another IMEI');
+    this.#socket.write(answerHello(true));
+  }
+
   async #signIn(imei: string): Promise<void> {
     const { devices, sessions, throttles, limits } = this.#door;
+    signIns += 1;
+    this.#signInNumber = signIns;
     const device = await findTeltonikaDevice(devices, imei).catch((error: unknown) => ({ error }));
     if (this.#socket.destroyed) return;
     // Without an answer the device tries again.
@@ -168,11 +231,13 @@ export class TeltonikaConnection implements GatewaySession {
       this.#socket.write(answerHello(false));
       return this.#refuse('unknown_device', undefined, imei);
     }
+    // The device has connected again; of two lookups, the later one may end first.
+    const other = sessions.find(imei);
+    if (other && other.signInNumber > this.#signInNumber) return this.close();
+    other?.close();
     this.#deviceId = imei;
     this.#throttle = throttles.acquire(imei, device.rates, this.#socket);
     limits.authenticated(this.#socket);
-    // The device has connected again.
-    sessions.find(imei)?.close();
     this.#sessionId = sessions.nextSessionId();
     // In Redis before the answer, so that a command sent right after it finds the device here.
     await sessions.add(this);
@@ -184,17 +249,15 @@ export class TeltonikaConnection implements GatewaySession {
     if (!throttle) return;
     const stored = storeRecords(this.#door.uploads, this.#deviceId, throttle, data);
     if (!stored) return this.#refuse('held_bytes');
-    this.#socket.write(acknowledgeRecords(await stored));
-    const waitMs = throttle.waitMs(performance.now());
-    if (waitMs === 0) return;
-    this.#door.metrics.throttled.inc();
-    this.#door.logger.warn({ deviceId: this.#deviceId }, 'device throttled');
-    await delay(waitMs, undefined, { ref: false });
+    const records = await stored;
+    // Messages are not acknowledged: the device would take it for the acknowledgement of records.
+    if (isAvlCodec(data[0])) this.#socket.write(acknowledgeRecords(records));
   }
 
   /** Closes the connection after what was written to it, and says why. */
   #refuse(reason: Refusal, fault?: unknown, imei = this.#deviceId): void {
     const { metrics, logger } = this.#door;
+    this.#isRefused = true;
     metrics.refused.inc({ door: 'teltonika', reason });
     const device = imei === '' ? {} : { deviceId: imei };
     const detail = fault === undefined ? {} : fault instanceof Error ? { err: fault } : { fault };

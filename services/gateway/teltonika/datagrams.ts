@@ -1,6 +1,8 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { acknowledgeDatagram, readDatagram } from '@odograph/codec/teltonika/packets';
+import type { DeviceThrottle } from '@odograph/runtime/device-throttle';
+import { isInNetworks, networkOf } from '@odograph/runtime/network-address';
 import type { RefusalReason } from '../metrics.ts';
 import type { TeltonikaDoor } from './connection.ts';
 import { findTeltonikaDevice, storeRecords } from './store-records.ts';
@@ -26,12 +28,14 @@ export async function receiveDatagrams(door: TeltonikaDoor, host: string, port: 
 type Refuse = (reason: RefusalReason, from: RemoteInfo, deviceId?: string) => void;
 
 async function receive(
-  { devices, uploads, held, throttles, metrics }: TeltonikaDoor,
+  { devices, uploads, held, throttles, addresses, networks, metrics }: TeltonikaDoor,
   socket: Socket,
   refuse: Refuse,
   bytes: Buffer,
   from: RemoteInfo,
 ): Promise<void> {
+  if (networks && !isInNetworks(from.address, networks)) return refuse('network', from);
+  if (!takeDatagram(addresses.forDatagram(networkOf(from.address), {}), bytes.length)) return refuse('budget', from);
   const datagram = readDatagram(bytes);
   if (!datagram) return refuse('packet', from);
   const { imei, data } = datagram;
@@ -41,10 +45,19 @@ async function receive(
   if (device === 'unavailable') return refuse('unavailable', from, imei);
   if (!device) return refuse('unknown_device', from, imei);
   const throttle = throttles.forDatagram(imei, device.rates);
-  if (throttle.waitMs(performance.now()) > 0) return metrics.throttled.inc();
+  if (!takeDatagram(throttle, bytes.length)) return metrics.throttled.inc();
   const stored = storeRecords(uploads, imei, throttle, data);
   if (!stored) return refuse('held_bytes', from, imei);
   socket.send(acknowledgeDatagram(datagram, await stored), from.port, from.address);
+}
+
+/** Takes a datagram from a budget; false, and takes nothing, when that is exceeded. */
+function takeDatagram(budget: DeviceThrottle, bytes: number): boolean {
+  const nowMs = performance.now();
+  if (budget.waitMs(nowMs) > 0) return false;
+  budget.takeUpload(nowMs);
+  budget.takeBytes(bytes, nowMs);
+  return true;
 }
 
 function createRefuse({ metrics, logger }: TeltonikaDoor): Refuse {

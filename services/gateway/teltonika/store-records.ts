@@ -24,11 +24,8 @@ export function storeRecords(
   throttle: DeviceThrottle,
   data: Buffer,
 ): Promise<number> | undefined {
-  const nowMs = performance.now();
-  throttle.takeUpload(nowMs);
-  throttle.takeBytes(data.length, nowMs);
   const receivedAtMs = Date.now();
-  const lane = laneOf(throttle, data, nowMs, receivedAtMs);
+  const lane = laneOf(throttle, data, performance.now(), receivedAtMs);
   // Copied: the packet lies in a buffer of the connection, which would live as long as the upload.
   const upload = { deviceId, payload: Buffer.from(data), format: 'teltonika', receivedAtMs } as const;
   return uploads.store(upload, lane)?.then(() => data.readUInt8(1));

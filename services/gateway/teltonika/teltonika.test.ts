@@ -1,5 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { wrapPacket } from '@odograph/codec/teltonika/packets';
 import { decodeTeltonika } from '@odograph/codec/teltonika/upload';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { openQueue, type TypedQueue } from '@odograph/queue/queues';
@@ -35,10 +37,14 @@ afterAll(async () => {
   await platform.stop();
 });
 
+/** Registers a device. @returns its IMEI */
+async function createImeiOf(model: string): Promise<string> {
+  return (await createDevice(platform.db, { deviceId: createImei(), model })).deviceId;
+}
+
 /** Registers a device of a Teltonika model and simulates it. */
 async function createTracker(options: Partial<TeltonikaDeviceOptions> = {}): Promise<TeltonikaDevice> {
-  const { deviceId: imei } = await createDevice(platform.db, { deviceId: createImei(), model: 'teltonika' });
-  return simulate({ imei, ...options });
+  return simulate({ imei: await createImeiOf('teltonika'), ...options });
 }
 
 function simulate(options: Partial<TeltonikaDeviceOptions> & { imei: string }): TeltonikaDevice {
@@ -46,6 +52,9 @@ function simulate(options: Partial<TeltonikaDeviceOptions> & { imei: string }): 
   open.push(device);
   return device;
 }
+
+/** A packet that is acknowledged, and goes to the quarantine. */
+const undecodable = Buffer.from([0x08, 1, 1, 2, 3, 1]);
 
 const nowSeconds = (): number => Math.floor(Date.now() / 1000);
 
@@ -95,7 +104,7 @@ describe('a Teltonika device', () => {
     ['codec8', 'udp'],
     ['codec8Extended', 'udp'],
   ] as const)('finds its acknowledged records of %s over %s in the queue', async (codec, transport) => {
-    const imei = (await createDevice(platform.db, { deviceId: createImei(), model: 'teltonika' })).deviceId;
+    const imei = await createImeiOf('teltonika');
     const device = simulate({ imei, codec, transport });
     expect(await device.connect()).toBe(true);
     const times = recordReadings(device, 30);
@@ -105,7 +114,7 @@ describe('a Teltonika device', () => {
   });
 
   it('uploads hundreds of buffered records at once, in packets glued together', async () => {
-    const imei = (await createDevice(platform.db, { deviceId: createImei(), model: 'teltonika' })).deviceId;
+    const imei = await createImeiOf('teltonika');
     const device = simulate({ imei, packetsAtOnce: 20, recordsPerPacket: 40 });
     await device.connect();
     const times = recordReadings(device, 800);
@@ -114,7 +123,7 @@ describe('a Teltonika device', () => {
   });
 
   it('may send its packets in pieces, and pings between them', async () => {
-    const imei = (await createDevice(platform.db, { deviceId: createImei(), model: 'teltonika' })).deviceId;
+    const imei = await createImeiOf('teltonika');
     const device = simulate({ imei, writes: 'split' });
     await device.connect();
     const times = recordReadings(device, 10);
@@ -125,7 +134,7 @@ describe('a Teltonika device', () => {
   });
 
   it('queues what was recorded long ago behind live uploads', async () => {
-    const imei = (await createDevice(platform.db, { deviceId: createImei(), model: 'teltonika' })).deviceId;
+    const imei = await createImeiOf('teltonika');
     const device = simulate({ imei });
     await device.connect();
     recordReadings(device, 1, nowSeconds() - 3600);
@@ -135,7 +144,7 @@ describe('a Teltonika device', () => {
   });
 
   it('replaces its earlier connection when it connects again', async () => {
-    const imei = (await createDevice(platform.db, { deviceId: createImei(), model: 'teltonika' })).deviceId;
+    const imei = await createImeiOf('teltonika');
     const first = simulate({ imei });
     await first.connect();
     const second = simulate({ imei });
@@ -147,16 +156,66 @@ describe('a Teltonika device', () => {
 });
 
 describe('the door', () => {
+  it('leaves open only the newest of many connections that sign in with one IMEI at once', async () => {
+    const imei = await createImeiOf('teltonika');
+    const sockets = await Promise.all(Array.from({ length: 300 }, openSocket));
+    for (const socket of sockets) socket.resume().write(hello(imei));
+    const isOpen = (socket: Socket): boolean => !socket.destroyed && !socket.readableEnded;
+    await eventually(async () => expect(sockets.filter(isOpen)).toHaveLength(1));
+    const [newest] = sockets.filter(isOpen);
+    expect(newest).toBe(sockets.at(-1));
+    newest?.write(wrapPacket(undecodable));
+    await eventually(async () => expect(newest?.bytesRead).toBe(5));
+    expect(sockets.filter(isOpen)).toEqual([newest]);
+  });
+
+  it('takes pings before the hello, and the hello again between packets', async () => {
+    const imei = await createImeiOf('teltonika');
+    const socket = (await openSocket()).resume();
+    socket.write(Buffer.concat([Buffer.from([0xff, 0xff]), hello(imei), wrapPacket(undecodable)]));
+    await eventually(async () => expect(socket.bytesRead).toBe(5));
+    socket.write(Buffer.concat([hello(imei), wrapPacket(undecodable)]));
+    await eventually(async () => expect(socket.bytesRead).toBe(10));
+    expect(await uploadsOf(imei)).toHaveLength(2);
+  });
+
+  it('ends a connection that names another IMEI, and stores nothing that follows under the first', async () => {
+    const [first, second] = [await createImeiOf('teltonika'), await createImeiOf('teltonika')];
+    const socket = (await openSocket()).resume();
+    socket.write(Buffer.concat([hello(first), wrapPacket(undecodable), hello(second), wrapPacket(undecodable)]));
+    await once(socket, 'close');
+    expect(socket.bytesRead).toBe(5);
+    expect([(await uploadsOf(first)).length, (await uploadsOf(second)).length]).toEqual([1, 0]);
+  });
+
+  it.each([
+    ['before', false],
+    ['after', true],
+  ])('closes a connection that floods it with pings %s the hello, and counts it', async (_when, signsIn) => {
+    const before = await refused('budget');
+    const socket = (await openSocket()).resume();
+    const closed = once(socket, 'close');
+    if (signsIn) socket.write(hello(await createImeiOf('teltonika')));
+    // As many as a device sends in minutes are no flood.
+    socket.write(Buffer.alloc(50, 0xff));
+    await delay(50);
+    expect(socket.destroyed).toBe(false);
+    socket.write(Buffer.alloc(100, 0xff));
+    await closed;
+    expect(await refused('budget')).toBe(before + 1);
+    // The address of the flood is still served.
+    expect(await simulate({ imei: await createImeiOf('teltonika') }).connect()).toBe(true);
+  });
+
   it('refuses an IMEI that is unknown, or of a device that reports over MQTT, and counts it', async () => {
     const before = await refused('unknown_device');
     expect(await simulate({ imei: createImei() }).connect()).toBe(false);
-    const { deviceId } = await createDevice(platform.db, { deviceId: createImei(), model: 'generic' });
-    expect(await simulate({ imei: deviceId }).connect()).toBe(false);
+    expect(await simulate({ imei: await createImeiOf('generic') }).connect()).toBe(false);
     expect(await refused('unknown_device')).toBe(before + 2);
   });
 
   it('closes a connection with a wrong checksum without an answer, and keeps no record of it', async () => {
-    const imei = (await createDevice(platform.db, { deviceId: createImei(), model: 'teltonika' })).deviceId;
+    const imei = await createImeiOf('teltonika');
     const device = simulate({ imei });
     await device.connect();
     recordReadings(device, 5);
@@ -172,7 +231,6 @@ describe('the door', () => {
   it('acknowledges a packet that it cannot decode, and queues its bytes for the quarantine', async () => {
     const tracker = await createTracker();
     await tracker.connect();
-    const { wrapPacket } = await import('@odograph/codec/teltonika/packets');
     const data = Buffer.from([0x08, 2, 1, 2, 3, 2]);
     await tracker.write(wrapPacket(data));
     await eventually(async () => {
@@ -194,7 +252,7 @@ describe('the door', () => {
   });
 
   it('closes a connection whose packet has an absurd length, without waiting for it', async () => {
-    const imei = (await createDevice(platform.db, { deviceId: createImei(), model: 'teltonika' })).deviceId;
+    const imei = await createImeiOf('teltonika');
     const socket = await openSocket();
     socket.write(hello(imei));
     await once(socket, 'data');
@@ -207,7 +265,7 @@ describe('the door', () => {
     const sockets: Socket[] = [];
     const before = await refused('held_bytes');
     for (let count = 0; count < 4; count += 1) {
-      const imei = (await createDevice(platform.db, { deviceId: createImei(), model: 'teltonika' })).deviceId;
+      const imei = await createImeiOf('teltonika');
       const socket = await openSocket();
       socket.write(hello(imei));
       await once(socket, 'data');
@@ -224,7 +282,7 @@ describe('the door', () => {
   });
 
   it('survives any bytes, before and after the hello', async () => {
-    const imei = (await createDevice(platform.db, { deviceId: createImei(), model: 'teltonika' })).deviceId;
+    const imei = await createImeiOf('teltonika');
     await fc.assert(
       fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 300 }), fc.boolean(), async (bytes, signsIn) => {
         const socket = await openSocket();

@@ -42,8 +42,8 @@ export function decodeUploads(
 ): UploadInProgress[] {
   const latest = (nowMs / 1000 + maximumClockLeadSeconds) * 1e6;
   return uploads.map((upload) => {
-    const { format = 'native', text } = upload;
-    const decoded = { upload, ...decodeUpload(format, text ?? uploadBytes(upload)) };
+    const { format = 'native', text, receivedAtMs } = upload;
+    const decoded = { upload, ...decodeUpload(format, text ?? uploadBytes(upload), receivedAtMs) };
     const isLimited = upload.quarantineId === undefined && !upload.isImport;
     const oldest = isLimited ? nowMs * 1000 - maximumAgeDays * dayMicroseconds : 0;
     return rejectReadings(decoded, ({ index, timeMicroseconds }) => {

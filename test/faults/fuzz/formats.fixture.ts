@@ -4,7 +4,6 @@ import { decodeTelemetry, readElements } from '../../../packages/codec/native/te
 import type { DecodedTelemetry } from '../../../packages/codec/readings.ts';
 import { InvalidMessage } from '../../../packages/codec/source-format.ts';
 import { decodeMessages, sourceFormats } from '../../../packages/codec/sources.ts';
-import { readCommandAnswers } from '../../../packages/codec/teltonika/commands.ts';
 import { type AvlCodec, avlCodecs, encodeAvlRecords } from '../../../packages/codec/teltonika/encode.ts';
 import {
   type FrameResult,
@@ -140,10 +139,7 @@ function readConnection(input: Buffer): void {
     const result = read(rest);
     checkFrame(result, rest);
     const { frame, fault, bytes } = result;
-    if (frame?.kind === 'packet') {
-      check(decodeTeltonika(frame.data), frame.data);
-      readCommandAnswers(frame.data);
-    }
+    if (frame?.kind === 'packet') check(decodeTeltonika(frame.data), frame.data);
     if (fault !== undefined || frame === undefined) break;
     rest = rest.subarray(bytes);
   }

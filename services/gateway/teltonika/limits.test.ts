@@ -1,0 +1,91 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { encodeAnswer } from '@odograph/codec/teltonika/commands';
+import { encodeHello } from '@odograph/codec/teltonika/encode';
+import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
+import { eventually } from '@odograph/testkit/eventually';
+import { createDevice, createImei } from '@odograph/testkit/fixtures';
+import { freePort } from '@odograph/testkit/free-port';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { gatewayService } from '../service.ts';
+
+let port: number;
+const open: { close(): unknown }[] = [];
+
+beforeEach(async () => {
+  port = await freePort();
+});
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one.close();
+});
+
+async function startGateway(settings: Record<string, string>): Promise<TestPlatform> {
+  const gateway = await startTestPlatform([gatewayService], { TELTONIKA_PORT: String(port), ...settings });
+  open.push({ close: () => gateway.stop() });
+  return gateway;
+}
+
+/** Registers a Teltonika device. @returns its IMEI */
+async function createImeiAt({ db }: TestPlatform): Promise<string> {
+  return (await createDevice(db, { deviceId: createImei(), model: 'teltonika' })).deviceId;
+}
+
+/** Simulates a device with one record. A UDP device is connected at once. */
+async function createTracker(gateway: TestPlatform, transport: 'tcp' | 'udp'): Promise<TeltonikaDevice> {
+  const imei = await createImeiAt(gateway);
+  const device = new TeltonikaDevice({ host: '127.0.0.1', port, imei, transport, answerTimeoutMs: 300 });
+  open.push(device);
+  device.record({ timestamp: Math.floor(Date.now() / 1000), location: { latitude: 48.8, longitude: 2.3 } });
+  if (transport === 'udp') await device.connect();
+  return device;
+}
+
+const refusedBy = ({ metrics }: TestPlatform) => metrics.getSingleMetricAsString('odograph_gateway_refused_total');
+
+describe('the door for Teltonika devices', () => {
+  it('takes neither connections nor datagrams from other networks than TELTONIKA_NETWORKS', async () => {
+    const gateway = await startGateway({ TELTONIKA_NETWORKS: '10.0.0.0/8,fd00::/8' });
+    await expect((await createTracker(gateway, 'tcp')).connect()).rejects.toThrow('the connection is closed');
+    await expect((await createTracker(gateway, 'udp')).send()).rejects.toThrow('no answer');
+    expect(await refusedBy(gateway)).toContain('{door="teltonika",reason="network"} 2');
+  });
+
+  it('takes connections and no datagrams without TELTONIKA_UDP', async () => {
+    const gateway = await startGateway({ TELTONIKA_UDP: 'false', TELTONIKA_NETWORKS: '127.0.0.0/8' });
+    expect(await (await createTracker(gateway, 'tcp')).connect()).toBe(true);
+    await expect((await createTracker(gateway, 'udp')).send()).rejects.toThrow('no answer');
+  });
+
+  it('drops the datagrams of an address beyond its rate, and counts them', async () => {
+    const gateway = await startGateway({ TELTONIKA_ADDRESS_PACKETS_PER_SECOND: '1' });
+    const device = await createTracker(gateway, 'udp');
+    expect(await device.send()).toBe(1);
+    for (let count = 0; count < 20; count += 1) await device.write(Buffer.alloc(20));
+    await eventually(async () => expect(await refusedBy(gateway)).toContain('reason="budget"'));
+  });
+
+  it('reads the connections of an address no faster than its rate', async () => {
+    const gateway = await startGateway({ TELTONIKA_ADDRESS_PACKETS_PER_SECOND: '1' });
+    const throttled = () => gateway.metrics.getSingleMetricAsString('odograph_gateway_throttled_total');
+    expect(await throttled()).toContain('total 0');
+    for (let count = 0; count < 11; count += 1) await (await createTracker(gateway, 'tcp')).connect();
+    await eventually(async () => expect(await throttled()).not.toContain('total 0'));
+  });
+
+  it('reads messages no faster than the packets of a device, and loses none', async () => {
+    const gateway = await startGateway({ MQTT_DEVICE_UPLOADS_PER_SECOND: '10' });
+    const socket = connect(port, '127.0.0.1').resume();
+    open.push({ close: () => socket.destroy() });
+    await once(socket, 'connect');
+    const messages = Array.from({ length: 120 }, () => encodeAnswer('AXLE 4200'));
+    socket.write(Buffer.concat([encodeHello(await createImeiAt(gateway)), ...messages]));
+    const counted = async (name: string) =>
+      (await gateway.metrics.getSingleMetricAsString(`odograph_gateway_${name}`)).split(' ').at(-1);
+    await eventually(async () => expect(await counted('accepted_uploads_total')).toBe('120'));
+    expect(await counted('device_messages_total')).toBe('120');
+    expect(Number(await counted('throttled_total'))).toBeGreaterThan(0);
+    // Not acknowledged, as the device would take it for the acknowledgement of records.
+    expect(socket.bytesRead).toBe(1);
+  });
+});
