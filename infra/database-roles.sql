@@ -190,5 +190,9 @@ grant select, delete on webhook_vehicle, webhook_retry, webhook_dead_letter, web
 
 -- The users for reports read the schema fleet alone (`odograph reports create`); report_login belongs to the owner.
 
+-- `odograph doctor` names what is missing later.
+update installation set granted_rights = list_granted_rights(),
+  granted_migrations = (select count(*) from migration where name ~ '^\d{4}_');
+
 drop procedure pg_temp.show(text[], text, text[]);
 commit;

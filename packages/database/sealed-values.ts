@@ -1,15 +1,21 @@
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** The tables with values sealed under ENCRYPTION_KEYS, and what an operator calls their rows. */
-const sealedValues = {
-  deviceKeys: { table: 'device_key', column: 'sealed_key', name: 'device keys' },
-  sourceTokens: { table: 'source', column: 'sealed_command_token', name: 'tokens of sources' },
-  quarantine: { table: 'quarantine', column: 'sealed_payload', name: 'quarantined uploads' },
-  webhookSecrets: { table: 'webhook', column: 'sealed_secret', name: 'webhook secrets' },
+/** The tables with values sealed under ENCRYPTION_KEYS, what an operator calls their rows, and their purpose of sealing. */
+export const sealedValues = {
+  deviceKeys: { table: 'device_key', column: 'sealed_key', name: 'device keys', purpose: 'device keys' },
+  sourceTokens: {
+    table: 'source',
+    column: 'sealed_command_token',
+    name: 'tokens of sources',
+    purpose: 'source tokens',
+  },
+  quarantine: { table: 'quarantine', column: 'sealed_payload', name: 'quarantined uploads', purpose: 'quarantine' },
+  webhookSecrets: { table: 'webhook', column: 'sealed_secret', name: 'webhook secrets', purpose: 'webhook secrets' },
 } as const;
 
 export type SealedValues = keyof typeof sealedValues;
+export const kindsOfSealedValues = Object.keys(sealedValues) as SealedValues[];
 
 /**
  * Describes the sealed values that none of the keys opens, such as `12 device keys`; undefined if there are none.

@@ -99,10 +99,18 @@ export function webhookSecretContext(webhookId: string): string {
   return `webhook secret ${webhookId}`;
 }
 
+/** Reads ENCRYPTION_KEYS, else the file `encryption-key` in the data directory; empty when there is neither. */
+export async function readEncryptionKeys({ ENCRYPTION_KEYS, DATA_DIR }: Config): Promise<string[]> {
+  if (ENCRYPTION_KEYS !== undefined) return ENCRYPTION_KEYS.split(',');
+  const content = await readFile(join(DATA_DIR, 'encryption-key'), 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  return content.trim() === '' ? [] : [content.trim()];
+}
+
 /** Opens a sealer with ENCRYPTION_KEYS, else with the file `encryption-key` in the data directory, created when missing. */
 export async function openSealer(config: Config, purpose: SealingPurpose): Promise<Sealer> {
-  if (config.ENCRYPTION_KEYS !== undefined) return new Sealer(config.ENCRYPTION_KEYS.split(','), purpose);
-  const path = join(config.DATA_DIR, 'encryption-key');
-  await createSecretFile(path);
-  return new Sealer([(await readFile(path, 'utf8')).trim()], purpose);
+  if (config.ENCRYPTION_KEYS === undefined) await createSecretFile(join(config.DATA_DIR, 'encryption-key'));
+  return new Sealer(await readEncryptionKeys(config), purpose);
 }

@@ -1,15 +1,15 @@
 import { openDatabase } from '@odograph/database/database';
-import { describeUnreadable, type SealedValues } from '@odograph/database/sealed-values';
+import { describeUnreadable, type SealedValues, sealedValues } from '@odograph/database/sealed-values';
 import { configOfService, InvalidSettings, type ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
-import { openSealer, type SealingPurpose } from '@odograph/runtime/sealing';
+import { openSealer } from '@odograph/runtime/sealing';
 
-/** Tables with sealed values, by the service that opens them with ENCRYPTION_KEYS. */
-const openedBy: Readonly<Record<string, { values: SealedValues; purpose: SealingPurpose }>> = {
-  access: { values: 'deviceKeys', purpose: 'device keys' },
-  gateway: { values: 'sourceTokens', purpose: 'source tokens' },
-  console: { values: 'quarantine', purpose: 'quarantine' },
-  events: { values: 'webhookSecrets', purpose: 'webhook secrets' },
+/** The sealed values that each service opens with ENCRYPTION_KEYS. */
+const openedBy: Readonly<Record<string, SealedValues>> = {
+  access: 'deviceKeys',
+  gateway: 'sourceTokens',
+  console: 'quarantine',
+  events: 'webhookSecrets',
 };
 
 /**
@@ -27,10 +27,10 @@ export async function requireReadableValues(
   for (const service of services) {
     const opened = openedBy[service];
     if (opened === undefined) continue;
-    const { keyIds } = await openSealer(config, opened.purpose);
+    const { keyIds } = await openSealer(config, sealedValues[opened].purpose);
     const db = openDatabase({ url: configOfService(config, service).DATABASE_URL, name: 'keys', size: 1 });
     try {
-      const found = await describeUnreadable(db, opened.values, keyIds);
+      const found = await describeUnreadable(db, opened, keyIds);
       if (found !== undefined) unreadable.push(found);
     } finally {
       await db.destroy();

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 
 /** One line of the diagnosis. */
 export interface Check {
@@ -69,10 +69,20 @@ export function checkExpiry(check: string, validTo: string, nowMs: number, remed
     : ok(check, `expires in ${days} days`);
 }
 
-/** Checks the end of a PEM certificate. */
+/** Checks the ends of the certificates of a PEM file: of a chain or of authorities, the first to expire counts. */
 export function checkCertificate(check: string, pem: string, nowMs: number): Check {
   const remedy = `renew the file that ${check} names; it is read again without a restart`;
-  return checkExpiry(check, new X509Certificate(pem).validTo, nowMs, remedy);
+  const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0) return fault(check, 'holds no certificate in PEM', `correct the file that ${check} names`);
+  const ends = blocks.map((block) => Date.parse(new X509Certificate(block).validTo));
+  return checkExpiry(check, new Date(Math.min(...ends)).toISOString(), nowMs, remedy);
+}
+
+/** Checks that a private key belongs to the first certificate of a PEM file. */
+export function checkPrivateKey(check: string, certificatePem: string, keyPem: string): Check {
+  const isOwn = new X509Certificate(certificatePem).checkPrivateKey(createPrivateKey(keyPem));
+  const detail = isOwn ? 'matches its certificate' : 'does not match its certificate';
+  return expectThat(isOwn, check, detail, 'install the key and the certificate of the same request');
 }
 
 /** Runs one group of checks; its failure becomes a fault of that group and does not hide the others. */

@@ -1,8 +1,9 @@
 import { type Database, openDatabase } from '@odograph/database/database';
 import { findDatabaseFaults } from '@odograph/database/installation';
-import { findMissingMigrations } from '@odograph/database/migrate';
+import { findMissingMigrations, UnsupportedDatabase } from '@odograph/database/migrate';
+import type { Tables } from '@odograph/database/tables';
 import { type Config, serviceDatabaseNames } from '@odograph/runtime/config';
-import { sql } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { findExcessRights, listReportLogins } from '../reports.ts';
 import {
   type Check,
@@ -15,6 +16,7 @@ import {
   unknown,
   warning,
 } from './check.ts';
+import { checkAudit, checkEncryptionKeys, checkLastBackup, checkRights } from './content.ts';
 
 const insufficientPrivilege = '42501';
 const oldestPostgres = [15, 0] as const;
@@ -122,7 +124,13 @@ async function readClock(db: Database): Promise<ClockReading> {
 
 /** Checks that every migration is applied and that no restore lost a part. */
 async function checkSchema(url: string): Promise<Check[]> {
-  const missing = await findMissingMigrations(url);
+  const missing = await findMissingMigrations(url).catch((error: unknown) => {
+    if (error instanceof UnsupportedDatabase) return error;
+    throw error;
+  });
+  if (missing instanceof UnsupportedDatabase) {
+    return [fault('migrations', missing.message, 'see docs/operating.md, "Upgrade"')];
+  }
   if (missing.length > 0) {
     const remedy = 'migrate as the owner of the tables (docs/operating.md, "Upgrade"), or start the platform';
     return [fault('migrations', `${missing.length} missing, first ${missing[0]}`, remedy)];
@@ -177,13 +185,25 @@ async function checkReports(db: Database): Promise<Check[]> {
   return [expectThat(excess.length === 0, 'logins for reports', detail, remedy)];
 }
 
-/** Checks the content where the role may see it. */
-async function contentOf(db: Database): Promise<Check[]> {
-  const checks = async () => [...(await checkContent(db)), ...(await checkReports(db))];
-  return checks().catch((error: unknown) => {
-    if (!(error instanceof Error) || !('code' in error) || error.code !== insufficientPrivilege) throw error;
-    return [unknown('quarantine', 'this database role may not see it', 'set MIGRATION_DATABASE_URL to the owner')];
-  });
+/** Checks the content, each part where the role may see it. */
+async function contentOf(db: Kysely<Tables>, config: Config): Promise<Check[]> {
+  const groups: Readonly<Record<string, () => Promise<Check[]>>> = {
+    quarantine: () => checkContent(db),
+    'logins for reports': () => checkReports(db),
+    'encryption keys': () => checkEncryptionKeys(db, config),
+    audit: () => checkAudit(db),
+    'last backup': () => checkLastBackup(db),
+    'rights of database roles': () => checkRights(db),
+  };
+  const checks: Check[] = [];
+  for (const [group, run] of Object.entries(groups)) {
+    const found = await run().catch((error: unknown) => {
+      if (!(error instanceof Error) || !('code' in error) || error.code !== insufficientPrivilege) throw error;
+      return [unknown(group, 'this database role may not see it', 'set MIGRATION_DATABASE_URL to the owner')];
+    });
+    checks.push(...found);
+  }
+  return checks;
 }
 
 /** Checks the database. @returns the checks, its clock and where its files are; undefined where that is not shown */
@@ -196,7 +216,7 @@ export async function checkDatabase(
     const { dataDirectory, ...state } = await readState(db);
     const clock = await readClock(db);
     const schema = await checkSchema(url);
-    const content = schema.every(({ result }) => result === 'ok') ? await contentOf(db) : [];
+    const content = schema.every(({ result }) => result === 'ok') ? await contentOf(db, config) : [];
     return {
       checks: [...checkDatabaseSettings(state, config), checkClock('database clock', clock), ...schema, ...content],
       clock,

@@ -3,16 +3,42 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { appendAudit } from '@odograph/database/audit';
+import { type Database, openDatabase } from '@odograph/database/database';
+import { recordBackup } from '@odograph/database/installation';
 import { childEnvironment } from '@odograph/runtime/config';
-import { roleSettings, urlInRole } from '@odograph/testkit/database-roles';
-import { testConfig } from '@odograph/testkit/test-platform';
-import { expect, it } from 'vitest';
+import { quarantineContext, Sealer } from '@odograph/runtime/sealing';
+import { applyDatabaseRoles, roleSettings, urlInRole } from '@odograph/testkit/database-roles';
+import { createOwnDatabase } from '@odograph/testkit/own-database';
+import { testDatabaseUrl } from '@odograph/testkit/test-database';
+import { testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { type Check, checkCertificate, checkClock, checkSkew } from './check.ts';
-import { checkDatabaseSettings, type DatabaseState } from './database.ts';
+import { checkDatabase, checkDatabaseSettings, type DatabaseState } from './database.ts';
 import { checkRedisSettings, checkRedisState, checkSchedules } from './redis.ts';
 
 const commandLine = fileURLToPath(new URL('../bin.mjs', import.meta.url));
 const dayMs = 86_400_000;
+const directory = mkdtempSync(join(tmpdir(), 'odograph-doctor-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** Creates a self-signed certificate with its key. */
+function createCertificate(name: string, days: number): { key: string; certificate: string } {
+  const [key, certificate] = [join(directory, `${name}.key`), join(directory, `${name}.pem`)];
+  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  const files = ['-keyout', key, '-out', certificate, '-days', String(days), '-subj', '/CN=test'];
+  execFileSync('openssl', [...request, ...files], { stdio: 'ignore' });
+  return { key, certificate };
+}
+
+/** Runs `npx odograph doctor`. @returns its checks by name */
+function diagnose(settings: Record<string, string>): Map<string, Check> {
+  const env = childEnvironment({ ODOGRAPH_URL: 'http://127.0.0.1:1', ...settings });
+  const { stdout, stderr } = spawnSync(process.execPath, [commandLine, 'doctor'], { env, encoding: 'utf8' });
+  expect(stderr).toBe('');
+  return new Map((JSON.parse(stdout) as Check[]).map((one) => [one.check, one]));
+}
 
 it('reports a clock that is more than a second off', () => {
   const at = (clockMs: number) => checkClock('clock', { clockMs, beforeMs: 4990, afterMs: 5010 });
@@ -70,17 +96,15 @@ it('reports Redis settings that can lose acknowledged uploads', () => {
   expect(resultsOf({ appendonly: 'no', 'maxmemory-policy': 'allkeys-lru' })).toEqual(['fault', 'fault', 'fault']);
 });
 
-it('warns of a certificate 30 days before it expires', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'odograph-doctor-'));
-  const [key, certificate] = [join(directory, 'key.pem'), join(directory, 'certificate.pem')];
-  const request = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
-  execFileSync('openssl', [...request, '-keyout', key, '-out', certificate, '-days', '60', '-subj', '/CN=test'], {
-    stdio: 'ignore',
-  });
-  const pem = readFileSync(certificate, 'utf8');
-  rmSync(directory, { recursive: true });
-  const resultAfter = (days: number) => checkCertificate('certificate', pem, Date.now() + days * dayMs).result;
+it('warns of a certificate 30 days before it expires, and of the first of a chain', () => {
+  const soon = readFileSync(createCertificate('soon', 20).certificate, 'utf8');
+  const pem = readFileSync(createCertificate('later', 60).certificate, 'utf8');
+  const resultAfter = (days: number, text = pem) =>
+    checkCertificate('certificate', text, Date.now() + days * dayMs).result;
   expect([resultAfter(0), resultAfter(40), resultAfter(61)]).toEqual(['ok', 'warning', 'fault']);
+  expect([resultAfter(0, pem + soon), resultAfter(21, pem + soon), resultAfter(0, 'none')]).toEqual([
+    ...['warning', 'fault', 'fault'],
+  ]);
 });
 
 it('diagnoses engines of the settings, and exits with 1 when the platform does not answer', {
@@ -137,4 +161,100 @@ it('diagnoses a deployment with a database role for each service, and says how t
   });
   expect(checks.get('role of ingest')?.detail).toBe('odograph_ingest');
   for (const { result, remedy } of checks.values()) expect(result === 'ok' || remedy !== undefined).toBe(true);
+});
+
+describe('a deployment', { timeout: 120_000 }, () => {
+  let settings: Record<string, string>;
+  let drop: () => Promise<void>;
+  let databaseUrl: string;
+  const { key, certificate } = createCertificate('server', 90);
+
+  async function change(work: (db: Database) => Promise<unknown>): Promise<void> {
+    const db = openDatabase({ url: databaseUrl, name: 'test', size: 1 });
+    await db.transaction().execute(work);
+    await db.destroy();
+  }
+
+  beforeAll(async () => {
+    const database = await createOwnDatabase(inject('isNativeDatabase') ? testDatabaseUrl() : undefined, 'doctor');
+    ({ drop, url: databaseUrl } = database);
+    const config = await testConfig();
+    settings = {
+      ...{ DATABASE_URL: databaseUrl, REDIS_URL: config.REDIS_URL, DATA_DIR: directory },
+      ...{ ENCRYPTION_KEYS: testEncryptionKeys, MQTT_TLS_CERTIFICATE: certificate, MQTT_TLS_KEY: key },
+    };
+    const sealed = new Sealer([testEncryptionKeys], 'quarantine').seal(Buffer.from('upload'), quarantineContext('d'));
+    await change(async (db) => {
+      const entry = { chain: 0, actor: 'operator', address: '', action: 'test', subject: '', outcome: 'done' };
+      await appendAudit(db, entry);
+      await sql`insert into quarantine (device_id, received_at, sealed_payload, payload_bytes, payload_fingerprint, faults)
+        values ('d', now(), ${sealed}, 6, '\\x00', '[]')`.execute(db);
+      await recordBackup(db, { bytes: 2 ** 20, schema: '0030_last_backup.sql' });
+    });
+  });
+  afterAll(() => drop());
+
+  it('that is right passes the checks of keys, audit, rights, certificate and backup', () => {
+    const checks = diagnose(settings);
+    for (const check of [
+      ...[
+        'encryption keys',
+        'audit',
+        'rights of database roles',
+        'last backup',
+        'MQTT_TLS_CERTIFICATE',
+        'MQTT_TLS_KEY',
+      ],
+    ]) {
+      expect([check, checks.get(check)?.result]).toEqual([check, 'ok']);
+    }
+  });
+
+  it('with another encryption key, a changed audit row, a lost right, a foreign TLS key and an old backup is told each', async () => {
+    await change(async (db) => {
+      await sql`alter table audit disable trigger audit_append_only`.execute(db);
+      await sql`update audit set outcome = 'changed'`.execute(db);
+      await sql`revoke delete on reading from odograph_ingest`.execute(db);
+      await sql`update installation set last_backup_at = now() - interval '9 days'`.execute(db);
+    });
+    const wrong = { ENCRYPTION_KEYS: 'x'.repeat(40), MQTT_TLS_KEY: createCertificate('other', 90).key };
+    const checks = diagnose({ ...settings, ...wrong });
+    expect(checks.get('encryption keys')).toMatchObject({
+      ...{ result: 'fault', detail: 'ENCRYPTION_KEYS does not open 1 quarantined uploads' },
+    });
+    expect(checks.get('audit')).toMatchObject({ result: 'fault', detail: 'chain 0, row 1: CHANGED' });
+    expect(checks.get('rights of database roles')).toMatchObject({
+      ...{ result: 'fault', detail: '1 missing: odograph_ingest delete on reading' },
+      remedy: expect.stringContaining('database-roles.sql'),
+    });
+    expect(checks.get('MQTT_TLS_KEY')).toMatchObject({ result: 'fault', detail: 'does not match its certificate' });
+    expect(checks.get('last backup')).toMatchObject({
+      result: 'warning',
+      detail: expect.stringMatching(/^9 days ago/),
+    });
+  });
+
+  it('whose rights are older than its migrations, and that has no backup, is told so', async () => {
+    await applyDatabaseRoles(databaseUrl);
+    await change(async (db) => {
+      await sql`update installation set last_backup_at = null, granted_migrations = granted_migrations - 1`.execute(db);
+    });
+    const { checks } = await checkDatabase(databaseUrl, await testConfig());
+    expect(checks).toContainEqual({
+      ...{ check: 'rights of database roles', result: 'fault', detail: 'granted before 1 migrations' },
+      remedy: expect.stringContaining('database-roles.sql'),
+    });
+    expect(checks).toContainEqual({
+      ...{ check: 'last backup', result: 'warning', detail: 'none by odograph backup' },
+      remedy: expect.stringContaining('odograph backup'),
+    });
+  });
+
+  it('on a database of a newer version is told so', async () => {
+    await change((db) => sql`insert into migration (name, sha256) values ('9001_of_tomorrow.sql', '')`.execute(db));
+    const { checks } = await checkDatabase(databaseUrl, await testConfig());
+    expect(checks.find(({ check }) => check === 'migrations')).toMatchObject({
+      ...{ result: 'fault', detail: expect.stringContaining('9001_of_tomorrow.sql') },
+    });
+  });
 });

@@ -4,7 +4,7 @@ import { readFile, statfs } from 'node:fs/promises';
 import { connect } from 'node:tls';
 import { promisify } from 'node:util';
 import type { Config } from '@odograph/runtime/config';
-import { type Check, checkCertificate, checkExpiry, fault, ok, unknown, warning } from './check.ts';
+import { type Check, checkCertificate, checkExpiry, checkPrivateKey, fault, ok, unknown, warning } from './check.ts';
 
 const leastFreeBytes = 1024 ** 3;
 const leastFreeShare = 0.1;
@@ -45,6 +45,11 @@ export async function checkCertificates(config: Config): Promise<Check[]> {
   for (const name of ['MQTT_TLS_CERTIFICATE', 'MQTT_TLS_CLIENT_CA'] as const) {
     const path = config[name];
     if (path !== undefined) checks.push(checkCertificate(name, await readFile(path, 'utf8'), Date.now()));
+  }
+  const { MQTT_TLS_CERTIFICATE: certificate, MQTT_TLS_KEY: key } = config;
+  if (certificate !== undefined && key !== undefined) {
+    const [certificatePem, keyPem] = await Promise.all([readFile(certificate, 'utf8'), readFile(key, 'utf8')]);
+    checks.push(checkPrivateKey('MQTT_TLS_KEY', certificatePem, keyPem));
   }
   if (config.ODOGRAPH_URL?.startsWith('https:')) checks.push(await checkServerCertificate(config.ODOGRAPH_URL));
   return checks;
