@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { configOfService, type ResolvedConfig } from './config.ts';
 import type { Logger } from './logger.ts';
 import type { Registry } from './metrics.ts';
@@ -51,11 +52,23 @@ export async function startServices<Http>(
   return running;
 }
 
+/** Shorter than the timeouts of health checks, which would take silence for a process that is gone. */
+const healthTimeoutMs = 4000;
+
 async function serviceHealth(service: RunningService): Promise<ServiceHealth> {
+  const timeout = new AbortController();
+  const silent = delay(
+    healthTimeoutMs,
+    { ok: false, state: 'its health is not known: an engine does not answer' },
+    timeout,
+  );
   try {
-    return await service.health();
+    return await Promise.race([service.health(), silent]);
   } catch (error) {
     return { ok: false, state: error instanceof Error ? error.message : 'failed' };
+  } finally {
+    timeout.abort();
+    await silent.catch(() => undefined);
   }
 }
 

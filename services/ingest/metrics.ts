@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
+import type { StorageProgress } from './upload/storage-progress.ts';
 
 export interface IngestMetrics {
   readings: Counter;
@@ -8,7 +9,19 @@ export interface IngestMetrics {
 }
 
 /** Registers the metrics of ingest. @param waitingJobs counts unfinished jobs; called once a scrape */
-export function createIngestMetrics(registry: Registry, waitingJobs: () => Promise<number>): IngestMetrics {
+export function createIngestMetrics(
+  registry: Registry,
+  waitingJobs: () => Promise<number>,
+  progress: Pick<StorageProgress, 'stalledSeconds'>,
+): IngestMetrics {
+  new Gauge({
+    name: 'odograph_ingest_stalled_seconds',
+    help: 'Time for which uploads have waited while this process stored none',
+    registers: [registry],
+    collect() {
+      this.set(progress.stalledSeconds);
+    },
+  });
   new Gauge({
     name: 'odograph_ingest_queue_depth_jobs',
     help: 'Micro-batches of uploads that are not stored yet',

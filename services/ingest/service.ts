@@ -18,6 +18,7 @@ import { FrameRedecoding } from './redecode/redecode.ts';
 import { scheduleTrips } from './trips/schedule.ts';
 import { DelayedUploads } from './upload/delayed-uploads.ts';
 import { createUploadProcessors, jobsPerTransaction, lateJobsPerTransaction } from './upload/ingest-upload.ts';
+import { StorageProgress } from './upload/storage-progress.ts';
 
 const silentDatabaseMs = 30_000;
 const longestUncheckedMs = 120_000;
@@ -26,8 +27,13 @@ const uploadStatements = 50;
 
 interface UploadWorkers {
   readonly delayed: DelayedUploads;
+  readonly progress: StorageProgress;
   readonly changes: ChangeAnnouncer;
   isRunning(): boolean;
+}
+
+async function countAll(queues: readonly Parameters<typeof countUnfinishedJobs>[0][]): Promise<number> {
+  return (await Promise.all(queues.map(countUnfinishedJobs))).reduce((total, jobs) => total + jobs, 0);
 }
 
 /** Starts the workers of the upload queues with their own database connections. */
@@ -51,15 +57,16 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
   host.onStop('announcements', () => announcements.disconnect());
   const delayed = new DelayedUploads(queue);
   const changes = new ChangeAnnouncer(announcements, host);
-  const metrics = createIngestMetrics(host.metrics, async () => {
-    const [live, late] = await Promise.all([countUnfinishedJobs(queue), countUnfinishedJobs(lateQueue)]);
-    return live + late;
-  });
+  const countWaiting = () => countAll([queue, lateQueue]);
+  const progress = new StorageProgress(countWaiting);
+  host.onStop('progress of ingest', () => progress.stop());
+  const metrics = createIngestMetrics(host.metrics, countWaiting, progress);
   const processors = createUploadProcessors({
     db,
     sealer: await openSealer(config, 'quarantine'),
     metrics,
     delayed,
+    progress,
     logger,
     lateQueue,
     changes,
@@ -87,7 +94,7 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
     }),
   ];
   host.onStop('upload workers', () => Promise.all(workers.map((worker) => worker.close())));
-  return { delayed, changes, isRunning: () => workers.every((worker) => worker.isRunning()) };
+  return { delayed, progress, changes, isRunning: () => workers.every((worker) => worker.isRunning()) };
 }
 
 async function databaseBytes(db: Database): Promise<number | null> {
@@ -128,19 +135,20 @@ export const ingestService: Service<Http> = {
     host.onStop('ingest database', () => db.destroy());
     createGapMetrics(host.metrics, db);
     await scheduleTrips(db, host);
-    const { delayed, changes, isRunning } = await startUploadWorkers(host);
+    const { delayed, progress, changes, isRunning } = await startUploadWorkers(host);
     await scheduleMaintenance(db, host, new FrameRedecoding(db, changes));
     host.onStop('ingest samples', recordIngestSamples(host, db, delayed));
     await scheduleAlarms(db, host, { changes, oldestUploadMs: () => delayed.oldestAgeMs() });
     const startedAt = performance.now();
     return {
       async health() {
-        const uncheckedMs = Math.min(await alarmCheckAgeMs(db), performance.now() - startedAt);
         if (!isRunning()) return { ok: false, state: 'not processing uploads' };
+        if (progress.fault !== undefined) return { ok: false, state: progress.fault };
         const delaySeconds = Math.floor((await delayed.oldestAgeMs()) / 1000);
         if (delaySeconds > config.UPLOAD_MAX_DELAY_SECONDS) {
           return { ok: false, state: `an upload has been waiting for ${delaySeconds} s` };
         }
+        const uncheckedMs = Math.min(await alarmCheckAgeMs(db), performance.now() - startedAt);
         if (uncheckedMs <= longestUncheckedMs) return { ok: true, state: 'processing uploads' };
         return { ok: false, state: `silent devices not checked for ${Math.floor(uncheckedMs / 1000)} s` };
       },

@@ -14,6 +14,7 @@ import { QuarantineQuota } from '../quarantine/quarantine-quota.ts';
 import { ChunkBudget } from './chunk-budget.ts';
 import { decodeUploads } from './decode-uploads.ts';
 import type { DelayedUploads } from './delayed-uploads.ts';
+import type { StorageProgress } from './storage-progress.ts';
 import { BatchStore } from './store-batch.ts';
 
 /** The error of a failed job. It repeats no value of a reading, since the queue stores and shows it. */
@@ -30,6 +31,7 @@ export interface UploadProcessing {
   sealer: Sealer;
   metrics: IngestMetrics;
   delayed: DelayedUploads;
+  progress: Pick<StorageProgress, 'stored' | 'failed'>;
   logger: Logger;
   lateQueue: TypedQueue<'late-uploads'>;
   rejects: RejectAnnouncer;
@@ -101,7 +103,7 @@ export interface UploadProcessors {
  * its readings at fault are in quarantine; processing a job twice is harmless, because a reading's key is in its data.
  */
 export function createUploadProcessors(processing: UploadProcessing): UploadProcessors {
-  const { db, sealer, metrics, delayed, logger, lateQueue, rejects, changes, config } = processing;
+  const { db, sealer, metrics, delayed, progress, logger, lateQueue, rejects, changes, config } = processing;
   const transactions = config.INGEST_TRANSACTIONS;
   const latestNow = createLatestNow();
   const refused = new RefusedWork();
@@ -113,6 +115,7 @@ export function createUploadProcessors(processing: UploadProcessing): UploadProc
     const decoded = decodeUploads(uploads, nowMs, config.READING_MAX_AGE_DAYS);
     const charged = await chunkBudget.charge(decoded, nowMs);
     const stored = await batches.store(charged, (error) => refused.isPermanent(jobs, error));
+    progress.stored();
     metrics.readings.inc(stored.readings);
     metrics.quarantined.inc(stored.quarantined.length);
     const announced = changes.announce(stored);
@@ -132,6 +135,7 @@ export function createUploadProcessors(processing: UploadProcessing): UploadProc
     } catch (error) {
       refused.failed(data, error);
       const description = describeDatabaseError(error);
+      progress.failed(description);
       logger.warn({ ...description, uploads: uploads.length }, 'uploads not stored, retrying');
       throw new UploadsNotStored(description);
     }

@@ -12,6 +12,7 @@ import { createIngestMetrics } from '../metrics.ts';
 import { RejectAnnouncer } from '../quarantine/announce-rejects.ts';
 import { DelayedUploads } from './delayed-uploads.ts';
 import { createUploadProcessors, lateJobsPerTransaction } from './ingest-upload.ts';
+import { StorageProgress } from './storage-progress.ts';
 
 let platform: TestPlatform;
 beforeAll(async () => {
@@ -27,9 +28,10 @@ async function processLateJobs(redisIsDurable: boolean) {
   const connection = { redisUrl: config.REDIS_URL, prefix: `test-${randomUUID()}` };
   const [queue, lateQueue] = [openQueue('uploads', connection), openQueue('late-uploads', connection)];
   const { deviceId, id } = await createVehicle(db, await createApplication(db));
+  const progress = new StorageProgress(async () => 0);
   const processors = createUploadProcessors({
-    ...{ db, sealer: await openSealer(config, 'quarantine'), lateQueue, logger: createLogger('silent') },
-    metrics: createIngestMetrics(new Registry(), async () => 0),
+    ...{ db, sealer: await openSealer(config, 'quarantine'), lateQueue, progress, logger: createLogger('silent') },
+    metrics: createIngestMetrics(new Registry(), async () => 0, progress),
     delayed: new DelayedUploads(queue),
     rejects: new RejectAnnouncer(async () => undefined, config.QUEUE_PREFIX),
     changes: { announce: async () => undefined },
@@ -46,6 +48,7 @@ async function processLateJobs(redisIsDurable: boolean) {
   await Promise.all(jobs.map((job) => processors.uploads(job)));
   const { rows: stored } = await sql`select from reading where vehicle_id = ${Number(id)}`.execute(db);
   const moved = await countUnfinishedJobs(lateQueue);
+  progress.stop();
   await Promise.all([queue.close(), lateQueue.close()]);
   return { stored: stored.length, moved };
 }
