@@ -3,7 +3,6 @@ import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescrip
 export type OpenApiDocument = OpenAPI3;
 
 interface Content {
-  readonly schema?: { readonly required?: readonly string[] };
   readonly examples?: Readonly<Record<string, unknown>>;
 }
 
@@ -11,12 +10,14 @@ type Answers = Readonly<Record<string, { readonly content?: { readonly 'applicat
 
 interface Operation {
   readonly parameters?: readonly { readonly name: string }[];
-  readonly requestBody?: { readonly content: { readonly 'application/json': Content } };
   readonly responses: Answers;
 }
 
 const head = '// Made from the OpenAPI document of the platform: npm run interface:types. Do not edit.\n\n';
 const annotations = /^(?:description|summary|example|examples|title|tags)$/;
+
+/** Headers that every answer has are of no use in a type. */
+const isCommonHeader = (member: unknown): boolean => String(Object(member).$ref).startsWith('#/components/headers/');
 
 /** Leaves out what types do not show, but for the summary of an operation. */
 function essential(value: unknown, key = ''): unknown {
@@ -28,6 +29,7 @@ function essential(value: unknown, key = ''): unknown {
   return Object.fromEntries(
     Object.entries(value)
       .filter(([name]) => isNamed || (isOperation && name === 'summary') || !annotations.test(name))
+      .filter(([, member]) => !isCommonHeader(member))
       .map(([name, member]) => [name, essential(member, isNamed ? '' : name)]),
   );
 }
@@ -38,16 +40,14 @@ const codesOf = ([status, answer]: [string, Answers[string]]): string[] =>
 
 const failure = { $ref: '#/components/schemas/Failure' };
 
-/** Gathers the failures of an operation, which differ only by their codes, in one answer, and requires the body if a member is. */
-function simplify({ responses, requestBody, ...operation }: Operation): object {
+/** Gathers the failures of an operation, which differ only by their codes, in one answer. */
+function simplify({ responses, ...operation }: Operation): object {
   const answers = Object.entries(responses);
   const codes = [...new Set(answers.flatMap(codesOf))].sort();
   const error = { type: 'object', required: ['error'], properties: { error: { enum: codes } } };
   const refusal = { content: { 'application/json': { schema: { allOf: [failure, error] } } } };
-  const isRequired = (requestBody?.content['application/json'].schema?.required ?? []).length > 0;
   return {
     ...operation,
-    ...(requestBody && { requestBody: { ...requestBody, required: isRequired } }),
     responses: {
       ...Object.fromEntries(answers.filter(([status]) => Number(status) < 400)),
       ...(codes.length > 0 && { default: refusal }),

@@ -3963,7 +3963,7 @@ export interface components {
         };
         Failure: {
             /** @enum {unknown} */
-            error: "ALREADY_ACKNOWLEDGED" | "ALREADY_DECIDED" | "ALREADY_EXISTS" | "AUTHORIZATION_EXPIRED" | "AUTHORIZATION_NOT_ACTIVE" | "BOOKING_EXPIRED" | "CHANGED_MEANWHILE" | "COMMUNICATION_FAILED" | "DEVICE_ALREADY_LINKED" | "DRIVER_WITHOUT_ACCOUNT" | "INTERNAL_ERROR" | "INVALID_BOOKING_TYPE" | "INVALID_CLAIM_CODE" | "INVALID_CREDENTIALS" | "INVALID_DATE" | "INVALID_DEVICE" | "INVALID_INTERVAL" | "INVALID_LEVEL" | "INVALID_OLD_PASSWORD" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "IN_USE" | "LAST_ADMINISTRATOR" | "MISSING_ADDRESS" | "MISSING_CITY" | "MISSING_COUNTRY" | "MISSING_NAME" | "MISSING_PARKING" | "MISSING_TOKEN" | "MISSING_ZIPCODE" | "NOT_ALL_AUTHORIZATIONS_REVOKED" | "NOT_FOUND" | "NOT_SUSPENDED" | "NO_DATA" | "NO_DEVICE" | "NO_PARKING" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "POSITION_UNKNOWN" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNKNOWN_DEVICE" | "UNKNOWN_USER" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_ARCHIVED" | "VEHICLE_NOT_AVAILABLE";
+            error: "ALREADY_ACKNOWLEDGED" | "ALREADY_DECIDED" | "ALREADY_EXISTS" | "AUTHORIZATION_EXPIRED" | "AUTHORIZATION_NOT_ACTIVE" | "BOOKING_EXPIRED" | "CHANGED_MEANWHILE" | "COMMUNICATION_FAILED" | "DEVICE_ALREADY_LINKED" | "DRIVER_WITHOUT_ACCOUNT" | "INTERNAL_ERROR" | "INVALID_BOOKING_TYPE" | "INVALID_CLAIM_CODE" | "INVALID_CREDENTIALS" | "INVALID_DATE" | "INVALID_DEVICE" | "INVALID_INTERVAL" | "INVALID_LEVEL" | "INVALID_OLD_PASSWORD" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "IN_USE" | "LAST_ADMINISTRATOR" | "METHOD_NOT_ALLOWED" | "MISSING_ADDRESS" | "MISSING_CITY" | "MISSING_COUNTRY" | "MISSING_NAME" | "MISSING_PARKING" | "MISSING_TOKEN" | "MISSING_ZIPCODE" | "NOT_ALL_AUTHORIZATIONS_REVOKED" | "NOT_FOUND" | "NOT_SUSPENDED" | "NO_DATA" | "NO_DEVICE" | "NO_PARKING" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "POSITION_UNKNOWN" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNKNOWN_DEVICE" | "UNKNOWN_USER" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_ARCHIVED" | "VEHICLE_NOT_AVAILABLE";
             field?: string;
             message: string;
             reason?: string;
@@ -5239,7 +5239,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "METHOD_NOT_ALLOWED";
                     };
                 };
             };
@@ -5269,7 +5269,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED";
                     };
                 };
             };
@@ -5312,7 +5312,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_DATE" | "INVALID_DEVICE" | "INVALID_INTERVAL" | "INVALID_LEVEL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "INTERNAL_ERROR" | "INVALID_DATE" | "INVALID_DEVICE" | "INVALID_INTERVAL" | "INVALID_LEVEL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -5350,7 +5350,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -5384,7 +5384,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION";
                     };
                 };
             };
@@ -5425,7 +5425,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_DATE" | "INVALID_DEVICE" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "INTERNAL_ERROR" | "INVALID_DATE" | "INVALID_DEVICE" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -5459,7 +5459,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_DEVICE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION";
+                        error: "INTERNAL_ERROR" | "INVALID_DEVICE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION";
                     };
                 };
             };
@@ -5493,7 +5493,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_DEVICE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION";
+                        error: "INTERNAL_ERROR" | "INVALID_DEVICE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION";
                     };
                 };
             };
@@ -5527,7 +5527,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_DEVICE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION";
+                        error: "INTERNAL_ERROR" | "INVALID_DEVICE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION";
                     };
                 };
             };
@@ -5566,7 +5566,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "AUTHORIZATION_EXPIRED" | "AUTHORIZATION_NOT_ACTIVE" | "INTERNAL_ERROR" | "INVALID_DATE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "AUTHORIZATION_EXPIRED" | "AUTHORIZATION_NOT_ACTIVE" | "INTERNAL_ERROR" | "INVALID_DATE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -5600,7 +5600,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_DEVICE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION";
+                        error: "INTERNAL_ERROR" | "INVALID_DEVICE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION";
                     };
                 };
             };
@@ -5638,7 +5638,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "AUTHORIZATION_EXPIRED" | "AUTHORIZATION_NOT_ACTIVE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_SUSPENDED" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "AUTHORIZATION_EXPIRED" | "AUTHORIZATION_NOT_ACTIVE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_SUSPENDED" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -5672,7 +5672,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -5713,7 +5713,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "BOOKING_EXPIRED" | "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DEVICE" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_NOT_AVAILABLE";
+                        error: "BOOKING_EXPIRED" | "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DEVICE" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_NOT_AVAILABLE";
                     };
                 };
             };
@@ -5749,7 +5749,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "BOOKING_EXPIRED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "BOOKING_EXPIRED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -5785,7 +5785,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "BOOKING_EXPIRED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "BOOKING_EXPIRED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -5817,7 +5817,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -5857,7 +5857,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_CLAIM_CODE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
+                        error: "INTERNAL_ERROR" | "INVALID_CLAIM_CODE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
                     };
                 };
             };
@@ -5897,7 +5897,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "DEVICE_ALREADY_LINKED" | "INTERNAL_ERROR" | "INVALID_CLAIM_CODE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
+                        error: "DEVICE_ALREADY_LINKED" | "INTERNAL_ERROR" | "INVALID_CLAIM_CODE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
                     };
                 };
             };
@@ -5935,7 +5935,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -5974,7 +5974,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_CREDENTIALS" | "INVALID_PARAMETER" | "OVERLOADED" | "TOO_MANY_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_CREDENTIALS" | "INVALID_PARAMETER" | "METHOD_NOT_ALLOWED" | "OVERLOADED" | "TOO_MANY_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -6008,7 +6008,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -6055,7 +6055,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_ADDRESS" | "MISSING_CITY" | "MISSING_COUNTRY" | "MISSING_NAME" | "MISSING_TOKEN" | "MISSING_ZIPCODE" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_ADDRESS" | "MISSING_CITY" | "MISSING_COUNTRY" | "MISSING_NAME" | "MISSING_TOKEN" | "MISSING_ZIPCODE" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -6089,7 +6089,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -6136,7 +6136,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_ADDRESS" | "MISSING_CITY" | "MISSING_COUNTRY" | "MISSING_NAME" | "MISSING_TOKEN" | "MISSING_ZIPCODE" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_ADDRESS" | "MISSING_CITY" | "MISSING_COUNTRY" | "MISSING_NAME" | "MISSING_TOKEN" | "MISSING_ZIPCODE" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -6170,7 +6170,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -6209,7 +6209,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_CREDENTIALS" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "OVERLOADED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_CREDENTIALS" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "OVERLOADED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -6244,7 +6244,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -6278,7 +6278,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_ALL_AUTHORIZATIONS_REVOKED" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_ALL_AUTHORIZATIONS_REVOKED" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -6317,7 +6317,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -6356,7 +6356,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -6390,7 +6390,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -6429,7 +6429,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_OLD_PASSWORD" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_OLD_PASSWORD" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -6464,7 +6464,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -6503,7 +6503,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -6545,7 +6545,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -6583,7 +6583,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -6617,7 +6617,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -6659,7 +6659,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -6698,7 +6698,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -6737,7 +6737,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -6776,7 +6776,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -6815,7 +6815,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -6859,7 +6859,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "DRIVER_WITHOUT_ACCOUNT" | "INTERNAL_ERROR" | "INVALID_BOOKING_TYPE" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DEVICE" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_NOT_AVAILABLE";
+                        error: "DRIVER_WITHOUT_ACCOUNT" | "INTERNAL_ERROR" | "INVALID_BOOKING_TYPE" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DEVICE" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_NOT_AVAILABLE";
                     };
                 };
             };
@@ -6901,7 +6901,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -6935,7 +6935,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DATA" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DATA" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -6974,7 +6974,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DATA" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DATA" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -7016,7 +7016,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -7058,7 +7058,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -7092,7 +7092,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_PARKING" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_PARKING" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -7134,7 +7134,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_PARKING" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_NOT_AVAILABLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_PARKING" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_NOT_AVAILABLE";
                     };
                 };
             };
@@ -7168,7 +7168,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7202,7 +7202,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "POSITION_UNKNOWN" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "POSITION_UNKNOWN" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -7237,7 +7237,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -7273,7 +7273,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DATA" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DATA" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -7315,7 +7315,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -7357,7 +7357,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -7398,7 +7398,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DATA" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DATA" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -7440,7 +7440,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -7474,7 +7474,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -7511,7 +7511,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7553,7 +7553,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7592,7 +7592,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7634,7 +7634,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7669,7 +7669,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "POSITION_UNKNOWN" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "POSITION_UNKNOWN" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -7709,7 +7709,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -7749,7 +7749,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -7791,7 +7791,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7826,7 +7826,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -7865,7 +7865,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7907,7 +7907,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7946,7 +7946,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7985,7 +7985,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8026,7 +8026,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -8063,7 +8063,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -8100,7 +8100,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -8137,7 +8137,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -8169,7 +8169,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -8207,7 +8207,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -8247,7 +8247,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -8279,7 +8279,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -8311,7 +8311,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
                     };
                 };
             };
@@ -8347,7 +8347,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8379,7 +8379,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -8423,7 +8423,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "CHANGED_MEANWHILE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "CHANGED_MEANWHILE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8455,7 +8455,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8494,7 +8494,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8528,7 +8528,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8568,7 +8568,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -8601,7 +8601,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
                     };
                 };
             };
@@ -8633,7 +8633,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
                     };
                 };
             };
@@ -8673,7 +8673,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8705,7 +8705,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8743,7 +8743,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8775,7 +8775,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
                     };
                 };
             };
@@ -8805,7 +8805,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
                     };
                 };
             };
@@ -8843,7 +8843,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8873,7 +8873,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8905,7 +8905,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
                     };
                 };
             };
@@ -8937,7 +8937,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
                     };
                 };
             };
@@ -8957,7 +8957,6 @@ export interface operations {
                 "application/json": {
                     actions?: ("IMMOBILIZE" | "START" | "LOCK" | "UNLOCK" | "HONK" | "TURNING-LIGHTS" | "UNLOCK-TRUNK" | "OPEN-WINDOWS" | "CLOSE-WINDOWS" | "STATUS")[] | null;
                     bluetooth: boolean;
-                    /** @default {} */
                     commands?: {
                         "CLOSE-WINDOWS"?: {
                             flespi?: {
@@ -9110,7 +9109,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9146,7 +9145,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -9189,7 +9188,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
+                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
                     };
                 };
             };
@@ -9221,7 +9220,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9253,7 +9252,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9285,7 +9284,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE";
                     };
                 };
             };
@@ -9317,7 +9316,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9356,7 +9355,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "CHANGED_MEANWHILE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
+                        error: "CHANGED_MEANWHILE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
                     };
                 };
             };
@@ -9394,7 +9393,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "DEVICE_ALREADY_LINKED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
+                        error: "DEVICE_ALREADY_LINKED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
                     };
                 };
             };
@@ -9432,7 +9431,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "CHANGED_MEANWHILE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "CHANGED_MEANWHILE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9464,7 +9463,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9503,7 +9502,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9537,7 +9536,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9569,7 +9568,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -9792,7 +9791,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9824,7 +9823,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9864,7 +9863,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -9905,7 +9904,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9937,7 +9936,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
                     };
                 };
             };
@@ -9979,7 +9978,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10019,7 +10018,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "CHANGED_MEANWHILE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "LAST_ADMINISTRATOR" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "CHANGED_MEANWHILE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "LAST_ADMINISTRATOR" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10051,7 +10050,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "LAST_ADMINISTRATOR" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "LAST_ADMINISTRATOR" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10083,7 +10082,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10115,7 +10114,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10149,7 +10148,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_USER";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_USER";
                     };
                 };
             };
@@ -10187,7 +10186,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_ALL_AUTHORIZATIONS_REVOKED" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_ALL_AUTHORIZATIONS_REVOKED" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10224,7 +10223,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
                     };
                 };
             };
@@ -10264,7 +10263,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -10296,7 +10295,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
                     };
                 };
             };
@@ -10337,7 +10336,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10376,7 +10375,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10408,7 +10407,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
                     };
                 };
             };
@@ -10447,7 +10446,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10477,7 +10476,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10511,7 +10510,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED";
                     };
                 };
             };
@@ -10546,7 +10545,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -10580,7 +10579,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10627,7 +10626,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10661,7 +10660,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -10697,7 +10696,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10734,7 +10733,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -10790,7 +10789,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_DECIDED" | "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "ALREADY_DECIDED" | "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10828,7 +10827,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_DECIDED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "ALREADY_DECIDED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10862,7 +10861,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -10903,7 +10902,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10935,7 +10934,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10973,7 +10972,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11005,7 +11004,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11044,7 +11043,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11074,7 +11073,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11108,7 +11107,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -11150,7 +11149,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11182,7 +11181,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11222,7 +11221,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11254,7 +11253,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11295,7 +11294,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "CHANGED_MEANWHILE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "CHANGED_MEANWHILE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11328,7 +11327,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11364,7 +11363,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -11419,7 +11418,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11460,7 +11459,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11482,7 +11481,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/x-ndjson": string;
+                    "text/x-ndjson": string;
                 };
             };
             default: {
@@ -11492,7 +11491,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -11531,7 +11530,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -11582,7 +11581,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11635,7 +11634,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11669,7 +11668,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11715,7 +11714,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -11755,7 +11754,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_ACKNOWLEDGED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "ALREADY_ACKNOWLEDGED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11795,7 +11794,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -11832,7 +11831,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -11867,7 +11866,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -11911,7 +11910,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -11945,7 +11944,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_DEVICE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_DEVICE";
                     };
                 };
             };
@@ -11984,7 +11983,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -12028,7 +12027,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -12062,7 +12061,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -12096,7 +12095,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -12146,7 +12145,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DATA" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DATA" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -12189,7 +12188,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "NOT_FOUND" | "OVERLOADED" | "TOO_MANY_REQUESTS";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "METHOD_NOT_ALLOWED" | "NOT_FOUND" | "OVERLOADED" | "TOO_MANY_REQUESTS";
                     };
                 };
             };
@@ -12228,7 +12227,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -12268,7 +12267,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -12310,7 +12309,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -12344,7 +12343,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "IN_USE" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "IN_USE" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -12376,7 +12375,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -12406,7 +12405,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS";
                     };
                 };
             };
@@ -12445,7 +12444,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_CREDENTIALS" | "INVALID_PARAMETER" | "OVERLOADED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_CREDENTIALS" | "INVALID_PARAMETER" | "METHOD_NOT_ALLOWED" | "OVERLOADED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -12475,7 +12474,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -12512,7 +12511,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_OLD_PASSWORD" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_OLD_PASSWORD" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -12542,7 +12541,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -12578,7 +12577,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -12617,7 +12616,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -12661,7 +12660,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -12695,7 +12694,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -12733,7 +12732,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -12769,7 +12768,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -12808,7 +12807,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -12847,7 +12846,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -12885,7 +12884,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -12923,7 +12922,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -12959,7 +12958,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE";
                     };
                 };
             };
@@ -13007,7 +13006,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -13049,7 +13048,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -13083,7 +13082,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -13123,7 +13122,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -13157,7 +13156,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -13201,7 +13200,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -13235,7 +13234,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -13276,7 +13275,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -13319,7 +13318,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION";
                     };
                 };
             };
@@ -13360,7 +13359,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -13394,7 +13393,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -13428,7 +13427,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };

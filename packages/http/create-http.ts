@@ -5,7 +5,7 @@ import type { Config } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
-import Fastify, { type FastifyBaseLogger, LogController } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { answerUnreadable, limitConnections } from './connections.ts';
 import { answerFailure, refuseUnknownPaths } from './failure-answer.ts';
 import type { Http } from './http.ts';
@@ -37,8 +37,11 @@ function validateTypes(http: Http): void {
 export async function createHttp(config: Config, logger: Logger): Promise<Http> {
   const http = Fastify({
     loggerInstance: logger.child({ part: 'http' }, { serializers: { req: describeRequest } }) as FastifyBaseLogger,
-    logController: new LogController({ disableRequestLogging: !logger.isLevelEnabled('debug') }),
-    genReqId: () => randomUUID(),
+    logController: new LogController({
+      disableRequestLogging: !logger.isLevelEnabled('debug'),
+      requestIdLogLabel: 'requestId',
+    }),
+    genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
     trustProxy: trustedProxies(config.HTTP_TRUST_PROXY),
     bodyLimit: maximumBodyBytes,
     return503OnClosing: false,
@@ -51,10 +54,14 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
       connectionsCheckingInterval: slowCheckIntervalMs,
       maxHeaderSize,
     },
-    frameworkErrors: (error, request, reply) => answerFailure(error, request, reply),
+    frameworkErrors: (error, request, reply) => {
+      reply.header('x-request-id', request.id);
+      answerFailure(error, request, reply);
+    },
     clientErrorHandler: answerUnreadable,
   }).withTypeProvider<TypeBoxTypeProvider>();
 
+  http.addHook('onRequest', nameRequest);
   validateTypes(http);
   refuseWhileClosing(http);
   checkRequests(http, config.HTTP_REQUESTS_PER_MINUTE);
@@ -70,6 +77,15 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
   refuseWhileOverloaded(http);
   await describeInterface(http);
   return http;
+}
+
+/** Keeps the id of a request that a client or proxy gave it, so that logs of both can be joined. */
+function requestIdOf(given: string | string[] | undefined): string {
+  return typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given) ? given : randomUUID();
+}
+
+async function nameRequest(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  reply.header('x-request-id', request.id);
 }
 
 /** Maps HTTP_TRUST_PROXY, a number of proxies or their networks, to Fastify's option. */

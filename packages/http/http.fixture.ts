@@ -64,7 +64,7 @@ const echoRoutes: RoutePlugin = (http) => {
 /** Starts an HTTP server with the routes above; it closes after the test. */
 export async function startHttp(settings: Record<string, string> = {}) {
   const lookups: Buffer[] = [];
-  const lines: { level: number; msg: string }[] = [];
+  const lines: { level: number; msg: string; requestId?: string }[] = [];
   const logger = createLogger('info', { write: (line) => void lines.push(JSON.parse(line)) });
   const config = readConfig(settings);
   const http = await createHttp(config, logger);

@@ -70,6 +70,33 @@ describe('a failure', () => {
   });
 });
 
+describe('the id of a request', () => {
+  it('is in every answer, refused and unknown requests included, and in the lines of the log', async () => {
+    const { client, url, lines } = await startHttp();
+    for (const path of ['/v1/page', '/v1/nothing', '/v1/%', '/v1/defect', '/health']) {
+      expect([path, (await client.get(path)).headers.get('x-request-id')]).toEqual([
+        path,
+        expect.stringMatching(/^.{36}$/),
+      ]);
+    }
+    const headers = { 'x-service-token': 'right', 'x-request-id': 'proxy:4711.a-b_c' };
+    expect((await createApiClient(url, headers).get('/v1/defect')).headers.get('x-request-id')).toBe(
+      'proxy:4711.a-b_c',
+    );
+    expect(lines.filter(({ requestId }) => requestId === 'proxy:4711.a-b_c').map(({ msg }) => msg)).toEqual([
+      'request failed',
+    ]);
+  });
+
+  it('is replaced when it is too long or has other characters', async () => {
+    const { url } = await startHttp();
+    for (const given of ['x'.repeat(129), 'a b', '{"level":60}', '']) {
+      const { headers } = await createApiClient(url, { 'x-request-id': given }).get('/health');
+      expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    }
+  });
+});
+
 describe('parameters', () => {
   it('are merged from path, body and query, in this order of precedence', async () => {
     const { client } = await startHttp();

@@ -26,6 +26,8 @@ declare module 'fastify' {
     answerHeaders?: Readonly<Record<string, JsonSchema>>;
     /** Media types of a successful answer; JSON by default. The schema of `text/event-stream` is that of its events. */
     produces?: readonly string[];
+    /** Events that webhooks receive: `event` is the type, and `data` the body of the request. */
+    webhooks?: readonly object[];
     /** Names of parameters of which exactly one must be given. */
     exactlyOne?: readonly string[];
   }
@@ -141,11 +143,9 @@ function orNull(body: JsonSchema): JsonSchema {
   return { ...body, properties: Object.fromEntries(members) };
 }
 
-/** The body may be left out where the query can give all that is required. */
 function requestBody(body: JsonSchema, named: NamedSchemas): OpenApiObject {
-  const { properties = {}, required = [] } = body;
   return {
-    required: required.some((name) => !hasAlternative(properties[name] ?? {})),
+    required: (body.required ?? []).length > 0,
     content: { 'application/json': { schema: nameSchemas(orNull(body), named), example: exampleOf(body) } },
   };
 }
@@ -170,6 +170,7 @@ function commonFailures({ method, path, schema, isLimited }: DescribedRoute): Fa
   const schemes = schemesOf(schema);
   return [
     'INVALID_PARAMETER',
+    'METHOD_NOT_ALLOWED',
     ...(schemes.size > 0 ? (['MISSING_TOKEN', 'INVALID_TOKEN'] as const) : []),
     ...(schemes.has('serviceToken') || schemes.has('session') ? (['TOKEN_EXPIRED'] as const) : []),
     ...(schemes.has('session') && (schemes.has('adminToken') || method !== 'GET') ? (['UNAUTHORIZED'] as const) : []),
@@ -191,18 +192,40 @@ function withCodes(given: JsonSchema | undefined, codes: readonly FailureCode[])
   return { ...given, properties: { ...given.properties, error: { ...given.properties?.['error'], enum: all } } };
 }
 
-const retryAfter = {
-  description: 'seconds after which the same request may succeed',
-  schema: { type: 'integer', minimum: 1 },
-};
+/** The headers of answers that do not depend on the resource, `components.headers`. */
+export const commonHeaders = {
+  'X-Request-Id': {
+    description: 'names the request in the logs: its own X-Request-Id, 1 to 128 of A-Z a-z 0-9 . _ : -, else a new one',
+    schema: { type: 'string' },
+  },
+  'X-RateLimit-Limit': { description: 'requests a minute of a client network', schema: { type: 'integer' } },
+  'X-RateLimit-Remaining': { description: 'requests left until the reset', schema: { type: 'integer' } },
+  'X-RateLimit-Reset': { description: 'seconds until the reset', schema: { type: 'integer' } },
+  'Retry-After': {
+    description: 'seconds after which the same request may succeed',
+    schema: { type: 'integer', minimum: 1 },
+  },
+  Allow: { description: 'the methods of the path', schema: { type: 'string' } },
+} as const;
 
-function failureAnswer(status: number, schema: JsonSchema, named: NamedSchemas): OpenApiObject {
+/** References to the headers of an answer. */
+function headersOf(status: number, { isLimited }: DescribedRoute): OpenApiObject {
+  const names: (keyof typeof commonHeaders)[] = [
+    'X-Request-Id',
+    ...(isLimited ? (['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const) : []),
+    ...(status === 429 || status === 503 ? (['Retry-After'] as const) : []),
+    ...(status === 405 ? (['Allow'] as const) : []),
+  ];
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}
+
+function failureAnswer(status: number, schema: JsonSchema, route: DescribedRoute, named: NamedSchemas): OpenApiObject {
   const { properties = {}, required = [] } = schema;
   const codes = (properties['error']?.enum ?? []) as FailureCode[];
   const own = Object.fromEntries(required.map((name) => [name, exampleOf(properties[name] ?? {})]));
   return {
     description: codes.join(', '),
-    ...(status === 429 || status === 503 ? { headers: { 'Retry-After': retryAfter } } : {}),
+    headers: headersOf(status, route),
     content: {
       'application/json': {
         schema: nameSchemas(schema, named),
@@ -214,8 +237,8 @@ function failureAnswer(status: number, schema: JsonSchema, named: NamedSchemas):
   };
 }
 
-function successAnswer({ schema }: DescribedRoute, success: JsonSchema, named: NamedSchemas): OpenApiObject {
-  const { answerHeaders = {}, produces = ['application/json'] } = schema;
+function successAnswer(status: number, success: JsonSchema, route: DescribedRoute, named: NamedSchemas): OpenApiObject {
+  const { answerHeaders = {}, produces = ['application/json'] } = route.schema;
   const headers = Object.entries(answerHeaders).map(([name, { description, ...header }]) => [
     name,
     { description, schema: header },
@@ -229,7 +252,7 @@ function successAnswer({ schema }: DescribedRoute, success: JsonSchema, named: N
   const content = produces.map((type) => [type, contentOf(type)]);
   return {
     description: success.description ?? 'success',
-    ...(headers.length > 0 && { headers: Object.fromEntries(headers) }),
+    headers: { ...Object.fromEntries(headers), ...headersOf(status, route) },
     ...(!isEmpty && { content: Object.fromEntries(content) }),
   };
 }
@@ -241,11 +264,11 @@ function answersOf(route: DescribedRoute, named: NamedSchemas): OpenApiObject {
   const written = [...statuses]
     .sort((one, other) => one - other)
     .map((status) => {
-      const schema = given[status];
+      const schema = given[status] && asDocumented(given[status]);
       const codes = common.filter((code) => failures[code][0] === status);
       const isFailure = status >= 400 && (!schema || schema.properties?.['error'] !== undefined);
-      if (isFailure) return [status, failureAnswer(status, withCodes(schema, codes), named)];
-      return [status, successAnswer(route, schema ?? {}, named)];
+      if (isFailure) return [status, failureAnswer(status, withCodes(schema, codes), route, named)];
+      return [status, successAnswer(status, schema ?? {}, route, named)];
     });
   return Object.fromEntries(written);
 }
@@ -275,4 +298,29 @@ export function describeOperation(route: DescribedRoute, named: NamedSchemas): O
     ...(body && { requestBody: requestBody(body, named) }),
     responses: answersOf(route, named),
   };
+}
+
+/** Describes the requests that the receivers of webhooks get, by the type of the event. */
+export function describeWebhooks(events: readonly JsonSchema[], named: NamedSchemas): OpenApiObject {
+  const described = events.map(asDocumented).map(({ properties = {} }) => {
+    const type = String(properties['event']?.enum?.[0]);
+    const event = properties['data'] ?? {};
+    const content = { schema: nameSchemas(event, named), example: exampleOf(event) };
+    const header = (name: string, description: string) => ({
+      ...{ name, in: 'header', required: true, description, schema: { type: 'string' } },
+    });
+    const post = {
+      operationId: `receive${type.split(/[.-]/).map(capitalize).join('')}`,
+      ...{ tags: ['webhooks'], summary: `The event ${type}`, security: [] },
+      parameters: [
+        header('webhook-id', 'id of the event, the same at each attempt'),
+        header('webhook-timestamp', 'UNIX seconds of the attempt'),
+        header('webhook-signature', 'signatures as Standard Webhooks defines them, separated by spaces'),
+      ],
+      requestBody: { required: true, content: { 'application/json': content } },
+      responses: { '2XX': { description: 'received; any other answer is repeated' } },
+    };
+    return [type, { post }];
+  });
+  return Object.fromEntries(described);
 }

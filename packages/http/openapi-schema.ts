@@ -6,6 +6,7 @@ export interface JsonSchema {
   readonly description?: string;
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly required?: readonly string[];
+  readonly patternProperties?: Readonly<Record<string, JsonSchema>>;
   readonly items?: JsonSchema;
   readonly anyOf?: readonly JsonSchema[];
   readonly enum?: readonly unknown[];
@@ -26,13 +27,26 @@ function mapValues(schemas: Readonly<Record<string, JsonSchema>>, map: (schema: 
   return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, map(schema)]));
 }
 
+const examplesByFormat: Readonly<Record<string, string>> = { 'date-time': '2026-03-02T08:30:00Z' };
+const exampleOfEnd = '2026-03-02T17:00:00Z';
+
+/** The end of an interval has another example than its start: an empty interval is refused. */
+function describeMember([name, schema]: [string, JsonSchema]): [string, JsonSchema] {
+  const documented = asDocumented(schema);
+  const isEnd = name === 'until' && String(exampleOf(documented)).startsWith('2026-03-02T08:30:00');
+  return [name, isEnd ? { ...documented, examples: [exampleOfEnd] } : documented];
+}
+
 /** Replaces the keywords that the validator uses by those of `documentedAs`, in all parts of a schema. */
 export function asDocumented({ documentedAs, ...schema }: JsonSchema): JsonSchema {
-  const { properties, items } = schema;
+  const { properties, items, anyOf, patternProperties } = schema;
+  const members = properties && Object.fromEntries(Object.entries(properties).map(describeMember));
   return {
     ...schema,
-    ...(properties && { properties: mapValues(properties, asDocumented) }),
+    ...(members && { properties: members }),
     ...(items && { items: asDocumented(items) }),
+    ...(anyOf && { anyOf: anyOf.map(asDocumented) }),
+    ...(patternProperties && { patternProperties: mapValues(patternProperties, asDocumented) }),
     ...documentedAs,
   };
 }
@@ -42,7 +56,7 @@ export function nameSchemas(schema: JsonSchema, named: NamedSchemas): JsonSchema
   const { title, patternProperties, ...rest } = schema;
   const inner = (one: JsonSchema) => nameSchemas(one, named);
   // TypeBox writes a map from text to values with a pattern that matches every name, which generators ignore.
-  const [values] = Object.values((patternProperties ?? {}) as Record<string, JsonSchema>);
+  const [values] = Object.values(patternProperties ?? {});
   const written: JsonSchema = {
     ...rest,
     ...(rest.properties && { properties: mapValues(rest.properties, inner) }),
@@ -57,8 +71,6 @@ export function nameSchemas(schema: JsonSchema, named: NamedSchemas): JsonSchema
   named.set(title, written);
   return { $ref: `#/components/schemas/${title}` };
 }
-
-const examplesByFormat: Readonly<Record<string, string>> = { 'date-time': '2026-03-02T08:30:00Z' };
 
 /** Composes an example of a schema from the examples, standard values and words of its parts. */
 export function exampleOf(schema: JsonSchema): unknown {

@@ -3,8 +3,8 @@ import swagger from '@fastify/swagger';
 import swaggerUi, { type FastifySwaggerUiOptions } from '@fastify/swagger-ui';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Http } from './http.ts';
-import { describedRoutes, describeOperation } from './openapi-operation.ts';
-import type { NamedSchemas } from './openapi-schema.ts';
+import { commonHeaders, describedRoutes, describeOperation, describeWebhooks } from './openapi-operation.ts';
+import type { JsonSchema, NamedSchemas } from './openapi-schema.ts';
 import { pagePolicy } from './page-policy.ts';
 import { sessionCookie } from './session-cookie.ts';
 
@@ -55,6 +55,10 @@ function writeDocument(routes: readonly RouteOptions[]) {
   for (const route of routes.filter(({ schema }) => schema?.hide !== true).flatMap(describedRoutes)) {
     paths[route.path] = { ...paths[route.path], [route.method.toLowerCase()]: describeOperation(route, named) };
   }
+  const webhooks = describeWebhooks(
+    routes.flatMap(({ schema }) => (schema?.webhooks ?? []) as JsonSchema[]),
+    named,
+  );
   return {
     openapi: '3.1.0',
     info: {
@@ -67,7 +71,9 @@ function writeDocument(routes: readonly RouteOptions[]) {
     servers: [{ url: '/', description: 'this platform' }],
     tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
     paths,
+    webhooks,
     components: {
+      headers: commonHeaders,
       schemas: Object.fromEntries([...named].sort(([one], [other]) => one.localeCompare(other))),
       securitySchemes: {
         serviceToken: {

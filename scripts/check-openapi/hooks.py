@@ -24,16 +24,17 @@ def json_schema(operation):
 
 def use_body(operation):
     operation["parameters"] = [one for one in operation.get("parameters", []) if not one.get("x-alternative")]
-    if "requestBody" in operation:
-        operation["requestBody"]["required"] = bool(json_schema(operation).get("required"))
     return True
 
 
 def use_query(operation):
     """Moves the parameters of a body to the query. False without a body, or for one that the query cannot give."""
-    if "requestBody" not in operation or operation["requestBody"]["required"]:
+    if "requestBody" not in operation:
         return False
     required = json_schema(operation).get("required", [])
+    alternatives = {one["name"] for one in operation["parameters"] if one.get("x-alternative")}
+    if not alternatives.issuperset(required):
+        return False
     for parameter in operation["parameters"]:
         if parameter.get("x-alternative"):
             parameter["required"] = parameter["name"] in required

@@ -63,7 +63,9 @@ async function checkTypescript({ directory, document }: Tools): Promise<boolean>
 async function checkPython({ programs, directory, document }: Tools, operationCount: number): Promise<boolean> {
   const client = join(directory, 'client');
   const parameters = ['generate', '--path', document, '--output-path', client, '--meta', 'none', '--fail-on-warning'];
-  if (!(await run(join(programs, 'openapi-python-client'), parameters))) return false;
+  // It formats what it writes with another of the programs.
+  const env = { PATH: `${programs}:${process.env['PATH'] ?? ''}` };
+  if (!(await run(join(programs, 'openapi-python-client'), parameters, { env }))) return false;
   const files = readdirSync(join(client, 'api'), { recursive: true, encoding: 'utf8' });
   const generated = files.filter((file) => file.endsWith('.py') && !file.endsWith('__init__.py')).length;
   if (generated !== operationCount) console.error(`the client has ${generated} of ${operationCount} operations`);

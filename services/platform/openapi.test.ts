@@ -1,3 +1,4 @@
+import { eventTypes } from '@odograph/contracts/events';
 import { failures } from '@odograph/contracts/failures';
 import { createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createOperator } from '@odograph/testkit/fixtures';
@@ -41,6 +42,7 @@ interface Document {
   readonly servers: readonly { readonly url: string }[];
   readonly tags: readonly { readonly name: string; readonly description: string }[];
   readonly paths: Readonly<Record<string, Readonly<Record<string, Omit<Operation, 'name'>>>>>;
+  readonly webhooks: Readonly<Record<string, { readonly post: Omit<Operation, 'name'> }>>;
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
@@ -107,8 +109,10 @@ it('every route under /v1/x refuses unknown query parameters and unknown members
       const url = `${platform.httpUrl}${path.replaceAll(/\{(\w+)\}/g, (_, one) => encodeURIComponent(exampleOfParameter(one)))}`;
       const misspelt = { name, field: 'unknwon', url: `${url}?unknwon=1`, init: { method, headers } };
       const all = withUnknown(requestBody?.content['application/json']?.example ?? {});
-      // The answer lists the faults of each of these.
-      const bodies = all.filter(({ field }) => !/^(readings|rows\.0\.record)\./.test(field));
+      // These may hold anything, or the answer lists the faults of each.
+      const bodies = all.filter(
+        ({ field }) => !/^(readings|rows\.0\.record|commands\.[A-Z-]+\.flespi\.properties)\./.test(field),
+      );
       const sent = bodies.map(({ field, body }) => ({
         ...{ name, field, url, init: { method, headers, body: JSON.stringify(body) } },
       }));
@@ -159,6 +163,44 @@ describe('the OpenAPI document', () => {
     expect(faults).toEqual([]);
   });
 
+  it('has an end after the start in the example of each interval', () => {
+    const intervals = (value: unknown): { from: string; until: string }[] => {
+      if (typeof value !== 'object' || value === null) return [];
+      const own = 'from' in value && 'until' in value ? [{ from: String(value.from), until: String(value.until) }] : [];
+      return [...own, ...Object.values(value).flatMap(intervals)];
+    };
+    const all = operations.flatMap(({ name, parameters = [], requestBody, responses }) => {
+      const contents = [requestBody, ...Object.values(responses)].flatMap((one) => Object.values(one?.content ?? {}));
+      const examples = [
+        Object.fromEntries(parameters.map((parameter) => [parameter.name, parameter.example])),
+        ...contents.map(({ example }) => example),
+      ];
+      return examples.flatMap(intervals).map((interval) => ({ name, ...interval }));
+    });
+    expect(all.filter(({ from, until }) => until !== '' && until !== 'undefined' && from >= until)).toEqual([]);
+    expect(all.length).toBeGreaterThan(20);
+  });
+
+  it('requires a body that has required members, and keeps keywords of the validator to itself', () => {
+    const wrong = operations.filter(({ requestBody }) => {
+      const [media] = Object.values(requestBody?.content ?? {});
+      return requestBody && requestBody.required !== ((media?.schema['required'] ?? []) as unknown[]).length > 0;
+    });
+    expect(wrong.map(({ name }) => name)).toEqual([]);
+    expect(JSON.stringify(document)).not.toContain('documentedAs');
+  });
+
+  it('describes the requests to webhooks, one for each type of event', () => {
+    expect(Object.keys(document.webhooks).sort()).toEqual([...eventTypes].sort());
+    const check = createChecker();
+    const faults = Object.entries(document.webhooks).flatMap(([type, { post }]) => {
+      const [media] = Object.values(post.requestBody?.content ?? {});
+      expect(media?.example).toMatchObject({ type });
+      return media ? check(type, media.schema, media.example) : [type];
+    });
+    expect(faults).toEqual([]);
+  });
+
   it('lists the failures of each operation under the statuses of their codes, as an enumeration', () => {
     const statusOf: Readonly<Record<string, readonly [number, string]>> = failures;
     const faults = operations.flatMap((operation) =>
@@ -182,10 +224,19 @@ describe('the OpenAPI document', () => {
   });
 
   it('documents the headers of lists in pages, of throttled requests and of remote actions', () => {
-    expect(Object.keys(find('GET /v1/vehicles/history')?.responses['200']?.headers ?? {})).toEqual([
-      'X-Has-More',
-      'Link',
-    ]);
+    expect(Object.keys(find('GET /v1/vehicles/history')?.responses['200']?.headers ?? {})).toEqual(
+      expect.arrayContaining(['X-Has-More', 'Link']),
+    );
+    const common = ['X-Request-Id', 'X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'];
+    const headersOf = ({ headers = {} }: Answer) => Object.keys(headers);
+    const lacking = operations.filter(({ name, responses }) => {
+      const expected = /\/(health|metrics)$/.test(name) ? common.slice(0, 1) : common;
+      return !Object.values(responses).every((answer) => expected.every((one) => headersOf(answer).includes(one)));
+    });
+    expect(lacking.map(({ name }) => name)).toEqual([]);
+    expect(
+      operations.filter(({ responses }) => !headersOf(responses['405'] ?? { description: '' }).includes('Allow')),
+    ).toEqual([]);
     const throttled = operations.filter(({ responses }) => '429' in responses);
     expect(throttled.length).toBeGreaterThan(100);
     expect(throttled.every(({ responses }) => 'Retry-After' in (responses['429']?.headers ?? {}))).toBe(true);
@@ -203,7 +254,7 @@ describe('the OpenAPI document', () => {
         ?.parameters?.filter((parameter) => parameter.in === 'query')
         .map((parameter) => parameter.name);
     expect(alternatives('POST /v1/vehicle/{id}/towing')).toEqual(['state']);
-    expect(find('POST /v1/vehicle/{id}/towing')?.requestBody?.required).toBe(false);
+    expect(find('POST /v1/vehicle/{id}/towing')?.requestBody?.required).toBe(true);
     expect(alternatives('POST /v1/login')).toEqual(['appId', 'username']);
     expect(find('POST /v1/login')?.requestBody?.required).toBe(true);
   });

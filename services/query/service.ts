@@ -6,7 +6,6 @@ import type { Tables } from '@odograph/database/tables';
 import { operatorRoutes, tokenRoutes, viewerRoutes } from '@odograph/http/authentication';
 import { answerFailure } from '@odograph/http/failure-answer';
 import type { Http } from '@odograph/http/http';
-import type { Logger } from '@odograph/runtime/logger';
 import { Gauge } from '@odograph/runtime/metrics';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
@@ -68,10 +67,10 @@ function openLiveStreams({ config, logger, metrics, onStop }: ServiceHost<Http>,
 }
 
 /** Answers OVERLOADED when the database could not answer in time. */
-function answerOverload(http: Http, logger: Logger): void {
+function answerOverload(http: Http): void {
   http.setErrorHandler<Error>((error, request, reply) => {
     if (!isOverload(error)) return answerFailure(error, request, reply);
-    logger.warn({ err: error }, 'database query timed out');
+    request.log.warn({ err: error }, 'database query timed out');
     const failure = new Failure('OVERLOADED', undefined, { retryAfterSeconds: 5 }, { cause: error });
     answerFailure(failure, request, reply);
   });
@@ -98,7 +97,7 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
       host.onStop('Home Assistant', startHomeAssistant({ ...host, db }));
 
       await host.http.register(async (http: Http) => {
-        answerOverload(http, host.logger);
+        answerOverload(http);
         http.addHook('preValidation', dropEmptyParameters);
         await tokenRoutes(http, accountsIn(db), [
           latestRoutes(answers),

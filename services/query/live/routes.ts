@@ -105,6 +105,7 @@ export function liveRoutes(streams: LiveStreams): RoutePlugin {
           produces: ['text/event-stream'],
           querystring: Query,
           headers: Headers,
+          webhooks: listedEvents,
           response: answers(Type.Union([...LiveEvent.anyOf, ...listedEvents])),
         },
       },

@@ -84,7 +84,7 @@ export const NewDeviceModel = Type.Object(
     name: Type.Optional(Type.String({ description: 'of the path, which wins' })),
     ...otherProperties,
     protocol: Type.Optional(Type.Unsafe<DeviceModel['protocol']>({ ...otherProperties.protocol, default: 'mqtt' })),
-    commands: Type.Optional(Type.Unsafe<DeviceCommands>({ ...otherProperties.commands, default: {} })),
+    commands: Type.Optional(otherProperties.commands),
     actions: Type.Optional(
       Type.Unsafe<DeviceModel['actions']>({
         ...actions,

@@ -41,7 +41,7 @@ function addExport(http: Http, db: Kysely<Tables>): void {
       schema: {
         summary: 'Export everything stored about a vehicle, as lines of JSON',
         params: Type.Object({ id: VehicleId }),
-        produces: ['application/x-ndjson'],
+        produces: ['text/x-ndjson'],
         response: answers(Type.Unsafe<Readable>({ type: 'string' }), 'UNKNOWN_VEHICLE'),
       },
     },
@@ -50,7 +50,7 @@ function addExport(http: Http, db: Kysely<Tables>): void {
       const subject = `vehicle:${id}`;
       await appendAudit(db, { ...origin, action: 'vehicle.export', subject, outcome: 'done' });
       reply.header('content-disposition', `attachment; filename="vehicle-${id}.ndjson"`);
-      return reply.type('application/x-ndjson').send(Readable.from(exportVehicle(db, Number(id))));
+      return reply.type('text/x-ndjson').send(Readable.from(exportVehicle(db, Number(id))));
     },
   );
 }
