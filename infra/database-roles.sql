@@ -101,7 +101,7 @@ grant select (id, device_id, received_at, payload_bytes, faults) on quarantine t
 -- ingest: readings of devices and the retention of old data
 grant select, insert, update, delete on reading, reading_count, vehicle_latest, quarantine, reading_change, trip, trip_checkpoint,
   trip_touched, trip_work, trip_turn, device_sequence, closed_gap to odograph_ingest;
-grant select on device_model, vehicle_grant, vehicle_purge to odograph_ingest;
+grant select on device_model, vehicle_grant, vehicle_purge, installation to odograph_ingest;
 grant update on vehicle_purge to odograph_ingest;
 grant select, insert, delete on pipeline_sample to odograph_ingest;
 grant select, update, delete on vehicle to odograph_ingest;

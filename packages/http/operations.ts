@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Counter, type Registry } from '@odograph/runtime/metrics';
+import { Counter, Histogram, type Registry } from '@odograph/runtime/metrics';
 import { isInNetworks, parseNetworks } from '@odograph/runtime/network-address';
 import { healthOf, type RunningServices } from '@odograph/runtime/service';
 import Type from 'typebox';
@@ -79,6 +79,7 @@ export function addOperationRoutes(http: Http, options: OperationOptions): void 
     },
   );
   countFailures(http, metrics);
+  measureRequests(http, metrics);
   addMetricsRoute(http, options);
 }
 
@@ -117,4 +118,22 @@ function countFailures(http: Http, metrics: Registry): void {
   http.addHook('onResponse', async ({ failure }) => {
     if (failure !== undefined) failures.inc({ code: failure });
   });
+}
+
+/** Measures requests by the pattern of their route, never by their path, which holds ids. */
+function measureRequests(http: Http, metrics: Registry): void {
+  const durations = new Histogram({
+    name: 'odograph_http_request_duration_seconds',
+    help: 'From the head of a request to the end of its answer, by route, method and status',
+    labelNames: ['route', 'method', 'status'] as const,
+    buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 30],
+    registers: [metrics],
+  });
+  http.addHook(
+    'onResponse',
+    async ({ is404, routeOptions: { url = 'unknown' }, method }, { statusCode, elapsedTime }) => {
+      const labels = is404 ? { route: 'unknown', method: 'any' } : { route: url, method };
+      durations.observe({ ...labels, status: String(statusCode) }, elapsedTime / 1000);
+    },
+  );
 }

@@ -1,4 +1,7 @@
+import type { Database } from '@odograph/database/database';
+import { findLastBackup } from '@odograph/database/installation';
 import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
+import { sql } from 'kysely';
 import type { StorageProgress } from './upload/storage-progress.ts';
 
 export interface IngestMetrics {
@@ -53,4 +56,31 @@ export function createIngestMetrics(
       registers: [registry],
     }),
   };
+}
+
+/** Returns the size of the database; null if it does not tell. */
+export async function databaseBytes(db: Database): Promise<number | null> {
+  const { rows } = await sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`.execute(db);
+  return rows[0]?.bytes ?? null;
+}
+
+/** Registers the size of the database and the time of its last backup; they are NaN while it is unavailable. */
+export function createDatabaseMetrics(registry: Registry, db: Database): void {
+  new Gauge({
+    name: 'odograph_database_size_bytes',
+    help: 'Size of the database on its disk',
+    registers: [registry],
+    async collect() {
+      this.set((await databaseBytes(db).catch(() => null)) ?? Number.NaN);
+    },
+  });
+  new Gauge({
+    name: 'odograph_last_backup_timestamp_seconds',
+    help: 'When `odograph backup` last completed, in UNIX seconds; 0 if it never did',
+    registers: [registry],
+    async collect() {
+      const read = findLastBackup(db).then((backup) => (backup?.completedAt.getTime() ?? 0) / 1000);
+      this.set(await read.catch(() => Number.NaN));
+    },
+  });
 }

@@ -7,12 +7,11 @@ import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { connectRedis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
-import { sql } from 'kysely';
 import { scheduleAlarms } from './alarms/schedule.ts';
 import { alarmCheckAgeMs } from './alarms/watch.ts';
 import { createGapMetrics } from './gaps/metrics.ts';
 import { scheduleMaintenance } from './maintenance/schedule.ts';
-import { createIngestMetrics } from './metrics.ts';
+import { createDatabaseMetrics, createIngestMetrics, databaseBytes } from './metrics.ts';
 import { RejectAnnouncer } from './quarantine/announce-rejects.ts';
 import { FrameRedecoding } from './redecode/redecode.ts';
 import { scheduleTrips } from './trips/schedule.ts';
@@ -97,11 +96,6 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
   return { delayed, progress, changes, isRunning: () => workers.every((worker) => worker.isRunning()) };
 }
 
-async function databaseBytes(db: Database): Promise<number | null> {
-  const { rows } = await sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`.execute(db);
-  return rows[0]?.bytes ?? null;
-}
-
 /** Records what this process stored and how late, for the history of the pipeline. */
 function recordIngestSamples(
   { metrics, logger }: ServiceHost<Http>,
@@ -134,6 +128,7 @@ export const ingestService: Service<Http> = {
     const db = openDatabase({ url: config.DATABASE_URL, name: 'ingest', size: 3 });
     host.onStop('ingest database', () => db.destroy());
     createGapMetrics(host.metrics, db);
+    createDatabaseMetrics(host.metrics, db);
     await scheduleTrips(db, host);
     const { delayed, progress, changes, isRunning } = await startUploadWorkers(host);
     await scheduleMaintenance(db, host, new FrameRedecoding(db, changes));

@@ -1,5 +1,11 @@
-import { readFile } from 'node:fs/promises';
+import { X509Certificate } from 'node:crypto';
+import { readFile, statfs } from 'node:fs/promises';
+import { createSelfSigned, hasOpenssl } from '@odograph/broker/connect/certificates.fixture';
+import { type Database, openDatabase } from '@odograph/database/database';
+import { findLastBackup } from '@odograph/database/installation';
+import { platformVersion } from '@odograph/http/openapi';
 import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testkit/child-platform';
+import { freePort } from '@odograph/testkit/free-port';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { parser } from '@prometheus-io/lezer-promql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -37,17 +43,37 @@ const alertRules = async (): Promise<readonly Rule[]> =>
 const dashboard = async (): Promise<Dashboard> => JSON.parse(await read('infra/grafana/dashboards/odograph.json'));
 
 let platform: ChildPlatform;
+let db: Database;
+let dataDirectory: string;
+let certificate: string;
+const scrape = async () => (await fetch(`${platform.httpUrl}/metrics`)).text();
 /** Every name that a scrape of a process with all services can contain. */
 let names: Set<string>;
 beforeAll(async () => {
-  platform = await spawnPlatform([], await settingsFrom(await testConfig()));
-  const text = await (await fetch(`${platform.httpUrl}/metrics`)).text();
+  const config = await testConfig();
+  dataDirectory = config.DATA_DIR;
+  db = openDatabase({ url: config.DATABASE_URL, name: 'monitoring', size: 1 });
+  const settings: Record<string, string> = await settingsFrom(config);
+  if (hasOpenssl) {
+    const files = createSelfSigned(dataDirectory, 'localhost');
+    certificate = files.certificate;
+    Object.assign(settings, {
+      MQTT_TLS_CERTIFICATE: certificate,
+      MQTT_TLS_KEY: files.key,
+      MQTTS_PORT: String(await freePort()),
+    });
+  }
+  platform = await spawnPlatform([], settings);
+  const text = await scrape();
   const metrics = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
   names = new Set(metrics.flatMap((name) => [name, ...['bucket', 'sum', 'count'].map((part) => `${name}_${part}`)]));
   // Written by Prometheus.
   names.add('up');
 });
-afterAll(() => platform.end('SIGTERM'));
+afterAll(async () => {
+  await db.destroy();
+  await platform.end('SIGTERM');
+});
 
 const unknownIn = (expressions: readonly string[]) =>
   expressions.flatMap((expression) => parseExpression(expression).metrics).filter((name) => !names.has(name));
@@ -60,6 +86,48 @@ describe('this check of expressions', () => {
     expect(unknownIn(['rate(odograph_imaginary_total[5m]) > odograph_redis_durable'])).toEqual([
       'odograph_imaginary_total',
     ]);
+  });
+});
+
+describe('the metrics of a process', () => {
+  it('count requests by the pattern of their route, and all unknown paths together', async () => {
+    const paths = ['/v1/x/vehicle/4711/trail', '/v1/x/vehicle/4712/trail', '/imaginary/4713', '/imaginary/4714'];
+    await Promise.all(paths.map((path) => fetch(`${platform.httpUrl}${path}`)));
+    const text = await scrape();
+    const counts = text.split('\n').filter((line) => line.startsWith('odograph_http_request_duration_seconds_count'));
+    expect(counts).toEqual(
+      expect.arrayContaining([
+        'odograph_http_request_duration_seconds_count{route="/v1/x/vehicle/:id/trail",method="GET",status="401"} 2',
+        'odograph_http_request_duration_seconds_count{route="unknown",method="any",status="404"} 2',
+      ]),
+    );
+    expect(text).not.toMatch(/imaginary|vehicle\/471/);
+  });
+
+  it('name the versions, and tell the space on disk, the size of the database and that there is no backup', async () => {
+    const text = await scrape();
+    expect(text).toContain(`odograph_build_info{version="${platformVersion()}",node="${process.versions.node}"} 1`);
+    const sampleOf = (name: string) =>
+      Number(
+        text
+          .split('\n')
+          .find((line) => line.startsWith(`${name} `))
+          ?.split(' ')[1],
+      );
+    const { bsize, blocks } = await statfs(dataDirectory);
+    expect(sampleOf('odograph_disk_size_bytes{setting="DATA_DIR"}')).toBe(bsize * blocks);
+    expect(sampleOf('odograph_disk_free_bytes{setting="DATA_DIR"}')).toBeGreaterThan(0);
+    expect(sampleOf('odograph_disk_free_bytes{setting="DATA_DIR"}')).toBeLessThanOrEqual(bsize * blocks);
+    expect(sampleOf('odograph_database_size_bytes')).toBeGreaterThan(1024 ** 2);
+    const backup = await findLastBackup(db);
+    expect(sampleOf('odograph_last_backup_timestamp_seconds')).toBe((backup?.completedAt.getTime() ?? 0) / 1000);
+  });
+
+  it.skipIf(!hasOpenssl)('tell when the certificate of a setting expires', async () => {
+    const expiry = Date.parse(new X509Certificate(await readFile(certificate)).validTo) / 1000;
+    expect(await scrape()).toContain(
+      `odograph_certificate_expiry_timestamp_seconds{setting="MQTT_TLS_CERTIFICATE"} ${expiry}\n`,
+    );
   });
 });
 
