@@ -124,8 +124,8 @@ grant select, delete on event to odograph_ingest;
 grant select, insert, update, delete on recorded_silence, recorded_connection to odograph_ingest;
 grant update (events_forgotten_until) on application to odograph_ingest;
 grant execute on function record_due_events() to odograph_ingest;
-grant execute on function compress_reading_chunk(regclass), drop_readings_older_than(interval), settle_readings(interval),
-  share_ingest_barrier(), prune_audit(interval), end_long_reports(interval) to odograph_ingest;
+grant execute on function analyze_reading_chunk(regclass), compress_reading_chunk(regclass), drop_readings_older_than(interval),
+  settle_readings(interval), share_ingest_barrier(), prune_audit(interval), end_long_reports(interval) to odograph_ingest;
 
 -- command: the state machine of commands, and key lists, which it signs with device keys but whose keys it cannot change
 grant select on vehicle, vehicle_latest, device_model, device_link, privacy_period, bluetooth_authorization, booking

@@ -1,10 +1,11 @@
 import { appendAudit, verifyAudit } from '@odograph/database/audit';
-import { type Database, openDatabase } from '@odograph/database/database';
+import { type Database, openConnection, openDatabase } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
+import { urlInRole } from '@odograph/testkit/database-roles';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { type Kysely, sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import {
   analyzeReadings,
   compressReadings,
@@ -14,12 +15,14 @@ import {
   deleteOldCommands,
   deleteOldEvents,
   dropOldReadings,
+  vacuumBusyTables,
 } from './policies.ts';
 
 let db: Kysely<Tables>;
+let url: string;
 
 beforeAll(async () => {
-  const { DATABASE_URL: url } = await testConfig();
+  ({ DATABASE_URL: url } = await testConfig());
   db = openDatabase({ url, name: 'test-policies', size: 2 });
 });
 afterAll(() => db.destroy());
@@ -108,7 +111,8 @@ describe('chunks of readings', () => {
     expect([chunks > 0, rows[0]?.compressed]).toEqual([true, 0]);
   });
 
-  it('are analyzed while they are filled, and once when they have no statistics', async () => {
+  it('are analyzed in the role of ingest while they are filled, and once when they have no statistics', async () => {
+    const ingest = openDatabase({ url: urlInRole(url, 'odograph_ingest'), name: 'test', size: 1 });
     const count = async (moment: string) => {
       const { rows } = await sql<{ count: number }>`select reltuples::integer as count from pg_class
         join timescaledb_information.chunks on pg_class.oid = format('%I.%I', chunk_schema, chunk_name)::regclass
@@ -121,14 +125,28 @@ describe('chunks of readings', () => {
       select moment + n * interval '1 us', 1, 1, 'test', now()
       from unnest(${[today, once]}::timestamptz[]) as moment cross join generate_series(${first}::integer, ${last}) as n`;
     await fill(1, 300).execute(db);
-    await analyzeReadings(db);
+    await analyzeReadings(ingest);
     const before = await count(today);
     expect(before).toBeGreaterThanOrEqual(300);
     expect(await count(once)).toBe(300);
     await fill(301, 600).execute(db);
-    await analyzeReadings(db);
+    await analyzeReadings(ingest);
     expect(await count(today)).toBeGreaterThanOrEqual((before ?? 0) + 300);
     expect(await count(once)).toBe(300);
+    await ingest.destroy();
+  });
+
+  it('and other busy tables are maintained without a right that the role of ingest lacks', async () => {
+    // The embedded engine has no roles but the owner.
+    const { client, db: ingest } = await openConnection(
+      inject('isNativeDatabase') ? urlInRole(url, 'odograph_ingest') : url,
+      'test',
+    );
+    const notices: unknown[] = [];
+    client.on('notice', ({ message }) => notices.push(message));
+    await vacuumBusyTables(ingest);
+    await client.end();
+    expect(notices).toEqual([]);
   });
 
   it('are dropped with their hourly counts at the retention limit', async () => {

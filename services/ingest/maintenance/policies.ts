@@ -151,15 +151,17 @@ export async function analyzeReadings(db: Database, stopping?: AbortSignal): Pro
       and (table_class.reltuples < 0 or range_end > now() - interval '1 day')`.execute(db);
   for (const { chunk } of rows) {
     if (stopping?.aborted) break;
-    await sql`analyze ${sql.raw(chunk)}`.execute(db);
+    await sql`select analyze_reading_chunk(${chunk}::regclass)`.execute(db);
   }
   return rows.length;
 }
 
-/** Vacuums and analyzes busy tables, for engines without autovacuum. */
+/** Analyzes readings; on the embedded engine, which has no autovacuum, also vacuums and analyzes busy tables. */
 export async function vacuumBusyTables(db: Database, stopping?: AbortSignal): Promise<void> {
   await analyzeReadings(db, stopping);
-  if (stopping?.aborted) return;
+  const { rows } = await sql<{ embedded: boolean }>`select version() ~* 'emscripten|wasm' as embedded`.execute(db);
+  // On a server only the owner of a table could vacuum it, and autovacuum does.
+  if (stopping?.aborted || rows[0]?.embedded !== true) return;
   await sql`vacuum (analyze) vehicle_latest, reading_count, command, reading_change, event, quarantine, audit_chain,
     trip, trip_checkpoint, trip_touched, trip_work, trip_turn`.execute(db);
 }
