@@ -144,7 +144,7 @@ grant select, insert, update, delete on application, user_account, session, acce
 grant select, insert, update on source to odograph_fleet;
 grant select, insert, update, delete on gbfs_system to odograph_fleet;
 grant select on bluetooth_authorization, booking, source_device to odograph_fleet;
-grant select (device_id, resolved_at) on quarantine to odograph_fleet;
+grant select (device_id, resolved_at, is_partial) on quarantine to odograph_fleet;
 grant select, insert, update, delete on geofence, alarm_rule_vehicle to odograph_fleet;
 grant select, insert, update on alarm_rule to odograph_fleet;
 grant select, insert, update, delete on can_database to odograph_fleet;

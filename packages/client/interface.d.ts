@@ -4670,6 +4670,7 @@ export interface components {
             /** @enum {string} */
             format: "native" | "teltonika" | "traccar" | "flespi" | "tesla" | "owntracks" | "osmand";
             id: string;
+            partial: boolean;
             /** Format: date-time */
             receivedAt: string;
             resolvedAt: string | null;

@@ -1,9 +1,11 @@
-import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
-import { latestTimestamp, maximumReadingBytes, TelemetryReading } from '@odograph/contracts/telemetry';
+import { describeSchemaFaults, type SchemaRule } from '@odograph/contracts/schema-faults';
+import { LocationGroup, latestTimestamp, maximumReadingBytes, TelemetryReading } from '@odograph/contracts/telemetry';
 import { parseTimestamp } from '@odograph/contracts/timestamps';
 import { Compile } from 'typebox/compile';
+import { isRecord } from './source-format.ts';
+import { compileValidParts } from './valid-parts.ts';
 
-/** Why an upload or one of its readings is invalid. `index` is the position of the reading; null: the whole upload. */
+/** Why an upload, a reading or a value is invalid. `index` is the position of the reading; null: the whole upload. */
 export interface UploadFault {
   index: number | null;
   reason:
@@ -14,6 +16,7 @@ export interface UploadFault {
     | 'NOT_A_READING'
     | 'TOO_MANY_READINGS'
     | 'INVALID_FIELD'
+    | 'INVALID_VALUE'
     | 'TOO_LARGE';
   /** Path of the invalid field, separated by dots. */
   field?: string;
@@ -32,34 +35,128 @@ export interface DecodedTelemetry {
   faults: UploadFault[];
 }
 
-const beyondCalendar = 'timestamp must be in UNIX seconds, and lies beyond the year 9999: is it in milliseconds?';
+/** Further values at fault of a reading are dropped without a report. */
+const maximumFaults = 100;
+const { location, status, electric, fleet, alarms, can, sensors, frames, timestamp } = TelemetryReading.properties;
 const readingCheck = Compile(TelemetryReading);
+const timeCheck = Compile(timestamp);
+const speedCheck = Compile(LocationGroup.properties.speed);
+const validParts = compileValidParts(TelemetryReading);
+const beyondCalendar = 'timestamp must be in UNIX seconds, and lies beyond the year 9999: is it in milliseconds?';
+const tooLarge = `was dropped: can, sensors and frames of a reading must have at most ${maximumReadingBytes} bytes as JSON`;
 
 /** Reports a fault of a whole upload. */
 export function spoiled(fault: UploadFault): DecodedTelemetry {
   return { readings: [], faults: [fault] };
 }
 
+/** Tells the fault of a value that was dropped from that of a whole reading or upload. */
+export function isValueFault({ reason }: { readonly reason: string }): boolean {
+  return reason === 'INVALID_VALUE' || reason === 'TOO_LARGE';
+}
+
 /**
- * Checks readings in the form of the platform's own uploads, whatever format they were decoded from. Undefined stands for a
- * message without a reading.
+ * Checks readings in the form of the platform's own uploads, whatever format they were decoded from. Values at fault are dropped;
+ * a reading without a valid time is rejected. Undefined stands for a message without a reading.
  */
 export function checkReadings(values: readonly unknown[]): DecodedTelemetry {
   const decoded: DecodedTelemetry = { readings: [], faults: [] };
   for (const [index, value] of values.entries()) {
     if (value === undefined) continue;
-    if (!readingCheck.Check(value)) {
-      decoded.faults.push(describeFault(index, value));
-      continue;
-    }
-    const fault = sizeFault(index, value) ?? chargingUntilFault(index, value);
-    if (fault) decoded.faults.push(fault);
-    else decoded.readings.push({ index, timeMicroseconds: Math.round(value.timestamp * 1e6), reading: value });
+    const reading = isValid(value) ? value : keepValidParts(index, value, decoded.faults);
+    if (reading) decoded.readings.push({ index, timeMicroseconds: Math.round(reading.timestamp * 1e6), reading });
   }
   return decoded;
 }
 
-const jsonBytes = (value: unknown): number => (value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value)));
+/** Nearly all readings are valid: nothing of them is copied. */
+function isValid(value: unknown): value is TelemetryReading {
+  return (
+    readingCheck.Check(value) &&
+    hasOnlyKnownMembers(value) &&
+    (isSmall(value) || largestList(value) === undefined) &&
+    chargingUntilRule(value) === undefined
+  );
+}
+
+type Names = Readonly<Record<string, true>>;
+
+const namesOf = ({ properties }: { readonly properties: object }): Names =>
+  Object.fromEntries(Object.keys(properties).map((name) => [name, true]));
+
+const known = {
+  ...{ location: namesOf(location), status: namesOf(status), electric: namesOf(electric), alarms: namesOf(alarms) },
+  ...{ fleet: namesOf(fleet), cardholder: namesOf(fleet.properties.cardholder.items) },
+  ...{ can: namesOf(can.items), sensor: namesOf(sensors.items), frame: namesOf(frames.items) },
+};
+
+/** Lookups in an object take half the time of those in a set. */
+function hasOnly(members: object | undefined, names: Names): boolean {
+  for (const name in members) if (names[name] !== true) return false;
+  return true;
+}
+
+const haveOnly = (list: readonly object[] | undefined, names: Names): boolean =>
+  list === undefined || list.every((members) => hasOnly(members, names));
+
+/** Groups and lists are stored as JSON: without this check, unknown members would be stored, whatever they hold. */
+function hasOnlyKnownMembers(reading: TelemetryReading): boolean {
+  return (
+    hasOnly(reading.location, known.location) &&
+    hasOnly(reading.status, known.status) &&
+    hasOnly(reading.electric, known.electric) &&
+    hasOnly(reading.fleet, known.fleet) &&
+    hasOnly(reading.alarms, known.alarms) &&
+    haveOnly(reading.can, known.can) &&
+    haveOnly(reading.frames, known.frame) &&
+    haveOnly(reading.fleet?.cardholder, known.cardholder) &&
+    haveOnly(reading.sensors, known.sensor) &&
+    (reading.sensors === undefined || reading.sensors.every(({ data }) => haveOnly(data, known.can)))
+  );
+}
+
+/** Copies the valid parts of a reading and adds the faults of the others; undefined without a valid time. */
+function keepValidParts(index: number, value: unknown, faults: UploadFault[]): TelemetryReading | undefined {
+  if (!isRecord(value)) {
+    faults.push({ index, reason: 'NOT_A_READING', message: 'a reading must be an object' });
+    return undefined;
+  }
+  const dropped: UploadFault[] = [];
+  const drop = (reason: UploadFault['reason'], { field, rule }: SchemaRule) => {
+    if (dropped.length < maximumFaults) dropped.push({ index, reason, field, message: `${field} ${rule}` });
+  };
+  const reading = validParts(value, '', (fault) => drop('INVALID_VALUE', fault));
+  if (!readingCheck.Check(reading)) {
+    faults.push({ index, reason: 'INVALID_FIELD', field: 'timestamp', message: describeTimeFault(value['timestamp']) });
+    return undefined;
+  }
+  const rule = chargingUntilRule(reading);
+  if (rule !== undefined) {
+    delete reading.fleet?.ChargingUntil;
+    drop('INVALID_VALUE', { field: 'fleet.ChargingUntil', rule });
+  }
+  keepSpeed(reading, value['location']);
+  for (let list = largestList(reading); list !== undefined; list = largestList(reading)) {
+    delete reading[list];
+    drop('TOO_LARGE', { field: list, rule: tooLarge });
+  }
+  faults.push(...dropped);
+  return reading;
+}
+
+/** Names the rule, but not the value: faults are logged and shown. */
+function describeTimeFault(time: unknown): string {
+  if (time === undefined) return 'timestamp is missing';
+  if (typeof time === 'number' && time > latestTimestamp) return beyondCalendar;
+  return `timestamp ${describeSchemaFaults(timeCheck.Errors(time)).rule}`;
+}
+
+/** With the ignition, the speed decides whether a vehicle may be immobilized; so it is kept when its position is dropped. */
+function keepSpeed(reading: TelemetryReading, position: unknown): void {
+  if (reading.location !== undefined || reading.fleet?.speed !== undefined || !isRecord(position)) return;
+  const { speed } = position;
+  if (speedCheck.Check(speed)) reading.fleet = { ...reading.fleet, speed };
+}
 
 /** Characters of a `can` list; each takes at most six bytes as JSON. */
 function charactersOf(entries: readonly { key: string; value: string }[] = []): number {
@@ -69,47 +166,34 @@ function charactersOf(entries: readonly { key: string; value: string }[] = []): 
 }
 
 /** Most readings are so small that nothing needs to be written as JSON to know it. */
-function isSmall({ can = [], sensors = [], frames }: TelemetryReading): boolean {
-  if (frames) return false;
-  let [entries, characters] = [can.length, charactersOf(can)];
-  for (const { name, data } of sensors) {
+function isSmall(reading: TelemetryReading): boolean {
+  if (reading.frames) return false;
+  const [values, ofSensors] = [reading.can ?? [], reading.sensors ?? []];
+  let [entries, characters] = [values.length, charactersOf(values)];
+  for (const { name, data } of ofSensors) {
     entries += 1 + data.length;
     characters += name.length + charactersOf(data);
   }
   return 6 * characters + 24 * entries + 4 <= maximumReadingBytes;
 }
 
-function sizeFault(index: number, reading: TelemetryReading): UploadFault | undefined {
-  if (isSmall(reading)) return undefined;
-  const { can, sensors, frames } = reading;
-  const bytes = jsonBytes(can) + jsonBytes(sensors) + jsonBytes(frames);
-  if (bytes <= maximumReadingBytes) return undefined;
-  const rule = `must have at most ${maximumReadingBytes} bytes as JSON; these have ${bytes}`;
-  const message = `can, sensors and frames of a reading ${rule}`;
-  return { index, reason: 'TOO_LARGE', message };
+const jsonBytes = (value: unknown): number => (value === undefined ? 0 : Buffer.byteLength(JSON.stringify(value)));
+
+/** Finds the largest list of a reading whose lists are too large together. */
+function largestList(reading: TelemetryReading): 'can' | 'sensors' | 'frames' | undefined {
+  const sizes = (['can', 'sensors', 'frames'] as const).map((list) => ({ list, bytes: jsonBytes(reading[list]) }));
+  if (sizes.reduce((sum, { bytes }) => sum + bytes, 0) <= maximumReadingBytes) return undefined;
+  return sizes.reduce((largest, one) => (one.bytes > largest.bytes ? one : largest)).list;
 }
 
 /** 0 and an empty text mean unknown; anything else must be a timestamp (interface specification, "Fleet vehicle status"). */
-function chargingUntilFault(index: number, { fleet }: TelemetryReading): UploadFault | undefined {
-  const value = fleet?.ChargingUntil;
-  const field = 'fleet.ChargingUntil';
+function chargingUntilRule(reading: TelemetryReading): string | undefined {
+  const value = reading.fleet?.ChargingUntil;
   if (value === undefined || value === 0 || value === '') return undefined;
   try {
-    parseTimestamp(field, String(value));
+    parseTimestamp('', String(value));
     return undefined;
   } catch (error) {
-    return { index, reason: 'INVALID_FIELD', field, message: error instanceof Error ? error.message : String(error) };
+    return error instanceof Error ? error.message.trim() : String(error);
   }
-}
-
-/** Names the field but not its value: faults are logged and shown, coordinates must not be. */
-function describeFault(index: number, value: unknown): UploadFault {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { index, reason: 'NOT_A_READING', message: 'a reading must be an object' };
-  }
-  const { field: path, rule } = describeSchemaFaults(readingCheck.Errors(value));
-  const field = path.slice(0, 200);
-  const timestamp = 'timestamp' in value && typeof value.timestamp === 'number' ? value.timestamp : 0;
-  const message = field === 'timestamp' && timestamp > latestTimestamp ? beyondCalendar : `${field} ${rule}`;
-  return { index, reason: 'INVALID_FIELD', field, message };
 }

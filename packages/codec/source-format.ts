@@ -70,6 +70,7 @@ export function isTooDeep(value: unknown, levels = deepestNesting): boolean {
   return levels === 0 || Object.values(value).some((member) => isTooDeep(member, levels - 1));
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+/** Whether a value is an object with members. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

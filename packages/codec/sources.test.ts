@@ -2,6 +2,7 @@ import { positionKeyPattern } from '@odograph/contracts/positions';
 import type { SourceFormatName } from '@odograph/contracts/sources';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isValueFault } from './readings.ts';
 import { InvalidMessage } from './source-format.ts';
 import { canOf, receive } from './sources.fixture.ts';
 import { decodeMessages, sourceFormats } from './sources.ts';
@@ -39,6 +40,28 @@ describe('of any source', () => {
     expect(readings).toHaveLength(1);
     expect(faults).toMatchObject([{ index: 0, reason: 'INVALID_FIELD', field: 'timestamp' }]);
   });
+
+  it.each([
+    [
+      'flespi',
+      { ident: 'a', timestamp: 1, 'position.latitude': 91, 'position.longitude': 2 },
+      { 'ble.name': 'EYE\0\0' },
+    ],
+    ['owntracks', { _type: 'location', tst: 1, lat: 91, lon: 2 }, { tag: 'EYE\0' }],
+    ['osmand', { id: 'a', timestamp: '1', lat: '91', lon: '2' }, { tag: 'EYE\0' }],
+    [
+      'tesla',
+      { Vin: 'a', CreatedAt: '1970-01-01T00:00:01Z', Location: { latitude: 91, longitude: 2 } },
+      { T: 'EYE\0' },
+    ],
+  ] as const)(
+    'a value of %s that no place takes is dropped with its reason, the rest is kept',
+    (format, place, text) => {
+      const { readings, faults } = receive(format, { ...place, ...text }, { device: 'a' });
+      expect(faults).toMatchObject([{ index: 0, reason: 'INVALID_VALUE', field: 'location.latitude' }]);
+      expect(readings).toMatchObject([{ timestamp: 1, can: [{ key: Object.keys(text)[0], value: 'EYE' }] }]);
+    },
+  );
 
   it('a name that cannot be a device id is refused with its field', () => {
     const refusal = refusalOf(() => receive('traccar', { position: {}, device: { uniqueId: 'a/b' } }));
@@ -129,7 +152,8 @@ describe('of any source', () => {
         // OwnTracks sends messages of other types too, which hold no reading.
         const type = (body as { _type?: unknown } | null)?._type;
         const isOther = format === 'owntracks' && typeof type === 'string' && !['location', 'encrypted'].includes(type);
-        expect(decoded.readings.length + decoded.faults.length).toBe(isOther ? 0 : 1);
+        const rejected = decoded.faults.filter((fault) => !isValueFault(fault));
+        expect(decoded.readings.length + rejected.length).toBe(isOther ? 0 : 1);
         expect(refusalOf(() => receive(format, body))).toSatisfy(isExpected);
       }),
       { numRuns: 500 },

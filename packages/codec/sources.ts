@@ -4,7 +4,7 @@ import { flespi } from './flespi/flespi.ts';
 import { osmand } from './osmand/osmand.ts';
 import { owntracks } from './owntracks/owntracks.ts';
 import { checkReadings, type DecodedTelemetry, spoiled, type UploadFault } from './readings.ts';
-import { isTooDeep, type SourceFormat } from './source-format.ts';
+import { isRecord, isTooDeep, type SourceFormat } from './source-format.ts';
 import { tesla } from './tesla/tesla.ts';
 import { traccar } from './traccar/traccar.ts';
 
@@ -29,7 +29,7 @@ function convertMessages(format: SourceFormatName, payload: string): UploadFault
   }
   if (isTooDeep(messages)) return fault('MALFORMED', 'the messages are nested too deeply');
   const { toReading } = sourceFormats[format];
-  return messages.map((message: unknown) => (isObject(message) ? toReading(message) : message));
+  return messages.map((message: unknown) => (isRecord(message) ? toReading(message) : message));
 }
 
 /** Decodes the messages of one device, as a JSON array. Never throws: an invalid message becomes a fault. */
@@ -42,8 +42,4 @@ export function decodeMessages(format: SourceFormatName, payload: string): Decod
 export function readMessages(format: SourceFormatName, payload: string): unknown[] {
   const readings = convertMessages(format, payload);
   return Array.isArray(readings) ? readings : [];
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -162,6 +162,7 @@ interface QuarantineTable {
   payload_fingerprint: Buffer;
   faults: unknown;
   times_seen: Generated<number>;
+  is_partial: Generated<boolean>;
   resolved_at: Written<Date | null>;
   dismissed_reason: Written<string | null>;
 }

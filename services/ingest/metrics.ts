@@ -8,6 +8,7 @@ export interface IngestMetrics {
   readings: Counter;
   quarantined: Counter;
   droppedQuarantine: Counter;
+  droppedValues: Counter;
   lagSeconds: Histogram;
 }
 
@@ -47,6 +48,11 @@ export function createIngestMetrics(
     droppedQuarantine: new Counter({
       name: 'odograph_ingest_quarantine_dropped_uploads_total',
       help: 'Uploads beyond the quarantine quota of their device: counted, not kept',
+      registers: [registry],
+    }),
+    droppedValues: new Counter({
+      name: 'odograph_ingest_dropped_values_total',
+      help: 'Values at fault that were dropped; the rest of their readings is stored',
       registers: [registry],
     }),
     lagSeconds: new Histogram({

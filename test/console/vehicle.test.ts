@@ -174,9 +174,10 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     const target = await createUnlinkedVehicle(platform.db, fleet.application);
     await platform.db.updateTable('vehicle').set({ plate: 'LK-400-DD' }).where('id', '=', Number(target)).execute();
     const { page, errors } = await open('/pipeline');
-    await page.getByRole('button', { name: /Invalid field/ }).click();
+    await page.getByRole('button', { name: /Invalid value/ }).click();
     const uploads = page.getByRole('list', { name: 'Quarantine' }).getByRole('listitem');
     await uploads.filter({ hasText: fleet.parked.deviceId }).locator('summary').click();
+    await uploads.filter({ hasText: fleet.parked.deviceId }).getByText('Reading stored', { exact: true }).waitFor();
     await page.getByRole('region', { name: 'Decoded' }).locator('mark', { hasText: '"north"' }).waitFor();
     await page.getByRole('region', { name: 'Bytes' }).locator('mark', { hasText: '6e' }).first().waitFor();
     await page.getByRole('button', { name: /Device not linked/ }).click();

@@ -26,7 +26,7 @@ afterAll(async () => {
 const poisons: Record<string, Partial<QueuedUpload>> = {
   'no UTF-8': { base64: Buffer.from([0xff, 0xfe, 0x00]).toString('base64') },
   'no JSON': { text: '{"timestamp":' },
-  'a NUL in a string': { text: `{"timestamp":${start},"can":[{"key":"a\\u0000","value":"b"}]}` },
+  'a NUL in a string': { text: `{"timestamp":${start},"can":[{"key":"a\\u0000b","value":"b"}]}` },
   'half a surrogate pair': { text: `{"timestamp":${start},"can":[{"key":"a","value":"\\ud800"}]}` },
   'a number beyond all': { text: `{"timestamp":${start},"status":{"mileage":1e999}}` },
   'a time before the database begins': { text: '{"timestamp":-1e300}' },

@@ -117,15 +117,18 @@ describe('odograph import', () => {
     const path = await writeHistory('other.csv', lines.join('\r\n'));
     const map = 'time=when,latitude=lat,longitude=lon';
     const summary = await importFile(path, '--device', vehicle.deviceId, '--map', map);
-    expect(summary).toMatchObject({ exitCode: 1, rows: 5, accepted: 2, faults: 3, report: `${path}.faults.csv` });
+    expect(summary).toMatchObject({ exitCode: 1, rows: 5, accepted: 4, faults: 3, report: `${path}.faults.csv` });
     expect(await faultsOf(path)).toEqual([
       '4,"when","must be ISO 8601 or UNIX time"',
-      '5,"speed","must be a number"',
       '3,"lat","location.latitude must be at most 90"',
+      '5,"speed","location.speed must be a number"',
     ]);
-    expect(await historyOf(vehicle, 2)).toMatchObject([
-      { timestamp: Date.parse('2024-05-01T08:00:00Z') / 1000, location: { latitude: 48.1 } },
-      { timestamp: Date.parse('2024-05-01T08:00:04Z') / 1000 },
+    const secondsAt = (time: string) => Date.parse(`2024-05-01T${time}Z`) / 1000;
+    expect(await historyOf(vehicle, 4)).toMatchObject([
+      { timestamp: secondsAt('08:00:00'), location: { latitude: 48.1 } },
+      expect.not.objectContaining({ location: expect.anything() }),
+      { timestamp: secondsAt('08:00:03'), location: { latitude: 48.1, longitude: 2.1 } },
+      { timestamp: secondsAt('08:00:04'), location: { latitude: 48.2 } },
     ]);
   });
 
@@ -135,14 +138,14 @@ describe('odograph import', () => {
     const gpx = `<?xml version="1.0"?>\n<gpx version="1.1" xmlns="http://www.topografix.com/GPX/1/1" xmlns:x="x"><trk><src>${vehicle.id}</src>\n<trkseg>
       ${point('2024-05-01T08:00:00Z', '48.1')}\n${point('2024-05-01T08:00:01Z', 'north')}\n</trkseg></trk></gpx>`;
     const path = await writeHistory('track.gpx', gpx);
-    expect(await importFile(path)).toMatchObject({ exitCode: 1, rows: 2, accepted: 1 });
-    expect(await faultsOf(path)).toEqual(['5,"lat","must be a number"']);
-    const [reading] = await historyOf(vehicle, 1);
+    expect(await importFile(path)).toMatchObject({ exitCode: 1, rows: 2, accepted: 2 });
+    expect(await faultsOf(path)).toEqual(['5,"lat","location.latitude must be a number"']);
+    const [reading] = await historyOf(vehicle, 2);
     expect(reading).toMatchObject({ location: { latitude: 48.1, longitude: 2, altitude: 35.5, angle: 90 } });
     const { rows } = await sql`select speed from reading where vehicle_id = ${vehicle.id}::integer`.execute(
       platform.db,
     );
-    expect(rows).toEqual([{ speed: 36 }]);
+    expect(rows).toEqual([{ speed: 36 }, { speed: 36 }]);
   });
 
   it("reads tc_positions of a dump of Traccar's database, by the devices of tc_devices", async () => {

@@ -32,7 +32,7 @@ async function connect(subscribes: boolean): Promise<{ device: DeviceConnection;
   return { device, received };
 }
 
-it('a device that subscribes to its rejects receives what went to quarantine and why, without the payload', async () => {
+it('a device that subscribes to its rejects receives which values and readings were dropped and why, without the payload', async () => {
   const { device, received } = await connect(true);
   const start = Date.now() / 1000;
   const stored = { timestamp: 1_750_000_000, sequence: 1 };
@@ -47,7 +47,7 @@ it('a device that subscribes to its rejects receives what went to quarantine and
     faults: [
       {
         index: 1,
-        reason: 'INVALID_FIELD',
+        reason: 'INVALID_VALUE',
         field: 'location.longitude',
         message: 'location.longitude must be a number',
         timestamp: 1_750_000_001.5,
@@ -63,9 +63,15 @@ it('a device that subscribes to its rejects receives what went to quarantine and
     ],
   });
   expect(Math.abs((received[0]?.receivedAt ?? 0) - start)).toBeLessThan(60);
-  await device.upload('{"timestamp":');
+  const unpowered = { timestamp: 1_750_000_002, electric: { soc: 'full', voltage: 12 } };
+  await device.upload(unpowered);
   await eventually(async () => expect(received).toHaveLength(2));
-  expect(received[1]).toMatchObject({
+  expect(received[1]?.faults).toMatchObject([
+    { index: 0, reason: 'INVALID_VALUE', field: 'electric.soc', message: 'electric.soc must be a number' },
+  ]);
+  await device.upload('{"timestamp":');
+  await eventually(async () => expect(received).toHaveLength(3));
+  expect(received[2]).toMatchObject({
     bytes: 13,
     faultCount: 1,
     faults: [{ index: null, reason: 'NOT_JSON', message: 'the upload is not JSON' }],

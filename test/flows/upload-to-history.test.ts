@@ -109,7 +109,7 @@ describe('history answers uploads', () => {
 });
 
 describe('an upload in CBOR', () => {
-  it('is stored like one in JSON; one that cannot be read, or has an invalid reading, is quarantined', async () => {
+  it('is stored like one in JSON; one that cannot be read, and a value at fault, go to quarantine', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const device = await connectDevice(platform.mqttUrl, vehicle);
     const readings = [
@@ -124,11 +124,12 @@ describe('an upload in CBOR', () => {
         from quarantine where device_id = ${vehicle.deviceId} order by 1`.execute(platform.db);
       return rows.map(({ reason }) => reason);
     };
-    await eventually(async () => expect(await faultsOf()).toEqual(['INVALID_FIELD', 'NOT_CBOR']));
+    await eventually(async () => expect(await faultsOf()).toEqual(['INVALID_VALUE', 'NOT_CBOR']));
     const stored = await sql`select mileage, sequence, frames from reading
       where vehicle_id = ${Number(vehicle.id)} order by time`.execute(platform.db);
     expect(stored.rows).toEqual([
       { mileage: 5, sequence: 1, frames: null },
+      { mileage: null, sequence: 2, frames: null },
       { mileage: null, sequence: 3, frames: [{ id: '18FEF100', data: '0102' }] },
     ]);
     await device.close();
@@ -146,7 +147,7 @@ describe('an upload that cannot be stored', () => {
     await device.upload([
       { timestamp: soon + 1000 },
       { timestamp: soon },
-      { timestamp: soon + 1, status: { mileage: '1' } },
+      { timestamp: 'soon', status: { mileage: '1' } },
     ]);
     await strayDevice.upload({ timestamp: soon });
     await device.upload({ timestamp: soon + 2 });

@@ -150,7 +150,7 @@ async function checkSchema(url: string): Promise<Check[]> {
 /** Checks the quarantine, and how far storing is behind. */
 async function checkContent(db: Database): Promise<Check[]> {
   const { rows } = await sql<{ open: number; lagMs: number | null }>`
-    select (select count(*) from (select from quarantine where resolved_at is null limit ${mostCountedUploads}) as listed)::integer
+    select (select count(*) from (select from quarantine where resolved_at is null and not is_partial limit ${mostCountedUploads}) as listed)::integer
         as open,
       (select max(lag_p99_ms) from pipeline_sample where at > now() - interval '1 minute')::double precision as "lagMs"`.execute(
     db,

@@ -1,7 +1,7 @@
 import { secondsOf } from '@odograph/codec/fields';
 import { UsageFailure } from '../failures.ts';
 import { inspectFile, rowsOf } from '../registration-file.ts';
-import { type HistoryRow, places } from './rows.ts';
+import { type HistoryRow, numberOf, places } from './rows.ts';
 
 const groupOf = new Map(
   Object.entries(places).flatMap(([group, names]) => names.map((name) => [name, group] as const)),
@@ -55,37 +55,25 @@ function decodePart(part: string): string {
 
 type Cells = Readonly<Record<string, string>>;
 
-class CellFault extends Error {
-  readonly field: string;
-  constructor(field: string, message: string) {
-    super(message);
-    this.field = field;
-  }
-}
-
 function toRow(
   line: number,
   cells: Readonly<Record<string, string>>,
   columns: ReadonlyMap<string, string>,
 ): HistoryRow {
   const origin = (path: string) => {
-    const name = path === 'timestamp' ? 'time' : path.replace(/^(location|status|electric)\./, '');
+    const name = path === 'timestamp' ? 'time' : path.replace(/^(location|status|electric|fleet)\./, '');
     return columns.get(name) ?? columns.get(name.replace(/\..*/, '')) ?? name;
   };
   const { vehicle, device } = cells;
   const subject =
     vehicle !== undefined ? { vehicleId: vehicle } : device === undefined ? undefined : { deviceId: device };
-  try {
-    return { line, subject, reading: readingOf(cells), origin };
-  } catch (error) {
-    if (!(error instanceof CellFault)) throw error;
-    return { line, subject, fault: { column: columns.get(error.field) ?? error.field, message: error.message } };
-  }
+  const timestamp = secondsOf(cells['time']);
+  if (timestamp !== undefined) return { line, subject, reading: readingOf(cells, timestamp), origin };
+  return { line, subject, fault: { column: columns.get('time') ?? 'time', message: 'must be ISO 8601 or UNIX time' } };
 }
 
-function readingOf(cells: Cells): object {
-  const timestamp = secondsOf(cells['time']);
-  if (timestamp === undefined) throw new CellFault('time', 'must be ISO 8601 or UNIX time');
+/** Cells that are not what their field takes stay texts, which the platform refuses with the field. */
+function readingOf(cells: Cells, timestamp: number): object {
   const { can, sensors } = listsOf(cells);
   return {
     timestamp: secondsExactly(cells['time'] ?? '', timestamp),
@@ -110,6 +98,11 @@ function groupsOf(cells: Cells): Record<string, Record<string, unknown>> {
   return { ...others, ...(speed !== undefined && { fleet: { speed } }) };
 }
 
+interface Sensor {
+  readonly name: string;
+  readonly data: Datum[];
+}
+
 interface Datum {
   readonly key: string;
   readonly value: string;
@@ -117,8 +110,8 @@ interface Datum {
 
 /** Reads the lists `can` and `sensors`, whole or value by value. */
 function listsOf(cells: Cells) {
-  const can: Datum[] = listOf(cells, 'can');
-  const sensors: { name: string; data: Datum[] }[] = listOf(cells, 'sensors');
+  const can = listOf<Datum>(cells, 'can');
+  const sensors = listOf<Sensor>(cells, 'sensors');
   for (const [field, cell] of Object.entries(cells)) {
     const [list, first, second] = field.split('.').map(decodePart);
     // An export hides formulas from spreadsheets in this way.
@@ -139,29 +132,23 @@ function secondsExactly(text: string, seconds: number): number {
   return digits === undefined ? seconds : Math.floor(seconds) + Number(`0.${digits.slice(0, 6)}`);
 }
 
-function addToSensor(sensors: { name: string; data: Datum[] }[], name: string, datum: Datum): void {
-  const sensor = sensors.find((one) => one.name === name);
+function addToSensor(sensors: (Sensor | string)[], name: string, datum: Datum): void {
+  const sensor = sensors.find((one): one is Sensor => typeof one === 'object' && one.name === name);
   if (sensor) sensor.data.push(datum);
   else sensors.push({ name, data: [datum] });
 }
 
-function cellValue(field: string, cell: string): number | boolean {
-  if (booleans.has(field)) {
-    const value = words[cell.toLowerCase()];
-    if (value === undefined) throw new CellFault(field, 'must be true or false');
-    return value;
-  }
-  const value = Number(cell);
-  if (!Number.isFinite(value)) throw new CellFault(field, 'must be a number');
-  return value;
+function cellValue(field: string, cell: string): number | boolean | string {
+  return booleans.has(field) ? (words[cell.toLowerCase()] ?? cell) : numberOf(cell);
 }
 
-function listOf<Element>(cells: Cells, field: string): Element[] {
+/** The list in a cell; of a cell that holds none, its text. */
+function listOf<Element>(cells: Cells, field: string): (Element | string)[] {
   const cell = cells[field];
   if (cell === undefined) return [];
   try {
     const value: unknown = JSON.parse(cell);
     if (Array.isArray(value)) return value as Element[];
   } catch {}
-  throw new CellFault(field, 'must be a JSON array');
+  return [cell];
 }

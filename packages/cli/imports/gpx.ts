@@ -1,13 +1,13 @@
 import { createReadStream } from 'node:fs';
 import { secondsOf } from '@odograph/codec/fields';
 import { SaxesParser } from 'saxes';
-import type { HistoryRow } from './rows.ts';
+import { type HistoryRow, numberOf } from './rows.ts';
 
 /** A point while it is read. */
 interface Point {
   readonly line: number;
-  readonly latitude: number;
-  readonly longitude: number;
+  readonly latitude: string | undefined;
+  readonly longitude: string | undefined;
   readonly values: Record<string, string>;
 }
 
@@ -49,10 +49,8 @@ function createParser(onRow: (row: HistoryRow) => void): SaxesParser<{ xmlns: tr
     text = '';
     if (local === 'trk') vehicleId = undefined;
     if (local !== 'trkpt') return;
-    const [latitude, longitude] = [attributes['lat']?.value, attributes['lon']?.value].map((value) =>
-      Number(value || Number.NaN),
-    );
-    point = { line: parser.line, latitude: latitude ?? Number.NaN, longitude: longitude ?? Number.NaN, values: {} };
+    const { lat, lon } = attributes;
+    point = { line: parser.line, latitude: lat?.value, longitude: lon?.value, values: {} };
   });
   parser.on('text', (piece) => {
     text += piece;
@@ -73,15 +71,19 @@ function createParser(onRow: (row: HistoryRow) => void): SaxesParser<{ xmlns: tr
 function toRow({ line, latitude, longitude, values }: Point, vehicleId: string | undefined): HistoryRow {
   const timestamp = secondsOf(values['time']);
   if (timestamp === undefined) return { line, fault: { column: 'time', message: 'is missing, or not ISO 8601' } };
-  const location: Record<string, number> = { latitude, longitude };
-  for (const [element, field] of Object.entries(numbers)) {
-    if (values[element] !== undefined) location[field] = Number(values[element]);
+  const location: Record<string, number | string> = {};
+  for (const [field, text] of Object.entries({ latitude, longitude })) {
+    if (text !== undefined) location[field] = numberOf(text);
   }
-  // GPX 1.0 and extensions give it in m/s.
-  if (values['speed'] !== undefined) location['speed'] = Math.round(Number(values['speed']) * 3.6e3) / 1e3;
-  const wrong = Object.entries(location).find(([, value]) => !Number.isFinite(value));
+  for (const [element, field] of Object.entries(numbers)) {
+    if (values[element] !== undefined) location[field] = numberOf(values[element]);
+  }
+  if (values['speed'] !== undefined) location['speed'] = kilometresPerHour(numberOf(values['speed']));
   const origin = (field: string): string => elements[field] ?? field;
-  if (wrong) return { line, fault: { column: origin(`location.${wrong[0]}`), message: 'must be a number' } };
   const subject = vehicleId === undefined ? undefined : { vehicleId };
   return { line, subject, reading: { timestamp, location }, origin };
 }
+
+/** GPX 1.0 and extensions give speeds in m/s. */
+const kilometresPerHour = (speed: number | string): number | string =>
+  typeof speed === 'number' ? Math.round(speed * 3.6e3) / 1e3 : speed;

@@ -19,3 +19,9 @@ export const places: Readonly<Record<string, readonly string[]>> = {
     ...['minCellTemperature', 'maxCellTemperature', 'lifetimePowerUse', 'lifetimeChargePower'],
   ],
 };
+
+/** Reads a number; a text that is none stays a text, which the platform refuses with its field. */
+export function numberOf(text: string): number | string {
+  const number = Number(text);
+  return text.trim() === '' || !Number.isFinite(number) ? text : number;
+}

@@ -89,7 +89,8 @@ function toRow(line: number, cells: Cells, uniqueIds: ReadonlyMap<string, string
   try {
     position['attributes'] = attributes === undefined ? {} : JSON.parse(attributes);
   } catch {
-    return { line, fault: { column: 'attributes', message: 'must be JSON' } };
+    // As all that has no place of its own, it is kept as text.
+    position['attributes'] = { attributes };
   }
   const reading = sourceFormats.traccar.toReading({ position });
   const origin = (field: string): string => columnOf.get(field) ?? `attributes (${field})`;

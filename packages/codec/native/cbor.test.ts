@@ -59,12 +59,22 @@ describe('an upload in CBOR', () => {
     ]);
   });
 
-  it('rejects only the reading with a field of the wrong type, and keeps its sequence for the gaps', () => {
-    const payload = Buffer.from(encodeCbor([reading, { ...reading, sequence: 8, status: { ignition: 1 } }, reading]));
+  it('drops only the value of the wrong type, and 64-bit integers and bytes where none belong', () => {
+    const status = { ignition: 1, mileage: 2n ** 60n, autonomy: Number.NaN, movement: true };
+    const wrong = { ...reading, status, can: [{ key: 'a', value: Buffer.from('b') }], unknown: 2n ** 60n };
+    const payload = Buffer.from(encodeCbor([reading, wrong, reading]));
     const { readings, faults } = decodeTelemetry(payload);
-    expect(readings.map(({ index }) => index)).toEqual([0, 2]);
-    expect(faults).toMatchObject([{ index: 1, reason: 'INVALID_FIELD', field: 'status.ignition' }]);
-    expect(readElements(payload)[1]).toMatchObject({ sequence: 8 });
+    expect(readings.map(({ index }) => index)).toEqual([0, 1, 2]);
+    expect(readings[1]?.reading).toMatchObject({ location: reading.location, status: { movement: true } });
+    expect(readings[1]?.reading.can).toBeUndefined();
+    expect(faults.map(({ index, reason, field }) => [index, reason, field])).toEqual(
+      ['status.ignition', 'status.mileage', 'status.autonomy', 'can.0.value'].map((field) => [
+        1,
+        'INVALID_VALUE',
+        field,
+      ]),
+    );
+    expect(() => JSON.stringify(readings)).not.toThrow();
   });
 
   it('ignores unknown numbers and names', () => {

@@ -37,6 +37,8 @@ class StrictTokenizer extends Tokenizer {
     }
     const token = super.next();
     if (type === major.text && String(token.value).includes('\ufffd')) this.#requireUtf8(start);
+    // As in JSON: rounded, and beyond the bounds of every field.
+    if (typeof token.value === 'bigint') token.value = Number(token.value);
     return token;
   }
 
@@ -51,7 +53,7 @@ class StrictTokenizer extends Tokenizer {
  * @throws Error for anything but one well-formed array or map without tags
  */
 export function decodeCbor(payload: Uint8Array): unknown {
-  const options = { useMaps: true, rejectDuplicateMapKeys: true };
+  const options = { useMaps: true, rejectDuplicateMapKeys: true, allowBigInt: true };
   const decoded: unknown = decode(payload, { ...options, tokenizer: new StrictTokenizer(payload, options) });
   return toJsonForm(decoded, 'reading');
 }

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { isValueFault } from '../readings.ts';
 import { decodeTelemetry } from './telemetry.ts';
 
 const whole = {
@@ -35,7 +36,7 @@ describe('decodeTelemetry', () => {
     expect(decodeTelemetry(JSON.stringify(readings)).faults).toEqual([]);
   });
 
-  it('accepts raw CAN frames with standard and extended ids, and rejects the reading of any other', () => {
+  it('accepts raw CAN frames with standard and extended ids, and drops any other', () => {
     const frames = [
       { id: '7E8', data: '04410C1AF8' },
       { id: '18FEF100', data: 'ff'.repeat(64), time: 1763712000.125 },
@@ -54,19 +55,23 @@ describe('decodeTelemetry', () => {
       ...[{ id: '7E8', data: '0' }, { id: '7E8', data: 'zz' }, { id: '7E8', data: '00'.repeat(65) }, { id: '7E8' }],
     ];
     for (const frame of wrong) {
-      const decoded = decodeTelemetry(JSON.stringify([whole, { timestamp: 1, frames: [frame] }]));
-      expect(decoded.readings).toHaveLength(1);
-      expect(decoded.faults).toMatchObject([{ index: 1, reason: 'INVALID_FIELD' }]);
+      const decoded = decodeTelemetry(JSON.stringify([whole, { timestamp: 1, frames: [frame, ...frames] }]));
+      expect(decoded.readings.map((one) => one.reading)).toEqual([whole, { timestamp: 1, frames }]);
+      expect(decoded.faults).toMatchObject([{ index: 1, reason: 'INVALID_VALUE' }]);
     }
   });
 
-  it('rejects a reading whose can, sensors and frames exceed 32 KiB, and only that one', () => {
-    const large = { timestamp: 2, can: Array.from({ length: 40 }, () => ({ key: 'k', value: 'x'.repeat(900) })) };
-    const { readings, faults } = decodeTelemetry(JSON.stringify([whole, large, { ...large, can: large.can.slice(5) }]));
-    expect(readings.map(({ index }) => index)).toEqual([0, 2]);
-    expect(faults).toMatchObject([{ index: 1, reason: 'TOO_LARGE' }]);
+  it('drops the largest of can, sensors and frames until they have at most 32 KiB, and nothing else', () => {
+    const large = { ...whole, can: Array.from({ length: 40 }, () => ({ key: 'k', value: 'x'.repeat(900) })) };
+    const { can: _can, ...withoutCan } = whole;
+    const texts = [whole, large, { ...large, can: large.can.slice(5) }];
+    const { readings, faults } = decodeTelemetry(JSON.stringify(texts));
+    expect(readings.map(({ reading }) => reading)).toEqual([whole, withoutCan, texts[2]]);
+    expect(faults).toMatchObject([{ index: 1, reason: 'TOO_LARGE', field: 'can' }]);
     const frames = Array.from({ length: 300 }, () => ({ id: '18FEF100', data: '00'.repeat(64) }));
-    expect(decodeTelemetry(JSON.stringify({ timestamp: 2, frames })).faults).toMatchObject([{ reason: 'TOO_LARGE' }]);
+    const both = decodeTelemetry(JSON.stringify({ ...large, frames }));
+    expect(both.readings.map(({ reading }) => reading)).toEqual([withoutCan]);
+    expect(both.faults).toMatchObject([{ field: 'frames' }, { field: 'can' }]);
   });
 
   it('keeps device time to the microsecond', () => {
@@ -79,21 +84,87 @@ describe('decodeTelemetry', () => {
     );
   });
 
-  it('rejects only the reading with a field of the wrong type, and names the field', () => {
-    const wrong = { ...whole, location: { latitude: '48.8566', longitude: 2.3522 } };
+  it('drops each value at fault with its field and reason, and keeps everything else of its reading', () => {
+    const { location, status, electric, fleet, sensors } = whole;
+    const wrong = {
+      ...whole,
+      ...{ sequence: 1.5, status: { ...status, mileage: '12' }, electric: { ...electric, soc: null } },
+      fleet: { ...fleet, lock: 'AJAR', cardholder: [{ id: 7, statut: 'PRESENT' }, ...fleet.cardholder] },
+      sensors: [{ name: 'cargo', data: [{ key: 'a', value: 1 }, ...(sensors[0]?.data ?? [])] }, { name: 'no data' }],
+      can: [...whole.can, { key: 'k', value: 'x'.repeat(1025) }, { key: 'a\0b', value: '' }],
+    };
     const { readings, faults } = decodeTelemetry(JSON.stringify([whole, wrong, whole]));
-    expect(readings.map(({ index }) => index)).toEqual([0, 2]);
-    expect(faults).toMatchObject([{ index: 1, reason: 'INVALID_FIELD', field: 'location.latitude' }]);
+    const { sequence: _sequence, ...unnumbered } = whole;
+    const { mileage: _mileage, ...keptStatus } = status;
+    const { soc: _soc, ...keptElectric } = electric;
+    const { lock: _lock, ...keptFleet } = fleet;
+    const kept = { ...unnumbered, status: keptStatus, electric: keptElectric, fleet: keptFleet };
+    expect(readings.map(({ reading }) => reading)).toEqual([whole, kept, whole]);
+    expect(location).toEqual(readings[1]?.reading.location);
+    expect(faults.every(({ index, reason }) => index === 1 && reason === 'INVALID_VALUE')).toBe(true);
+    expect(faults.map(({ message }) => message)).toEqual([
+      'sequence must be a whole number',
+      'status.mileage must be a number',
+      'can.1.value must have at most 1024 characters',
+      'can.2.key must not contain NUL or half of a surrogate pair',
+      'electric.soc must be a number',
+      'sensors.0.data.0.value must be a string',
+      'sensors.1.data is missing',
+      'fleet.lock must be one of LOCKED, UNLOCKED',
+      'fleet.cardholder.0.id must be a string',
+    ]);
+  });
+
+  it('drops a position without both coordinates but keeps its speed, which immobilizing depends on', () => {
+    const at = (location: object, fleet?: object) =>
+      decodeTelemetry(JSON.stringify({ ...whole, location, fleet })).readings[0]?.reading;
+    for (const location of [
+      { latitude: 91, longitude: 2, speed: 52 },
+      { latitude: '48.8', longitude: 2, speed: 52 },
+    ]) {
+      expect(at(location)).toMatchObject({ status: whole.status, fleet: { speed: 52 } });
+      expect(at(location)?.location).toBeUndefined();
+      expect(at(location, { speed: 51 })?.fleet).toEqual({ speed: 51 });
+      expect(at({ ...location, speed: 'fast' })?.fleet).toBeUndefined();
+    }
+    const { faults } = decodeTelemetry(JSON.stringify({ ...whole, location: { latitude: '48.8566', longitude: 2 } }));
     expect(JSON.stringify(faults)).not.toContain('48.8566');
   });
 
+  it('strips NULs at the end of a text, which pad it, and drops a text with one inside', () => {
+    const can = [
+      { key: 'name\0\0', value: 'EYE 1\0\0\0' },
+      { key: 'long', value: `${'x'.repeat(1024)}\0` },
+      { key: 'inside', value: 'a\0b\0' },
+    ];
+    const { readings, faults } = decodeTelemetry(JSON.stringify({ timestamp: 1, can }));
+    expect(readings[0]?.reading.can).toEqual([
+      { key: 'name', value: 'EYE 1' },
+      { key: 'long', value: 'x'.repeat(1024) },
+    ]);
+    expect(faults).toMatchObject([{ field: 'can.2.value', reason: 'INVALID_VALUE' }]);
+  });
+
+  it('reports at most 100 values at fault of a reading, and keeps the first elements of a list that is too long', () => {
+    const can = Array.from({ length: 1100 }, (_, index) => ({ key: `k${index}`, value: index < 200 ? index : '' }));
+    const { readings, faults } = decodeTelemetry(JSON.stringify([{ timestamp: 1, can }, whole]));
+    expect(faults).toHaveLength(100);
+    expect(faults[0]?.message).toBe('can must have at most 1000 elements');
+    expect(readings[0]?.reading.can).toHaveLength(800);
+    expect(readings).toHaveLength(2);
+  });
+
   it.each([
-    ['a missing timestamp', '{"status":{}}', 'timestamp'],
-    ['a timestamp that is text', '{"timestamp":"1"}', 'timestamp'],
-    ['a number beyond what JSON numbers hold', '{"timestamp":1e400}', 'timestamp'],
     ['a latitude beyond the pole', '{"timestamp":1,"location":{"latitude":90.1,"longitude":0}}', 'location.latitude'],
     ['a location without longitude', '{"timestamp":1,"location":{"latitude":1}}', 'location.longitude'],
-    ['a NUL in text', '{"timestamp":1,"can":[{"key":"a","value":"\\u0000"}]}', 'can.0.value'],
+    ['a NUL in text', '{"timestamp":1,"can":[{"key":"a","value":"\\u0000a"}]}', 'can.0.value'],
+    ['a number beyond what JSON numbers hold', '{"timestamp":1,"status":{"mileage":1e400}}', 'status.mileage'],
+    ['an integer beyond 53 bits', '{"timestamp":1,"sequence":9007199254740992}', 'sequence'],
+    [
+      'satellites that no column holds',
+      '{"timestamp":1,"location":{"latitude":1,"longitude":1,"satellites":40000}}',
+      'location.satellites',
+    ],
     ['half a surrogate pair', '{"timestamp":1,"can":[{"key":"a","value":"\\ud800"}]}', 'can.0.value'],
     ['an unknown word', '{"timestamp":1,"fleet":{"lock":"AJAR"}}', 'fleet.lock'],
     ['a group that is null', '{"timestamp":1,"status":null}', 'status'],
@@ -104,7 +175,9 @@ describe('decodeTelemetry', () => {
     ],
     ['an end of charging before 1970', '{"timestamp":1,"fleet":{"ChargingUntil":-5}}', 'fleet.ChargingUntil'],
   ])('names the field for %s', (_name, text, field) => {
-    expect(decodeTelemetry(text)).toMatchObject({ readings: [], faults: [{ index: 0, field }] });
+    const { readings, faults } = decodeTelemetry(text);
+    expect(faults).toMatchObject([{ index: 0, reason: 'INVALID_VALUE', field }]);
+    expect(readings).toMatchObject([{ reading: { timestamp: 1 } }]);
   });
 
   it.each([
@@ -121,7 +194,7 @@ describe('decodeTelemetry', () => {
     ['{"timestamp":1,"status":{"ignition":1}}', 'status.ignition must be true or false'],
     ['{"timestamp":1,"can":[{"key":"a","value":1}]}', 'can.0.value must be a string'],
     [
-      '{"timestamp":1,"can":[{"key":"a","value":"\\u0000"}]}',
+      '{"timestamp":1,"can":[{"key":"a","value":"\\u0000a"}]}',
       'can.0.value must not contain NUL or half of a surrogate pair',
     ],
     ['{"timestamp":1,"fleet":{"lock":"AJAR"}}', 'fleet.lock must be one of LOCKED, UNLOCKED'],
@@ -131,7 +204,7 @@ describe('decodeTelemetry', () => {
     ],
     ['{"timestamp":1,"fleet":{"ChargingUntil":true}}', 'fleet.ChargingUntil must be a number or a string'],
     ['7', 'a reading must be an object'],
-  ])('rejects %s: %s', (text, message) => {
+  ])('says of %s: %s', (text, message) => {
     expect(decodeTelemetry(text).faults.map((fault) => fault.message)).toEqual([message]);
   });
 
@@ -140,10 +213,29 @@ describe('decodeTelemetry', () => {
     expect(decodeTelemetry(text).faults).toEqual([]);
   });
 
-  it('ignores unknown fields, names of the prototype included', () => {
-    const { readings, faults } = decodeTelemetry('{"timestamp":1,"future":{},"__proto__":{"x":1},"constructor":1}');
-    expect(faults).toEqual([]);
-    expect(readings).toHaveLength(1);
+  it('ignores unknown fields, names of the prototype included, wherever they are', () => {
+    const future = '"future":"\\u0000","__proto__":{"x":1},"constructor":1';
+    const deep = `"deep":${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    expect(decodeTelemetry(`{"timestamp":1,${future},${deep}}`).readings).toHaveLength(1);
+    const groups = Object.entries({
+      ...{ location: '"latitude":1,"longitude":2', status: '"ignition":true', electric: '"soc":80' },
+      ...{ fleet: '"cardholder":[{"id":"1","statut":"a"}]', alarms: '"towing":true' },
+    });
+    const list = (name: string, members: string) => [name, `[{${members}}]`] as const;
+    const lists = [
+      list('can', '"key":"a","value":"b"'),
+      list('sensors', '"name":"a","data":[{"key":"a","value":"b"}]'),
+      list('frames', '"id":"7E8","data":""'),
+      list('sensors', `"name":"a","data":[{"key":"a","value":"b",${future}}]`),
+    ];
+    const values = [...groups.map(([name, members]) => [name, `{${members}}`] as const), ...lists];
+    for (const [name, value] of values) {
+      const unknown = value.replace(/\}(?=[^}]*$)/, `,${future},${deep}}`);
+      const { readings, faults } = decodeTelemetry(`{"timestamp":1,"${name}":${unknown}}`);
+      expect(faults).toEqual([]);
+      const plain = JSON.parse(value.replace(`,${future}`, ''));
+      expect(readings.map(({ reading }) => reading)).toEqual([{ timestamp: 1, [name]: plain }]);
+    }
   });
 
   it.each([
@@ -165,7 +257,8 @@ describe('decodeTelemetry', () => {
     fc.assert(
       fc.property(fc.array(fc.oneof(fc.jsonValue(), fc.constant(whole)), { maxLength: 20 }), (values) => {
         const { readings, faults } = decodeTelemetry(JSON.stringify(values));
-        const indexes = [...readings, ...faults].map(({ index }) => index).sort((a, b) => Number(a) - Number(b));
+        const rejected = faults.filter((fault) => !isValueFault(fault));
+        const indexes = [...readings, ...rejected].map(({ index }) => index).sort((a, b) => Number(a) - Number(b));
         expect(indexes).toEqual(values.map((_value, index) => index));
       }),
     );

@@ -53,6 +53,16 @@ describe('what Traccar forwards', () => {
     });
   });
 
+  it('drops what cannot be stored with its reason, and keeps the rest: NULs pad the names of EYE tags', () => {
+    const attributes = { ...position.attributes, tag1Name: 'EYE_1\0\0\0\0', sat: 9e9, driverUniqueId: 'a\0b' };
+    const { readings, faults } = receive('traccar', { position: { ...position, course: 1e6, attributes }, device });
+    expect(readings).toMatchObject([{ location: { latitude: 48.8566, speed: 52.00416 }, status: { ignition: true } }]);
+    expect(canOf(readings[0])).toMatchObject({ tag1Name: 'EYE_1', rpm: '2100' });
+    expect(faults.map(({ field }) => field?.replace(/\d+/, 'N'))).toEqual([
+      ...['location.angle', 'location.satellites', 'can.N.value'],
+    ]);
+  });
+
   it('tolerates members that it does not know, and names a missing device', () => {
     expect(receive('traccar', { position: { ...position, brandNew: { a: 1 } }, device }).faults).toEqual([]);
     expect(() => receive('traccar', { position })).toThrow(new InvalidMessage('device.uniqueId', 'must be a text'));

@@ -72,7 +72,8 @@ export function importRoutes(db: Kysely<Tables>, target: ImportTarget): RoutePlu
       {
         schema: {
           summary: 'Import readings of another system; repeating them changes nothing',
-          description: 'Give either vehicleId or deviceId. Readings at fault are listed, and the others are accepted.',
+          description:
+            'Give either vehicleId or deviceId. What is at fault is listed: readings, and values (INVALID_VALUE, TOO_LARGE) that are dropped while the rest of their reading is accepted.',
           body: ImportRequest,
           response: answers(ImportAnswer, 'UNKNOWN_VEHICLE', 'UNKNOWN_DEVICE', 'UNKNOWN_APPLICATION'),
         },
@@ -81,7 +82,7 @@ export function importRoutes(db: Kysely<Tables>, target: ImportTarget): RoutePlu
         const { readings, first } = body;
         const owner = await findOwner(db, operator, body);
         const links = await findLinks(db, body);
-        const { uploads, faults } = distribute(readings, links);
+        const { uploads, accepted, faults } = distribute(readings, links);
         await enqueue(target, uploads);
         if (first) {
           await appendAudit(db, {
@@ -90,7 +91,7 @@ export function importRoutes(db: Kysely<Tables>, target: ImportTarget): RoutePlu
             subject: body.vehicleId === undefined ? `device:${body.deviceId}` : `vehicle:${body.vehicleId}`,
           });
         }
-        return { accepted: readings.length - faults.length, faults };
+        return { accepted, faults };
       },
     );
   };
@@ -122,7 +123,7 @@ const covers = ({ from, until }: Link, time: number): boolean =>
 function distribute(
   readings: readonly unknown[],
   links: readonly Link[],
-): { uploads: QueuedUpload[]; faults: ImportFault[] } {
+): { uploads: QueuedUpload[]; accepted: number; faults: ImportFault[] } {
   const { readings: checked, faults: invalid } = checkReadings(readings);
   const faults: ImportFault[] = invalid.map((fault) => ({ ...fault, index: fault.index ?? 0 }));
   const byDevice = new Map<string, { link: Link; readings: DecodedReading['reading'][] }>();
@@ -147,7 +148,8 @@ function distribute(
       text: JSON.stringify(own),
     }),
   );
-  return { uploads, faults: faults.sort((one, other) => one.index - other.index) };
+  const accepted = [...byDevice.values()].reduce((sum, { readings: own }) => sum + own.length, 0);
+  return { uploads, accepted, faults: faults.sort((one, other) => one.index - other.index) };
 }
 
 /** Adds uploads to the queue; resolves once they are durable. @throws Failure OVERLOADED */

@@ -14,6 +14,7 @@ export interface QuarantinedUpload {
   receivedAt: string;
   format: UploadFormat;
   bytes: number;
+  partial: boolean;
   faults: unknown[];
   timesSeen: number;
   resolvedAt: string | null;
@@ -36,6 +37,7 @@ interface Row {
   received_at: Date;
   format: UploadFormat;
   bytes: number;
+  is_partial: boolean;
   faults: unknown;
   times_seen: number;
   resolved_at: Date | null;
@@ -49,6 +51,7 @@ function describe(row: Row): QuarantinedUpload {
     receivedAt: row.received_at.toISOString(),
     format: row.format,
     bytes: row.bytes,
+    partial: row.is_partial,
     faults: Array.isArray(row.faults) ? row.faults : [],
     timesSeen: row.times_seen,
     resolvedAt: row.resolved_at?.toISOString() ?? null,
@@ -80,6 +83,7 @@ function selectUploads(db: Database) {
       'received_at',
       'format',
       'payload_bytes as bytes',
+      'is_partial',
       'faults',
       'times_seen',
       'resolved_at',

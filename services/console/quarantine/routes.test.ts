@@ -75,6 +75,7 @@ describe('/v1/x/admin/quarantine', () => {
       receivedAt: receivedAt.toISOString(),
       format: 'native',
       bytes: payload.length,
+      partial: false,
       faults: [{ index: 0, reason: 'INVALID_FIELD', field: 'location', message: 'location is malformed' }],
       timesSeen: 1,
       resolvedAt: null,

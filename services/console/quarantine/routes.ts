@@ -43,6 +43,9 @@ const Quarantined = Type.Object(
     receivedAt: moment('when the platform received it'),
     format: word(uploadFormats, { description: 'the format in which the device or its source reports' }),
     bytes: Type.Integer(),
+    partial: Type.Boolean({
+      description: 'true: the readings are stored, without the values at fault; one row for each device, field and day',
+    }),
     faults: Type.Array(Fault),
     timesSeen: Type.Integer(),
     resolvedAt: Type.Union([moment('when it was stored or dismissed'), Type.Null()]),

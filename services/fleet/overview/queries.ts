@@ -29,7 +29,8 @@ const tables = (viewer: Viewer) => sql`device
     on device_link.device_id = device.id and device_link.period @> now()
   left join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id and device_link.period @> vehicle_latest.time
   left join application on application.id = device.application_id
-  left join (select device_id, count(*)::integer as uploads from quarantine where resolved_at is null group by device_id)
+  left join (select device_id, count(*)::integer as uploads from quarantine
+    where resolved_at is null and not is_partial group by device_id)
     as faults on faults.device_id = device.id`;
 
 /** True for the devices of visible vehicles; an operator or an application also sees those that belong to its applications. */

@@ -1,3 +1,4 @@
+import { isValueFault } from '@odograph/codec/readings';
 import { groupBy } from '../group-by.ts';
 import { type UploadInProgress, uncheckedReadings } from '../upload/decode-uploads.ts';
 import type { Arrival } from './ledger.ts';
@@ -14,7 +15,9 @@ function sequenceOf(value: unknown): number | undefined {
  * quarantine as a whole yields nothing.
  */
 function quarantinedArrivals(inProgress: UploadInProgress): Arrival[] {
-  const indexes = inProgress.faults.map(({ index }) => index).filter((index) => index !== null);
+  const indexes = inProgress.faults.flatMap((fault) =>
+    fault.index === null || isValueFault(fault) ? [] : [fault.index],
+  );
   if (indexes.length === 0) return [];
   const elements = uncheckedReadings(inProgress.upload);
   return indexes.flatMap((index) => {

@@ -2,7 +2,7 @@ import type { Database } from '@odograph/database/database';
 import { quarantineContext, type Sealer } from '@odograph/runtime/sealing';
 import { sql } from 'kysely';
 import { groupBy } from '../group-by.ts';
-import { type UploadInProgress, uploadBytes } from '../upload/decode-uploads.ts';
+import { type QuarantineFault, type UploadInProgress, uploadBytes } from '../upload/decode-uploads.ts';
 import { quotaWindowMs, senderOf } from './quarantine-quota.ts';
 
 interface SealedUpload {
@@ -41,14 +41,19 @@ function distinctUploads(uploads: readonly SealedUpload[]): SealedUpload[] {
   return [...distinct].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, one]) => one);
 }
 
-/** Stores sealed uploads with their faults. Repeated bytes increase a count instead. */
+/**
+ * Stores sealed uploads with their faults. Repeated bytes increase a count instead; a replay that still has faults changes its
+ * own row, unless that was deleted meanwhile.
+ */
 export async function quarantineUploads(
   db: Database,
   sealer: Sealer,
   uploads: readonly UploadInProgress[],
 ): Promise<void> {
-  if (uploads.length === 0) return;
-  const rows = distinctUploads(uploads.map((upload) => sealUpload(upload, sealer)));
+  const found = await updateReplayed(db, uploads, false);
+  const added = uploads.filter(({ upload }) => !found.has(Number(upload.quarantineId)));
+  if (added.length === 0) return;
+  const rows = distinctUploads(added.map((upload) => sealUpload(upload, sealer)));
   await sql`
     insert into quarantine (device_id, received_at, format, application_id, payload_bytes, sealed_payload,
       payload_fingerprint, faults)
@@ -60,6 +65,92 @@ export async function quarantineUploads(
       ${rows.map(({ faults }) => faults)}::jsonb[])
     on conflict (device_id, payload_fingerprint) do update set
       faults = excluded.faults, times_seen = quarantine.times_seen + 1, resolved_at = null`.execute(db);
+}
+
+/** Records what the replays among these uploads came to on their rows. @returns the ids of the rows */
+async function updateReplayed(
+  db: Database,
+  uploads: readonly UploadInProgress[],
+  isPartial: boolean,
+): Promise<ReadonlySet<number>> {
+  const replayed = uploads.filter(({ upload }) => upload.quarantineId !== undefined);
+  if (replayed.length === 0) return new Set();
+  const { rows } = await sql<{ id: number }>`
+    update quarantine set faults = replayed.faults, is_partial = ${isPartial}::boolean, times_seen = times_seen + 1,
+      resolved_at = null
+    from unnest(${replayed.map(({ upload }) => Number(upload.quarantineId))}::bigint[],
+      ${replayed.map(({ upload }) => upload.deviceId)}::text[],
+      ${replayed.map(({ faults }) => JSON.stringify(faults))}::jsonb[]) as replayed (id, device_id, faults)
+    where quarantine.id = replayed.id and quarantine.device_id = replayed.device_id returning quarantine.id`.execute(
+    db,
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
+const dayMs = 86_400_000;
+/** Faults that a row for dropped values lists. */
+const maximumValueFaults = 100;
+
+/** What a device repeats: the reason and the field of a dropped value, wherever in a list it was. */
+const kindOfFault = ({ reason, field = '' }: QuarantineFault): string =>
+  `${reason} ${field.replace(/\.\d+(?=\.|$)/g, '.*')}`;
+
+/** The first of several uploads of a device from which values of one kind were dropped. */
+interface DroppedValues {
+  readonly inProgress: UploadInProgress;
+  readonly faults: readonly QuarantineFault[];
+  uploads: number;
+}
+
+function groupDropped(uploads: readonly UploadInProgress[], nowMs: number): Map<string, DroppedValues> {
+  const day = Math.floor(nowMs / dayMs);
+  const byKind = new Map<string, DroppedValues>();
+  for (const inProgress of uploads) {
+    for (const [kind, faults] of groupBy(inProgress.faults, kindOfFault)) {
+      const key = `dropped on day ${day} ${senderOf(inProgress)} ${kind}`;
+      const dropped = byKind.get(key) ?? { inProgress, faults, uploads: 0 };
+      dropped.uploads += 1;
+      byKind.set(key, dropped);
+    }
+  }
+  return byKind;
+}
+
+/**
+ * Stores what was dropped from readings that are stored: one row for each device, reason, field and day (UTC), with the first
+ * such upload; `times_seen` counts the uploads. So a sensor that is always at fault adds one row a day. A replay changes its own row.
+ */
+export async function quarantineValues(
+  db: Database,
+  sealer: Sealer,
+  uploads: readonly UploadInProgress[],
+  nowMs: number,
+): Promise<void> {
+  await updateReplayed(db, uploads, true);
+  const dropped = groupDropped(
+    uploads.filter(({ upload }) => upload.quarantineId === undefined),
+    nowMs,
+  );
+  if (dropped.size === 0) return;
+  const values = [...dropped].map(([key, one]) => ({ ...one, key }));
+  const first = [...new Set(values.map(({ inProgress }) => inProgress))];
+  const sealed = first.map((inProgress) => sealUpload(inProgress, sealer));
+  await sql`
+    insert into quarantine (device_id, received_at, format, application_id, payload_bytes, sealed_payload,
+      payload_fingerprint, faults, times_seen, is_partial)
+    select device_id, received_at, format, application_id, bytes, sealed, fingerprint, faults, times_seen, true
+    from unnest(${sealed.map(({ deviceId }) => deviceId)}::text[],
+      ${sealed.map(({ received }) => received)}::timestamptz[], ${sealed.map(({ format }) => format)}::text[],
+      ${sealed.map(({ applicationId }) => applicationId)}::integer[], ${sealed.map(({ bytes }) => bytes)}::integer[],
+      ${sealed.map((one) => one.sealed)}::bytea[])
+      with ordinality as upload (device_id, received_at, format, application_id, bytes, sealed, number)
+    join unnest(${values.map(({ inProgress }) => first.indexOf(inProgress) + 1)}::bigint[],
+      ${values.map(({ key }) => Buffer.from(key))}::bytea[],
+      ${values.map(({ faults }) => JSON.stringify(faults.slice(0, maximumValueFaults)))}::jsonb[],
+      ${values.map((one) => one.uploads)}::integer[]) as value (number, fingerprint, faults, times_seen) using (number)
+    order by device_id, fingerprint
+    on conflict (device_id, payload_fingerprint) do update set
+      times_seen = quarantine.times_seen + excluded.times_seen`.execute(db);
 }
 
 /**

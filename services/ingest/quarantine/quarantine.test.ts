@@ -71,6 +71,94 @@ describe('the quarantine quota', () => {
   });
 });
 
+describe('values at fault', () => {
+  const wrong = (second: number, mileage: unknown) => ({ ...reading(second), status: { mileage, ignition: true } });
+  const partialRows = async (deviceId: string) => {
+    const { rows } = await sql<{ id: string; fields: string[]; seen: number; resolved: boolean; partial: boolean }>`
+      select id::text, jsonb_path_query_array(faults, '$[*].field') as fields, times_seen as seen,
+        resolved_at is not null as resolved, is_partial as partial
+      from quarantine where device_id = ${deviceId} order by id`.execute(platform.db);
+    return rows;
+  };
+  const readingsOf = async ({ id }: TestVehicle) => {
+    const { rows } = await sql<{ ignition: boolean | null; mileage: number | null }>`
+      select ignition, mileage from reading where vehicle_id = ${Number(id)} order by time`.execute(platform.db);
+    return rows;
+  };
+  const create = async () => createVehicle(platform.db, await createApplication(platform.db));
+
+  it('leave their readings stored, and add one row for each device, field and reason a day, which counts', async () => {
+    const [vehicle, other] = [await create(), await create()];
+    const { deviceId } = vehicle;
+    const many = Array.from({ length: 3 * quota }, (_, n) => upload(deviceId, JSON.stringify(wrong(n, `${n}`))));
+    await ingest(...many.slice(0, quota), upload(other.deviceId, JSON.stringify(wrong(0, 'x'))));
+    await ingest(...many.slice(quota));
+    const can = [
+      { key: 'a', value: 1 },
+      { key: 'b', value: 'kept' },
+      { key: 'c', value: 2 },
+    ];
+    await ingest(upload(deviceId, JSON.stringify([{ ...wrong(1000, 'x'), can }, reading(1001)])));
+    expect(await partialRows(deviceId)).toMatchObject([
+      { fields: ['status.mileage'], seen: 3 * quota + 1, resolved: false, partial: true },
+      { fields: ['can.0.value', 'can.2.value'], seen: 1, partial: true },
+    ]);
+    expect(await partialRows(other.deviceId)).toMatchObject([{ fields: ['status.mileage'], seen: 1 }]);
+    const stored = await readingsOf(vehicle);
+    expect(stored).toHaveLength(3 * quota + 2);
+    expect(stored[0]).toEqual({ ignition: true, mileage: null });
+  });
+
+  it('use up nothing of the quota of uploads that could not be stored', async () => {
+    const { deviceId } = await create();
+    await ingest(...Array.from({ length: quota }, (_, n) => upload(deviceId, JSON.stringify(wrong(n, `${n}`)))));
+    await ingest(...Array.from({ length: quota }, (_, n) => upload(deviceId, `{"n":${n}`)));
+    const rows = await rowsOf(deviceId);
+    expect(rows.filter(({ reason }) => reason === 'NOT_JSON')).toHaveLength(quota);
+    expect(rows.filter(({ reason }) => reason === 'QUOTA_EXCEEDED')).toEqual([]);
+  });
+
+  it('make no event of an upload in quarantine', async () => {
+    const { deviceId } = await create();
+    await ingest(upload(deviceId, JSON.stringify(wrong(0, 'x'))), upload(deviceId, '{'));
+    const { rows } = await sql<{ partial: boolean }>`select is_partial as partial from quarantine
+      join event on event.subject = quarantine.id::text and event.type = 'upload.quarantined'
+      where device_id = ${deviceId}`.execute(platform.db);
+    expect(rows).toEqual([{ partial: false }]);
+  });
+
+  it('stay on their own row when a replay meets them again, and resolve it once they can be read', async () => {
+    const vehicle = await create();
+    const { deviceId } = vehicle;
+    await ingest(upload(deviceId, JSON.stringify(wrong(0, 'x'))));
+    const [row] = await partialRows(deviceId);
+    const replay = (text: string) => ingest({ ...upload(deviceId, text), quarantineId: row?.id ?? '' });
+    await replay(JSON.stringify(wrong(0, 'x')));
+    expect(await partialRows(deviceId)).toEqual([{ ...row, seen: 2 }]);
+    await replay('{');
+    expect(await partialRows(deviceId)).toEqual([{ ...row, fields: [], seen: 3, partial: false }]);
+    // As a version that can read the value does.
+    await replay(JSON.stringify(wrong(0, 12)));
+    expect(await partialRows(deviceId)).toMatchObject([{ id: row?.id, resolved: true }]);
+    expect(await readingsOf(vehicle)).toEqual([{ ignition: true, mileage: 12 }]);
+  });
+
+  it('turn the row of a replayed upload into a part when everything else of it is stored', async () => {
+    const device = await createDevice(platform.db);
+    const text = JSON.stringify(wrong(0, 'x'));
+    await ingest(upload(device.deviceId, text));
+    const [row] = await partialRows(device.deviceId);
+    expect(row).toMatchObject({ partial: false, fields: ['status.mileage'] });
+    const vehicle = await create();
+    await sql`update device_link set device_id = ${device.deviceId} where device_id = ${vehicle.deviceId}`.execute(
+      platform.db,
+    );
+    await ingest({ ...upload(device.deviceId, text), quarantineId: row?.id ?? '' });
+    expect(await partialRows(device.deviceId)).toEqual([{ ...row, partial: true, seen: 2 }]);
+    expect(await readingsOf(vehicle)).toEqual([{ ignition: true, mileage: null }]);
+  });
+});
+
 describe('the retention of quarantine', () => {
   it('deletes uploads by their age, resolved or not', async () => {
     const device = await createDevice(platform.db);

@@ -1,3 +1,4 @@
+import { isValueFault } from '@odograph/codec/readings';
 import { lateUploadPriority, type UploadBatch } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
 import { describeDatabaseError, RefusedWork } from '@odograph/database/postgres-failure';
@@ -12,7 +13,7 @@ import type { IngestMetrics } from '../metrics.ts';
 import type { RejectAnnouncer } from '../quarantine/announce-rejects.ts';
 import { QuarantineQuota } from '../quarantine/quarantine-quota.ts';
 import { ChunkBudget } from './chunk-budget.ts';
-import { decodeUploads } from './decode-uploads.ts';
+import { decodeUploads, type UploadInProgress } from './decode-uploads.ts';
 import type { DelayedUploads } from './delayed-uploads.ts';
 import type { StorageProgress } from './storage-progress.ts';
 import { BatchStore } from './store-batch.ts';
@@ -93,6 +94,9 @@ function createBatchers(
   };
 }
 
+const countValueFaults = (uploads: readonly UploadInProgress[]): number =>
+  uploads.reduce((total, { faults }) => total + faults.filter(isValueFault).length, 0);
+
 export interface UploadProcessors {
   uploads(job: TypedJob<'uploads'>): Promise<void>;
   lateUploads(job: TypedJob<'late-uploads'>): Promise<void>;
@@ -118,9 +122,10 @@ export function createUploadProcessors(processing: UploadProcessing): UploadProc
     progress.stored();
     metrics.readings.inc(stored.readings);
     metrics.quarantined.inc(stored.quarantined.length);
+    metrics.droppedValues.inc(countValueFaults(charged));
     const announced = changes.announce(stored);
     rejects
-      .announce(stored.quarantined, nowMs)
+      .announce([...stored.quarantined, ...stored.partial], nowMs)
       .catch((err: unknown) => logger.warn({ err }, 'rejects not announced to devices'));
     if (stored.droppedUploads > 0) {
       metrics.droppedQuarantine.inc(stored.droppedUploads);

@@ -1,3 +1,4 @@
+import { isValueFault } from '@odograph/codec/readings';
 import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isDataFault, sqlState } from '@odograph/database/postgres-failure';
@@ -6,7 +7,12 @@ import type { Sealer } from '@odograph/runtime/sealing';
 import { AlarmEvaluation } from '../alarms/evaluate-alarms.ts';
 import { writeGaps } from '../gaps/write-gaps.ts';
 import { QuarantineQuota } from '../quarantine/quarantine-quota.ts';
-import { countDropped, quarantineUploads, resolveQuarantined } from '../quarantine/quarantine-uploads.ts';
+import {
+  countDropped,
+  quarantineUploads,
+  quarantineValues,
+  resolveQuarantined,
+} from '../quarantine/quarantine-uploads.ts';
 import { touchTrips } from '../trips/trip-work.ts';
 import { FrameDecoding } from './decode-frames.ts';
 import type { QuarantineFault, UploadInProgress } from './decode-uploads.ts';
@@ -23,7 +29,10 @@ export interface StoredBatch {
   vehicleIds: readonly number[];
   /** Alarms that were raised or cleared. */
   alarmIds: readonly string[];
+  /** Uploads of which a reading, or all, went to quarantine. */
   quarantined: readonly UploadInProgress[];
+  /** Uploads whose readings are stored, but without values that were at fault. */
+  partial: readonly UploadInProgress[];
   /** Uploads beyond the quarantine quota of their device. */
   droppedUploads: number;
 }
@@ -74,6 +83,7 @@ export class BatchStore {
         vehicleIds: [...first.vehicleIds, ...second.vehicleIds],
         alarmIds: [...first.alarmIds, ...second.alarmIds],
         quarantined: [...first.quarantined, ...second.quarantined],
+        partial: [...first.partial, ...second.partial],
         droppedUploads: first.droppedUploads + second.droppedUploads,
       };
       const isWhole = uploads.length === 1 && stored.quarantined.length + stored.droppedUploads === 0;
@@ -110,13 +120,16 @@ export class BatchStore {
       await writeGaps(transaction, uploads, nowMs);
       await touchTrips(transaction, readings);
       const withFaults = uploads.filter(({ faults }) => faults.length > 0);
-      const { kept, dropped } = this.#quota.split(withFaults, nowMs);
+      const partial = withFaults.filter(({ faults }) => faults.every(isValueFault));
+      const rejected = withFaults.filter(({ faults }) => !faults.every(isValueFault));
+      const { kept, dropped } = this.#quota.split(rejected, nowMs);
       await quarantineUploads(transaction, this.#sealer, kept);
+      await quarantineValues(transaction, this.#sealer, partial, nowMs);
       await countDropped(transaction, this.#sealer, dropped, nowMs);
       await resolveQuarantined(transaction, uploads);
       const vehicleIds = previous.map(({ vehicleId }) => vehicleId);
       const counts = { readings: linked.length, droppedUploads: dropped.length };
-      return { ...counts, vehicleIds, alarmIds, quarantined: kept };
+      return { ...counts, vehicleIds, alarmIds, quarantined: kept, partial };
     });
     this.#quota.count(stored.quarantined, nowMs);
     return stored;

@@ -30,12 +30,12 @@ const replay = (ids: readonly string[]) =>
   answerOf(api.POST('/v1/x/admin/quarantine/replay', { body: { ids: [...ids] } }));
 
 /** Waits until an upload that was replayed is stored, or has come back. @returns what happened to it */
-async function awaitOutcome({ id, timesSeen }: Upload): Promise<'stored' | 'back' | 'waiting'> {
+async function awaitOutcome({ id, timesSeen }: Upload): Promise<'stored' | 'partial' | 'back' | 'waiting'> {
   for (let check = 0; check < outcomeChecks; check += 1) {
     await new Promise((resolve) => setTimeout(resolve, checkMs));
     const now = await answerOf(api.GET('/v1/x/admin/quarantine/{id}', { params: { path: { id } } }));
     if (now.resolvedAt !== null) return 'stored';
-    if (now.timesSeen > timesSeen) return 'back';
+    if (now.timesSeen > timesSeen) return now.partial ? 'partial' : 'back';
   }
   return 'waiting';
 }
@@ -126,7 +126,7 @@ function Repair({ upload, onOutcome }: RepairOptions) {
 function Row({ upload, onOutcome }: RepairOptions) {
   const { quarantine: text } = texts.value;
   const isOpen = useSignal(false);
-  const { deviceId, faults, bytes, timesSeen, receivedAt } = upload;
+  const { deviceId, faults, bytes, partial, timesSeen, receivedAt } = upload;
   const [first, ...others] = faults;
   return (
     <li>
@@ -144,12 +144,14 @@ function Row({ upload, onOutcome }: RepairOptions) {
           <span class="fault-text">
             {first ? faultText(first) : ''}
             {others.length > 0 && <span class="muted">{` +${others.length}`}</span>}
+            {partial && <span class="partial muted">{text.partial}</span>}
           </span>
           <span class="muted">{formatBytes(bytes)}</span>
           <span class="muted">{timesSeen > 1 && text.seen(timesSeen)}</span>
         </summary>
         {isOpen.value && (
           <div class="upload-body">
+            {partial && <p class="muted">{text.partialText}</p>}
             <Repair upload={upload} onOutcome={onOutcome} />
             {mayChange() && bytes > 0 && <UploadDetails upload={upload} />}
             {!mayChange() && <p class="muted">{text.notOpened}</p>}
