@@ -80,7 +80,7 @@ grant select, update (previous_secret_sha256, previous_secret_until, last_seen_a
   refused_requests) on source to odograph_gateway;
 grant select, insert on source_device to odograph_gateway;
 grant select (id, protocol, commands) on device_model to odograph_gateway;
-grant select (id, deleted_at, device_uploads_per_second, device_bytes_per_second) on application to odograph_gateway;
+grant select (id, app_id, deleted_at, device_uploads_per_second, device_bytes_per_second) on application to odograph_gateway;
 grant insert on pipeline_sample to odograph_gateway;
 
 -- every service with an interface for users: authentication and access to vehicles

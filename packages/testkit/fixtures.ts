@@ -23,7 +23,7 @@ export interface TestVehicle {
 
 /** Creates an application with its own credentials. */
 export async function createApplication(db: Database): Promise<TestApplication> {
-  const appId = `app-${randomUUID()}`;
+  const appId = `app-${createSecret().slice(0, 16)}`;
   const appKey = createSecret();
   const { id } = await db
     .insertInto('application')

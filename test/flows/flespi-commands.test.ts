@@ -56,22 +56,24 @@ afterAll(async () => {
 /** Creates a vehicle with a device behind flespi, and a source with or without a token for commands. */
 async function connect(token: string | undefined = commandToken) {
   const application = await createApplication(platform.db);
-  const { id, deviceId } = await createVehicle(platform.db, application, { model });
+  const ident = randomUUID();
+  const deviceId = `${application.appId}:${ident}`;
+  const { id } = await createVehicle(platform.db, application, { model, deviceId });
   const source = { appId: application.appId, format: 'flespi', ...(token !== '' && { commandToken: token }) };
   const { body } = await admin.post('/v1/x/admin/sources', source);
   const api = clientWithToken(platform.httpUrl, application.token);
   const latest = async () => (await api.get(`/v1/x/commands?vehicleId=${id}`)).body.commands[0];
   const act = (action: string) => api.post(`/v1/vehicle/${action}`, { vehicleId: id });
-  return { api, id, deviceId, sourcePath: `/v1/x/admin/sources/${body.sourceId}`, act, latest, source: body };
+  return { api, id, ident, sourcePath: `/v1/x/admin/sources/${body.sourceId}`, act, latest, source: body };
 }
 
 describe('an action on a vehicle whose device is behind flespi', () => {
   it('is what the device answered through flespi, sent once by one of two gateways', async () => {
-    const { deviceId, act, latest } = await connect();
+    const { ident, act, latest } = await connect();
     expect(await act('immobilize')).toMatchObject({ status: 200, body: { Status: 'LOCKED' } });
     expect(flespi.calls).toEqual([
       {
-        ident: deviceId,
+        ident,
         authorization: `FlespiToken ${commandToken}`,
         commands: [{ name: 'custom', properties: { text: 'setdigout 1?' }, timeout: 1 }],
       },

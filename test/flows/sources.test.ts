@@ -9,6 +9,7 @@ import { eventually } from '@odograph/testkit/eventually';
 import {
   createApplication,
   createDevice,
+  createImei,
   createOperator,
   createSource,
   createUnlinkedVehicle,
@@ -222,8 +223,9 @@ describe('a device that a source names', () => {
 
   it('is created where the source may do so, in stock and without a known secret, and audited', async () => {
     const { sourceId, secret } = await sourceOf('flespi', true);
-    const deviceId = `new-${randomUUID()}`;
-    const body = JSON.stringify([{ ident: deviceId, timestamp: start }]);
+    const ident = `new-${randomUUID()}`;
+    const deviceId = `${application.appId}:${ident}`;
+    const body = JSON.stringify([{ ident, timestamp: start }]);
     for (let times = 0; times < 2; times += 1) {
       expect((await forward({ path: '/in/flespi', body, headers: bearer(secret) })).status).toBe(200);
     }
@@ -234,16 +236,46 @@ describe('a device that a source names', () => {
     expect(rows).toEqual([{ actor: `source:${sourceId}`, action: 'device.create' }]);
   });
 
+  it('with the id that another application is promised is a device of its own, and that id stays free', async () => {
+    const imei = createImei();
+    const other = await createApplication(platform.db);
+    const sources = [];
+    for (const one of [application, other]) {
+      sources.push({ ...one, ...(await createSource(platform.db, one, { format: 'traccar', createDevices: true })) });
+    }
+    const forwardFrom = ({ secret }: { secret: string }, timestamp: number) =>
+      forward({ path: '/in/traccar', body: traccarPosition(imei, timestamp), headers: bearer(secret) });
+    for (const source of sources) expect((await forwardFrom(source, start)).status).toBe(200);
+    const owners = async () =>
+      (
+        await platform.db
+          .selectFrom('device')
+          .select(['id', 'application_id'])
+          .where('id', 'like', `%${imei}`)
+          .orderBy('application_id')
+          .execute()
+      ).map(({ id, application_id }) => [id, application_id]);
+    const created = sources.map(({ appId, id }) => [`${appId}:${imei}`, id]);
+    expect(await owners()).toEqual(created);
+    // The IMEI itself is registered for the other application, whose messages reach that device from then on.
+    const vehicle = await createVehicle(platform.db, other, { deviceId: imei, model: 'traccar' });
+    for (const source of sources) expect((await forwardFrom(source, start + 60)).status).toBe(200);
+    const readings = await historyOf(vehicle.id, 1, clientWithToken(platform.httpUrl, other.token));
+    expect(readings).toMatchObject([{ timestamp: start + 60 }]);
+    expect(await owners()).toEqual(expect.arrayContaining([...created, [imei, other.id]]));
+  });
+
   it('of another application gets no reading of it, also by a replay, and its owner sees nothing of it', async () => {
     const victim = await createApplication(platform.db);
     const vehicle = await createVehicle(platform.db, victim);
     const { secret } = await sourceOf('traccar', true);
     const headers = bearer(secret);
+    const named = `${application.appId}:${vehicle.deviceId}`;
     const answer = await forward({ path: '/in/traccar', body: traccarPosition(vehicle.deviceId, start), headers });
     const unknown = await forward({ path: '/in/traccar', body: traccarPosition('no-such-device', start), headers });
     expect(answer).toEqual(unknown);
     const [row] = await eventually(async () => {
-      const rows = await quarantineOf(vehicle.deviceId);
+      const rows = await quarantineOf(named);
       expect(rows).toMatchObject([{ application_id: application.id, reasons: ['DEVICE_NOT_LINKED'] }]);
       return rows;
     });
@@ -252,7 +284,7 @@ describe('a device that a source names', () => {
     expect((await browser.get(`/v1/x/admin/quarantine?deviceId=${vehicle.deviceId}`)).body.quarantine).toEqual([]);
     const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
     await admin.post('/v1/x/admin/quarantine/replay', { ids: [row?.id] });
-    await eventually(async () => expect(await quarantineOf(vehicle.deviceId)).toMatchObject([{ times_seen: 2 }]));
+    await eventually(async () => expect(await quarantineOf(named)).toMatchObject([{ times_seen: 2 }]));
     await historyOf(vehicle.id, 0, clientWithToken(platform.httpUrl, victim.token));
   });
 });

@@ -21,7 +21,9 @@ export const sourceCommands = [
       app: required('appId of the application'),
       format: required('traccar, flespi, tesla, owntracks or osmand', formats),
       'flespi-token-file': optional('file with a token of flespi, by which its devices are sent commands', 'file'),
-      'create-devices': flag('create devices that do not exist; without it their messages go to quarantine'),
+      'create-devices': flag(
+        'create devices that do not exist, as APPID:IDENTIFIER; without it their messages go to quarantine',
+      ),
     },
     async run({ api }, { app: appId, format, ...options }) {
       const commandToken = await readToken(options['flespi-token-file']);

@@ -13,7 +13,7 @@ export interface FlespiRequest {
   readonly url: string;
   readonly token: string;
   /** `configuration.ident` of the device at flespi. */
-  readonly deviceId: string;
+  readonly ident: string;
   readonly command: FlespiCommand['flespi'];
   /** How long flespi waits for the device, in seconds. */
   readonly timeoutSeconds: number;
@@ -34,8 +34,8 @@ const leavesOpen = /timed out|timeout(?! pending)|no (response|answer|reply)|not
  * device that is not connected is not told later. Never throws.
  */
 export async function sendToFlespi(request: FlespiRequest): Promise<FlespiOutcome> {
-  const { url, token, deviceId, command, timeoutSeconds, waitMs } = request;
-  const selector = `configuration.ident=${encodeURIComponent(deviceId)}`;
+  const { url, token, ident, command, timeoutSeconds, waitMs } = request;
+  const selector = `configuration.ident=${encodeURIComponent(ident)}`;
   try {
     const response = await fetch(`${url}/gw/devices/${selector}/commands`, {
       method: 'POST',

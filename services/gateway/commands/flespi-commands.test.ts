@@ -28,7 +28,7 @@ beforeEach(() => {
 afterAll(() => flespi.stop());
 
 const send = (waitMs = 30_000, to = url) =>
-  sendToFlespi({ url: to, token: 'the token', deviceId, command: command.flespi, timeoutSeconds: 10, waitMs });
+  sendToFlespi({ url: to, token: 'the token', ident: deviceId, command: command.flespi, timeoutSeconds: 10, waitMs });
 const errors = (reason: string) => ({ errors: [{ code: 2, reason }] });
 
 describe('the outcome of a request to flespi', () => {
@@ -88,7 +88,11 @@ async function receive(messages: readonly CommandMessage[], changes: Partial<Fle
   const acknowledged: CommandAcknowledgement[] = [];
   const commands = new FlespiCommands({
     ...{ url, sealer, logger: createLogger('silent') },
-    findDevice: async () => ({ commands: { IMMOBILIZE: command }, source: { id: 'source', sealedToken } }),
+    findDevice: async () => ({
+      ident: deviceId,
+      commands: { IMMOBILIZE: command },
+      source: { id: 'source', sealedToken },
+    }),
     claim: async (id) => !claimed.has(id) && claimed.add(id) !== undefined,
     acknowledge: (_deviceId, acknowledgement) => acknowledged.push(acknowledgement),
     outcomes: new Counter({ name: 'outcomes', help: 'of the test', labelNames: ['outcome'], registers: [] }),
@@ -122,7 +126,7 @@ describe('a command for a device behind flespi', () => {
   it('is refused and not sent in its last second, without a command in the model, or without a token', async () => {
     const refused = await receive([message('late', 900), message('old', -1000), message('horn', 20_000, 'HONK')]);
     expect(refused.map(({ id, ok }) => `${id} ${ok}`).sort()).toEqual(['horn false', 'late false', 'old false']);
-    const findDevice = async () => ({ commands: { IMMOBILIZE: command }, source: undefined });
+    const findDevice = async () => ({ ident: deviceId, commands: { IMMOBILIZE: command }, source: undefined });
     expect(await receive([message('one')], { findDevice })).toMatchObject([{ id: 'one', ok: false }]);
     expect(flespi.calls).toEqual([]);
   });

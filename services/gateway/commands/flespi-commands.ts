@@ -63,7 +63,7 @@ export class FlespiCommands {
       if (!command || !('flespi' in command)) {
         this.#refuse(deviceId, message, 'the device model has no command for this action');
       } else if (!device.source) this.#refuse(deviceId, message, 'no source of the device has a token for commands');
-      else await this.#send(deviceId, message, command, device.source);
+      else await this.#send({ deviceId, ident: device.ident }, message, command, device.source);
     } catch (error) {
       // Nothing was sent; another gateway may have the command, so its outcome is left open.
       logger.warn({ err: error, deviceId, commandId: message.id }, 'command for flespi not read');
@@ -71,7 +71,7 @@ export class FlespiCommands {
   }
 
   async #send(
-    deviceId: string,
+    { deviceId, ident }: { deviceId: string; ident: string },
     message: CommandMessage,
     command: FlespiCommand,
     source: NonNullable<DeviceBehindSource['source']>,
@@ -85,7 +85,7 @@ export class FlespiCommands {
       return;
     }
     const outcome = await sendToFlespi({
-      ...{ url, token, deviceId, command: command.flespi, timeoutSeconds },
+      ...{ url, token, ident, command: command.flespi, timeoutSeconds },
       waitMs: remainingMs + lateAnswerMs,
     });
     if (outcome.kind === 'refused') this.#refuse(deviceId, message, outcome.reason);

@@ -1,4 +1,5 @@
 import type { DeviceCommands } from '@odograph/contracts/device-models';
+import { nameBehindSource } from '@odograph/contracts/sources';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 
@@ -16,9 +17,18 @@ export async function findDeviceCommands(db: Database, deviceId: string): Promis
 
 /** A device behind a source, and how it is sent commands. */
 export interface DeviceBehindSource {
+  /** Its name in the other system. */
+  readonly ident: string;
   readonly commands: DeviceCommands;
   /** The source whose token is used; undefined without one. */
   readonly source: { readonly id: string; readonly sealedToken: Buffer } | undefined;
+}
+
+interface DeviceBehindSourceRow {
+  commands: DeviceCommands;
+  app_id: string | null;
+  id: string | null;
+  sealed: Buffer | null;
 }
 
 /**
@@ -27,9 +37,10 @@ export interface DeviceBehindSource {
  * @returns undefined for a device that reports in another way, or that does not exist
  */
 export async function findDeviceBehindSource(db: Database, deviceId: string): Promise<DeviceBehindSource | undefined> {
-  const { rows } = await sql<{ commands: DeviceCommands; id: string | null; sealed: Buffer | null }>`
-    select model.commands, chosen.id, chosen.sealed_command_token as sealed
+  const { rows } = await sql<DeviceBehindSourceRow>`
+    select model.commands, app_id, chosen.id, chosen.sealed_command_token as sealed
     from device join device_model model on model.id = device.model_id
+    left join application on application.id = device.application_id
     left join lateral (
       select source.id, sealed_command_token from source
       where source.application_id = device.application_id and format = 'flespi' and takes_commands and deleted_at is null
@@ -39,6 +50,7 @@ export async function findDeviceBehindSource(db: Database, deviceId: string): Pr
     where device.id = ${deviceId} and device.deleted_at is null and model.protocol = 'source'`.execute(db);
   const [row] = rows;
   if (!row) return undefined;
-  const { commands, id, sealed } = row;
-  return { commands, source: id === null || sealed === null ? undefined : { id, sealedToken: sealed } };
+  const { commands, app_id: appId, id, sealed } = row;
+  const ident = appId === null ? deviceId : nameBehindSource(appId, deviceId);
+  return { ident, commands, source: id === null || sealed === null ? undefined : { id, sealedToken: sealed } };
 }

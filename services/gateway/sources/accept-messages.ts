@@ -1,9 +1,9 @@
 import { InvalidMessage, isTooDeep, type SourceMessage } from '@odograph/codec/source-format';
 import { sourceFormats } from '@odograph/codec/sources';
 import { Failure } from '@odograph/contracts/failures';
-import { serviceAccountPrefix } from '@odograph/contracts/service-accounts';
-import type { SourceFormatName } from '@odograph/contracts/sources';
+import { createdDeviceId, type SourceFormatName } from '@odograph/contracts/sources';
 import { maximumPacketBytes, maximumReadingsPerUpload } from '@odograph/contracts/telemetry';
+import { deviceIdPattern } from '@odograph/contracts/topics';
 import type { Database } from '@odograph/database/database';
 import { isLate, lateLane, liveLane, type ReceivedUpload, type UploadLane } from '@odograph/queue/upload-intake';
 import { within } from '@odograph/runtime/clock';
@@ -37,6 +37,14 @@ export interface MessageIntakeOptions {
   readonly uploads: GatewayUploads;
 }
 
+/** The devices that the messages of a source name. */
+interface NamedDevices {
+  /** Device ids by name. */
+  readonly ids: ReadonlyMap<string, string>;
+  /** The ids of those that belong to the application of the source. */
+  readonly known: ReadonlySet<string>;
+}
+
 /** A request whose sender is known. */
 export interface SourceDelivery {
   readonly format: SourceFormatName;
@@ -64,9 +72,12 @@ export class MessageIntake {
     const uploads = describeUploads(delivery);
     const { sender, messages } = delivery;
     if (sender.kind === 'device') return this.#store(uploads);
-    const known = await this.#introduceDevices(delivery, sender.source);
-    await this.#store(uploads);
-    const unknownMessages = messages.filter(({ device }) => !known.has(device)).length;
+    const { ids, known } = await this.#introduceDevices(delivery, sender.source);
+    const idOf = (name: string): string => ids.get(name) ?? name;
+    await this.#store(
+      uploads.map(({ upload, lane }) => ({ upload: { ...upload, deviceId: idOf(upload.deviceId) }, lane })),
+    );
+    const unknownMessages = messages.filter(({ device }) => !known.has(idOf(device))).length;
     this.#options.usage.accepted(sender.source.id, { messages: messages.length, unknownMessages, deviceIds: known });
   }
 
@@ -81,18 +92,24 @@ export class MessageIntake {
     });
   }
 
-  /** Creates the devices that the source may create. @returns the devices of its application among those it names */
-  async #introduceDevices({ messages, address }: SourceDelivery, source: StoredSource): Promise<ReadonlySet<string>> {
+  /**
+   * Finds the devices that a source names, and creates those that it may create. A name is the id of a device of its application,
+   * else that of a device in the namespace of the application.
+   */
+  async #introduceDevices({ messages, address }: SourceDelivery, source: StoredSource): Promise<NamedDevices> {
     const { db, logger } = this.#options;
-    const named = [...new Set(messages.map(({ device }) => device))];
-    const owners = await this.#answered(findOwners(db, named));
-    const known = new Set(named.filter((device) => owners.get(device) === source.applicationId));
-    const missing = named.filter((device) => !owners.has(device) && !device.startsWith(serviceAccountPrefix));
-    const chosen = source.createDevices ? this.#withinQuota(source, missing) : [];
-    if (chosen.length === 0) return known;
+    const names = [...new Set(messages.map(({ device }) => device))];
+    const namesAndIds = names.flatMap((name) => [name, createdDeviceId(source.appId, name)]);
+    const owners = await this.#answered(findOwners(db, namesAndIds));
+    const isOwn = (id: string): boolean => owners.get(id) === source.applicationId;
+    const ids = new Map(names.map((name) => [name, isOwn(name) ? name : idInNamespace(source, name, isOwn)]));
+    const known = new Set([...ids.values()].filter(isOwn));
+    const missing = [...ids].filter(([name, id]) => id !== name && !owners.has(id)).map(([, id]) => id);
+    const chosen = this.#withinQuota(source, missing);
+    if (chosen.length === 0) return { ids, known };
     const created = await this.#answered(createDevices(db, { source, address }, chosen));
     if (created.length > 0) logger.info({ sourceId: source.id, deviceIds: created }, 'devices created for a source');
-    return new Set([...known, ...chosen]);
+    return { ids, known: new Set([...known, ...chosen]) };
   }
 
   /** Chooses the devices to create: no more an hour than the setting allows. */
@@ -115,6 +132,14 @@ export class MessageIntake {
       throw new Failure('OVERLOADED', 'the database does not answer', { retryAfterSeconds }, { cause });
     }
   }
+}
+
+const deviceIdForm = new RegExp(deviceIdPattern);
+
+/** The id of a device that exists in the namespace, or that may be created there; else the name, which no device has. */
+function idInNamespace({ appId, createDevices }: StoredSource, name: string, isOwn: (id: string) => boolean): string {
+  const id = createdDeviceId(appId, name);
+  return isOwn(id) || (createDevices && deviceIdForm.test(id)) ? id : name;
 }
 
 /** The messages of one device that go into one upload. */

@@ -15,6 +15,7 @@ export interface StoredSecrets {
 export interface StoredSource extends StoredSecrets {
   readonly id: string;
   readonly applicationId: number;
+  readonly appId: string;
   readonly format: SourceFormatName;
   readonly createDevices: boolean;
 }
@@ -22,7 +23,7 @@ export interface StoredSource extends StoredSecrets {
 /** Finds the sources that have one of these secrets, also as the one before. */
 export async function findSources(db: Database, secrets: readonly Buffer[]): Promise<StoredSource[]> {
   const { rows } = await sql<StoredSource>`
-    select source.id, application_id as "applicationId", format, create_devices as "createDevices",
+    select source.id, application_id as "applicationId", app_id as "appId", format, create_devices as "createDevices",
       secret_sha256 as "secretSha256", previous_secret_sha256 as "previousSha256", previous_secret_until as "previousUntil"
     from source join application on application.id = application_id
     where source.deleted_at is null and application.deleted_at is null

@@ -229,11 +229,12 @@ describe('a sender', () => {
     const limited = await startLimited({ SOURCE_NEW_DEVICES_PER_HOUR: '3' });
     const { secret } = await createSource(limited.db, application, { format: 'flespi', createDevices: true });
     const idents = Array.from({ length: 5 }, () => randomUUID());
+    const ids = idents.map((ident) => `${application.appId}:${ident}`);
     const body = JSON.stringify(idents.map((ident) => ({ ident, timestamp: 1 })));
     const answer = await send('/in/flespi', { body, headers: bearer(secret), httpUrl: limited.httpUrl });
     expect(answer.status).toBe(200);
-    const created = await limited.db.selectFrom('device').select('id').where('id', 'in', idents).execute();
-    expect(created.map(({ id }) => id).sort()).toEqual(idents.slice(0, 3).sort());
+    const created = await limited.db.selectFrom('device').select('id').where('id', 'in', ids).execute();
+    expect(created.map(({ id }) => id).sort()).toEqual(ids.slice(0, 3).sort());
   });
 
   it('gets 503 while Redis is away and 200 once it is back, and nothing is acknowledged in between', async () => {

@@ -83,7 +83,7 @@ function addCreation(http: Http, db: Kysely<Tables>, sealer: Sealer): void {
           createDevices: Type.Boolean({
             default: false,
             description:
-              'devices that do not exist are created, of the model named after the format; else their messages go to quarantine',
+              'devices that do not exist are created as `{appId}:{identifier}`, of the model named after the format; else their messages go to quarantine',
           }),
           commandToken: Type.Optional(CommandToken),
         }),
