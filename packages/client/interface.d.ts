@@ -25,7 +25,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Metrics for Prometheus; the admin token is needed outside of METRICS_NETWORKS */
+        /** Metrics for Prometheus; METRICS_TOKEN or the admin token is needed outside of METRICS_NETWORKS */
         get: operations["getMetrics"];
         put?: never;
         post?: never;

@@ -46,6 +46,10 @@ describe('metrics', () => {
     expect(await statusOf({})).toBe(200);
     expect(await statusOf({ METRICS_NETWORKS: '10.0.0.0/8' })).toBe(401);
     expect(await statusOf({ METRICS_NETWORKS: '10.0.0.0/8' }, asAdmin)).toBe(200);
+    const METRICS_TOKEN = 'metrics-token-of-the-tests';
+    const asPrometheus = { authorization: `Bearer ${METRICS_TOKEN}` };
+    expect(await statusOf({ METRICS_NETWORKS: '10.0.0.0/8', METRICS_TOKEN }, asPrometheus)).toBe(200);
+    expect(await statusOf({ METRICS_NETWORKS: '10.0.0.0/8' }, asPrometheus)).toBe(401);
     const behindProxy = { HTTP_TRUST_PROXY: '1', METRICS_NETWORKS: '10.0.0.0/8' };
     expect(await statusOf(behindProxy, { 'x-forwarded-for': '10.1.1.1' })).toBe(200);
     expect(await statusOf(behindProxy, { 'x-forwarded-for': '192.0.2.1' })).toBe(401);

@@ -73,7 +73,7 @@ export async function startHttp(settings: Record<string, string> = {}) {
     services: () => new Map(),
     metrics: new Registry(),
     adminToken,
-    metricsNetworks: config.METRICS_NETWORKS,
+    config,
   });
   const accounts: Accounts = {
     async findCaller(hash) {

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Config } from '@odograph/runtime/config';
 import { Counter, Histogram, type Registry } from '@odograph/runtime/metrics';
 import { isInNetworks, parseNetworks } from '@odograph/runtime/network-address';
 import { healthOf, type RunningServices } from '@odograph/runtime/service';
@@ -50,8 +51,8 @@ export interface OperationOptions {
   services(): RunningServices;
   readonly metrics: Registry;
   readonly adminToken: string;
-  /** Networks that read /metrics without the admin token, METRICS_NETWORKS. */
-  readonly metricsNetworks: string;
+  /** Who reads /metrics: networks without a token, others with METRICS_TOKEN or the admin token. */
+  readonly config: Pick<Config, 'METRICS_NETWORKS' | 'METRICS_TOKEN'>;
   readonly drain?: Drain;
 }
 
@@ -83,15 +84,16 @@ export function addOperationRoutes(http: Http, options: OperationOptions): void 
   addMetricsRoute(http, options);
 }
 
-function addMetricsRoute(http: Http, { metrics, adminToken, metricsNetworks }: OperationOptions): void {
-  const networks = parseNetworks(metricsNetworks) ?? [];
-  const requireToken = requireAdmin(adminToken);
+function addMetricsRoute(http: Http, { metrics, adminToken, config }: OperationOptions): void {
+  const networks = parseNetworks(config.METRICS_NETWORKS) ?? [];
+  const tokens = config.METRICS_TOKEN === undefined ? [adminToken] : [adminToken, config.METRICS_TOKEN];
+  const requireToken = requireAdmin(tokens.join(','));
   http.get(
     '/metrics',
     {
       schema: {
         tags: ['operations'],
-        summary: 'Metrics for Prometheus; the admin token is needed outside of METRICS_NETWORKS',
+        summary: 'Metrics for Prometheus; METRICS_TOKEN or the admin token is needed outside of METRICS_NETWORKS',
         security: [{}, { adminToken: [] }],
         produces: ['text/plain'],
         response: { 200: Type.String() },

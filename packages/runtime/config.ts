@@ -43,6 +43,7 @@ const Settings = Type.Object({
   HTTP_REQUEST_TIMEOUT_MS: milliseconds(30_000, 1000),
   HTTP_REQUESTS_PER_MINUTE: count(6000),
   METRICS_NETWORKS: Type.String({ default: '127.0.0.0/8,::1' }),
+  METRICS_TOKEN: Type.Optional(form('^[^,\\s]{16,}$', 'must be a token of at least 16 characters')),
   HTTP_ANSWER_BUFFER_BYTES: count(128 * 1024 ** 2, 1024 ** 2),
   HTTP_MIN_READ_BYTES_PER_SECOND: count(32 * 1024),
   LOGIN_ATTEMPTS_PER_MINUTE: count(20),

@@ -84,7 +84,7 @@ export async function startTestPlatform(
     services: () => running,
     metrics,
     adminToken: testAdminToken,
-    metricsNetworks: config.METRICS_NETWORKS,
+    config,
   });
   const onStop = shutdownHooks.add.bind(shutdownHooks);
   running = await startServices(services, { config, logger, metrics, http, adminToken: testAdminToken, onStop });

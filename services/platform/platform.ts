@@ -42,7 +42,7 @@ async function open(
     services: () => running,
     metrics,
     adminToken,
-    metricsNetworks: resolved.METRICS_NETWORKS,
+    config: resolved,
     drain,
   });
   const onStop = shutdownHooks.add.bind(shutdownHooks);

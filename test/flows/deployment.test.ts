@@ -85,12 +85,18 @@ describe('docker-compose.yml', () => {
 
   it('gives each service the database of its own role, and only the secrets that it uses', () => {
     const secrets = (name: string) => [...new Set(textOf(services[name] ?? {}).match(/(?<=\$\{)[A-Z_]+/g))].toSorted();
-    expect(secrets('broker')).toEqual(['ADMIN_TOKEN', 'BROKER_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
-    expect(secrets('gateway')).toEqual([
-      ...['ADMIN_TOKEN', 'ENCRYPTION_KEYS', 'GATEWAY_DATABASE_PASSWORD', 'REDIS_PASSWORD'],
+    expect(secrets('broker')).toEqual([
+      ...['ADMIN_TOKEN', 'BROKER_DATABASE_PASSWORD', 'METRICS_TOKEN', 'REDIS_PASSWORD'],
     ]);
-    expect(secrets('ingest')).toEqual(['ENCRYPTION_KEYS', 'INGEST_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
-    expect(secrets('events')).toEqual(['ADMIN_TOKEN', 'ENCRYPTION_KEYS', 'EVENTS_DATABASE_PASSWORD', 'REDIS_PASSWORD']);
+    expect(secrets('gateway')).toEqual([
+      ...['ADMIN_TOKEN', 'ENCRYPTION_KEYS', 'GATEWAY_DATABASE_PASSWORD', 'METRICS_TOKEN', 'REDIS_PASSWORD'],
+    ]);
+    expect(secrets('ingest')).toEqual([
+      ...['ENCRYPTION_KEYS', 'INGEST_DATABASE_PASSWORD', 'METRICS_TOKEN', 'REDIS_PASSWORD'],
+    ]);
+    expect(secrets('events')).toEqual([
+      ...['ADMIN_TOKEN', 'ENCRYPTION_KEYS', 'EVENTS_DATABASE_PASSWORD', 'METRICS_TOKEN', 'REDIS_PASSWORD'],
+    ]);
     expect(secrets('proxy')).toEqual([]);
     const connections = all.flatMap(([name, { environment = {} }]) =>
       Object.entries(environment).flatMap(([variable, value]) => {
@@ -168,6 +174,28 @@ describe('infra/docker-compose.grafana.yml', () => {
   });
 });
 
+describe('infra/docker-compose.prometheus.yml', () => {
+  const overlay = parse(read('infra/docker-compose.prometheus.yml'));
+  const [{ authorization, dns_sd_configs: discoveries }] = parse(
+    read('infra/prometheus/prometheus.yml'),
+  ).scrape_configs;
+
+  it('gives Prometheus the token of the metrics in the file that its configuration names', () => {
+    const [secret] = overlay.services.prometheus.secrets;
+    expect(authorization.credentials_file).toBe(`/run/secrets/${secret}`);
+    expect(overlay.secrets[secret].environment).toBe('METRICS_TOKEN');
+    expect(publishedBy([overlay.services.prometheus])).toEqual(['127.0.0.1 9090']);
+  });
+
+  it('scrapes every replica of every service of the platform, and an alert names the service that has none', () => {
+    const names = namesWhere((service) => isOurs(service) && !isOneShot(service));
+    expect(discoveries.map(({ type, port }: { type: string; port: number }) => [type, port])).toEqual([['A', 8080]]);
+    expect(discoveries[0].names.toSorted()).toEqual(names.toSorted());
+    const alerts = read('infra/prometheus/alerts.yml');
+    for (const name of names) expect(alerts).toContain(`absent(up{job="odograph", service="${name}"})`);
+  });
+});
+
 describe('infra/write-env.sh', () => {
   const script = join(directory, 'infra/write-env.sh');
   mkdirSync(join(directory, 'infra'));
@@ -178,7 +206,8 @@ describe('infra/write-env.sh', () => {
 
   it('writes every secret that docker-compose.yml requires, readable by its owner only', () => {
     expect(first.status).toBe(0);
-    const required = [...compose.matchAll(/\$\{([A-Z_]+):\?/g)].map(([, name]) => name);
+    const files = compose + read('infra/docker-compose.prometheus.yml');
+    const required = files.match(/(?<=\$\{)[A-Z_]+(?=:\?)|(?<=^ +environment: )[A-Z_]+$/gm);
     expect(new Set(required)).toEqual(new Set(names));
     expect(statSync(join(directory, '.env')).mode & 0o777).toBe(0o600);
   });
