@@ -3791,6 +3791,8 @@ export interface components {
                 unlockTrunk?: number;
             };
             encryptedCommands: ("immobilize" | "demobilize" | "lock" | "unlock" | "honk" | "turningLights" | "unlockTrunk" | "openWindows" | "closeWindows" | "readio")[];
+            /** @enum {string} */
+            family?: "fmb" | "ftc" | "tat" | "fmx6";
             name: string;
             proprietaryCan: boolean;
             /** @enum {string} */
@@ -4668,7 +4670,7 @@ export interface components {
             dismissedReason: null | string;
             faults: components["schemas"]["QuarantineFault"][];
             /** @enum {string} */
-            format: "native" | "teltonika" | "traccar" | "flespi" | "tesla" | "owntracks" | "osmand";
+            format: "native" | "teltonika" | "teltonika-fmb" | "teltonika-ftc" | "teltonika-tat" | "teltonika-fmx6" | "traccar" | "flespi" | "tesla" | "owntracks" | "osmand";
             id: string;
             partial: boolean;
             /** Format: date-time */
@@ -9082,6 +9084,7 @@ export interface operations {
                         unlockTrunk?: number;
                     };
                     encryptedCommands: ("immobilize" | "demobilize" | "lock" | "unlock" | "honk" | "turningLights" | "unlockTrunk" | "openWindows" | "closeWindows" | "readio")[];
+                    family?: ("fmb" | "ftc" | "tat" | "fmx6") | null;
                     proprietaryCan: boolean;
                     /** @default mqtt */
                     protocol?: ("mqtt" | "teltonika" | "source") | null;

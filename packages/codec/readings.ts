@@ -33,6 +33,8 @@ export interface DecodedReading {
 export interface DecodedTelemetry {
   readings: DecodedReading[];
   faults: UploadFault[];
+  /** How many values say that a sensor failed, or lie beyond what it measures, by reason: they are left out. */
+  absentValues?: Readonly<Record<string, number>>;
 }
 
 /** Further values at fault of a reading are dropped without a report. */

@@ -7,6 +7,13 @@ import type { DeviceAction } from './commands.ts';
 export const deviceProtocols = ['mqtt', 'teltonika', 'source'] as const;
 
 /**
+ * The families of Teltonika devices, each of which numbers its I/O elements in its own way: FMB, FMC, FMM and FMU with one to
+ * three digits below 600; FTC and ATC; TAT and other asset trackers; FMx6 (FMB640, FMC650, FM6300 and others).
+ */
+export const avlFamilies = ['fmb', 'ftc', 'tat', 'fmx6'] as const;
+export type AvlFamily = (typeof avlFamilies)[number];
+
+/**
  * What a Teltonika device is told for an action, and what its answer means. An answer that contains a text of `refusal` is a
  * refusal, else one that contains a text of `success` is a success; with any other answer the outcome is unknown. Case does not
  * matter.

@@ -1,11 +1,21 @@
+import { type AvlFamily, avlFamilies } from './device-models.ts';
 import { sourceFormatNames } from './sources.ts';
 
 /**
  * The format of an upload: the platform's own, JSON or CBOR (docs/device-protocol.md), or the one in which other devices
  * and systems report (docs/devices).
  */
-export const uploadFormats = ['native', 'teltonika', ...sourceFormatNames] as const;
+export const uploadFormats = [
+  ...(['native', 'teltonika'] as const),
+  ...avlFamilies.map(teltonikaFormat),
+  ...sourceFormatNames,
+] as const;
 export type UploadFormat = (typeof uploadFormats)[number];
+
+/** Returns the format of the uploads of Teltonika devices of a family; without one, that of devices of an unknown family. */
+export function teltonikaFormat(family: AvlFamily | undefined): 'teltonika' | `teltonika-${AvlFamily}` {
+  return family === undefined ? 'teltonika' : `teltonika-${family}`;
+}
 
 /**
  * One upload as it was received: as text if it is UTF-8, otherwise in base64. Without `format` it has the platform's own.

@@ -56,13 +56,14 @@ async function readDeviceModels(directory: URL): Promise<Migration> {
 function storeDeviceModels(models: string): string {
   const columns = [
     ...['protocol', 'actions', 'commands', 'proprietary_can', 'bluetooth', 'encrypted_commands', 'digital_outputs'],
-    ...['scenarii', 'shipped'],
+    ...['scenarii', 'family', 'shipped'],
   ];
   return `insert into device_model (id, ${columns.join(', ')})
     select name, protocol, coalesce(actions, array(select jsonb_object_keys(commands))), coalesce(commands, '{}'),
-      "proprietaryCan", bluetooth, "encryptedCommands", "digitalOutputs", scenarii, true
+      "proprietaryCan", bluetooth, "encryptedCommands", "digitalOutputs", scenarii, family, true
     from jsonb_to_recordset($models$${models}$models$) as model (name text, protocol text, actions text[], commands jsonb,
-      "proprietaryCan" boolean, bluetooth boolean, "encryptedCommands" text[], "digitalOutputs" jsonb, scenarii jsonb)
+      "proprietaryCan" boolean, bluetooth boolean, "encryptedCommands" text[], "digitalOutputs" jsonb, scenarii jsonb,
+      family text)
     on conflict (id) do update set ${columns.map((column) => `${column} = excluded.${column}`).join(', ')}
     where device_model.shipped`;
 }

@@ -1,5 +1,5 @@
 import type { CommandState } from '@odograph/contracts/commands';
-import type { DeviceCommands } from '@odograph/contracts/device-models';
+import type { AvlFamily, DeviceCommands } from '@odograph/contracts/device-models';
 import type { UploadFormat } from '@odograph/contracts/queues';
 import type { ColumnType, Generated } from 'kysely';
 import type {
@@ -94,6 +94,7 @@ interface VehicleGrantTable {
 interface DeviceModelTable {
   id: string;
   protocol: Generated<'mqtt' | 'teltonika' | 'source'>;
+  family: AvlFamily | null;
   actions: string[];
   commands: Generated<DeviceCommands>;
   proprietary_can: boolean;

@@ -1,3 +1,4 @@
+import type { AvlFamily } from '@odograph/contracts/device-models';
 import type { Database } from '@odograph/database/database';
 import type { DeviceRates } from '@odograph/runtime/device-throttle';
 import { KeyedLookups } from '@odograph/runtime/keyed-lookups';
@@ -8,6 +9,8 @@ export interface GatewayDevice {
   readonly model: string;
   /** How devices of its model report. */
   readonly protocol: string;
+  /** Of Teltonika devices; undefined where the model does not say. */
+  readonly family: AvlFamily | undefined;
   /** Undefined while it is in stock. */
   readonly applicationId: number | undefined;
   /** The rates that its application sets for its devices. */
@@ -30,6 +33,7 @@ async function selectDevices(db: Database, deviceIds: string[]): Promise<Map<str
       'device.id as deviceId',
       'device_model.id as model',
       'protocol',
+      'family',
       'device.application_id as applicationId',
       'device_uploads_per_second as uploadsPerSecond',
       'device_bytes_per_second as bytesPerSecond',
@@ -38,10 +42,11 @@ async function selectDevices(db: Database, deviceIds: string[]): Promise<Map<str
     .where('device.deleted_at', 'is', null)
     .execute();
   return new Map(
-    rows.map(({ deviceId, model, protocol, applicationId, uploadsPerSecond, bytesPerSecond }) => [
+    rows.map(({ deviceId, model, protocol, family, applicationId, uploadsPerSecond, bytesPerSecond }) => [
       deviceId,
       {
         ...{ deviceId, model, protocol },
+        family: family ?? undefined,
         applicationId: applicationId ?? undefined,
         rates: {
           ...(uploadsPerSecond !== null && { uploadsPerSecond }),

@@ -9,6 +9,8 @@ export type RefusalReason =
   | 'unavailable'
   | 'hello'
   | 'packet'
+  | 'codec'
+  | 'file'
   | 'timeout'
   | 'held_bytes'
   | 'budget';

@@ -9,6 +9,7 @@ export interface IngestMetrics {
   quarantined: Counter;
   droppedQuarantine: Counter;
   droppedValues: Counter;
+  absentValues: Counter<'reason'>;
   lagSeconds: Histogram;
 }
 
@@ -53,6 +54,12 @@ export function createIngestMetrics(
     droppedValues: new Counter({
       name: 'odograph_ingest_dropped_values_total',
       help: 'Values at fault that were dropped; the rest of their readings is stored',
+      registers: [registry],
+    }),
+    absentValues: new Counter({
+      name: 'odograph_ingest_absent_values_total',
+      help: 'Values left out because a sensor reported an error code, or a value that it cannot measure, by reason',
+      labelNames: ['reason'] as const,
       registers: [registry],
     }),
     lagSeconds: new Histogram({

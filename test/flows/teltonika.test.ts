@@ -33,7 +33,7 @@ describe('a Teltonika device', () => {
     'finds what it reports over %s in the history of its vehicle, once each',
     async (transport) => {
       const imei = createImei();
-      const { id } = await createVehicle(platform.db, application, { deviceId: imei, model: 'teltonika' });
+      const { id } = await createVehicle(platform.db, application, { deviceId: imei, model: 'teltonika-fmb' });
       const device = new TeltonikaDevice({ host: '127.0.0.1', port, imei, transport, recordsPerPacket: 10 });
       const record = (index: number): void =>
         device.record({
@@ -70,6 +70,36 @@ describe('a Teltonika device', () => {
       expect(JSON.stringify(rows[0]?.can)).toContain('2071');
     },
   );
+
+  it.each([
+    ['teltonika-fmx6', { mileage: 12.345, fleet: { fuelRange: 55 }, sensors: null }],
+    ['teltonika', { mileage: null, fleet: null, sensors: null }],
+  ])('of the model %s reports what its family says, and no error code', async (model, expected) => {
+    const imei = createImei();
+    const { id } = await createVehicle(platform.db, application, { deviceId: imei, model });
+    const absent = async () =>
+      (await platform.metrics.getSingleMetric('odograph_ingest_absent_values_total')?.get())?.values.find(
+        ({ labels }) => labels['reason'] === 'error_code',
+      )?.value ?? 0;
+    const before = await absent();
+    const device = new TeltonikaDevice({ host: '127.0.0.1', port, imei });
+    await device.connect();
+    const time = Buffer.alloc(8);
+    time.writeBigUInt64BE(BigInt(start) * 1000n);
+    // Total odometer 12,345 m, fuel level 55 %, and a Dallas sensor that is not connected.
+    const elements = '00 03 00 01 480bb8 02 d800003039 5700000037 00'.replaceAll(' ', '');
+    const record = Buffer.concat([time, Buffer.alloc(16), Buffer.from(elements, 'hex')]);
+    await device.write(wrapPacket(Buffer.concat([Buffer.from([8, 1]), record, Buffer.from([1])])));
+    const stored = await eventually(async () => {
+      const { rows } = await sql<object>`
+        select mileage, fleet, sensors from reading where vehicle_id = ${Number(id)}`.execute(platform.db);
+      expect(rows).toHaveLength(1);
+      return rows[0];
+    });
+    expect(stored).toEqual(expected);
+    expect(await absent()).toBe(before + 1);
+    await device.close();
+  });
 
   it('finds a packet that cannot be decoded in quarantine, byte for byte', async () => {
     const imei = createImei();

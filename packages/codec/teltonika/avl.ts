@@ -1,43 +1,27 @@
-import { readFileSync } from 'node:fs';
+import type { AvlFamily } from '@odograph/contracts/device-models';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import { addToCan } from '../fields.ts';
+import { type AbsentValues, type AvlTable, avlTable, measure } from './avl-table.ts';
+import { readBeacons, readTags } from './beacon-lists.ts';
 
-/** Where a value of an I/O element goes and how it is read; Teltonika, "Teltonika Data Sending Parameters ID" of the FMB family. */
-export interface AvlProperty {
-  readonly id: number;
-  /** Key under which it is stored in `can`, or in `sensors` when it belongs to one. */
-  readonly name: string;
-  readonly unit?: string;
-  readonly signed?: true;
-  readonly divisor?: number;
-  /** Default: a number. `text` is ASCII, `flag` is true when it is not 0. */
-  readonly type?: 'flag' | 'hex' | 'text';
-  readonly sensor?: string;
-  /** The field of a reading that takes it, such as `status.mileage`. */
-  readonly to?: string;
-}
-
-type Group = 'status' | 'electric' | 'fleet' | 'alarms';
-type Target = readonly [group: Group, field: string];
-
-const rows = JSON.parse(readFileSync(new URL('avl-ids.json', import.meta.url), 'utf8')) as AvlProperty[];
-export const properties = new Map(
-  rows.map((row) => [row.id, { ...row, target: row.to?.split('.') as Target | undefined }] as const),
-);
-type Property = NonNullable<ReturnType<typeof properties.get>>;
+type Property = NonNullable<ReturnType<AvlTable['get']>>;
 
 /** How the codecs of AVL data differ: bytes of an I/O element's id and of a count, and what else a record has. */
 export interface Layout {
   readonly idBytes: 1 | 2;
   readonly countBytes: 1 | 2;
+  /** Bytes of the values of each group; a list of values of variable length may follow. */
+  readonly groups: readonly number[];
   readonly hasGenerationType: boolean;
   readonly hasVariableLength: boolean;
 }
 
+const groups = [1, 2, 4, 8];
+const codec16 = 0x10;
 export const layouts: ReadonlyMap<number, Layout> = new Map([
-  [0x08, { idBytes: 1, countBytes: 1, hasGenerationType: false, hasVariableLength: false }],
-  [0x8e, { idBytes: 2, countBytes: 2, hasGenerationType: false, hasVariableLength: true }],
-  [0x10, { idBytes: 2, countBytes: 1, hasGenerationType: true, hasVariableLength: false }],
+  [0x08, { idBytes: 1, countBytes: 1, groups, hasGenerationType: false, hasVariableLength: false }],
+  [0x8e, { idBytes: 2, countBytes: 2, groups, hasGenerationType: false, hasVariableLength: true }],
+  [codec16, { idBytes: 2, countBytes: 1, groups, hasGenerationType: true, hasVariableLength: false }],
 ]);
 
 /** Whether a codec id is one whose records `decodeAvlRecords` reads. */
@@ -57,19 +41,50 @@ interface Draft {
   alarms?: Record<string, unknown>;
 }
 
+export interface AvlRecords {
+  /** Not checked. */
+  readonly readings: unknown[];
+  readonly absentValues: AbsentValues;
+}
+
 /**
  * Decodes the records of a data field in Codec 8, 8 Extended or 16: codec id, count, records, count (Teltonika, "Teltonika
- * Data Sending Protocols"). The readings are not checked.
+ * Data Sending Protocols"). Some devices send a further group of 16-byte values, which nothing announces: records that
+ * do not fill the data field without it are read with it.
+ * @param family of the device; undefined when its model does not say
  * @throws RangeError when the records do not fill the data field exactly
  */
-export function decodeAvlRecords(data: Buffer): unknown[] {
-  const layout = layouts.get(data.readUInt8(0));
-  if (layout === undefined) throw new RangeError(`codec ${data.readUInt8(0)} has no AVL records`);
-  const cursor = new Cursor(data, 2);
-  const readings = Array.from({ length: data.readUInt8(1) }, () => readRecord(cursor, layout));
-  const rest = data.length - cursor.offset;
+export function decodeAvlRecords(data: Buffer, family: AvlFamily | undefined): AvlRecords {
+  const codec = data.readUInt8(0);
+  const layout = layouts.get(codec);
+  if (layout === undefined) throw new RangeError(`codec ${codec} has no AVL records`);
+  // Only devices of this family have Codec 16.
+  const properties = avlTable(family ?? (codec === codec16 ? 'fmx6' : undefined));
+  try {
+    return readRecords(data, layout, properties);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    try {
+      return readRecords(data, { ...layout, groups: [...layout.groups, 16] }, properties);
+    } catch {
+      throw error;
+    }
+  }
+}
+
+function readRecords(data: Buffer, layout: Layout, properties: AvlTable): AvlRecords {
+  const decoding = { cursor: new Cursor(data, 2), layout, properties, absentValues: {} };
+  const readings = Array.from({ length: data.readUInt8(1) }, () => readRecord(decoding));
+  const rest = data.length - decoding.cursor.offset;
   if (rest !== 1) throw new RangeError(`the records end ${rest - 1} bytes before the data field does`);
-  return readings;
+  return { readings, absentValues: decoding.absentValues };
+}
+
+interface Decoding {
+  readonly cursor: Cursor;
+  readonly layout: Layout;
+  readonly properties: AvlTable;
+  readonly absentValues: AbsentValues;
 }
 
 /** Reads big-endian numbers one after the other; beyond the end it throws a RangeError. */
@@ -106,7 +121,8 @@ class Cursor {
   }
 }
 
-function readRecord(cursor: Cursor, layout: Layout): Draft {
+function readRecord(decoding: Decoding): Draft {
+  const { cursor, layout, properties } = decoding;
   const seconds = (cursor.unsigned(4) * 2 ** 32 + cursor.unsigned(4)) / 1000;
   const draft: Draft = { timestamp: seconds, can: [] };
   const priority = cursor.unsigned(1);
@@ -117,11 +133,12 @@ function readRecord(cursor: Cursor, layout: Layout): Draft {
   if (priority !== 0) draft.can.push({ key: 'priority', value: String(priority) });
   if (layout.hasGenerationType) draft.can.push({ key: 'generation_type', value: String(cursor.unsigned(1)) });
   cursor.unsigned(layout.countBytes);
-  readValues(draft, cursor, layout, 1);
-  readValues(draft, cursor, layout, 2);
-  readValues(draft, cursor, layout, 4);
-  readLongValues(draft, cursor, layout);
-  if (layout.hasVariableLength) readVariableValues(draft, cursor);
+  for (const length of layout.groups) {
+    for (let count = cursor.unsigned(layout.countBytes); count > 0; count -= 1) {
+      readValue(draft, decoding, cursor.unsigned(layout.idBytes), cursor.take(length));
+    }
+  }
+  if (layout.hasVariableLength) readVariableValues(draft, decoding);
   return draft;
 }
 
@@ -140,50 +157,44 @@ function readLocation(cursor: Cursor): TelemetryReading['location'] {
   return latitude === 0 && longitude === 0 ? undefined : { latitude, longitude, altitude, satellites };
 }
 
-function readValues(draft: Draft, cursor: Cursor, layout: Layout, length: 1 | 2 | 4): void {
-  for (let count = cursor.unsigned(layout.countBytes); count > 0; count -= 1) {
-    const id = cursor.unsigned(layout.idBytes);
-    const property = properties.get(id);
-    const raw = cursor.unsigned(length);
-    if (property === undefined) draft.can.push({ key: `io${id}`, value: String(raw) });
-    else if (property.type === 'hex') store(draft, property, raw.toString(16).padStart(2 * length, '0'));
-    else if (property.type === 'flag') storeFlag(draft, property, raw);
-    else store(draft, property, scale(property, property.signed ? toSigned(raw, length) : raw));
+/** Stores a value of fixed length. Its length decides how it is read: models differ in how many bytes they send. */
+function readValue(draft: Draft, { properties, absentValues }: Decoding, id: number, bytes: Buffer): void {
+  const property = properties.get(id);
+  const key = property?.name ?? `io${id}`;
+  if (property?.type === 'hex') store(draft, property, bytes.toString('hex'));
+  else if (bytes.length > 8) draft.can.push({ key, value: bytes.toString('hex') });
+  else if (bytes.length === 8) {
+    draft.can.push({ key, value: String(property?.signed ? bytes.readBigInt64BE() : bytes.readBigUInt64BE()) });
+  } else if (property === undefined) draft.can.push({ key, value: String(bytes.readUIntBE(0, bytes.length)) });
+  else if (property.type === 'flag') storeFlag(draft, property, bytes.readUIntBE(0, bytes.length));
+  else {
+    const raw = property.signed ? bytes.readIntBE(0, bytes.length) : bytes.readUIntBE(0, bytes.length);
+    const value = measure(property, raw, absentValues);
+    if (value !== undefined) store(draft, property, value);
   }
 }
 
-function readLongValues(draft: Draft, cursor: Cursor, layout: Layout): void {
-  for (let count = cursor.unsigned(layout.countBytes); count > 0; count -= 1) {
-    const id = cursor.unsigned(layout.idBytes);
-    const property = properties.get(id);
-    const bytes = cursor.take(8);
-    if (property?.type === 'hex') store(draft, property, bytes.toString('hex'));
-    else {
-      const key = property?.name ?? `io${id}`;
-      draft.can.push({ key, value: String(property?.signed ? bytes.readBigInt64BE() : bytes.readBigUInt64BE()) });
-    }
-  }
-}
-
-function readVariableValues(draft: Draft, cursor: Cursor): void {
+function readVariableValues(draft: Draft, { cursor, properties, absentValues }: Decoding): void {
   for (let count = cursor.unsigned(2); count > 0; count -= 1) {
     const id = cursor.unsigned(2);
     const bytes = cursor.take(cursor.unsigned(2));
     const property = properties.get(id);
-    const isText = property?.type === 'text';
-    const value = isText ? bytes.toString('latin1').replaceAll('\0', '') : bytes.toString('hex');
-    addToCan(draft.can, property?.name ?? `io${id}`, value);
+    const name = property?.name ?? `io${id}`;
+    if (property?.type === 'text') addToCan(draft.can, name, bytes.toString('latin1').replaceAll('\0', ''));
+    else if (property?.type === 'beacons' || property?.type === 'tags') storeList(draft, property, bytes, absentValues);
+    else addToCan(draft.can, name, bytes.toString('hex'));
   }
 }
 
-function toSigned(raw: number, length: 1 | 2 | 4): number {
-  const shift = 32 - 8 * length;
-  return (raw << shift) >> shift;
-}
-
-/** A division by a power of ten gives the nearest decimal fraction; a multiplication by 0.1 does not. */
-function scale({ divisor }: Property, raw: number): number {
-  return divisor === undefined ? raw : raw / divisor;
+/** A list of another layout is kept as it was sent. */
+function storeList(draft: Draft, { name, type }: Property, bytes: Buffer, absentValues: AbsentValues): void {
+  try {
+    const sensors = type === 'tags' ? readTags(name, bytes, absentValues) : readBeacons(name, bytes);
+    if (sensors.length > 0) draft.sensors = [...(draft.sensors ?? []), ...sensors];
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    addToCan(draft.can, name, bytes.toString('hex'));
+  }
 }
 
 /** A flag with more values than two, such as a degree of jamming, is kept as a number too. */

@@ -7,6 +7,7 @@ const codec15 = 0x0f;
 const request = 0x05;
 const response = 0x06;
 const refusal = 0x11;
+const cameraFile = 0x0d;
 
 /** What stands before the text of a message. */
 interface Prefix {
@@ -61,6 +62,11 @@ export function readCommand(data: Buffer): string | undefined {
   if (data.length < 8 || data[0] !== codec12 || data[1] !== 1 || data[2] !== request) return undefined;
   const end = 7 + data.readUInt32BE(3);
   return end === data.length - 1 ? data.toString('latin1', 7, end) : undefined;
+}
+
+/** Whether a data field announces a file of a camera, or holds a part of it (Teltonika, "Camera transfer protocol"). */
+export function isCameraFile(data: Buffer): boolean {
+  return data[0] === codec12 && data[2] === cameraFile;
 }
 
 /**

@@ -10,7 +10,7 @@ const byKey = (one: { key: string }, other: { key: string }) => (one.key < other
 
 /** The readings of a data field; the order of I/O elements says nothing. */
 function decode(data: Buffer): TelemetryReading[] {
-  const { readings, faults } = decodeTeltonika(data);
+  const { readings, faults } = decodeTeltonika(data, 0, 'fmb');
   expect(faults).toEqual([]);
   return readings.map(({ reading }) => ({
     ...reading,

@@ -1,5 +1,6 @@
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
-import { type AvlProperty, type Layout, layouts, properties } from './avl.ts';
+import { type Layout, layouts } from './avl.ts';
+import { type AvlProperty, avlTable } from './avl-table.ts';
 
 /** An I/O element; one of 1, 2, 4 or 8 bytes has a fixed length unless it says otherwise, any other a variable one. */
 interface AvlElement {
@@ -24,10 +25,11 @@ export type AvlCodec = keyof typeof avlCodecs;
 
 const mostRecords = 255;
 const fixedLengths = [1, 2, 4, 8];
+const properties = avlTable('fmb');
 
 /**
- * Encodes readings as the data field of a packet, from codec id to second count: what `decodeTeltonika` decodes. Left out is
- * what the protocol has no place for, such as `fleet.lock`; in Codec 8 and 16 also values of variable length.
+ * Encodes readings as the data field of a packet of a device of the family FMB, from codec id to second count: what
+ * `decodeTeltonika` decodes. Left out is what the protocol has no place for, such as `fleet.lock`; in Codec 8 and 16 also values of variable length.
  * @throws RangeError for more than 255 readings, or a value that does not fit
  */
 export function encodeAvlRecords(codec: AvlCodec, readings: readonly TelemetryReading[]): Buffer {
@@ -130,6 +132,7 @@ function unknownId(key: string): number | undefined {
 function elementOf({ id, type, divisor = 1, signed }: AvlProperty, value: unknown): AvlElement {
   const text = String(value);
   if (type === 'hex') return { id, data: Buffer.from(text, 'hex') };
+  if (type === 'beacons' || type === 'tags') return { id, data: Buffer.from(text, 'hex'), isVariable: true };
   if (type === 'text') return { id, data: Buffer.from(text, 'latin1'), isVariable: true };
   const number = type === 'flag' && !/^\d+$/.test(text) ? Number(text === 'true') : Number(text);
   return { id, data: integer(BigInt(Math.round(number * divisor)), signed === true) };

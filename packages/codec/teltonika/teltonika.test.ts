@@ -1,3 +1,4 @@
+import type { AvlFamily } from '@odograph/contracts/device-models';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { decodeAvlRecords } from './avl.ts';
@@ -23,7 +24,8 @@ function dataOf(packet: string): Buffer {
   return frame.data;
 }
 
-const readingsOf = (packet: string) => decodeTeltonika(dataOf(packet)).readings.map(({ reading }) => reading);
+const readingsOf = (packet: string, family?: AvlFamily) =>
+  decodeTeltonika(dataOf(packet), 0, family).readings.map(({ reading }) => reading);
 
 // From "Teltonika Data Sending Protocols" of Teltonika's wiki: bytes, and the values that it gives for them.
 const codec8 = `00 00 00 00 00 00 00 36 08 01 00 00 01 6B 40 D8 EA 30 01 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00 01
@@ -42,7 +44,7 @@ const moving = `00000000000000a38e0100000178b11c9e1000040bbbc91f03190c002100e113
 
 describe('an AVL packet of Teltonika', () => {
   it('is decoded in Codec 8 as the maker documents it', () => {
-    expect(readingsOf(codec8)).toEqual([
+    expect(readingsOf(codec8, 'fmb')).toEqual([
       {
         timestamp: 1_560_161_086,
         can: [
@@ -60,7 +62,7 @@ describe('an AVL packet of Teltonika', () => {
   });
 
   it('is decoded in Codec 8 Extended as the maker documents it', () => {
-    const [reading] = readingsOf(codec8Extended);
+    const [reading] = readingsOf(codec8Extended, 'fmb');
     expect(reading).toMatchObject({ timestamp: 1_560_166_592, status: { mileage: 22_949 } });
     expect(reading?.can).toEqual([
       { key: 'event', value: 'digital_input_1' },
@@ -76,17 +78,17 @@ describe('an AVL packet of Teltonika', () => {
     const readings = readingsOf(codec16);
     expect(readings.map(({ timestamp }) => timestamp)).toEqual([1_562_760_414, 1_562_760_415]);
     expect(readings[0]?.can).toEqual([
-      { key: 'event', value: 'iccid_1' },
+      { key: 'event', value: 'analog_input_3' },
       { key: 'generation_type', value: '5' },
       { key: 'digital_input_1', value: '0' },
       { key: 'digital_input_3', value: '0' },
-      { key: 'iccid_1', value: '39' },
+      { key: 'analog_input_3', value: '0.039' },
       { key: 'external_voltage', value: '22.074' },
     ]);
   });
 
   it('gives a position, states and odometer to their fields, and text of variable length to can', () => {
-    const [reading] = readingsOf(moving);
+    const [reading] = readingsOf(moving, 'fmb');
     expect(reading).toMatchObject({
       location: { latitude: 52.0296716, longitude: 6.7877833, altitude: 33, angle: 225, satellites: 19, speed: 19 },
       status: { ignition: true, movement: true, mileage: 41.397 },
@@ -132,7 +134,7 @@ describe('an AVL packet of Teltonika', () => {
     const header = hex(`8e01 0000016B40D8EA30 00 ${'00'.repeat(15)} 0000 0001 ${'0000'.repeat(4)}`);
     const variable = hex('0001 0101 05dc');
     const data = Buffer.concat([header, variable, value, Buffer.from([1])]);
-    const [decoded] = decodeTeltonika(data).readings;
+    const [decoded] = decodeTeltonika(data, 0, 'fmb').readings;
     const parts = decoded?.reading.can?.filter(({ key }) => key.startsWith('crash_trace')) ?? [];
     expect(parts.map(({ key }) => key)).toEqual(['crash_trace', 'crash_trace_2', 'crash_trace_3']);
     expect(parts.map(({ value: part }) => part).join('')).toBe(value.toString('hex'));
@@ -259,7 +261,7 @@ it('every record with the right lengths is read to its last byte', () => {
         word(0);
       }
       bytes.push(records.length);
-      expect(decodeAvlRecords(Buffer.from(bytes))).toHaveLength(records.length);
+      expect(decodeAvlRecords(Buffer.from(bytes), 'fmb').readings).toHaveLength(records.length);
     }),
   );
 });

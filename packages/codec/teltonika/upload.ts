@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer';
+import type { AvlFamily } from '@odograph/contracts/device-models';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import { addToCan } from '../fields.ts';
 import { checkReadings, type DecodedTelemetry, spoiled } from '../readings.ts';
-import { decodeAvlRecords, isAvlCodec } from './avl.ts';
+import { type AvlRecords, decodeAvlRecords, isAvlCodec } from './avl.ts';
 import { type DeviceMessage, readMessages } from './commands.ts';
 import { crc16 } from './crc16.ts';
 
@@ -10,10 +11,12 @@ import { crc16 } from './crc16.ts';
  * Decodes an upload of a Teltonika device: the data field of a packet, from codec id to second count. Never throws: what
  * does not follow the protocol becomes a fault.
  * @param receivedAtMs the time of messages that have none of their own
+ * @param family of the device; undefined when its model does not say
  */
-export function decodeTeltonika(data: Buffer, receivedAtMs = 0): DecodedTelemetry {
+export function decodeTeltonika(data: Buffer, receivedAtMs = 0, family?: AvlFamily): DecodedTelemetry {
   try {
-    return checkReadings(decodeData(data, receivedAtMs));
+    const { readings, absentValues } = decodeData(data, receivedAtMs, family);
+    return { ...checkReadings(readings), absentValues };
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return spoiled({
@@ -25,8 +28,10 @@ export function decodeTeltonika(data: Buffer, receivedAtMs = 0): DecodedTelemetr
 }
 
 /** @throws RangeError for data that cannot be read */
-function decodeData(data: Buffer, receivedAtMs: number): unknown[] {
-  return readMessages(data)?.map((message) => readSerial(message, receivedAtMs)) ?? decodeAvlRecords(data);
+function decodeData(data: Buffer, receivedAtMs: number, family: AvlFamily | undefined): AvlRecords {
+  const messages = readMessages(data);
+  if (messages === undefined) return decodeAvlRecords(data, family);
+  return { readings: messages.map((message) => readSerial(message, receivedAtMs)), absentValues: {} };
 }
 
 /**
@@ -46,13 +51,21 @@ function readSerial({ bytes, seconds }: DeviceMessage, receivedAtMs: number): Te
 const unprintable = /[^\P{C}\t\r\n]/u;
 
 /** Returns the readings of a data field, unchecked; none when they cannot be read. */
-export function readRecords(data: Buffer, receivedAtMs = 0): unknown[] {
+export function readRecords(data: Buffer, receivedAtMs = 0, family?: AvlFamily): unknown[] {
   try {
-    return decodeData(data, receivedAtMs);
+    return decodeData(data, receivedAtMs, family).readings;
   } catch (error) {
     if (error instanceof RangeError) return [];
     throw error;
   }
+}
+
+/**
+ * Whether a codec is one of records, or of messages. Others, such as Codec 7 of the GH3000, are not read: a packet of
+ * theirs must not be acknowledged.
+ */
+export function isKnownCodec(codec: number | undefined): boolean {
+  return isAvlCodec(codec) || (codec !== undefined && codec >= 0x0c && codec <= 0x0f);
 }
 
 /**

@@ -3,8 +3,10 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import { isAvlCodec } from '@odograph/codec/teltonika/avl';
-import { type DeviceMessage, readMessages } from '@odograph/codec/teltonika/commands';
+import { type DeviceMessage, isCameraFile, readMessages } from '@odograph/codec/teltonika/commands';
 import { acknowledgeRecords, answerHello, type Frame, readHello, readPacket } from '@odograph/codec/teltonika/packets';
+import { isKnownCodec } from '@odograph/codec/teltonika/upload';
+import type { AvlFamily } from '@odograph/contracts/device-models';
 import type { ConnectionLimits } from '@odograph/runtime/connection-limits';
 import type { DeviceThrottle, DeviceThrottles } from '@odograph/runtime/device-throttle';
 import type { Logger } from '@odograph/runtime/logger';
@@ -47,6 +49,7 @@ const refusals = {
   unknown_device: 'no device of a Teltonika model has this IMEI',
   unavailable: 'the database does not answer',
   packet: 'invalid packet',
+  codec: 'no packet of this codec is read',
   timeout: 'the packet was not completed in time',
   held_bytes: 'too many bytes wait for Redis',
   budget: 'too many pings',
@@ -68,6 +71,7 @@ export class TeltonikaConnection implements GatewaySession {
   readonly #address: DeviceThrottle;
   readonly #pings = new TokenBucket(pingsPerSecond, pingBurstSeconds, performance.now());
   #deviceId = '';
+  #family: AvlFamily | undefined;
   #sessionId = '';
   #signInNumber = 0;
   #throttle: DeviceThrottle | undefined;
@@ -178,6 +182,9 @@ export class TeltonikaConnection implements GatewaySession {
       return;
     }
     if (frame.kind === 'imei') return this.#whilePaused(() => this.#greet(frame.imei));
+    if (!isKnownCodec(frame.data[0])) return this.#refuse('codec', frame.data[0]);
+    // A device sends a file only in answer to requests, which nobody makes.
+    if (isCameraFile(frame.data)) return this.#door.metrics.refused.inc({ door: 'teltonika', reason: 'file' });
     const messages = readMessages(frame.data);
     if (messages?.every((message) => this.#isAnswer(message))) return;
     if (messages) this.#door.metrics.messages.inc(messages.length);
@@ -236,6 +243,7 @@ export class TeltonikaConnection implements GatewaySession {
     if (other && other.signInNumber > this.#signInNumber) return this.close();
     other?.close();
     this.#deviceId = imei;
+    this.#family = device.family;
     this.#throttle = throttles.acquire(imei, device.rates, this.#socket);
     limits.authenticated(this.#socket);
     this.#sessionId = sessions.nextSessionId();
@@ -247,7 +255,8 @@ export class TeltonikaConnection implements GatewaySession {
   async #store(data: Buffer): Promise<void> {
     const throttle = this.#throttle;
     if (!throttle) return;
-    const stored = storeRecords(this.#door.uploads, this.#deviceId, throttle, data);
+    const device = { deviceId: this.#deviceId, family: this.#family };
+    const stored = storeRecords(this.#door.uploads, device, throttle, data);
     if (!stored) return this.#refuse('held_bytes');
     const records = await stored;
     // Messages are not acknowledged: the device would take it for the acknowledgement of records.

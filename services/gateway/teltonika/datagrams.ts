@@ -1,6 +1,7 @@
 import { createSocket, type RemoteInfo, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { acknowledgeDatagram, readDatagram } from '@odograph/codec/teltonika/packets';
+import { isKnownCodec } from '@odograph/codec/teltonika/upload';
 import type { DeviceThrottle } from '@odograph/runtime/device-throttle';
 import { isInNetworks, networkOf } from '@odograph/runtime/network-address';
 import type { RefusalReason } from '../metrics.ts';
@@ -39,6 +40,7 @@ async function receive(
   const datagram = readDatagram(bytes);
   if (!datagram) return refuse('packet', from);
   const { imei, data } = datagram;
+  if (!isKnownCodec(data[0])) return refuse('codec', from, imei);
   if (!held.take(bytes.length)) return refuse('held_bytes', from, imei);
   const device = await findTeltonikaDevice(devices, imei).catch(() => 'unavailable' as const);
   held.give(bytes.length);
@@ -46,7 +48,7 @@ async function receive(
   if (!device) return refuse('unknown_device', from, imei);
   const throttle = throttles.forDatagram(imei, device.rates);
   if (!takeDatagram(throttle, bytes.length)) return metrics.throttled.inc();
-  const stored = storeRecords(uploads, imei, throttle, data);
+  const stored = storeRecords(uploads, device, throttle, data);
   if (!stored) return refuse('held_bytes', from, imei);
   socket.send(acknowledgeDatagram(datagram, await stored), from.port, from.address);
 }

@@ -1,4 +1,5 @@
 import { firstRecordSeconds } from '@odograph/codec/teltonika/upload';
+import { teltonikaFormat } from '@odograph/contracts/queues';
 import { isLate, lateLane, liveLane, type UploadLane } from '@odograph/queue/upload-intake';
 import type { DeviceThrottle } from '@odograph/runtime/device-throttle';
 import type { GatewayDevice, GatewayDevices } from '../devices.ts';
@@ -14,20 +15,21 @@ export async function findTeltonikaDevice(devices: GatewayDevices, imei: string)
 }
 
 /**
- * Stores a packet. It is not decoded here; one that ingest cannot decode goes to quarantine, so it is acknowledged as well.
+ * Stores a packet of AVL records. It is not decoded here; one that ingest cannot decode goes to quarantine, so it is
+ * acknowledged as well.
  * @param data from the codec id to the second count
  * @returns the number of its records, once they would survive a crash of every process; undefined when too many bytes wait
  */
 export function storeRecords(
   uploads: GatewayUploads,
-  deviceId: string,
+  { deviceId, family }: Pick<GatewayDevice, 'deviceId' | 'family'>,
   throttle: DeviceThrottle,
   data: Buffer,
 ): Promise<number> | undefined {
   const receivedAtMs = Date.now();
   const lane = laneOf(throttle, data, performance.now(), receivedAtMs);
   // Copied: the packet lies in a buffer of the connection, which would live as long as the upload.
-  const upload = { deviceId, payload: Buffer.from(data), format: 'teltonika', receivedAtMs } as const;
+  const upload = { deviceId, payload: Buffer.from(data), format: teltonikaFormat(family), receivedAtMs };
   return uploads.store(upload, lane)?.then(() => data.readUInt8(1));
 }
 

@@ -240,6 +240,28 @@ describe('the door', () => {
     });
   });
 
+  it('closes a connection with a packet of a codec that it does not read, without an answer', async () => {
+    const tracker = await createTracker();
+    await tracker.connect();
+    const before = await refused('codec');
+    const { wrapPacket } = await import('@odograph/codec/teltonika/packets');
+    await tracker.write(wrapPacket(Buffer.from([0x07, 1, 1, 2, 3, 1])));
+    await tracker.closed;
+    expect(await refused('codec')).toBe(before + 1);
+  });
+
+  it('asks for no file of a camera, and goes on with the records', async () => {
+    const tracker = await createTracker();
+    await tracker.connect();
+    const before = await refused('file');
+    const { wrapPacket } = await import('@odograph/codec/teltonika/packets');
+    // The announcement of a file: type 0x0D, then 5 bytes.
+    await tracker.write(wrapPacket(Buffer.from([0x0c, 1, 0x0d, 0, 0, 0, 5, 1, 0, 0, 0, 7, 1])));
+    recordReadings(tracker, 3);
+    expect(await tracker.send()).toBe(3);
+    expect(await refused('file')).toBe(before + 1);
+  });
+
   it.each([
     ['something other than a hello', Buffer.from('GET / HTTP/1.1\r\n\r\n')],
     ['an IMEI of an absurd length', Buffer.from([0xff, 0xff, 0x31])],

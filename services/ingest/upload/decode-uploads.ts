@@ -1,5 +1,5 @@
 import { readElements } from '@odograph/codec/native/telemetry';
-import type { DecodedReading, UploadFault } from '@odograph/codec/readings';
+import type { DecodedReading, DecodedTelemetry, UploadFault } from '@odograph/codec/readings';
 import { decodeUpload } from '@odograph/codec/uploads';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { maximumClockLeadSeconds } from '@odograph/contracts/telemetry';
@@ -20,6 +20,7 @@ export interface UploadInProgress {
   upload: QueuedUpload;
   readings: DecodedReading[];
   faults: QuarantineFault[];
+  absentValues?: DecodedTelemetry['absentValues'];
   /** Set when it holds only some of the readings, because the database rejected one of them. */
   isPart?: true;
 }

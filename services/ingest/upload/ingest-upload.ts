@@ -117,6 +117,9 @@ export function createUploadProcessors(processing: UploadProcessing): UploadProc
     const uploads = jobs.flatMap((job) => job.uploads);
     const nowMs = latestNow();
     const decoded = decodeUploads(uploads, nowMs, config.READING_MAX_AGE_DAYS);
+    for (const [reason, count] of decoded.flatMap(({ absentValues = {} }) => Object.entries(absentValues))) {
+      metrics.absentValues.inc({ reason }, count);
+    }
     const charged = await chunkBudget.charge(decoded, nowMs);
     const stored = await batches.store(charged, (error) => refused.isPermanent(jobs, error));
     progress.stored();

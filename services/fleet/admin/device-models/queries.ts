@@ -6,18 +6,23 @@ function selectModels(db: Database) {
   return db
     .selectFrom('device_model')
     .select(['id as name', 'protocol', 'actions', 'commands', 'proprietary_can as proprietaryCan', 'bluetooth'])
-    .select(['encrypted_commands as encryptedCommands', 'digital_outputs as digitalOutputs', 'scenarii'])
+    .select(['encrypted_commands as encryptedCommands', 'digital_outputs as digitalOutputs', 'scenarii', 'family'])
     .orderBy('id');
 }
 
 /** Lists the device models by name. */
 export async function listModels(db: Database): Promise<DeviceModel[]> {
-  return (await selectModels(db).execute()) as DeviceModel[];
+  return (await selectModels(db).execute()).map(toModel);
 }
 
 /** Finds a device model; returns undefined when there is none of this name. */
 export async function findModel(db: Database, name: string): Promise<DeviceModel | undefined> {
-  return (await selectModels(db).where('id', '=', name).executeTakeFirst()) as DeviceModel | undefined;
+  const row = await selectModels(db).where('id', '=', name).executeTakeFirst();
+  return row && toModel(row);
+}
+
+function toModel({ family, ...row }: Awaited<ReturnType<ReturnType<typeof selectModels>['execute']>>[number]) {
+  return { ...row, ...(family && { family }) } as DeviceModel;
 }
 
 /**
@@ -44,6 +49,7 @@ export async function storeModel(db: Database, { name, ...model }: DeviceModel):
     encrypted_commands: model.encryptedCommands,
     digital_outputs: model.digitalOutputs,
     scenarii: model.scenarii,
+    family: model.family ?? null,
     shipped: false,
   };
   await db

@@ -34,6 +34,8 @@ it('ships models of Teltonika devices, with what they are told, and of devices b
   for (const name of ['traccar', 'flespi', 'tesla', 'owntracks', 'osmand']) {
     expect((await admin.get(`${path}/${name}`)).body).toMatchObject({ protocol: 'source', actions: [] });
   }
+  expect((await admin.get(`${path}/teltonika-fmx6`)).body.family).toBe('fmx6');
+  expect((await admin.get(`${path}/teltonika`)).body).not.toHaveProperty('family');
 });
 
 it('every shipped model follows the rules of an imported one', async () => {
@@ -52,6 +54,9 @@ it('takes the actions of a Teltonika model from its commands', async () => {
   const stored = await admin.put(`${path}/${name}`, body);
   expect([stored.status, stored.body.actions]).toEqual([200, ['IMMOBILIZE', 'START']]);
   expect((await admin.put(`${path}/${name}`, stored.body)).status).toBe(200);
+  const withFamily = await admin.put(`${path}/${name}`, { ...stored.body, family: 'ftc' });
+  expect((await admin.get(`${path}/${name}`)).body).toEqual(withFamily.body);
+  expect(withFamily.body.family).toBe('ftc');
 });
 
 const viaFlespi = { flespi: { name: 'custom', properties: { text: 'setdigout 1?' } }, refusal: [] };
@@ -86,6 +91,8 @@ it('names every fault of a model at once', async () => {
 });
 
 it.each<[string, object, string]>([
+  ['a family of devices that are not of Teltonika', { family: 'fmb' }, 'family'],
+  ['a family that does not exist', { protocol: 'teltonika', family: 'fmz' }, 'family'],
   ['commands for devices that speak the own protocol', { commands: { LOCK: told } }, 'commands'],
   ['actions of devices behind a source without a command', { protocol: 'source', actions: ['LOCK'] }, 'commands.LOCK'],
   ['a text for devices behind a source', { protocol: 'source', commands: { LOCK: told } }, 'commands.LOCK.flespi'],

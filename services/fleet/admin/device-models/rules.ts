@@ -11,9 +11,9 @@ const actionsOf = (commands: DeviceModel['commands']) =>
 /** Completes a device model without faults: its protocol, and the actions of its commands. */
 export function completeModel(name: string, body: NewDeviceModel): DeviceModel {
   const { protocol = 'mqtt', commands = {}, actions = actionsOf(commands) } = body;
-  const { proprietaryCan, bluetooth, encryptedCommands, digitalOutputs, scenarii } = body;
+  const { proprietaryCan, bluetooth, encryptedCommands, digitalOutputs, scenarii, family } = body;
   const ofDevice = { proprietaryCan, bluetooth, encryptedCommands, digitalOutputs, scenarii };
-  return { name, protocol, actions, commands, ...ofDevice };
+  return { name, protocol, actions, commands, ...ofDevice, ...(family && { family }) };
 }
 
 /**
@@ -24,7 +24,10 @@ export function completeModel(name: string, body: NewDeviceModel): DeviceModel {
 export function findModelFaults(body: unknown): SchemaRule[] {
   const faults = listSchemaFaults(NewDeviceModel, body);
   if (faults.length > 0) return faults;
-  const { protocol = 'mqtt', actions, commands = {} } = body as NewDeviceModel;
+  const { protocol = 'mqtt', actions, commands = {}, family } = body as NewDeviceModel;
+  if (family !== undefined && protocol !== 'teltonika') {
+    faults.push({ field: 'family', rule: 'must be left out where protocol is not teltonika' });
+  }
   if (protocol === 'mqtt') {
     if (actionsOf(commands).length > 0)
       faults.push({ field: 'commands', rule: 'must be empty where protocol is mqtt' });

@@ -1,5 +1,5 @@
 import { deviceActions } from '@odograph/contracts/commands';
-import { type DeviceCommands, deviceProtocols } from '@odograph/contracts/device-models';
+import { avlFamilies, type DeviceCommands, deviceProtocols } from '@odograph/contracts/device-models';
 import { text, word } from '@odograph/http/schemas';
 import { bluetoothCommands } from '@odograph/keyless/command-string';
 import Type from 'typebox';
@@ -74,8 +74,15 @@ const otherProperties = {
     ),
   ),
 };
+const family = word(avlFamilies, {
+  description:
+    'of Teltonika devices, which decides what their I/O elements mean; without it only those are used that mean the same in all families',
+});
 /** A device model, as routes answer it. */
-export const DeviceModel = Type.Object({ name: ModelName, ...otherProperties, actions }, { title: 'DeviceModel' });
+export const DeviceModel = Type.Object(
+  { name: ModelName, ...otherProperties, actions, family: Type.Optional(family) },
+  { title: 'DeviceModel' },
+);
 export type DeviceModel = Type.Static<typeof DeviceModel>;
 
 /** A device model, as routes accept it. */
@@ -91,6 +98,7 @@ export const NewDeviceModel = Type.Object(
         description: 'left out with `commands`, whose actions it has',
       }),
     ),
+    family: Type.Optional(family),
   },
   { additionalProperties: false },
 );
