@@ -2,11 +2,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { encodeMessage } from '@odograph/codec/encode-messages';
 import { type Database, openDatabase } from '@odograph/database/database';
 import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
 import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
-import { createApplication, createImei, createVehicle } from '@odograph/testkit/fixtures';
+import { createApplication, createImei, createSource, createVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
@@ -16,6 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { randomNumbers, scale } from './parts/scale.fixture.ts';
 import { report } from './parts/testbed.fixture.ts';
+import { TraccarForwarder } from './parts/traccar-forwarder.fixture.ts';
 
 const timeoutMs = 240_000 + scale.rounds * 30_000;
 /** Draining the queue can take long on a busy machine. */
@@ -103,7 +105,9 @@ async function awaitProgress(reporters: readonly Reporter[]): Promise<void> {
   }, drainMs);
 }
 
-async function countStored(reporters: readonly Reporter[]): Promise<{ vehicleId: number; stored: number }[]> {
+async function countStored(
+  reporters: readonly Pick<Reporter, 'vehicleId'>[],
+): Promise<{ vehicleId: number; stored: number }[]> {
   const ids = reporters.map(({ vehicleId }) => vehicleId);
   const { rows } = await sql<{ vehicleId: number; stored: number }>`
     select vehicle_id as "vehicleId", count(*)::integer as stored
@@ -111,30 +115,29 @@ async function countStored(reporters: readonly Reporter[]): Promise<{ vehicleId:
   return rows;
 }
 
-describe.skipIf(!hasRedisServer)(
-  'every record acknowledged to a Teltonika device is stored once when at a random time',
-  () => {
-    beforeAll(async () => {
-      directory = await mkdtemp(join(tmpdir(), 'odograph-faults-'));
-      db = openDatabase({ url: testDatabaseUrl(), name: 'faults', size: 2 });
-      redis = await spawnRedis(directory);
-      settings = {
-        ...{ DATABASE_URL: testDatabaseUrl(), REDIS_URL: redis.url, DATA_DIR: directory, LOG_LEVEL: 'error' },
-        ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys },
-        ...{
-          TELTONIKA_PORT: String(await freePort()),
-          MQTT_PORT: String(await freePort()),
-          MQTT_DEVICE_UPLOADS_PER_SECOND: '1000000',
-        },
-      };
-      [broker, gateway, ingest] = await Promise.all([start('broker'), start('gateway'), start('ingest')]);
-    }, timeoutMs);
-    afterAll(async () => {
-      await Promise.all([broker.end('SIGKILL'), kill(['gateway', 'ingest', 'Redis'])]);
-      await db.destroy();
-      await rm(directory, { recursive: true, force: true });
-    });
+describe.skipIf(!hasRedisServer)('a gateway', () => {
+  beforeAll(async () => {
+    directory = await mkdtemp(join(tmpdir(), 'odograph-faults-'));
+    db = openDatabase({ url: testDatabaseUrl(), name: 'faults', size: 2 });
+    redis = await spawnRedis(directory);
+    settings = {
+      ...{ DATABASE_URL: testDatabaseUrl(), REDIS_URL: redis.url, DATA_DIR: directory, LOG_LEVEL: 'error' },
+      ...{ ADMIN_TOKEN: testAdminToken, ENCRYPTION_KEYS: testEncryptionKeys },
+      ...{
+        TELTONIKA_PORT: String(await freePort()),
+        MQTT_PORT: String(await freePort()),
+        MQTT_DEVICE_UPLOADS_PER_SECOND: '1000000',
+      },
+    };
+    [broker, gateway, ingest] = await Promise.all([start('broker'), start('gateway'), start('ingest')]);
+  }, timeoutMs);
+  afterAll(async () => {
+    await Promise.all([broker.end('SIGKILL'), kill(['gateway', 'ingest', 'Redis'])]);
+    await db.destroy();
+    await rm(directory, { recursive: true, force: true });
+  });
 
+  describe('has every record stored once that it acknowledged to a Teltonika device when at a random time', () => {
     it.each<[string, ProcessName[]]>([
       ['the gateway is killed', ['gateway']],
       ['gateway, ingest and Redis are killed at once', ['gateway', 'ingest', 'Redis']],
@@ -161,5 +164,59 @@ describe.skipIf(!hasRedisServer)(
       },
       timeoutMs,
     );
-  },
-);
+  });
+
+  it(
+    'gets every position of Traccar over a restart with the documented settings, and not with those that Traccar has by itself',
+    async () => {
+      const application = await createApplication(db);
+      const { secret } = await createSource(db, application, { format: 'traccar' });
+      const post = async (body: string): Promise<boolean> => {
+        const headers = { 'content-type': 'application/json', authorization: `Bearer ${secret}` };
+        const answer = await fetch(`${gateway.httpUrl}/in/traccar`, { method: 'POST', headers, body }).catch(
+          () => undefined,
+        );
+        await answer?.arrayBuffer();
+        return answer?.ok === true;
+      };
+      // A fifth of Traccar's 100 ms, as the restart here is shorter than one in operation.
+      const rules = [
+        { delayMs: 20, count: 12, limit: 100_000 },
+        { delayMs: 20, count: 10, limit: 100 },
+      ];
+      const forwarders = await Promise.all(
+        rules.map(async (rule) => ({
+          ...(await createVehicle(db, application, { model: 'traccar' })),
+          forwarder: new TraccarForwarder(rule, post),
+        })),
+      );
+      const firstSeconds = Math.floor(Date.now() / 1000) - 200;
+      let sent = 0;
+      const timer = setInterval(() => {
+        for (const { deviceId, forwarder } of forwarders) {
+          const reading = { timestamp: firstSeconds + sent / 100, location: { latitude: 48.85, longitude: 2.35 } };
+          forwarder.forward(JSON.stringify(encodeMessage('traccar', deviceId, reading)));
+        }
+        sent += 1;
+      }, 10);
+      await eventually(async () => expect(forwarders.every(({ forwarder }) => forwarder.delivered > 20)).toBe(true));
+      await kill(['gateway']);
+      await eventually(async () => expect(forwarders[1]?.forwarder.dropped).toBeGreaterThan(0));
+      await restart(['gateway']);
+      clearInterval(timer);
+      await eventually(async () => {
+        expect(forwarders.map(({ forwarder }) => forwarder.pending)).toEqual([0, 0]);
+      }, drainMs);
+      const [documented, standard] = forwarders.map(({ forwarder: { delivered, dropped } }) => ({
+        delivered,
+        dropped,
+      }));
+      expect(documented).toEqual({ delivered: sent, dropped: 0 });
+      expect(standard?.dropped).toBeGreaterThan(0);
+      const counts = forwarders.map(({ id, forwarder }) => ({ vehicleId: Number(id), stored: forwarder.delivered }));
+      await eventually(async () => expect(await countStored(counts)).toEqual(counts), drainMs);
+      await report('Traccar over a restart of the gateway', { sent, dropped: standard?.dropped ?? 0 });
+    },
+    timeoutMs,
+  );
+});
