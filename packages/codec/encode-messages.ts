@@ -60,10 +60,10 @@ function positionOf({ location }: TelemetryReading, fields: Message, time: strin
 function fieldsOf(reading: TelemetryReading, table: FieldTable): Message {
   const fields: Message = {};
   const taken = new Set<string>();
-  for (const [name, { to = '', factor = 1, words }] of table) {
+  for (const [name, { to = '', factor = 1, words, onlyOf }] of table) {
     const [group = '', field = ''] = to.split('.');
     const value: unknown = Reflect.get(Object(Reflect.get(reading, group)), field);
-    if (value === undefined || taken.has(to)) continue;
+    if (value === undefined || taken.has(to) || onlyOf) continue;
     taken.add(to);
     fields[name] = words ? wordOf(words, value) : typeof value === 'number' ? value / factor : value;
   }

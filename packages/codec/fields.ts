@@ -7,6 +7,10 @@ interface FieldRule {
   readonly type?: 'flag' | 'words';
   readonly factor?: number;
   readonly words?: Readonly<Record<string, string>>;
+  /** Of Traccar: the protocols whose field of this name means this, where others use it for something else. */
+  readonly onlyOf?: readonly string[];
+  /** Of Traccar: the protocols whose field of this name has another unit, or none that is known. */
+  readonly notOf?: readonly string[];
   /** Values that mean "unknown". */
   readonly unknown?: readonly number[];
 }
@@ -21,6 +25,7 @@ export type FieldTable = ReadonlyMap<string, FieldRule>;
 export interface Draft extends Partial<Record<Group, Record<string, unknown>>> {
   timestamp?: unknown;
   can: { key: string; value: string }[];
+  sensors?: { name: string; data: { key: string; value: string }[] }[];
 }
 
 /** Reads the table of a format: a JSON file with a rule for each field that has a place of its own in a reading. */

@@ -32,6 +32,51 @@ describe('what Traccar forwards', () => {
     });
   });
 
+  const attributesOf = (protocol: string, attributes: object) =>
+    receive('traccar', { position: { ...position, protocol, attributes }, device }).readings[0];
+
+  it('takes as litres only fuel of protocols that give litres', () => {
+    expect(attributesOf('teltonika', { fuel: 31.5 })?.fleet).toEqual({ fuel: 31.5 });
+    expect(attributesOf('ruptela', { fuel: 31.5, fuelLevel: 60 })?.fleet).toEqual({ fuel: 31.5, fuelRange: 60 });
+    for (const protocol of ['gl200', 'gps103', 'gt06', 'h02', 'huabao', 'jt808', 'meitrack', 'tk103']) {
+      const reading = attributesOf(protocol, { fuel: 31.5, fuelLevel: 60 });
+      expect(reading?.fleet).toEqual({ fuelRange: 60 });
+      expect(canOf(reading)).toMatchObject({ fuel: '31.5' });
+    }
+  });
+
+  it('takes what the decoder of one protocol emits, and keeps the same name of another in can', () => {
+    const bms = {
+      soc: 81.5,
+      cumulativeVoltage: 52.1,
+      minCellVoltage: 3.7,
+      maxCellVoltage: 3.9,
+      minTemp: 18,
+      maxTemp: 21,
+    };
+    expect(attributesOf('tk103', { ...bms, blocked: 1, door: 0 })).toMatchObject({
+      electric: {
+        ...{ soc: 81.5, voltage: 52.1, minCellVoltage: 3.7, maxCellVoltage: 3.9 },
+        ...{ minCellTemperature: 18, maxCellTemperature: 21 },
+      },
+      fleet: { immobilizer: 'LOCKED', doors: 'CLOSED' },
+    });
+    expect(attributesOf('gt06', { relativeCapacity: 80, batteryHealth: 97 })?.electric).toEqual({ soc: 80, soh: 97 });
+    expect(attributesOf('gl200', { range: 310_000 })?.status).toEqual({ autonomy: 310 });
+    const other = attributesOf('austinnb', { ...bms, relativeCapacity: 80, batteryHealth: 97, range: 310_000 });
+    expect([other?.electric, other?.status]).toEqual([undefined, undefined]);
+    expect(canOf(other)).toMatchObject({ soc: '81.5', maxTemp: '21', batteryHealth: '97', range: '310000' });
+  });
+
+  it('gives a sensor for each temperature probe', () => {
+    const reading = attributesOf('meitrack', { temp1: -18.5, temp12: 4, temp3: 'open', deviceTemp: 30 });
+    expect(reading?.sensors).toEqual([
+      { name: 'temp1', data: [{ key: 'temperature', value: '-18.5' }] },
+      { name: 'temp12', data: [{ key: 'temperature', value: '4' }] },
+    ]);
+    expect(canOf(reading)).toMatchObject({ temp3: 'open', deviceTemp: '30' });
+  });
+
   it('keeps "outdated" and "valid", and an outdated position is none', () => {
     const outdated = { ...position, outdated: true, valid: false };
     const [reading] = receive('traccar', { position: outdated, device }).readings;

@@ -1,8 +1,22 @@
-import { addFields, completeReading, type Draft, readFieldTable, secondsOf } from '../fields.ts';
+import { addFields, completeReading, type Draft, type FieldTable, readFieldTable, secondsOf } from '../fields.ts';
 import { objectOf, requireDevice, requireObject, type SourceFormat } from '../source-format.ts';
 
 const attributes = readFieldTable(new URL('attributes.json', import.meta.url));
 const kilometresPerNauticalMile = 1.852;
+
+/** The attributes that have a place in positions of one protocol of Traccar; of undefined, in those of any other. */
+function attributesOf(protocol: string | undefined): FieldTable {
+  return new Map(
+    [...attributes].filter(([, { onlyOf, notOf }]) =>
+      protocol === undefined
+        ? onlyOf === undefined
+        : (onlyOf?.includes(protocol) ?? notOf?.includes(protocol) !== true),
+    ),
+  );
+}
+const named = new Set([...attributes.values()].flatMap(({ onlyOf = [], notOf = [] }) => [...onlyOf, ...notOf]));
+const attributesByProtocol = new Map([...named].map((protocol) => [protocol, attributesOf(protocol)]));
+const commonAttributes = attributesOf(undefined);
 
 /** Alarms of Traccar (`Position.KEY_ALARM`) that a reading has a flag for. */
 const alarmFlags: Readonly<Record<string, string>> = {
@@ -44,7 +58,7 @@ function readPosition(position: Record<string, unknown>): Draft {
   if (position['valid'] === false) draft.can.push({ key: 'valid', value: 'false' });
   const others = Object.entries(position).filter(([name]) => !placed.has(name));
   addFields(draft, Object.fromEntries(others), new Map());
-  addAttributes(draft, objectOf(position['attributes']));
+  addAttributes(draft, objectOf(position['attributes']), position['protocol']);
   return completeReading(draft);
 }
 
@@ -63,8 +77,17 @@ function readEvent(event: Record<string, unknown>, message: Readonly<Record<stri
   return completeReading(draft);
 }
 
-function addAttributes(draft: Draft, values: Record<string, unknown>): void {
-  addFields(draft, values, attributes);
+/** `Position.PREFIX_TEMP`: a probe of the device, in °C. */
+const probeForm = /^temp\d{1,3}$/;
+
+function addAttributes(draft: Draft, values: Record<string, unknown>, protocol?: unknown): void {
+  const isProbe = ([name, value]: [string, unknown]) => probeForm.test(name) && typeof value === 'number';
+  const probes = Object.entries(values).filter(isProbe);
+  if (probes.length > 0) {
+    draft.sensors = probes.map(([name, value]) => ({ name, data: [{ key: 'temperature', value: String(value) }] }));
+  }
+  const others = Object.fromEntries(Object.entries(values).filter((entry) => !isProbe(entry)));
+  addFields(draft, others, attributesByProtocol.get(String(protocol)) ?? commonAttributes);
   const alarms = typeof values['alarm'] === 'string' ? values['alarm'].split(',') : [];
   const flags = alarms.flatMap((alarm) => alarmFlags[alarm] ?? []);
   if (flags.length > 0) draft.alarms = Object.fromEntries(flags.map((flag) => [flag, true]));
