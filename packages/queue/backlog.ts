@@ -22,6 +22,8 @@ export interface Backlog {
   readonly isLateFull: boolean;
   /** Redis uses more than UPLOAD_BACKLOG_BYTES, or than three quarters of its maxmemory: all uploads are held. */
   readonly isMemoryFull: boolean;
+  /** Why uploads are held, with what to do about it. */
+  readonly fault: string | undefined;
   stop(): void;
 }
 
@@ -41,6 +43,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
   let jobs = 0;
   let bytes = 0;
   let mostBytes = config.UPLOAD_BACKLOG_BYTES;
+  let isLogWritten = true;
   let isMeasuring = false;
 
   const measureJobs = async (): Promise<void> => {
@@ -49,7 +52,8 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
     metrics.backlogJobs.set(jobs);
   };
   const measureMemory = async (): Promise<void> => {
-    const info = await redis.info('memory');
+    const [info, persistence] = await Promise.all([redis.info('memory'), redis.info('persistence')]);
+    isLogWritten = !/^aof_last_write_status:err/m.test(persistence);
     bytes = usedMemory(info);
     mostBytes = Math.min(config.UPLOAD_BACKLOG_BYTES, usableMemory * maximumMemory(info));
     metrics.backlogBytes.set(bytes);
@@ -64,21 +68,35 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
     else failures.succeeded('backlog');
   };
 
+  // What Redis uses without any job is not the backlog: holding uploads would never free it.
+  const exceeds = (limitBytes: number): boolean => jobs > 0 && bytes > limitBytes;
+  const exceedsJobs = (): boolean => jobs > config.UPLOAD_BACKLOG_JOBS;
+
   await measure();
   const timer = setInterval(() => void measure(), pollMs);
   return {
     get isFull() {
-      return jobs > config.UPLOAD_BACKLOG_JOBS || bytes > mostBytes;
+      return exceedsJobs() || exceeds(mostBytes);
     },
     get isLateFull() {
-      return jobs > config.UPLOAD_BACKLOG_JOBS / 2 || bytes > mostBytes / 2;
+      return jobs > config.UPLOAD_BACKLOG_JOBS / 2 || exceeds(mostBytes / 2);
     },
     get isMemoryFull() {
-      return bytes > mostBytes;
+      return exceeds(mostBytes);
+    },
+    get fault() {
+      if (redis.status !== 'ready') return 'Redis is away; if it ended, its log says why, such as a full disk';
+      if (!isLogWritten) return 'Redis cannot write its log: free space on its disk';
+      if (exceeds(mostBytes)) {
+        return `the backlog exceeds its limit of memory in Redis (${mebibytes(bytes)} used): see that ingest stores it`;
+      }
+      return exceedsJobs() ? `the backlog exceeds its limit of ${config.UPLOAD_BACKLOG_JOBS} jobs` : undefined;
     },
     stop: () => clearInterval(timer),
   };
 }
+
+const mebibytes = (bytes: number): string => `${Math.round(bytes / 1024 ** 2)} MiB`;
 
 /** @throws when INFO (section Memory) lacks the value */
 function usedMemory(info: string): number {

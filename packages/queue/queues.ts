@@ -26,6 +26,9 @@ const socketTimeoutMs = 5000;
 const workerSocketTimeoutMs = 15_000;
 const reconnectDelayMs = (attempt: number): number => Math.min(attempt * 50, 1000);
 
+/** Events of a queue that Redis keeps; a reader that misses one adds its job again. */
+const keptEvents = 1000;
+
 /** RESP3 begins with HELLO, which proxies and access rules may refuse. */
 const protocol = 2;
 
@@ -48,6 +51,7 @@ export function openQueue<Name extends QueueName>(name: Name, { redisUrl, prefix
     connection,
     prefix,
     defaultJobOptions: jobOptions,
+    streams: { events: { maxLen: keptEvents } },
   });
   // Without a listener a lost connection would end the process; each call that fails reports it to its caller.
   queue.on('error', () => undefined);

@@ -37,8 +37,8 @@ export const brokerService: Service<Http> = {
     return {
       health(): ServiceHealth {
         if (!broker.isListening) return { ok: false, state: 'not listening' };
-        if (engines.redis.status !== 'ready') return { ok: false, state: 'holding uploads: Redis is away' };
-        if (engines.backlog.isFull) return { ok: false, state: 'holding uploads: the backlog exceeds its limit' };
+        if (engines.backlog.fault !== undefined)
+          return { ok: false, state: `holding uploads: ${engines.backlog.fault}` };
         const [failure] = engines.failures.current;
         return failure === undefined ? { ok: true, state: 'listening' } : { ok: false, state: failure };
       },

@@ -30,7 +30,7 @@ export const gatewayService: Service<Http> = {
   name: 'gateway',
   async start(host) {
     const engines = await openEngines(host);
-    const { redis, backlog, failures } = engines;
+    const { backlog, failures } = engines;
     const door = createDoor(host, engines);
     await openSourceDoors(host, engines, door);
     await door.sessions.start();
@@ -55,8 +55,7 @@ export const gatewayService: Service<Http> = {
       },
       health(): ServiceHealth {
         if (!listeners.isListening) return { ok: false, state: 'not listening' };
-        if (redis.status !== 'ready') return { ok: false, state: 'holding uploads: Redis is away' };
-        if (backlog.isFull) return { ok: false, state: 'holding uploads: the backlog exceeds its limit' };
+        if (backlog.fault !== undefined) return { ok: false, state: `holding uploads: ${backlog.fault}` };
         const [failure] = failures.current;
         return failure === undefined ? { ok: true, state: 'listening' } : { ok: false, state: failure };
       },

@@ -11,6 +11,8 @@ interface Examined {
   readonly dataDirectory: string | undefined;
 }
 
+const redisRemedy = 'start Redis, or correct REDIS_URL; if it ended, its log says why, such as a full disk';
+
 const isHere = (url: string) => ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname);
 
 /** Checks an engine; keeps its clock and, on this host, the directory of its data. */
@@ -37,12 +39,10 @@ export async function diagnose(config: Config, platformUrl: string): Promise<Che
     const database = await examine('database', 'start PostgreSQL, or correct DATABASE_URL', engines.databaseUrl, () =>
       checkDatabase(engines.databaseUrl, config),
     );
-    const redis = await examine('Redis', 'start Redis, or correct REDIS_URL', engines.redisUrl, () =>
-      checkRedis(engines.redisUrl),
-    );
+    const redis = await examine('Redis', redisRemedy, engines.redisUrl, () => checkRedis(engines.redisUrl));
     const skew = database.clock && redis.clock ? [checkSkew('clocks of the engines', database.clock, redis.clock)] : [];
     const groups = [
-      attempt('backlog', 'start Redis, or correct REDIS_URL', async () =>
+      attempt('backlog', redisRemedy, async () =>
         redis.clock === undefined ? [] : checkQueues(engines.redisUrl, config),
       ),
       checkRoles(config),

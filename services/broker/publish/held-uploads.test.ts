@@ -148,6 +148,30 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
     expect(await queued(platform, identity.deviceId)).toEqual([1, 2, 3]);
   });
 
+  it('acknowledges uploads again once a queue that filled Redis is empty, whatever else Redis keeps', async () => {
+    const platform = await start();
+    const control = await openRedis(redis.url);
+    undo.push(async () => control.disconnect());
+    const queue = openUploads(platform.config);
+    undo.push(() => queue.close());
+    const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
+    for (let number = 0; number < 4; number += 1) await device.upload('x'.repeat(100_000));
+    const used = async () => Number(/^used_memory:(\d+)/m.exec(await control.info('memory'))?.[1]);
+    const maximum = await used();
+    await control.config('SET', 'maxmemory', String(maximum));
+    await eventually(async () =>
+      expect((await health(platform)).text).toContain('exceeds its limit of memory in Redis'),
+    );
+    const acknowledged: number[] = [];
+    upload(device, [1], acknowledged);
+    await delay(700);
+    expect(acknowledged).toEqual([]);
+    await queue.drain();
+    expect(await used()).toBeGreaterThan(0.75 * maximum);
+    await eventually(async () => expect(acknowledged).toEqual([1]));
+    expect((await health(platform)).status).toBe(200);
+  });
+
   it('sends no PUBACK while the backlog exceeds its limit, fails /health, and recovers below it', async () => {
     const platform = await start({ UPLOAD_BACKLOG_JOBS: '5' });
     const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
