@@ -19,7 +19,7 @@ type Group = 'location' | 'status' | 'electric' | 'fleet' | 'alarms';
 const groups: readonly Group[] = ['location', 'status', 'electric', 'fleet', 'alarms'];
 
 /** The fields of a format by their own names. */
-export type FieldTable = ReadonlyMap<string, FieldRule>;
+export type FieldTable = ReadonlyMap<string, FieldRule & { readonly preferred: readonly string[] }>;
 
 /** A reading while it is put together from the fields of another system. */
 export interface Draft extends Partial<Record<Group, Record<string, unknown>>> {
@@ -30,7 +30,13 @@ export interface Draft extends Partial<Record<Group, Record<string, unknown>>> {
 
 /** Reads the table of a format: a JSON file with a rule for each field that has a place of its own in a reading. */
 export function readFieldTable(file: URL): FieldTable {
-  const table = new Map(Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, FieldRule>));
+  const rules = Object.entries(JSON.parse(readFileSync(file, 'utf8')) as Record<string, FieldRule>);
+  const table = new Map(
+    rules.map(([name, rule], index) => {
+      const earlier = rule.type === 'flag' ? [] : rules.slice(0, index).filter(([, { to }]) => to && to === rule.to);
+      return [name, { ...rule, preferred: earlier.map(([other]) => other) }];
+    }),
+  );
   for (const [name, { to }] of table) {
     if (to !== undefined && !groups.some((group) => to.startsWith(`${group}.`))) throw new Error(`${name}: ${to}`);
   }
@@ -50,17 +56,24 @@ export function addToCan(can: { key: string; value: string }[], key: string, tex
 
 /**
  * Adds the fields of another system to a reading: to their places by the table, all others, and values that a place cannot
- * take, to `can` under their own names. Fields that are null are left out.
+ * take, to `can` under their own names. Of several fields with one place, the first of the table takes it; of several flags,
+ * one that is true. Fields that are null are left out.
  */
 export function addFields(draft: Draft, fields: Readonly<Record<string, unknown>>, table: FieldTable): void {
   for (const [name, value] of Object.entries(fields)) {
     if (value === null || value === undefined) continue;
     const rule = table.get(name);
-    const converted = rule?.to === undefined ? undefined : convert(rule, value);
+    const isTaken = rule?.preferred.some((other) => takesPlace(table, other, fields[other]));
+    const converted = rule?.to === undefined || isTaken ? undefined : convert(rule, value);
     if (rule?.to !== undefined && converted !== undefined) place(draft, rule.to, converted);
     else if (!isUnknown(rule, value))
       addToCan(draft.can, name, typeof value === 'string' ? value : JSON.stringify(value));
   }
+}
+
+function takesPlace(table: FieldTable, name: string, value: unknown): boolean {
+  const rule = table.get(name);
+  return rule !== undefined && value !== null && value !== undefined && convert(rule, value) !== undefined;
 }
 
 function isUnknown(rule: FieldRule | undefined, value: unknown): boolean {
@@ -93,7 +106,7 @@ function place(draft: Draft, to: string, value: unknown): void {
   const name = groups.find((one) => one === group);
   if (name === undefined) return;
   const members = draft[name] ?? {};
-  members[field] = value;
+  members[field] = members[field] === true || value;
   draft[name] = members;
 }
 

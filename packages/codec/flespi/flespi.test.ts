@@ -35,6 +35,33 @@ describe('what flespi sends', () => {
     expect(canOf(readings[0])).toEqual({ 'siren.status': 'false' });
   });
 
+  it('has no position that flespi calls invalid', () => {
+    const { readings } = receive('flespi', { ...message, 'position.valid': false });
+    expect(readings[0]).not.toHaveProperty('location');
+    expect(canOf(readings[0])).toMatchObject({ altitude: '233.48', 'position.valid': 'false' });
+    expect(JSON.stringify(readings[0])).not.toContain('53.905569');
+    expect(receive('flespi', { ...message, 'position.valid': true }).readings[0]?.location).toBeDefined();
+  });
+
+  it('takes fuel levels and other values from the vehicle before those of a sensor, and keeps both', () => {
+    const [fuel, volume] = [
+      { 'fuel.level': 41, 'can.fuel.level': 55 },
+      { 'fuel.volume': 20, 'can.fuel.volume': 33 },
+    ];
+    const { readings } = receive('flespi', [
+      { ...message, ...fuel, ...volume },
+      { ...message, 'fuel.level': 41, 'can.fuel.level': 'unknown' },
+    ]);
+    expect(readings[0]?.fleet).toMatchObject({ fuelRange: 55, fuel: 33 });
+    expect(canOf(readings[0])).toMatchObject({ 'fuel.level': '41', 'fuel.volume': '20' });
+    expect(readings[1]?.fleet).toMatchObject({ fuelRange: 41 });
+  });
+
+  it('raises an alarm that one of its parameters raises', () => {
+    const alarms = { 'towing.event.trigger': true, 'towing.alarm.status': false };
+    expect(receive('flespi', { ...message, ...alarms }).readings[0]?.alarms).toEqual({ towing: true });
+  });
+
   it('names the message whose device is missing', () => {
     expect(() => receive('flespi', [message, { timestamp: 1 }])).toThrow('message 1: ident must be a text');
   });

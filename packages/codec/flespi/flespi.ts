@@ -18,7 +18,17 @@ export const flespi: SourceFormat = {
   toReading(message) {
     const { ident: _ident, timestamp, ...parameters } = message;
     const draft: Draft = { timestamp: secondsOf(timestamp), can: [] };
-    addFields(draft, parameters, flespiParameters);
+    addFields(
+      draft,
+      parameters['position.valid'] === false ? withoutPosition(parameters) : parameters,
+      flespiParameters,
+    );
     return completeReading(draft);
   },
 };
+
+/** Without a fix, many devices repeat their last position. */
+function withoutPosition(parameters: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const { 'position.latitude': _latitude, 'position.longitude': _longitude, ...others } = parameters;
+  return others;
+}

@@ -9,7 +9,7 @@ describe('what OwnTracks sends', () => {
       ...{ _type: 'location', tid: 'JJ', t: 'u', batt: 67, topic: 'owntracks/qtripp/865284041968706', SSID: 'home' },
     };
     const { devices, readings } = receive('owntracks', body);
-    expect(devices).toEqual(['qtripp:865284041968706']);
+    expect(devices).toEqual(['865284041968706']);
     expect(readings).toMatchObject([
       {
         timestamp: 1_497_349_316,

@@ -2,7 +2,8 @@ import { addFields, completeReading, type Draft, readFieldTable, secondsOf } fro
 import { InvalidMessage, requireDevice, requireObject, requireText, type SourceFormat } from '../source-format.ts';
 
 const owntracksFields = readFieldTable(new URL('fields.json', import.meta.url));
-const topicForm = /^owntracks\/([^/]+)\/([^/]+)$/;
+/** The last part is the *Device ID* of the app. */
+const topicForm = /^owntracks\/[^/]+\/([^/]+)$/;
 
 /**
  * What OwnTracks sends over HTTP and MQTT: objects with a `_type`, of which `location` has a position; `vel` in km/h, `tst` in
@@ -13,10 +14,9 @@ export const owntracks: SourceFormat = {
     const message = requireObject(body, 'body');
     const type = requireText(message['_type'], '_type');
     const topic = message['topic'];
-    const [, user, phone] = (typeof topic === 'string' && topicForm.exec(topic)) || [];
-    const name = device ?? (user === undefined ? undefined : `${user}:${phone}`);
+    const [, deviceId] = (typeof topic === 'string' && topicForm.exec(topic)) || [];
     if (type === 'encrypted') throw new InvalidMessage('_type', 'must not be encrypted: remove the encryption key');
-    return type === 'location' ? [{ device: requireDevice(name, 'topic'), message }] : [];
+    return type === 'location' ? [{ device: requireDevice(device ?? deviceId, 'topic'), message }] : [];
   },
   toReading(message) {
     const { _type: type, topic: _topic, tst, created_at: _created, ...fields } = message;

@@ -55,6 +55,16 @@ function outcomeOf(bytes: Uint8Array): unknown {
 const isExpected = (outcome: unknown) => typeof outcome === 'string' || outcome instanceof InvalidMessage;
 
 describe('a payload of fleet-telemetry in protobuf', () => {
+  it('of the type alerts gives no reading', () => {
+    // VehicleAlerts: an alert with its name and a time, createdAt and vin.
+    const name = Buffer.from('CP_a043');
+    const alert = Buffer.concat([Buffer.from([0x0a, name.length]), name, Buffer.from([0x1a, 2, 8, 1])]);
+    const times = Buffer.from('120b0880b880c9061080e59a771a1135594a3345314541374b46303030303031', 'hex');
+    const bytes = Buffer.concat([Buffer.from([0x0a, alert.length]), alert, times]);
+    expect(receive('tesla', decodePayload(bytes))).toMatchObject({ devices: [record.vin], readings: [], faults: [] });
+    expect(receive('tesla', decodePayload(payload)).readings[0]).toHaveProperty('location');
+  });
+
   it('becomes the JSON that fleet-telemetry sends itself', () => {
     expect(decodePayload(payload)).toEqual(record);
   });

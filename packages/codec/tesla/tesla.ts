@@ -24,6 +24,9 @@ export const tesla: SourceFormat = {
     const { Vin: _vin, CreatedAt, IsResend: _isResend, ...logged } = message;
     const { vin: _lowerVin, createdAt = CreatedAt, isResend: _lowerIsResend, data, ...typed } = logged;
     const { Location: location, DoorState: doors, ...fields } = plainValues({ ...typed, ...fieldsOf(data) });
+    const isEmpty = location === undefined && doors === undefined && Object.keys(fields).length === 0;
+    // Alerts in protobuf have no fields of the vehicle.
+    if (isEmpty && Array.isArray(data)) return undefined;
     const draft: Draft = { timestamp: secondsOf(createdAt), can: [] };
     const { latitude, longitude } = objectOf(location);
     if (typeof latitude === 'number') draft.location = { latitude, longitude };
@@ -38,7 +41,8 @@ export const tesla: SourceFormat = {
 /** The values of `data` by the names of their fields. */
 function fieldsOf(data: unknown): Record<string, unknown> {
   if (!Array.isArray(data)) return data === undefined ? {} : { data };
-  return Object.fromEntries(data.map(objectOf).map(({ key, value }) => [String(key), value]));
+  const fields = data.map(objectOf).filter(({ value }) => value !== null);
+  return Object.fromEntries(fields.map(({ key, value }) => [String(key), value]));
 }
 
 /** Unwraps values with their types, such as `{ "doubleValue": 1.5 }`, and leaves out those that the vehicle calls invalid. */
