@@ -91,6 +91,9 @@ grant select on sign_in, operator_application to odograph_query, odograph_access
 call pg_temp.show('{operator}', 'odograph_query, odograph_access, odograph_registration, odograph_command, odograph_console, odograph_events',
   '{password_hash}');
 
+-- services that create: the answers of requests with an idempotency key
+grant select, insert, update, delete on idempotent_request to odograph_fleet, odograph_access, odograph_events;
+
 -- query: reads only
 grant select on vehicle, device_model, device_link, privacy_period, reading, reading_count, reading_settlement,
   vehicle_latest, reading_change, trip, trip_checkpoint, trip_touched, trip_work, trip_turn, device_sequence, closed_gap,
@@ -123,6 +126,7 @@ grant select, insert, update on alarm_watch to odograph_ingest;
 grant select, delete on event to odograph_ingest;
 grant select, insert, update, delete on recorded_silence, recorded_connection to odograph_ingest;
 grant update (events_forgotten_until) on application to odograph_ingest;
+grant select (created_at), delete on idempotent_request to odograph_ingest;
 grant execute on function record_due_events() to odograph_ingest;
 grant execute on function analyze_reading_chunk(regclass), compress_reading_chunk(regclass), drop_readings_older_than(interval),
   settle_readings(interval), share_ingest_barrier(), prune_audit(interval), end_long_reports(interval) to odograph_ingest;

@@ -1,8 +1,8 @@
 import createFetchClient, { type Client, type FetchOptions } from 'openapi-fetch';
-import { commandPaths } from './command-paths.ts';
 import { followEvents, type Position } from './events.ts';
 import type { Outcome } from './failures.ts';
 import type { paths } from './interface.d.ts';
+import { keyedPaths } from './keyed-paths.ts';
 import { followPages, type ItemOf, itemsOf } from './pages.ts';
 import { type Attempts, sendPatiently } from './retry.ts';
 import { type Credentials, type SavedTokens, Session } from './session.ts';
@@ -78,8 +78,8 @@ export function createClient(options: ClientOptions): OdographClient {
   const api = createFetchClient<paths, Json>({ baseUrl: url, headers, fetch: send });
   api.use({
     onRequest({ request, schemaPath }) {
-      const isCommand = request.method === 'POST' && commandPaths.includes(schemaPath);
-      if (isCommand && !request.headers.has('idempotency-key')) request.headers.set('idempotency-key', createKey());
+      const takesKey = request.method === 'POST' && keyedPaths.includes(schemaPath);
+      if (takesKey && !request.headers.has('idempotency-key')) request.headers.set('idempotency-key', createKey());
     },
   });
   const { GET, POST, PUT, DELETE } = api;

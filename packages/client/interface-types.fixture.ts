@@ -99,10 +99,10 @@ export async function writeInterfaceTypes(document: OpenApiDocument): Promise<st
   return head + astToString(types);
 }
 
-/** Writes the paths of the commands, which take an idempotency key. */
-export function writeCommandPaths(document: OpenApiDocument): string {
-  const commands = operationsOf(document)
+/** Writes the paths whose POST takes an idempotency key. */
+export function writeKeyedPaths(document: OpenApiDocument): string {
+  const keyed = operationsOf(document)
     .filter(([, , { parameters = [] }]) => parameters.some(({ name }) => name === 'Idempotency-Key'))
     .map(([path]) => `  '${path}',\n`);
-  return `${head}export const commandPaths: readonly string[] = [\n${commands.sort().join('')}];\n`;
+  return `${head}export const keyedPaths: readonly string[] = [\n${keyed.sort().join('')}];\n`;
 }

@@ -2373,7 +2373,8 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        get?: never;
+        /** List the exports, the newest first */
+        get: operations["getExports"];
         put?: never;
         /** Write readings, trips or gaps to a file that is kept for a day */
         post: operations["postExports"];
@@ -3963,9 +3964,12 @@ export interface components {
             until: string;
             vehicleId?: string;
         };
+        ExportJobs: {
+            exports: components["schemas"]["ExportJob"][];
+        };
         Failure: {
             /** @enum {unknown} */
-            error: "ALREADY_ACKNOWLEDGED" | "ALREADY_DECIDED" | "ALREADY_EXISTS" | "AUTHORIZATION_EXPIRED" | "AUTHORIZATION_NOT_ACTIVE" | "BOOKING_EXPIRED" | "CHANGED_MEANWHILE" | "COMMUNICATION_FAILED" | "DEVICE_ALREADY_LINKED" | "DRIVER_WITHOUT_ACCOUNT" | "INTERNAL_ERROR" | "INVALID_BOOKING_TYPE" | "INVALID_CLAIM_CODE" | "INVALID_CREDENTIALS" | "INVALID_DATE" | "INVALID_DEVICE" | "INVALID_INTERVAL" | "INVALID_LEVEL" | "INVALID_OLD_PASSWORD" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "IN_USE" | "LAST_ADMINISTRATOR" | "METHOD_NOT_ALLOWED" | "MISSING_ADDRESS" | "MISSING_CITY" | "MISSING_COUNTRY" | "MISSING_NAME" | "MISSING_PARKING" | "MISSING_TOKEN" | "MISSING_ZIPCODE" | "NOT_ALL_AUTHORIZATIONS_REVOKED" | "NOT_FOUND" | "NOT_SUSPENDED" | "NO_DATA" | "NO_DEVICE" | "NO_PARKING" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "POSITION_UNKNOWN" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNKNOWN_DEVICE" | "UNKNOWN_USER" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_ARCHIVED" | "VEHICLE_NOT_AVAILABLE";
+            error: "ALREADY_ACKNOWLEDGED" | "ALREADY_DECIDED" | "ALREADY_EXISTS" | "AUTHORIZATION_EXPIRED" | "AUTHORIZATION_NOT_ACTIVE" | "BOOKING_EXPIRED" | "CHANGED_MEANWHILE" | "COMMUNICATION_FAILED" | "DEVICE_ALREADY_LINKED" | "DRIVER_WITHOUT_ACCOUNT" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_BOOKING_TYPE" | "INVALID_CLAIM_CODE" | "INVALID_CREDENTIALS" | "INVALID_DATE" | "INVALID_DEVICE" | "INVALID_INTERVAL" | "INVALID_LEVEL" | "INVALID_OLD_PASSWORD" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "IN_USE" | "LAST_ADMINISTRATOR" | "METHOD_NOT_ALLOWED" | "MISSING_ADDRESS" | "MISSING_CITY" | "MISSING_COUNTRY" | "MISSING_NAME" | "MISSING_PARKING" | "MISSING_TOKEN" | "MISSING_ZIPCODE" | "NOT_ALL_AUTHORIZATIONS_REVOKED" | "NOT_FOUND" | "NOT_SUSPENDED" | "NO_DATA" | "NO_DEVICE" | "NO_PARKING" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "POSITION_UNKNOWN" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNKNOWN_DEVICE" | "UNKNOWN_USER" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_ARCHIVED" | "VEHICLE_NOT_AVAILABLE";
             field?: string;
             message: string;
             reason?: string;
@@ -5282,6 +5286,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path?: never;
@@ -5315,7 +5320,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_DATE" | "INVALID_DEVICE" | "INVALID_INTERVAL" | "INVALID_LEVEL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_DATE" | "INVALID_DEVICE" | "INVALID_INTERVAL" | "INVALID_LEVEL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -5397,6 +5402,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -5428,7 +5434,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_DATE" | "INVALID_DEVICE" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_DATE" | "INVALID_DEVICE" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -5540,6 +5546,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path?: never;
@@ -5569,7 +5576,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "AUTHORIZATION_EXPIRED" | "AUTHORIZATION_NOT_ACTIVE" | "INTERNAL_ERROR" | "INVALID_DATE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "AUTHORIZATION_EXPIRED" | "AUTHORIZATION_NOT_ACTIVE" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_DATE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -5613,6 +5620,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path?: never;
@@ -5641,7 +5649,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "AUTHORIZATION_EXPIRED" | "AUTHORIZATION_NOT_ACTIVE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_SUSPENDED" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "AUTHORIZATION_EXPIRED" | "AUTHORIZATION_NOT_ACTIVE" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_SUSPENDED" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_AUTHORIZATION" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -5762,6 +5770,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -5788,7 +5797,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "BOOKING_EXPIRED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "BOOKING_EXPIRED" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -5870,6 +5879,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path?: never;
@@ -5900,7 +5910,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "DEVICE_ALREADY_LINKED" | "INTERNAL_ERROR" | "INVALID_CLAIM_CODE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
+                        error: "DEVICE_ALREADY_LINKED" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_CLAIM_CODE" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
                     };
                 };
             };
@@ -6021,6 +6031,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path?: never;
@@ -6058,7 +6069,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_ADDRESS" | "MISSING_CITY" | "MISSING_COUNTRY" | "MISSING_NAME" | "MISSING_TOKEN" | "MISSING_ZIPCODE" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_ADDRESS" | "MISSING_CITY" | "MISSING_COUNTRY" | "MISSING_NAME" | "MISSING_TOKEN" | "MISSING_ZIPCODE" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -6102,6 +6113,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -6139,7 +6151,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_ADDRESS" | "MISSING_CITY" | "MISSING_COUNTRY" | "MISSING_NAME" | "MISSING_TOKEN" | "MISSING_ZIPCODE" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_ADDRESS" | "MISSING_CITY" | "MISSING_COUNTRY" | "MISSING_NAME" | "MISSING_TOKEN" | "MISSING_ZIPCODE" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -6403,6 +6415,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path?: never;
@@ -6432,7 +6445,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_OLD_PASSWORD" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_OLD_PASSWORD" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -6516,6 +6529,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path?: never;
@@ -6548,7 +6562,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -6630,6 +6644,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -6662,7 +6677,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -6828,6 +6843,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -6862,7 +6878,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "DRIVER_WITHOUT_ACCOUNT" | "INTERNAL_ERROR" | "INVALID_BOOKING_TYPE" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DEVICE" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_NOT_AVAILABLE";
+                        error: "DRIVER_WITHOUT_ACCOUNT" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_BOOKING_TYPE" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "NO_DEVICE" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_NOT_AVAILABLE";
                     };
                 };
             };
@@ -6872,6 +6888,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -6904,7 +6921,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -7029,6 +7046,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -7061,7 +7079,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -7105,6 +7123,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -7137,7 +7156,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_PARKING" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_NOT_AVAILABLE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_PARKING" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_NOT_AVAILABLE";
                     };
                 };
             };
@@ -7286,6 +7305,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -7318,7 +7338,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -7328,6 +7348,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -7360,7 +7381,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -7411,6 +7432,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -7443,7 +7465,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -7514,7 +7536,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7556,7 +7578,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7595,7 +7617,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7637,7 +7659,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7682,6 +7704,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path?: never;
@@ -7712,7 +7735,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -7722,6 +7745,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path?: never;
@@ -7752,7 +7776,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ARCHIVED";
                     };
                 };
             };
@@ -7794,7 +7818,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7868,7 +7892,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7910,7 +7934,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7949,7 +7973,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -7988,7 +8012,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "COMMUNICATION_FAILED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "COMMUNICATION_FAILED" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8323,7 +8347,9 @@ export interface operations {
     postAdminApplications: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -8350,7 +8376,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8467,7 +8493,9 @@ export interface operations {
     postAdminApplicationsByAppIdKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 appId: string;
             };
@@ -8497,7 +8525,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8717,7 +8745,9 @@ export interface operations {
     postAdminCanRedecodings: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -8746,7 +8776,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8817,7 +8847,9 @@ export interface operations {
     postAdminDeviceImports: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -8846,7 +8878,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -8855,7 +8887,9 @@ export interface operations {
     postAdminDeviceKeysReseal: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -8876,7 +8910,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9158,7 +9192,9 @@ export interface operations {
     postAdminDevices: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -9192,7 +9228,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
+                        error: "ALREADY_EXISTS" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
                     };
                 };
             };
@@ -9297,7 +9333,9 @@ export interface operations {
     postAdminDevicesByIdKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -9320,7 +9358,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9368,7 +9406,9 @@ export interface operations {
     postAdminDevicesByIdLink: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -9397,7 +9437,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "DEVICE_ALREADY_LINKED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
+                        error: "DEVICE_ALREADY_LINKED" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE" | "VEHICLE_ALREADY_LINKED" | "VEHICLE_NOT_AVAILABLE";
                     };
                 };
             };
@@ -9444,7 +9484,9 @@ export interface operations {
     postAdminDevicesByIdRelease: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -9467,7 +9509,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9476,7 +9518,9 @@ export interface operations {
     postAdminDevicesByIdSecret: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -9506,7 +9550,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_DEVICE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -9949,7 +9993,9 @@ export interface operations {
     postAdminOperators: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -9982,7 +10028,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "ALREADY_EXISTS" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10063,7 +10109,9 @@ export interface operations {
     postAdminOperatorsByNamePassword: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 name: string;
             };
@@ -10086,7 +10134,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10161,7 +10209,9 @@ export interface operations {
     postAdminPersonsByIdErase: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -10190,7 +10240,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_ALL_AUTHORIZATIONS_REVOKED" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_ALL_AUTHORIZATIONS_REVOKED" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10746,7 +10796,9 @@ export interface operations {
     postAdminRequestsByIdApprove: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -10793,7 +10845,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_DECIDED" | "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "ALREADY_DECIDED" | "ALREADY_EXISTS" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10802,7 +10854,9 @@ export interface operations {
     postAdminRequestsByIdDecline: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -10831,7 +10885,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_DECIDED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "ALREADY_DECIDED" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -10874,7 +10928,9 @@ export interface operations {
     postAdminSources: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -10906,7 +10962,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11017,7 +11073,9 @@ export interface operations {
     postAdminSourcesByIdSecret: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 id: string;
             };
@@ -11047,7 +11105,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11056,7 +11114,9 @@ export interface operations {
     postAdminSourcesReseal: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -11077,7 +11137,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11120,7 +11180,9 @@ export interface operations {
     postAdminUsers: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -11153,7 +11215,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "ALREADY_EXISTS" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11194,7 +11256,9 @@ export interface operations {
     postAdminUsersByUserIdPassword: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 userId: string;
             };
@@ -11225,7 +11289,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_PASSWORD_LENGTH" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11266,7 +11330,9 @@ export interface operations {
     postAdminUsersByUserIdVehicles: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path: {
                 userId: string;
             };
@@ -11298,7 +11364,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "CHANGED_MEANWHILE" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "CHANGED_MEANWHILE" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_USER" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11376,7 +11442,9 @@ export interface operations {
     postAdminVehicles: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -11422,7 +11490,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_EXISTS" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "ALREADY_EXISTS" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11544,6 +11612,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path?: never;
@@ -11585,7 +11654,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11728,6 +11797,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -11758,7 +11828,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "ALREADY_ACKNOWLEDGED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "ALREADY_ACKNOWLEDGED" | "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -11993,10 +12063,43 @@ export interface operations {
             };
         };
     };
+    getExports: {
+        parameters: {
+            query?: never;
+            header?: {
+                "X-Application"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ExportJobs"];
+                };
+            };
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Failure"] & {
+                        /** @enum {unknown} */
+                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNKNOWN_APPLICATION";
+                    };
+                };
+            };
+        };
+    };
     postExports: {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path?: never;
@@ -12031,7 +12134,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_INTERVAL" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -12241,6 +12344,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path?: never;
@@ -12271,7 +12375,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -13096,6 +13200,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path?: never;
@@ -13126,7 +13231,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNKNOWN_VEHICLE" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -13332,6 +13437,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -13363,7 +13469,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -13373,6 +13479,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -13397,7 +13504,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };
@@ -13407,6 +13514,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
+                "Idempotency-Key"?: string;
                 "X-Application"?: string;
             };
             path: {
@@ -13431,7 +13539,7 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Failure"] & {
                         /** @enum {unknown} */
-                        error: "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
+                        error: "IDEMPOTENCY_KEY_IN_USE" | "IDEMPOTENCY_KEY_REUSED" | "INTERNAL_ERROR" | "INVALID_PARAMETER" | "INVALID_TOKEN" | "METHOD_NOT_ALLOWED" | "MISSING_TOKEN" | "NOT_FOUND" | "OVERLOADED" | "PASSWORD_CHANGE_REQUIRED" | "TOKEN_EXPIRED" | "TOO_MANY_REQUESTS" | "UNAUTHORIZED" | "UNKNOWN_APPLICATION" | "UNSUPPORTED_MEDIA_TYPE";
                     };
                 };
             };

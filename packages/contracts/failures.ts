@@ -52,6 +52,8 @@ export const failures = {
   NOT_SUSPENDED: [409, 'the authorization is not suspended'],
   BOOKING_EXPIRED: [409, 'the booking is over'],
   NOT_ALL_AUTHORIZATIONS_REVOKED: [409, 'some authorizations remain'],
+  IDEMPOTENCY_KEY_REUSED: [409, 'the Idempotency-Key belongs to another request'],
+  IDEMPOTENCY_KEY_IN_USE: [409, 'the first request with the Idempotency-Key has not been answered'],
   CHANGED_MEANWHILE: [412, 'someone else has changed it meanwhile'],
   TOO_LARGE: [413, 'the request is too large'],
   UNSUPPORTED_MEDIA_TYPE: [415, 'the body must be JSON'],

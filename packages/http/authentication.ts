@@ -1,11 +1,13 @@
 import type { Caller, Operator, SignedIn, Viewer } from '@odograph/contracts/caller';
 import { Failure, invalidParameter, tooManyRequests } from '@odograph/contracts/failures';
+import type { KeptAnswers } from '@odograph/contracts/idempotency';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
 import { networkOf } from '@odograph/runtime/network-address';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
 import { WindowCounter } from '@odograph/runtime/window-counter';
 import type { FastifyReply, FastifyRequest, FastifySchema, RouteOptions } from 'fastify';
 import type { Http } from './http.ts';
+import { takeKeys } from './idempotency.ts';
 import { documentInterface } from './openapi.ts';
 import { type Right, requireRight, rightFor } from './operator-rights.ts';
 import { isRead, readSessionToken, requireOwnOrigin } from './session-cookie.ts';
@@ -47,23 +49,35 @@ export interface Accounts {
 export interface Guard {
   readonly accounts: Accounts;
   readonly adminToken: string;
+  /** Lets POST routes for operators take idempotency keys. */
+  readonly kept?: KeptAnswers;
 }
 
 /**
  * Registers routes that need an access token or a browser session (interface specification, "Authentication"):
  * authenticates once for all of them and declares it in OpenAPI.
+ * @param kept lets POST routes take idempotency keys
  */
-export async function tokenRoutes(http: Http, accounts: Accounts, plugins: readonly RoutePlugin[]): Promise<void> {
+export async function tokenRoutes(
+  http: Http,
+  accounts: Accounts,
+  plugins: readonly RoutePlugin[],
+  kept?: KeptAnswers,
+): Promise<void> {
   const authenticate: Hook = async (request) => {
     request.caller = await authenticateCaller(accounts, request);
   };
-  await registerScope(http, authenticate, { security: [{ serviceToken: [] }, { session: [] }] }, plugins);
+  const schema = { security: [{ serviceToken: [] }, { session: [] }] };
+  await registerScope(http, authenticate, schema, plugins, (route) => kept && takeKeys(route, kept));
 }
 
 /** Registers routes that need an operator's session or the admin token. */
 export async function operatorRoutes(http: Http, guard: Guard, plugins: readonly RoutePlugin[]): Promise<void> {
   const schema = { tags: ['operators'], security: [{ adminToken: [] }, { session: [] }] };
-  await registerScope(http, requireOperator(guard), schema, plugins, addRight);
+  await registerScope(http, requireOperator(guard), schema, plugins, (route) => {
+    addRight(route);
+    if (guard.kept) takeKeys(route, guard.kept);
+  });
 }
 
 /**

@@ -165,6 +165,9 @@ const applicationHeader: Parameter = {
   schema: { type: 'string', minLength: 1, maxLength: 256 },
 };
 
+const takesKey = ({ headers }: FastifySchema): boolean =>
+  Object.hasOwn((headers as JsonSchema | undefined)?.properties ?? {}, 'idempotency-key');
+
 /** The failures that do not depend on the resource, for each of its routes. */
 function commonFailures({ method, path, schema, isLimited }: DescribedRoute): FailureCode[] {
   const schemes = schemesOf(schema);
@@ -178,6 +181,7 @@ function commonFailures({ method, path, schema, isLimited }: DescribedRoute): Fa
     ...(namesApplication(schema) ? (['UNKNOWN_APPLICATION'] as const) : []),
     ...(path.includes('{') || (schemes.has('session') && schemes.has('adminToken')) ? (['NOT_FOUND'] as const) : []),
     ...(isLimited ? (['TOO_MANY_REQUESTS'] as const) : []),
+    ...(takesKey(schema) ? (['IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_KEY_IN_USE'] as const) : []),
     ...(method === 'GET' ? [] : (['UNSUPPORTED_MEDIA_TYPE'] as const)),
     'INTERNAL_ERROR',
     'OVERLOADED',
@@ -201,6 +205,10 @@ export const commonHeaders = {
   'X-RateLimit-Limit': { description: 'requests a minute of a client network', schema: { type: 'integer' } },
   'X-RateLimit-Remaining': { description: 'requests left until the reset', schema: { type: 'integer' } },
   'X-RateLimit-Reset': { description: 'seconds until the reset', schema: { type: 'integer' } },
+  'Idempotency-Replayed': {
+    description: 'true for the answer of an earlier request with the same Idempotency-Key',
+    schema: { type: 'string', enum: ['true'] },
+  },
   'Retry-After': {
     description: 'seconds after which the same request may succeed',
     schema: { type: 'integer', minimum: 1 },
@@ -209,10 +217,11 @@ export const commonHeaders = {
 } as const;
 
 /** References to the headers of an answer. */
-function headersOf(status: number, { isLimited }: DescribedRoute): OpenApiObject {
+function headersOf(status: number, { isLimited, schema }: DescribedRoute): OpenApiObject {
   const names: (keyof typeof commonHeaders)[] = [
     'X-Request-Id',
     ...(isLimited ? (['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'] as const) : []),
+    ...(status === 200 && takesKey(schema) ? (['Idempotency-Replayed'] as const) : []),
     ...(status === 429 || status === 503 ? (['Retry-After'] as const) : []),
     ...(status === 405 ? (['Allow'] as const) : []),
   ];

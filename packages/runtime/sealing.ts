@@ -11,7 +11,7 @@ const tagBytes = 16;
 const keyIdBytes = 4;
 
 /** Purpose of sealed values. Each has its own keys, so a value of one never opens as a value of another. */
-export type SealingPurpose = 'device keys' | 'quarantine' | 'source tokens' | 'webhook secrets';
+export type SealingPurpose = 'device keys' | 'quarantine' | 'source tokens' | 'webhook secrets' | `answers ${string}`;
 
 interface SealingKey {
   /** First bytes of a hash of the key; every sealed value starts with the id of its key. */

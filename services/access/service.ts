@@ -2,13 +2,14 @@ import { once } from 'node:events';
 import { keyListChannel } from '@odograph/contracts/key-lists';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
+import { answersIn } from '@odograph/database/kept-answers';
 import { operatorRoutes, tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import type { Clock } from '@odograph/http/request-context';
 import type { Logger } from '@odograph/runtime/logger';
 import { isPresent } from '@odograph/runtime/presence';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
-import { openSealer } from '@odograph/runtime/sealing';
+import { openSealer, readEncryptionKeys } from '@odograph/runtime/sealing';
 import type { Service } from '@odograph/runtime/service';
 import type { AccessOptions } from './access-options.ts';
 import { deviceCommandRoutes } from './authorizations/device-commands.ts';
@@ -45,13 +46,15 @@ export function createAccessService(clock: Clock): Service<Http> {
       };
       const isConnected = (deviceId: string) => isPresent(redis, prefix, deviceId);
       const accounts = accountsIn(db);
-      await tokenRoutes(http, accounts, [
+      const kept = answersIn(db, await readEncryptionKeys(config));
+      const plugins = [
         authorizationRoutes(options),
         deviceCommandRoutes(options),
         bookingRoutes(options),
         driverRoutes({ ...options, ackTimeoutMs, isConnected }),
-      ]);
-      await operatorRoutes(http, { accounts, adminToken }, [deviceKeyRoutes(options)]);
+      ];
+      await tokenRoutes(http, accounts, plugins, kept);
+      await operatorRoutes(http, { accounts, adminToken, kept }, [deviceKeyRoutes(options)]);
       return {
         async health() {
           await pingDatabase(db);

@@ -1,6 +1,7 @@
 import { commandStates, deviceActions } from '@odograph/contracts/commands';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
+import { IdempotencyKey, markReplayed } from '@odograph/http/idempotency';
 import { answers, EmptyAnswer, moment, VehicleId, word } from '@odograph/http/schemas';
 import Type, { type TSchema } from 'typebox';
 import type { MeasureCommand } from './metrics.ts';
@@ -16,20 +17,10 @@ import {
 } from './rules.ts';
 import { type CommandContext, sendCommand } from './send-command.ts';
 
-const maximumKeyLength = 255;
 const maximumListed = 1000;
 
 /** Any text, because an identifier that no vehicle can have is that of an unknown one. */
 const OfVehicle = Type.Object({ vehicleId: Type.String({ ...VehicleId, minLength: 0 }) });
-const KeyHeader = Type.Object({
-  'idempotency-key': Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: maximumKeyLength,
-      description: 'a repeated key answers the outcome of the first request, without a second command',
-    }),
-  ),
-});
 
 const ListedCommands = Type.Object(
   {
@@ -86,7 +77,7 @@ export const actionRoutes =
       );
       http.post(
         `/v1/vehicle/${remoteAction.path}`,
-        { schema: { tags, summary, headers: KeyHeader, body: OfVehicle, response } },
+        { schema: { tags, summary, headers: IdempotencyKey, body: OfVehicle, response } },
         async (request, reply) => {
           const command = {
             caller: request.caller,
@@ -95,7 +86,11 @@ export const actionRoutes =
             action,
             idempotencyKey: request.headers['idempotency-key'],
           };
-          const outcome = await measure(command, () => sendCommand(context, command));
+          const outcome = await measure(command, async () => {
+            const result = await sendCommand(context, command);
+            if (result.repeated) markReplayed(reply);
+            return result;
+          });
           return reply.send(successBody(remoteAction, outcome));
         },
       );

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { DeviceAction } from '@odograph/contracts/commands';
-import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import type { VehicleAct } from '@odograph/database/vehicle-access';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
@@ -41,8 +41,7 @@ const pollIntervalMs = 500;
 /**
  * Sends a command to the device of a vehicle and waits for its end, all within `ackTimeoutMs`; see "The command path" in
  * docs/architecture.md.
- * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED; COMMUNICATION_FAILED when it was not sent; INVALID_PARAMETER for an idempotency key of
- *   another command
+ * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED; COMMUNICATION_FAILED when it was not sent; IDEMPOTENCY_KEY_REUSED
  */
 export async function sendCommand(context: CommandContext, request: CommandRequest): Promise<CommandResult> {
   const deadline = deadlineIn(context.ackTimeoutMs);
@@ -199,7 +198,7 @@ async function findEarlier(
 
 /**
  * Waits for the end of a command that an earlier request made, perhaps at another replica.
- * @throws Failure INVALID_PARAMETER when the key belongs to another action or vehicle
+ * @throws Failure IDEMPOTENCY_KEY_REUSED when the key belongs to another action or vehicle
  */
 async function awaitEarlier(
   context: CommandContext,
@@ -209,7 +208,7 @@ async function awaitEarlier(
 ): Promise<CommandResult> {
   if (!earlier) throw new Error('a command was neither inserted nor found');
   if (earlier.action !== request.action || earlier.vehicleId !== vehicleId) {
-    throw invalidParameter('Idempotency-Key', 'belongs to another request');
+    throw new Failure('IDEMPOTENCY_KEY_REUSED');
   }
   const { id } = earlier;
   const watch = context.events.watch(vehicleId, id);

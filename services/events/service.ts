@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
+import { answersIn } from '@odograph/database/kept-answers';
 import { tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import type { Clock } from '@odograph/http/request-context';
 import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import { parseNetworks } from '@odograph/runtime/network-address';
-import { openSealer } from '@odograph/runtime/sealing';
+import { openSealer, readEncryptionKeys } from '@odograph/runtime/sealing';
 import type { Service } from '@odograph/runtime/service';
 import type { ResolveHost } from './delivery/addresses.ts';
 import { sendTestEvent } from './delivery/signed-posts.ts';
@@ -50,7 +51,8 @@ export function createEventService({
       const context = { db, slots, metrics, failures, logger, clock, lease: randomUUID() };
       const deliveries = new WebhookDeliveries(context, options);
       const sendTest = (webhookId: string) => sendTestEvent(options, webhookId);
-      await tokenRoutes(http, accountsIn(db), [webhookRoutes({ ...options, lease: context.lease, sendTest })]);
+      const plugins = [webhookRoutes({ ...options, lease: context.lease, sendTest })];
+      await tokenRoutes(http, accountsIn(db), plugins, answersIn(db, await readEncryptionKeys(config)));
       onStop('webhook deliveries', () => deliveries.stop());
       return {
         async ready() {

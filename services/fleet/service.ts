@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { deviceRevokedChannel } from '@odograph/contracts/presence';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
+import { answersIn } from '@odograph/database/kept-answers';
 import {
   operatorRoutes,
   type RoutePlugin,
@@ -14,7 +15,7 @@ import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import { findPresent, findSessionEnds } from '@odograph/runtime/presence';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
-import { openSealer, type Sealer } from '@odograph/runtime/sealing';
+import { openSealer, readEncryptionKeys, type Sealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import { LoginLimit } from './accounts/login-limit.ts';
 import { loginRoutes, passwordRoutes } from './accounts/routes.ts';
@@ -129,6 +130,7 @@ export const fleetService: Service<Http> = {
     host.onStop('session rechecks', () => rechecks.stop());
 
     const accounts = accountsIn(db);
+    const kept = answersIn(db, await readEncryptionKeys(config));
     const sessions = {
       ...{ db, loginLimit, sessionSeconds: config.SESSION_SECONDS },
       addressLimit: new LoginLimit(redis, config.QUEUE_PREFIX, config.LOGIN_ATTEMPTS_PER_MINUTE * accountsPerAddress),
@@ -136,7 +138,7 @@ export const fleetService: Service<Http> = {
     await loginRoutes({ db, lifetimes, loginLimit })(http);
     await signInRoutes(sessions)(http);
     await sessionRoutes(http, accounts, [personRoutes(sessions)]);
-    await tokenRoutes(http, accounts, [
+    const plugins = [
       passwordRoutes({ db, loginLimit }),
       vehicleRoutes(db, changes),
       stateRoutes(db, changes),
@@ -144,7 +146,8 @@ export const fleetService: Service<Http> = {
       deviceRoutes(db, changes),
       parkingRoutes(db),
       alarmRoutes({ db, changes }),
-    ]);
+    ];
+    await tokenRoutes(http, accounts, plugins, kept);
     await viewerRoutes(http, { accounts, adminToken }, [
       deviceTableRoutes(db, {
         findConnected: (ids) => findPresent(redis, config.QUEUE_PREFIX, ids),
@@ -152,7 +155,8 @@ export const fleetService: Service<Http> = {
       }),
       alarmViewRoutes(db),
     ]);
-    await operatorRoutes(http, { accounts, adminToken }, operatorPlugins({ db, changes, rechecks, config, sealer }));
+    const guard = { accounts, adminToken, kept };
+    await operatorRoutes(http, guard, operatorPlugins({ db, changes, rechecks, config, sealer }));
 
     return {
       async health() {

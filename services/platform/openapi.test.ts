@@ -215,7 +215,7 @@ describe('the OpenAPI document', () => {
       ...['UNKNOWN_VEHICLE', 'NO_DATA', 'UNKNOWN_APPLICATION', 'NOT_FOUND'],
     ]);
     expect(codesOf(find('POST /v1/bluetooth-token')?.responses['409'] ?? { description: '' })).toEqual([
-      'VEHICLE_ARCHIVED',
+      ...['VEHICLE_ARCHIVED', 'IDEMPOTENCY_KEY_REUSED', 'IDEMPOTENCY_KEY_IN_USE'],
     ]);
     const missing = operations
       .filter(({ responses }) => !['400', '500', '503'].every((status) => status in responses))
@@ -257,6 +257,20 @@ describe('the OpenAPI document', () => {
     expect(find('POST /v1/vehicle/{id}/towing')?.requestBody?.required).toBe(true);
     expect(alternatives('POST /v1/login')).toEqual(['appId', 'username']);
     expect(find('POST /v1/login')?.requestBody?.required).toBe(true);
+  });
+
+  it('lets every POST take an idempotency key, except sign-ins, and what is harmless to repeat', () => {
+    const without = operations
+      .filter(
+        ({ name, parameters = [] }) =>
+          name.startsWith('POST') && !parameters.some(({ name: one }) => one === 'Idempotency-Key'),
+      )
+      .map(({ name }) => name.replace('POST ', ''));
+    expect(without.sort()).toEqual([
+      ...['/v1/login', '/v1/refreshToken', '/v1/x/admin/import', '/v1/x/admin/quarantine/dismiss'],
+      ...['/v1/x/admin/quarantine/replay', '/v1/x/admin/quarantine/reseal', '/v1/x/admin/quarantine/{id}/open'],
+      ...['/v1/x/admin/registrations', '/v1/x/session', '/v1/x/session/password'],
+    ]);
   });
 
   it('names the records of the interface', () => {

@@ -25,8 +25,8 @@ import {
 } from '../../packages/client/client.ts';
 import {
   type OpenApiDocument,
-  writeCommandPaths,
   writeInterfaceTypes,
+  writeKeyedPaths,
 } from '../../packages/client/interface-types.fixture.ts';
 import { loadServices } from '../../services/platform/services.ts';
 import { hasBrowser, startBrowser, watchPage } from '../console/browser.fixture.ts';
@@ -73,7 +73,7 @@ it('the types of the client and the limits of the console are those of the OpenA
     return (await response.json()) as OpenApiDocument;
   });
   await expect(await writeInterfaceTypes(document)).toMatchFileSnapshot('../../packages/client/interface.d.ts');
-  await expect(writeCommandPaths(document)).toMatchFileSnapshot('../../packages/client/command-paths.ts');
+  await expect(writeKeyedPaths(document)).toMatchFileSnapshot('../../packages/client/keyed-paths.ts');
   await expect(writeLimits(document)).toMatchFileSnapshot('../../apps/console/src/api/limits.ts');
 });
 

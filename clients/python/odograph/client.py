@@ -227,7 +227,7 @@ class Client:
 
 
 def new_key() -> str:
-    """An `Idempotency-Key`: with it, a command that is sent again is executed once."""
+    """An `Idempotency-Key`: with it, a request that is sent again is executed once."""
     return uuid.uuid4().hex
 
 

@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+import { hashSecret } from '@odograph/runtime/secrets';
 import type { ApiAnswer } from '@odograph/testkit/api-client';
 import { unlinkDevice } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
@@ -8,6 +10,89 @@ import { age, answerOf, book, floating, pathOf, planned } from './bookings.fixtu
 const access = useAccess();
 
 const authorization = (id: string) => access.api.get(`/v1/bluetooth-token/${id}`);
+
+describe('POST /v1/vehicle/{id}/booking with an Idempotency-Key', () => {
+  const keyed = (key: string = randomUUID()) => ({ 'idempotency-key': key });
+  const createBooking = (headers: Record<string, string>, body: object, api = access.api) =>
+    api.post(pathOf(access.vehicle), body, headers);
+  const bookingCount = async () =>
+    (
+      await access.platform.db
+        .selectFrom('booking')
+        .select('id')
+        .where('vehicle_id', '=', Number(access.vehicle.id))
+        .execute()
+    ).length;
+  const isReplayed = ({ headers }: ApiAnswer) => headers.get('idempotency-replayed') === 'true';
+
+  it('creates one booking for requests at once, and answers all of them like the first', async () => {
+    const [headers, body] = [keyed(), planned()];
+    const answers = await Promise.all(Array.from({ length: 8 }, () => createBooking(headers, body)));
+    const [first] = answers.filter((answer) => !isReplayed(answer));
+    expect(answers.filter(isReplayed)).toHaveLength(7);
+    expect(answers.map((answer) => [answer.status, answer.body])).toEqual(answers.map(() => [200, first?.body]));
+    expect(first?.body.authorization.token).toHaveLength(107);
+    expect(await bookingCount()).toBe(1);
+  });
+
+  it('is refused with the same key and other parameters, and creates nothing', async () => {
+    const [headers, body] = [keyed(), planned()];
+    await createBooking(headers, body);
+    const other = await createBooking(headers, { ...body, driver: 'driver-2' });
+    expect(answerOf(other)).toEqual([409, 'IDEMPOTENCY_KEY_REUSED']);
+    const stopped = await access.api.post(`/v1/booking/${randomUUID()}/stop`, {}, headers);
+    expect(answerOf(stopped)).toEqual([409, 'IDEMPOTENCY_KEY_REUSED']);
+    expect(await bookingCount()).toBe(1);
+  });
+
+  it('is executed again after a failure, and after 24 hours', async () => {
+    const [headers, body] = [keyed(), planned()];
+    const blocking = await book(access.api, access.vehicle, body);
+    expect(answerOf(await createBooking(headers, body))).toEqual([409, 'VEHICLE_NOT_AVAILABLE']);
+    await access.api.delete(`/v1/booking/${blocking.bookingId}`);
+    const first = await createBooking(headers, body);
+    expect([first.status, isReplayed(first)]).toEqual([200, false]);
+    await sql`update idempotent_request set created_at = now() - interval '24 hours 1 second'
+      where key_sha256 = ${hashSecret(headers['idempotency-key'])}`.execute(access.platform.db);
+    expect(answerOf(await createBooking(headers, body))).toEqual([409, 'VEHICLE_NOT_AVAILABLE']);
+  });
+
+  it('never answers what another application or another user was answered', async () => {
+    const [headers, body] = [keyed(), planned()];
+    const manager = await access.createUser('manager');
+    const first = await createBooking(headers, body);
+    expect(answerOf(await createBooking(headers, body, manager.api))).toEqual([409, 'VEHICLE_NOT_AVAILABLE']);
+    expect(answerOf(await createBooking(headers, body, access.foreign))).toEqual([404, 'UNKNOWN_VEHICLE']);
+    expect((await createBooking(headers, body)).body).toEqual(first.body);
+  });
+
+  it('is not executed while it is unknown what an earlier request with the key created', async () => {
+    const [headers, body] = [keyed(), planned()];
+    await createBooking(headers, body);
+    const ofKey = sql`key_sha256 = ${hashSecret(headers['idempotency-key'])}`;
+    await sql`update idempotent_request set sealed_answer = null where ${ofKey}`.execute(access.platform.db);
+    expect(answerOf(await createBooking(headers, body))).toEqual([409, 'IDEMPOTENCY_KEY_IN_USE']);
+    expect(await bookingCount()).toBe(1);
+  });
+
+  it('leaves neither its key nor its answer readable in the database', async () => {
+    const headers = keyed();
+    const { body } = await createBooking(headers, planned());
+    const { rows } = await sql<{ row: string }>`select row_to_json(one)::text || encode(sealed_answer, 'escape') as row
+      from idempotent_request one where key_sha256 = ${hashSecret(headers['idempotency-key'])}`.execute(
+      access.platform.db,
+    );
+    expect(rows).toHaveLength(1);
+    for (const secret of [
+      headers['idempotency-key'],
+      body.authorization.token,
+      body.authorization.key,
+      body.bookingId,
+    ]) {
+      expect(rows[0]?.row).not.toContain(secret);
+    }
+  });
+});
 
 describe('POST /v1/vehicle/{id}/booking', () => {
   it('answers exactly the documented fields, with an authorization to drive for the interval', async () => {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { appendAudit, verifyAudit } from '@odograph/database/audit';
 import { type Database, openConnection, openDatabase } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
@@ -56,6 +57,17 @@ describe('changes older than 30 days', () => {
     await deleteExpired(db);
     expect(await forgottenUntil(followed.id)).toBe(last);
   });
+});
+
+it('answers of requests with an idempotency key are deleted after 24 hours', async () => {
+  const principal = randomUUID();
+  await sql`insert into idempotent_request (principal, key_sha256, fingerprint, created_at) values
+    (${principal}, '\\x01', '\\x', now() - interval '23 hours'), (${principal}, '\\x02', '\\x', now() - interval '25 hours')`.execute(
+    db,
+  );
+  await deleteExpired(db);
+  const { rows } = await sql`select key_sha256 from idempotent_request where principal = ${principal}`.execute(db);
+  expect(rows).toEqual([{ key_sha256: Buffer.from([1]) }]);
 });
 
 describe('events', () => {

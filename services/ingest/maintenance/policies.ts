@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { signInHasExpired } from '@odograph/database/accounts';
 import type { Database } from '@odograph/database/database';
+import { keptHours } from '@odograph/database/kept-answers';
 import type { Tables } from '@odograph/database/tables';
 import type { Logger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
@@ -80,6 +81,7 @@ export async function deleteExpired(db: Database): Promise<void> {
   await deleteOldChanges(db);
   await sql`delete from closed_gap where closed_at < now() - make_interval(days => ${closedGapDays})`.execute(db);
   await sql`delete from pipeline_sample where at < now() - make_interval(days => ${sampleDays})`.execute(db);
+  await sql`delete from idempotent_request where created_at < now() - make_interval(hours => ${keptHours})`.execute(db);
   await sql`delete from access_token where expires_at < now() - interval '1 day'`.execute(db);
   await sql`delete from refresh_token where expires_at < now() - interval '1 day'`.execute(db);
   await sql`delete from sign_in where ${signInHasExpired}`.execute(db);

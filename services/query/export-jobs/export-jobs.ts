@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
 import type { ExportJob } from '@odograph/contracts/queues';
@@ -7,6 +8,7 @@ import { isoMicroseconds } from '@odograph/contracts/timestamps';
 import { isUuid } from '@odograph/contracts/uuid';
 import type { Tables } from '@odograph/database/tables';
 import type { TypedJob, TypedQueue } from '@odograph/queue/queues';
+import { hashSecret } from '@odograph/runtime/secrets';
 import type { Kysely } from 'kysely';
 import { Export } from '../exports/export.ts';
 import type { ExportFormat, ExportQuery, ExportSubject } from '../exports/schemas.ts';
@@ -42,6 +44,12 @@ export interface ExportState extends Pick<ExportProgress, 'rows' | 'bytes'> {
   readonly finishedAt?: string;
   readonly expiresAt?: string;
   readonly reason?: string;
+}
+
+/** Names a job by an idempotency key of its caller, in the form of a UUID. */
+function idByKey({ applicationId, userId }: Caller, key: string): string {
+  const sha256 = hashSecret(JSON.stringify([applicationId, userId, key])).toString('hex');
+  return sha256.slice(0, 32).replace(/^(.{8})(.{4}).(.{3}).(.{3})/, '$1-$2-8$3-8$4-');
 }
 
 const keptMs = 86_400_000;
@@ -82,8 +90,17 @@ export class ExportJobs {
     this.#options = options;
   }
 
-  /** @throws Failure INVALID_PARAMETER, INVALID_INTERVAL, TOO_MANY, OVERLOADED */
-  async create(caller: Caller, query: ExportQuery, vehicleId: number | undefined): Promise<ExportState> {
+  /**
+   * Creates a job, whose id tells by which idempotency key.
+   * @returns the job, and whether an earlier request with the key created it
+   * @throws Failure INVALID_PARAMETER, INVALID_INTERVAL, IDEMPOTENCY_KEY_REUSED, TOO_MANY, OVERLOADED
+   */
+  async create(
+    caller: Caller,
+    query: ExportQuery,
+    vehicleId: number | undefined,
+    key: string | undefined,
+  ): Promise<{ readonly job: ExportState; readonly isReplayed: boolean }> {
     const { scope } = new Export(caller, query, vehicleId);
     const { applicationId, userId } = caller;
     const data: ExportJob = {
@@ -94,15 +111,41 @@ export class ExportJobs {
       ...(query.fields !== undefined && { fields: query.fields }),
     };
     return this.#withQueue(async (queue) => {
+      const jobId = `${applicationId}-${key === undefined ? randomUUID() : idByKey(caller, key)}`;
+      const earlier = key === undefined ? undefined : await this.#findByKey(queue, jobId, data);
+      if (earlier) return { job: await this.#describe(earlier), isReplayed: true };
       const ids = await queue.getRanges([...allTypes], 0, -1);
       if (ids.filter((id) => id.startsWith(`${applicationId}-`)).length >= this.#options.mostPerApplication) {
         throw new Failure('TOO_MANY', 'the application has too many exports: delete one, or wait a day');
       }
-      const jobId = `${applicationId}-${randomUUID()}`;
       // sweep() removes it, with its file.
       const job = await queue.add('exports', data, { jobId, removeOnComplete: false, removeOnFail: false });
-      return this.#describe(job);
+      // Of two requests at once with one key, the queue ignores the second.
+      const own = key === undefined ? job : ((await this.#findByKey(queue, jobId, data)) ?? job);
+      return { job: await this.#describe(own), isReplayed: false };
     });
+  }
+
+  /** @throws Failure IDEMPOTENCY_KEY_REUSED */
+  async #findByKey(
+    queue: TypedQueue<'exports'>,
+    jobId: string,
+    data: ExportJob,
+  ): Promise<TypedJob<'exports'> | undefined> {
+    const job = await queue.getJob(jobId);
+    if (!job || job.data.isDeleted) return undefined;
+    if (!isDeepStrictEqual(job.data, data)) throw new Failure('IDEMPOTENCY_KEY_REUSED');
+    return job;
+  }
+
+  /** Lists the jobs of a caller, the newest first. @throws Failure OVERLOADED */
+  async list({ applicationId, userId }: Caller): Promise<ExportState[]> {
+    const ids = await this.#withQueue((queue) => queue.getRanges([...allTypes], 0, -1));
+    const own = ids.filter((id) => id.startsWith(`${applicationId}-`));
+    const jobs = await this.#withQueue((queue) => Promise.all(own.map((id) => queue.getJob(id))));
+    const seen = jobs.flatMap((job) => (job && !job.data.isDeleted && job.data.userId === userId ? [job] : []));
+    const newestFirst = seen.toSorted((one, other) => other.timestamp - one.timestamp);
+    return Promise.all(newestFirst.map((job) => this.#describe(job)));
   }
 
   /** @throws Failure NOT_FOUND, OVERLOADED */

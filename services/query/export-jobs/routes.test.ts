@@ -92,6 +92,35 @@ describe('an export job', () => {
     expect((await stat(join(directory, 'files', name))).mode & 0o777).toBe(0o600);
   });
 
+  it('is created once for requests at once with one idempotency key, of which another request is refused', async () => {
+    const headers = { 'idempotency-key': randomUUID() };
+    const created = await Promise.all([1, 2, 3].map(() => client.post('/v1/x/exports', request, headers)));
+    expect(new Set(created.map(({ body }) => body.id)).size).toBe(1);
+    const again = await client.post('/v1/x/exports', request, headers);
+    expect([again.body.id, again.headers.get('idempotency-replayed')]).toEqual([created[0]?.body.id, 'true']);
+    const other = await client.post('/v1/x/exports', { ...request, format: 'gpx' }, headers);
+    expect([other.status, other.body.error]).toEqual([409, 'IDEMPOTENCY_KEY_REUSED']);
+    expect((await client.get('/v1/x/exports')).body.exports).toHaveLength(1);
+    await ended(again.body);
+  });
+
+  it('is listed for the application or user that created it, the newest first', async () => {
+    const user = await createUser(platform.db, application, { vehicleIds: [vehicleId] });
+    const [first, second] = [await createDone(), await createDone({ ...request, format: 'ndjson' })];
+    const listed = async () =>
+      (await client.get('/v1/x/exports')).body.exports.map(({ id, state }: { id: string; state: string }) => [
+        id,
+        state,
+      ]);
+    expect(await listed()).toEqual([
+      [second.id, 'DONE'],
+      [first.id, 'DONE'],
+    ]);
+    expect((await clientOf(platform, user.token).get('/v1/x/exports')).body).toEqual({ exports: [] });
+    await client.delete(pathOf(second));
+    expect(await listed()).toEqual([[first.id, 'DONE']]);
+  });
+
   it('resumes a download where it was cut, unless the file is another one', async () => {
     const done = await createDone();
     const whole = await (await download(done)).text();

@@ -2,6 +2,7 @@ import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { sendStoredFile } from '@odograph/http/file-answer';
+import { IdempotencyKey, markReplayed } from '@odograph/http/idempotency';
 import { EmptyAnswer, moment, answers as responses, VehicleId, word } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { exportFileTypes } from '../exports/export.ts';
@@ -46,16 +47,20 @@ export function exportJobRoutes(jobs: ExportJobs, db: Database): RoutePlugin {
         schema: {
           tags: ['exports'],
           summary: 'Write readings, trips or gaps to a file that is kept for a day',
+          headers: IdempotencyKey,
           body: ExportRequest,
           response: responses(ExportState, 'UNKNOWN_VEHICLE', 'INVALID_INTERVAL', 'TOO_MANY'),
         },
       },
-      async ({ caller, body: { vehicleId, ...query } }) => {
+      async ({ caller, headers, body: { vehicleId, ...query } }, reply) => {
         const vehicle = vehicleId === undefined ? undefined : await findVehicle(db, caller, vehicleId);
-        return jobs.create(caller, query, vehicle?.id);
+        const { job, isReplayed } = await jobs.create(caller, query, vehicle?.id, headers['idempotency-key']);
+        if (isReplayed) markReplayed(reply);
+        return job;
       },
     );
 
+    addListRoute(http, jobs);
     http.get(
       path,
       {
@@ -87,6 +92,20 @@ export function exportJobRoutes(jobs: ExportJobs, db: Database): RoutePlugin {
 
     addFileRoute(http, jobs);
   };
+}
+
+function addListRoute(http: Parameters<RoutePlugin>[0], jobs: ExportJobs): void {
+  http.get(
+    '/v1/x/exports',
+    {
+      schema: {
+        tags: ['exports'],
+        summary: 'List the exports, the newest first',
+        response: responses(Type.Object({ exports: Type.Array(ExportState) }, { title: 'ExportJobs' })),
+      },
+    },
+    async ({ caller }) => ({ exports: await jobs.list(caller) }),
+  );
 }
 
 function addFileRoute(http: Parameters<RoutePlugin>[0], jobs: ExportJobs): void {
