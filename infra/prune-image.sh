@@ -11,5 +11,7 @@ rm -rf packages/client node_modules/@odograph/client node_modules/openapi-fetch
 rm -rf node_modules/tsx node_modules/esbuild node_modules/@esbuild node_modules/.bin/tsx node_modules/.bin/esbuild
 # A peer dependency for type checks only.
 rm -rf node_modules/typescript node_modules/@typescript node_modules/.bin/tsc
+# Variants of OpenTelemetry for bundlers; Node.js loads build/src.
+rm -rf node_modules/@opentelemetry/*/build/esm node_modules/@opentelemetry/*/build/esnext
 find packages services \( -name '*.test.ts' -o -name '*.fixture.ts' -o -name '*.fixture.mjs' \) -type f -delete
 find node_modules/ \( -name '*.map' -o -name '*.d.ts' -o -name '*.d.mts' -o -name '*.d.cts' \) -type f -delete

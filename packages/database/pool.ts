@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { currentTracer } from '@odograph/runtime/tracing';
 import { Pool, type PoolClient, type QueryConfig, types } from 'pg';
 import { supportCopy } from './copy.ts';
 
@@ -44,6 +45,7 @@ export function createPool(options: PoolOptions): Pool {
   pool.on('connect', (client) => client.on('error', () => undefined));
   if (preparedStatements !== undefined) pool.on('connect', (client) => prepareStatements(client, preparedStatements));
   pool.on('connect', supportCopy);
+  if (currentTracer() !== undefined) pool.on('connect', traceStatements);
   if (silenceMs !== undefined) pool.on('connect', (client) => destroyWhenSilent(client, silenceMs));
   return pool;
 }
@@ -81,4 +83,32 @@ function prepareStatements(client: PoolClient, maximum: number): void {
       : query({ name, text: config as string }, values, callback);
   };
   client.query = prepared as typeof client.query;
+}
+
+/** Returns the command and the first table of a statement, such as `select reading`; no text that could hold a value. */
+export function summarizeStatement(text: string): string {
+  const command = /^\s*(\w+)/.exec(text)?.[1]?.toLowerCase() ?? 'statement';
+  const table = /\b(?:from|into|update|copy)\s+(?:only\s+)?"?([a-z_][a-z_0-9.]*)/i.exec(text)?.[1];
+  return table === undefined ? command : `${command} ${table}`;
+}
+
+/** Makes a span of each statement of traced work. */
+function traceStatements(client: PoolClient): void {
+  const query = client.query.bind(client) as Query;
+  const traced: Query = (config, values, callback) => {
+    const tracer = currentTracer();
+    const text = typeof config === 'string' ? config : config.text;
+    if (tracer?.traceparent === undefined || typeof text !== 'string') return query(config, values, callback);
+    const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': summarizeStatement(text) };
+    const span = tracer.startSpan({ name: attributes['db.query.summary'], kind: 'client', attributes });
+    const result = query(config, values, callback);
+    if (result instanceof Promise) {
+      result.then(
+        () => span.end(),
+        (error: unknown) => span.fail(error),
+      );
+    } else span.end();
+    return result;
+  };
+  client.query = traced as typeof client.query;
 }

@@ -14,6 +14,7 @@ import type { JsonSchema } from './openapi-schema.ts';
 import { answerPolicy, keepToTls } from './page-policy.ts';
 import { acceptJson, mergeParameters, refuseExtremes, refuseUnknown } from './parameters.ts';
 import { checkRequests, refuseWhileClosing, refuseWhileOverloaded } from './request-checks.ts';
+import { traceRequests } from './trace-requests.ts';
 
 const maximumBodyBytes = 1024 * 1024;
 const maxHeaderSize = 16 * 1024;
@@ -62,6 +63,7 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
   }).withTypeProvider<TypeBoxTypeProvider>();
 
   http.addHook('onRequest', nameRequest);
+  traceRequests(http);
   validateTypes(http);
   refuseWhileClosing(http);
   checkRequests(http, config.HTTP_REQUESTS_PER_MINUTE);

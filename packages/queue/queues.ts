@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueueJobs, QueueName } from '@odograph/contracts/queues';
+import { currentTracer, inSpan } from '@odograph/runtime/tracing';
 import { type Job, type JobsOptions, Queue, QueueEvents, UnrecoverableError, Worker, type WorkerOptions } from 'bullmq';
 
 /** A BullMQ queue whose jobs have the data of contracts/queues.ts. */
@@ -55,7 +56,20 @@ export function openQueue<Name extends QueueName>(name: Name, { redisUrl, prefix
   });
   // Without a listener a lost connection would end the process; each call that fails reports it to its caller.
   queue.on('error', () => undefined);
+  if (currentTracer() !== undefined) traceJobs(queue);
   return queue;
+}
+
+const attributesOf = (queue: string) => ({ 'messaging.system': 'bullmq', 'messaging.destination.name': queue });
+
+/** Makes a span of each job that is added, and gives the job its traceparent. */
+function traceJobs<Name extends QueueName>(queue: TypedQueue<Name>): void {
+  const add = queue.add.bind(queue);
+  queue.add = (name, data, options) =>
+    inSpan({ name: `send ${queue.name}`, kind: 'producer', attributes: attributesOf(queue.name) }, () => {
+      const metadata = currentTracer()?.traceparent;
+      return add(name, data, { ...options, ...(metadata !== undefined && { telemetry: { metadata } }) });
+    });
 }
 
 /** Adds a job under an id of the caller's choice and resolves once the job would survive a crash of every process. */
@@ -188,7 +202,15 @@ async function attemptUntilDone<Name extends QueueName>(
 ): Promise<void> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      await process(job);
+      await inSpan(
+        {
+          name: `process ${job.queueName}`,
+          kind: 'consumer',
+          attributes: attributesOf(job.queueName),
+          parent: job.opts.telemetry?.metadata,
+        },
+        () => process(job),
+      );
       return;
     } catch (cause) {
       const error = cause instanceof Error ? cause : new Error(String(cause));

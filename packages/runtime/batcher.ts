@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { performance } from 'node:perf_hooks';
 
 export interface BatcherOptions<Item, Result = void> {
@@ -26,6 +27,9 @@ export class Batcher<Item> {
   readonly #inFlight = new Set<readonly Item[]>();
   #waiting: Item[] = [];
   #waitingBytes = 0;
+  readonly #outside = AsyncLocalStorage.snapshot();
+  /** A batch belongs to the trace of its first item; one that follows a full batch to none. */
+  #inTrace = this.#outside;
   #lastStartMs = Number.NEGATIVE_INFINITY;
   #isScheduled = false;
   #isDraining = false;
@@ -43,6 +47,7 @@ export class Batcher<Item> {
   }
 
   add(item: Item): void {
+    if (this.#waiting.length === 0) this.#inTrace = AsyncLocalStorage.snapshot();
     this.#waiting.push(item);
     this.#waitingBytes += this.#bytesOf(item);
     this.#schedule();
@@ -105,8 +110,10 @@ export class Batcher<Item> {
     this.#lastStartMs = performance.now();
     this.#inFlight.add(batch);
     this.#slots.take();
+    const inTrace = this.#inTrace;
+    this.#inTrace = this.#outside;
     try {
-      await this.#options.handle(batch);
+      await inTrace(() => this.#options.handle(batch));
     } finally {
       this.#inFlight.delete(batch);
       this.#slots.release();

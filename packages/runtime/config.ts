@@ -145,6 +145,7 @@ const Settings = Type.Object({
   WEBHOOK_ALLOWED_NETWORKS: Type.String({ default: '' }),
   SHUTDOWN_TIMEOUT_MS: milliseconds(15_000),
   SHUTDOWN_DRAIN_MS: milliseconds(2000, 0),
+  OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl,
   LOG_LEVEL: Type.Enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'], { default: 'info' }),
 });
 type Settings = Static<typeof Settings>;

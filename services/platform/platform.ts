@@ -1,5 +1,6 @@
 import { createHttp } from '@odograph/http/create-http';
 import type { Http } from '@odograph/http/http';
+import { platformVersion } from '@odograph/http/openapi';
 import { addOperationRoutes, createDrain } from '@odograph/http/operations';
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
 import type { Config } from '@odograph/runtime/config';
@@ -7,6 +8,7 @@ import type { Logger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
 import { type RunningServices, type Service, startServices } from '@odograph/runtime/service';
 import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
+import { startTracing } from '@odograph/runtime/tracing';
 import { prepareEngines } from './engines.ts';
 import { addProcessMetrics } from './process-metrics.ts';
 import { watchRedisDurability } from './redis-durability.ts';
@@ -29,6 +31,8 @@ async function open(
   services: readonly Service<Http>[],
   shutdownHooks: ShutdownHooks,
 ): Promise<Platform> {
+  const onStop = shutdownHooks.add.bind(shutdownHooks);
+  await startTracing(config, platformVersion(), { logger, onStop });
   const adminToken = await ensureAdminToken(config);
   const resolved = await prepareEngines(config, logger, shutdownHooks);
   const names = services.map(({ name }) => name);
@@ -45,7 +49,6 @@ async function open(
     config: resolved,
     drain,
   });
-  const onStop = shutdownHooks.add.bind(shutdownHooks);
   const host = { config: resolved, logger, metrics, http, adminToken, onStop };
   running = new Map([
     ...(await startServices(services, host)),

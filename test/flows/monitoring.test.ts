@@ -1,12 +1,19 @@
-import { X509Certificate } from 'node:crypto';
+import { randomBytes, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
 import { readFile, statfs } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import { createSelfSigned, hasOpenssl } from '@odograph/broker/connect/certificates.fixture';
 import { type Database, openDatabase } from '@odograph/database/database';
 import { findLastBackup } from '@odograph/database/installation';
 import { platformVersion } from '@odograph/http/openapi';
+import { connectDevice } from '@odograph/simulator/device-connection';
 import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testkit/child-platform';
+import { eventually } from '@odograph/testkit/eventually';
+import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
-import { testConfig } from '@odograph/testkit/test-platform';
+import { testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { parser } from '@prometheus-io/lezer-promql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
@@ -23,6 +30,45 @@ interface Rule {
 interface Dashboard {
   readonly panels: readonly { readonly title: string; readonly targets: readonly { readonly expr: string }[] }[];
 }
+
+interface TraceSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+}
+interface TraceReceiver {
+  readonly url: string;
+  readonly spans: readonly TraceSpan[];
+  /** Everything that it received. */
+  text(): string;
+  close(): void;
+}
+
+/** Receives traces over OTLP/HTTP (OTLP 1.5, "JSON Protobuf Encoding"). */
+async function receiveTraces(): Promise<TraceReceiver> {
+  const spans: TraceSpan[] = [];
+  let received = '';
+  const server = createServer(async (request, response) => {
+    const body = await text(request);
+    received += body;
+    const { resourceSpans } = JSON.parse(body) as {
+      resourceSpans: { scopeSpans: { spans: TraceSpan[] }[] }[];
+    };
+    spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
+    response.setHeader('content-type', 'application/json').end('{}');
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return { url: `http://127.0.0.1:${port}`, spans, text: () => received, close: () => server.close() };
+}
+
+/** Makes a process write, when it ends, how many modules of OpenTelemetry it has loaded; prom-client loads its API. */
+const modulesAtExit = `import { createRequire } from 'node:module';
+  const { cache } = createRequire('file:///');
+  process.on('exit', () => console.log('OpenTelemetry modules: ' +
+    Object.keys(cache).filter((path) => /@opentelemetry.(?!api.)/.test(path)).length));`;
+const countModules = { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(modulesAtExit)}` };
 
 /** Parses PromQL. @returns the names of its metrics, and the text at each syntax error */
 function parseExpression(expression: string): { metrics: string[]; faults: string[] } {
@@ -46,12 +92,16 @@ let platform: ChildPlatform;
 let db: Database;
 let dataDirectory: string;
 let certificate: string;
+let mqttUrl: string;
+let receiver: TraceReceiver;
 const scrape = async () => (await fetch(`${platform.httpUrl}/metrics`)).text();
 /** Every name that a scrape of a process with all services can contain. */
 let names: Set<string>;
 beforeAll(async () => {
   const config = await testConfig();
   dataDirectory = config.DATA_DIR;
+  mqttUrl = config.MQTT_URL;
+  receiver = await receiveTraces();
   db = openDatabase({ url: config.DATABASE_URL, name: 'monitoring', size: 1 });
   const settings: Record<string, string> = await settingsFrom(config);
   if (hasOpenssl) {
@@ -63,6 +113,7 @@ beforeAll(async () => {
       MQTTS_PORT: String(await freePort()),
     });
   }
+  Object.assign(settings, { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, OTEL_BSP_SCHEDULE_DELAY: '200' });
   platform = await spawnPlatform([], settings);
   const text = await scrape();
   const metrics = [...text.matchAll(/^# TYPE (\S+)/gm)].map(([, name = '']) => name);
@@ -73,12 +124,66 @@ beforeAll(async () => {
 afterAll(async () => {
   await db.destroy();
   await platform.end('SIGTERM');
+  receiver.close();
 });
 
 const unknownIn = (expressions: readonly string[]) =>
   expressions.flatMap((expression) => parseExpression(expression).metrics).filter((name) => !names.has(name));
 const faultsIn = (expressions: readonly string[]) =>
   expressions.flatMap((expression) => parseExpression(expression).faults);
+
+describe('traces', () => {
+  it('follow a request to its statements, and continue the trace of the client', async () => {
+    const traceId = randomBytes(16).toString('hex');
+    const headers = {
+      authorization: `Bearer ${testAdminToken}`,
+      traceparent: `00-${traceId}-${randomBytes(8).toString('hex')}-01`,
+    };
+    await fetch(`${platform.httpUrl}/v1/x/admin/applications`, { headers });
+    await eventually(async () => {
+      const trace = receiver.spans.filter((span) => span.traceId === traceId);
+      const request = trace.find(({ name }) => name === 'GET /v1/x/admin/applications');
+      const statements = trace.filter(({ parentSpanId }) => parentSpanId === request?.spanId);
+      expect(statements.map(({ name }) => name)).toContain('select application');
+    });
+  });
+
+  it('follow an upload through the queue to the statements that store it, without anything that it says', async () => {
+    const vehicle = await createVehicle(db, await createApplication(db));
+    const device = await connectDevice(mqttUrl, vehicle);
+    await device.upload({ timestamp: 1_700_000_000, location: { latitude: 47.123456, longitude: 8.654321 } });
+    const childrenOf = (parent: TraceSpan) =>
+      receiver.spans.filter(
+        ({ traceId, parentSpanId }) => traceId === parent.traceId && parentSpanId === parent.spanId,
+      );
+    await eventually(async () => {
+      const sent = receiver.spans.filter(({ name }) => name === 'send uploads');
+      const processed = sent.flatMap(childrenOf).filter(({ name }) => name === 'process uploads');
+      expect(processed.flatMap(childrenOf).map(({ name }) => name)).toEqual(
+        expect.arrayContaining(['begin', 'commit']),
+      );
+    });
+    await device.close();
+    for (const secret of [vehicle.deviceId, '47.123', '8.654', testAdminToken]) {
+      expect(receiver.text()).not.toContain(secret);
+    }
+  });
+
+  it('load OpenTelemetry only where their receiver is set', async () => {
+    const modulesOf = async (child: ChildPlatform) => {
+      await child.end('SIGTERM');
+      return Number(/OpenTelemetry modules: (\d+)/.exec(child.output())?.[1]);
+    };
+    const settings = { ...(await settingsFrom(await testConfig())), ...countModules };
+    const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url, HTTP_PORT: String(await freePort()) };
+    const [without, traced] = await Promise.all([
+      spawnPlatform(['registration'], settings).then(modulesOf),
+      spawnPlatform(['registration'], { ...settings, ...endpoint }).then(modulesOf),
+    ]);
+    expect(without).toBe(0);
+    expect(traced).toBeGreaterThan(0);
+  });
+});
 
 describe('this check of expressions', () => {
   it('finds a syntax error and a metric that does not exist', () => {

@@ -1,0 +1,92 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import {
+  type Context,
+  DiagLogLevel,
+  diag,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  trace,
+} from '@opentelemetry/api';
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
+import { resourceFromAttributes } from '@opentelemetry/resources';
+import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
+import type { Logger } from './logger.ts';
+import type { OpenSpan, SpanDescription, Tracer } from './tracing.ts';
+
+const kinds = {
+  server: SpanKind.SERVER,
+  client: SpanKind.CLIENT,
+  producer: SpanKind.PRODUCER,
+  consumer: SpanKind.CONSUMER,
+} as const;
+
+/** Reads a traceparent (W3C Trace Context, section 3.2); undefined for another text. */
+function parseTraceparent(text: string): Context | undefined {
+  const [, traceId = '', spanId = '', flags = ''] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(text) ?? [];
+  const parent = { traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true };
+  return isSpanContextValid(parent) ? trace.setSpanContext(ROOT_CONTEXT, parent) : undefined;
+}
+
+/** Names the kind of an error, never its message, which can hold values. */
+function errorType(error: unknown): string {
+  const { code, name } = Object(error) as { code?: unknown; name?: unknown };
+  return String(code ?? name ?? 'unknown');
+}
+
+/** Opens the exporter of spans over OTLP/HTTP. OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER and others apply too. */
+export function openTracer(
+  endpoint: string,
+  version: string,
+  logger: Logger,
+): { tracer: Tracer; stop(): Promise<void> } {
+  const report = (message: string): void => logger.warn({ reason: message }, 'traces not sent');
+  const ignore = (): void => undefined;
+  diag.setLogger(
+    { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore },
+    { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
+  );
+  const name = process.env['OTEL_SERVICE_NAME'] ?? 'odograph';
+  const provider = new BasicTracerProvider({
+    resource: resourceFromAttributes({ 'service.name': name, 'service.version': version }),
+    spanProcessors: [
+      new BatchSpanProcessor(new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, '')}/v1/traces` })),
+    ],
+  });
+  const source = provider.getTracer('odograph', version);
+  const current = new AsyncLocalStorage<Span>();
+  const recording = (): Span | undefined => {
+    const span = current.getStore();
+    return span?.isRecording() ? span : undefined;
+  };
+  const contextOf = (parent: string | undefined): Context => {
+    const remote = parent === undefined ? undefined : parseTraceparent(parent);
+    const span = recording();
+    return remote ?? (span === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, span));
+  };
+  const startSpan = ({ name, kind, attributes = {}, parent }: SpanDescription): OpenSpan => {
+    const span = source.startSpan(name, { kind: kinds[kind], attributes }, contextOf(parent));
+    return {
+      run: (work) => current.run(span, work),
+      end(more = {}) {
+        span.setAttributes(more);
+        span.end();
+      },
+      fail(error) {
+        span.setAttribute('error.type', errorType(error));
+        span.setStatus({ code: SpanStatusCode.ERROR });
+        span.end();
+      },
+    };
+  };
+  const tracer: Tracer = {
+    startSpan,
+    get traceparent() {
+      const context = recording()?.spanContext();
+      return context && `00-${context.traceId}-${context.spanId}-${context.traceFlags.toString(16).padStart(2, '0')}`;
+    },
+  };
+  return { tracer, stop: () => provider.shutdown() };
+}

@@ -1,0 +1,59 @@
+import type { ResolvedConfig } from './config.ts';
+import type { ServiceHost } from './service.ts';
+
+/** A piece of work. Names and attributes never hold values of people, positions, secrets or parameters of SQL. */
+export interface SpanDescription {
+  readonly name: string;
+  readonly kind: 'server' | 'client' | 'producer' | 'consumer';
+  readonly attributes?: Readonly<Record<string, string | number>>;
+  /** The W3C traceparent of the work that caused it; otherwise the current span did. */
+  readonly parent?: string | undefined;
+}
+
+export interface OpenSpan {
+  /** Calls `work`, in which and in whose callbacks this span is the current one. */
+  run<T>(work: () => T): T;
+  end(attributes?: Readonly<Record<string, string | number>>): void;
+  /** Ends the span of work that failed with this error. */
+  fail(error: unknown): void;
+}
+
+export interface Tracer {
+  startSpan(description: SpanDescription): OpenSpan;
+  /** The W3C traceparent of the current span; undefined without one, and once it has ended. */
+  readonly traceparent: string | undefined;
+}
+
+let tracer: Tracer | undefined;
+
+/** Returns the tracer of this process; undefined unless OTEL_EXPORTER_OTLP_ENDPOINT is set. */
+export function currentTracer(): Tracer | undefined {
+  return tracer;
+}
+
+/** Starts to send spans to OTEL_EXPORTER_OTLP_ENDPOINT; without it, nothing of OpenTelemetry is loaded. */
+export async function startTracing(
+  { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Pick<ResolvedConfig, 'OTEL_EXPORTER_OTLP_ENDPOINT'>,
+  version: string,
+  { logger, onStop }: Pick<ServiceHost, 'logger' | 'onStop'>,
+): Promise<void> {
+  if (endpoint === undefined) return;
+  const { openTracer } = await import('./open-telemetry.ts');
+  const opened = openTracer(endpoint, version, logger);
+  tracer = opened.tracer;
+  onStop('traces', opened.stop);
+}
+
+/** Runs work in a span of its own; without a tracer it only runs. */
+export async function inSpan<T>(description: SpanDescription, work: () => Promise<T>): Promise<T> {
+  const span = tracer?.startSpan(description);
+  if (span === undefined) return work();
+  try {
+    const result = await span.run(work);
+    span.end();
+    return result;
+  } catch (error) {
+    span.fail(error);
+    throw error;
+  }
+}
