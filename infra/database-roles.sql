@@ -79,7 +79,7 @@ grant execute on function confirm_device_secret(text, bytea) to odograph_gateway
 grant select, update (previous_secret_sha256, previous_secret_until, last_seen_at, messages, unknown_messages,
   refused_requests) on source to odograph_gateway;
 grant select, insert on source_device to odograph_gateway;
-grant select (id, protocol, commands) on device_model to odograph_gateway;
+grant select (id, protocol, family, commands) on device_model to odograph_gateway;
 grant select (id, app_id, deleted_at, device_uploads_per_second, device_bytes_per_second) on application to odograph_gateway;
 grant insert on pipeline_sample to odograph_gateway;
 
