@@ -94,6 +94,17 @@ describe('the check of a database at the start', () => {
     expect(await recognizeDatabase(original.url)).toBe(false);
   });
 
+  it('accepts one whose function has the number of a part of an extension, as pg_upgrade may number it', async () => {
+    const changeCatalog = (statement: string) =>
+      execute(original.url, 'set allow_system_table_mods = on', statement, 'reset allow_system_table_mods');
+    await changeCatalog(`insert into pg_depend
+      select 'pg_class'::regclass, 'audit_personal'::regproc, 0, 'pg_extension'::regclass, oid, 0, 'e'
+      from pg_extension where extname = 'timescaledb'`);
+    expect(await findDatabaseFaults(original.url)).toEqual([]);
+    await changeCatalog(`delete from pg_depend
+      where classid = 'pg_class'::regclass and objid = 'audit_personal'::regproc and deptype = 'e'`);
+  });
+
   it('ends the start of one without an index, in one line that names DATABASE_URL and the index', async () => {
     await execute(original.url, 'drop index reading_change_age');
     const child = spawnServices(
