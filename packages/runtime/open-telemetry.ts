@@ -32,8 +32,8 @@ function parseTraceparent(text: string): Context | undefined {
 
 /** Names the kind of an error, never its message, which can hold values. */
 function errorType(error: unknown): string {
-  const { code, name } = Object(error) as { code?: unknown; name?: unknown };
-  return String(code ?? name ?? 'unknown');
+  if (!(error instanceof Error)) return 'unknown';
+  return 'code' in error && typeof error.code === 'string' ? error.code : error.name;
 }
 
 /** Opens the exporter of spans over OTLP/HTTP. OTEL_EXPORTER_OTLP_HEADERS, OTEL_TRACES_SAMPLER and others apply too. */

@@ -49,13 +49,15 @@ interface TraceReceiver {
 async function receiveTraces(): Promise<TraceReceiver> {
   const spans: TraceSpan[] = [];
   let received = '';
-  const server = createServer(async (request, response) => {
-    const body = await text(request);
+  const receive = (body: string): void => {
     received += body;
     const { resourceSpans } = JSON.parse(body) as {
       resourceSpans: { scopeSpans: { spans: TraceSpan[] }[] }[];
     };
     spans.push(...resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap((scope) => scope.spans)));
+  };
+  const server = createServer((request, response) => {
+    void text(request).then(receive);
     response.setHeader('content-type', 'application/json').end('{}');
   }).listen(0, '127.0.0.1');
   await once(server, 'listening');
