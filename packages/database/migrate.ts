@@ -19,7 +19,8 @@ const advisoryLock = 7_305_114_902;
 /** A database that this version cannot use; nothing in it was changed. */
 export class UnsupportedDatabase extends Error {}
 
-const isNumbered = (name: string): boolean => /^\d{4}_[a-z_]+\.sql$/.test(name);
+/** Whether a migration is a file of migrations/; the other one stores the shipped device models. */
+export const isNumbered = (name: string): boolean => /^\d{4}_[a-z_]+\.sql$/.test(name);
 
 interface Migration {
   name: string;
@@ -128,6 +129,8 @@ async function applyMigration(client: Client, migration: Migration, options: Mig
 export interface MigrateOptions {
   /** Directory of the migrations; by default migrations/ of this repository. */
   readonly directory?: URL;
+  /** Names of the migrations to apply, for a schema of an older version; all by default. */
+  readonly only?: readonly string[];
   /** How long a migration is retried when it does not get its locks. */
   readonly patienceMs?: number;
   /** Called with the name of a migration that did not get its locks in time and will be retried. */
@@ -145,7 +148,8 @@ export async function migrate(url: string, options: MigrateOptions = {}): Promis
   await client.connect();
   let locked = false;
   try {
-    const migrations = await readMigrations(options.directory ?? shipped);
+    const known = await readMigrations(options.directory ?? shipped);
+    const migrations = options.only ? known.filter(({ name }) => options.only?.includes(name)) : known;
     // A service's role may only read the list of migrations.
     if (missingOf(migrations, await appliedMigrations(client)).length === 0) return [];
     await client.query('select pg_advisory_lock($1)', [advisoryLock]);
@@ -178,11 +182,20 @@ export async function findMissingMigrations(url: string): Promise<string[]> {
   }
 }
 
+/** Finds names of numbered migrations that this version does not have. */
+export async function findUnknownMigrations(names: readonly string[]): Promise<string[]> {
+  return unknownOf(await readMigrations(shipped), names);
+}
+
+function unknownOf(migrations: readonly Migration[], names: readonly string[]): string[] {
+  const known = new Set(migrations.map(({ name }) => name));
+  // Device models that were applied before have another name, and are no reason to refuse.
+  return names.filter((name) => isNumbered(name) && !known.has(name)).sort();
+}
+
 /** @throws UnsupportedDatabase when a newer version migrated it, or an applied migration was changed afterwards */
 function missingOf(migrations: readonly Migration[], applied: ReadonlyMap<string, string>): Migration[] {
-  const shippedNames = new Set(migrations.map(({ name }) => name));
-  // Device models that were applied before have another name, and are no reason to refuse.
-  const unknown = [...applied.keys()].filter((name) => isNumbered(name) && !shippedNames.has(name)).sort();
+  const unknown = unknownOf(migrations, [...applied.keys()]);
   if (unknown.length > 0) {
     throw new UnsupportedDatabase(
       `a newer version migrated the database: this one does not know ${unknown.join(', ')}; run the newer version, or restore the backup from before the upgrade`,

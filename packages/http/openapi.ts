@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import swagger from '@fastify/swagger';
 import swaggerUi, { type FastifySwaggerUiOptions } from '@fastify/swagger-ui';
+import { platformVersion } from '@odograph/runtime/platform-version';
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import type { Http } from './http.ts';
 import { commonHeaders, describedRoutes, describeOperation, describeWebhooks } from './openapi-operation.ts';
@@ -41,12 +42,6 @@ const tags: Readonly<Record<string, string>> = {
 
 const description = `Vehicle telematics and fleet access. The paths below /v1 follow version ${interfaceVersion} of the interface specification;
 those below /v1/x are additions. POST, PUT and DELETE take their parameters from the JSON body; the query string may give them instead.`;
-
-/** Returns the version of this platform. */
-export function platformVersion(): string {
-  const manifest = JSON.parse(readFileSync(new URL('./package.json', import.meta.url), 'utf8')) as { version: string };
-  return manifest.version;
-}
 
 /** Writes the OpenAPI document of the routes that are registered so far. */
 function writeDocument(routes: readonly RouteOptions[]) {

@@ -1,11 +1,11 @@
 import { createHttp } from '@odograph/http/create-http';
 import type { Http } from '@odograph/http/http';
-import { platformVersion } from '@odograph/http/openapi';
 import { addOperationRoutes, createDrain } from '@odograph/http/operations';
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
 import type { Config } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import { Registry } from '@odograph/runtime/metrics';
+import { platformVersion } from '@odograph/runtime/platform-version';
 import { type RunningServices, type Service, startServices } from '@odograph/runtime/service';
 import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 import { startTracing } from '@odograph/runtime/tracing';

@@ -1,8 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile, statfs } from 'node:fs/promises';
-import { platformVersion } from '@odograph/http/openapi';
 import type { Config } from '@odograph/runtime/config';
 import { collectDefaultMetrics, Gauge, type Registry } from '@odograph/runtime/metrics';
+import { platformVersion } from '@odograph/runtime/platform-version';
 
 /**
  * Registers the metrics that every process has: of Node.js, its version, the disks of its directories, and when its

@@ -202,7 +202,7 @@ describe('kill -9', () => {
       await exited;
       expect(existsSync(file)).toBe(false);
       const { status, stderr } = await restore(settings, `${file}.unfinished`);
-      expect([status, stderr]).toEqual([1, expect.stringMatching(/not a complete backup|Unexpected end/)]);
+      expect([status, stderr]).toEqual([1, expect.stringMatching(/not a complete backup|is damaged in /)]);
       expect((await backup(settings)).status).toBe(0);
     } finally {
       await engine.drop();

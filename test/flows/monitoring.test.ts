@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { createSelfSigned, hasOpenssl } from '@odograph/broker/connect/certificates.fixture';
 import { type Database, openDatabase } from '@odograph/database/database';
 import { findLastBackup } from '@odograph/database/installation';
-import { platformVersion } from '@odograph/http/openapi';
+import { platformVersion } from '@odograph/runtime/platform-version';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';

@@ -12,7 +12,10 @@ export interface ArchiveWriter {
  * Writes a tar file that only its owner can read. It gets its name when it is complete: an interrupted backup leaves no
  * file that looks like one.
  */
-export async function writeArchive(path: string, write: (archive: ArchiveWriter) => Promise<void>): Promise<void> {
+export async function writeArchive<Result>(
+  path: string,
+  write: (archive: ArchiveWriter) => Promise<Result>,
+): Promise<Result> {
   const unfinished = `${path}.unfinished`;
   const tar = pack();
   const written = pipeline(tar, createWriteStream(unfinished, { mode: 0o600, flush: true }));
@@ -22,10 +25,11 @@ export async function writeArchive(path: string, write: (archive: ArchiveWriter)
       tar.entry({ name, mode: 0o600 }, content, (error) => (error ? reject(error) : resolve()));
     });
   try {
-    await write({ add });
+    const result = await write({ add });
     tar.finalize();
     await written;
     await rename(unfinished, path);
+    return result;
   } catch (error) {
     tar.destroy();
     await written.catch(() => undefined);
@@ -34,16 +38,41 @@ export async function writeArchive(path: string, write: (archive: ArchiveWriter)
   }
 }
 
-/** Yields the entries of a tar file in order. */
-export async function* readArchive(path: string): AsyncGenerator<{ name: string; content: Buffer }> {
+/** An entry of an archive, with the place of its header in the file. */
+export interface ArchiveEntry {
+  name: string;
+  content: Buffer;
+  byteOffset: number;
+}
+
+/** tar writes in blocks of this size: a header, then the content (POSIX.1-2017, pax, "ustar Interchange Format"). */
+const blockBytes = 512;
+
+/**
+ * Yields the entries of a tar file in order.
+ * @throws Error that names the file, and the entry and byte where it is damaged
+ */
+export async function* readArchive(path: string): AsyncGenerator<ArchiveEntry> {
   const tar = extract();
   const read = pipeline(createReadStream(path), tar);
   // The iteration below reports the failure.
   read.catch(() => undefined);
-  for await (const entry of tar) {
-    const chunks: Buffer[] = [];
-    for await (const chunk of entry) chunks.push(chunk as Buffer);
-    yield { name: entry.header.name, content: Buffer.concat(chunks) };
+  let byteOffset = 0;
+  let place = 'its beginning';
+  try {
+    for await (const entry of tar) {
+      const { name, size } = entry.header;
+      place = `${name}, which begins at byte ${byteOffset}`;
+      const chunks: Buffer[] = [];
+      for await (const chunk of entry) chunks.push(chunk as Buffer);
+      yield { name, content: Buffer.concat(chunks), byteOffset };
+      byteOffset += blockBytes + Math.ceil(size / blockBytes) * blockBytes;
+      place = `byte ${byteOffset}, after ${name}`;
+    }
+    await read;
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') throw cause;
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`${path} is damaged in ${place}: ${reason}`, { cause });
   }
-  await read;
 }

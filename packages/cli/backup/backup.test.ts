@@ -1,16 +1,20 @@
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
 import { appendAudit } from '@odograph/database/audit';
 import { openDatabase } from '@odograph/database/database';
-import { findLastBackup } from '@odograph/database/installation';
+import { findDatabaseFaults, findLastBackup } from '@odograph/database/installation';
 import { migrate } from '@odograph/database/migrate';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
+import { childEnvironment } from '@odograph/runtime/config';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readArchive } from './archive.ts';
+import { type ArchiveEntry, readArchive, writeArchive } from './archive.ts';
 import { createBackup } from './backup.ts';
 import type { Manifest } from './manifest.ts';
 import { restoreBackup } from './restore.ts';
@@ -24,7 +28,6 @@ let file: string;
 
 /** Fills a database with rows that are hard to dump: several chunks, one compressed, binary data, line feeds, nulls. */
 async function fillDatabase(url: string): Promise<void> {
-  await migrate(url);
   const db = openDatabase({ url, name: 'test', size: 1 });
   const application = await createApplication(db);
   const { id } = await createVehicle(db, application);
@@ -51,6 +54,33 @@ async function manifestOf(path: string): Promise<Manifest> {
   throw new Error('no manifest');
 }
 
+/** Copies a backup with other entries; those without content are left out. */
+async function copyArchive(name: string, change: (entry: ArchiveEntry) => Buffer | undefined): Promise<string> {
+  const path = join(directory, name);
+  await writeArchive(path, async (archive) => {
+    for await (const entry of readArchive(file)) {
+      const content = change(entry);
+      if (content !== undefined) await archive.add(entry.name, content);
+    }
+  });
+  return path;
+}
+
+async function sqlOn(url: string, statement: string): Promise<void> {
+  const db = openDatabase({ url, name: 'test', size: 1 });
+  await sql.raw(statement).execute(db);
+  await db.destroy();
+}
+
+/** Runs `npx odograph`. */
+function odograph(databaseUrl: string, ...args: string[]) {
+  const commandLine = fileURLToPath(new URL('../bin.mjs', import.meta.url));
+  const settings = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, DATA_DIR: directory };
+  const env = childEnvironment(settings);
+  const { status, stdout, stderr } = spawnSync(process.execPath, [commandLine, ...args], { env, encoding: 'utf8' });
+  return { status, stderr, report: stdout === '' ? undefined : JSON.parse(stdout) };
+}
+
 async function withEngine<Result>(use: (url: string) => Promise<Result>): Promise<Result> {
   const engine = await startEmbeddedTimescale({ dataDirectory: await mkdtemp(join(directory, 'target-')) });
   try {
@@ -63,6 +93,7 @@ async function withEngine<Result>(use: (url: string) => Promise<Result>): Promis
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'odograph-backup-'));
   source = await startEmbeddedTimescale({ dataDirectory: join(directory, 'source') });
+  await migrate(source.url);
   await fillDatabase(source.url);
   const config = await testConfig();
   redisUrl = config.REDIS_URL;
@@ -110,8 +141,112 @@ describe('backup and restore', { timeout: hookTimeoutMs }, () => {
     const config = await testConfig();
     const nowhere = { databaseUrl: 'postgres://127.0.0.1:1/none' };
     await expect(restoreBackup(config, nowhere, file, 'another passphrase')).rejects.toThrow('wrong passphrase');
+  });
+
+  it('names the file and the place where it is damaged or cut off', async () => {
+    const content = await readFile(file);
+    const refusalOf = async (path: string): Promise<string> => {
+      const refused = restoreBackup(
+        await testConfig(),
+        { databaseUrl: 'postgres://127.0.0.1:1/none' },
+        path,
+        undefined,
+      );
+      return refused.then(
+        () => 'restored',
+        ({ message }: Error) => message.replaceAll(path, 'FILE'),
+      );
+    };
+    const entries: ArchiveEntry[] = [];
+    for await (const entry of readArchive(file)) entries.push(entry);
+    const part = entries.find(({ name }) => name.startsWith('tables/reading/'));
+    if (part === undefined) throw new Error('no part');
+    const place = `${part.name}, which begins at byte ${part.byteOffset}`;
+
     const cut = join(directory, 'cut.backup');
-    await writeFile(cut, content.subarray(0, content.length / 2));
-    await expect(restoreBackup(config, nowhere, cut, passphrase)).rejects.toThrow();
+    await writeFile(cut, content.subarray(0, part.byteOffset + 600));
+    expect(await refusalOf(cut)).toBe(`FILE is damaged in ${place}: Unexpected end of data`);
+
+    const flipped = join(directory, 'flipped.backup');
+    const position = part.byteOffset + 512 + Math.floor(part.content.length / 2);
+    const damaged = Buffer.from(content);
+    damaged[position] = (damaged[position] ?? 0) ^ 0xff;
+    await writeFile(flipped, damaged);
+    expect(await refusalOf(flipped)).toMatch(`FILE is damaged in ${place}: `);
+
+    const other = await copyArchive('other.backup', (entry) =>
+      entry.name === part.name ? gzipSync('other rows\n') : entry.content,
+    );
+    expect(await refusalOf(other)).toMatch(/^FILE is damaged: table reading, .* differs from its SHA-256$/);
+    const incomplete = await copyArchive('incomplete.backup', ({ name, content: own }) =>
+      name === 'manifest.json' ? undefined : own,
+    );
+    expect(await refusalOf(incomplete)).toMatch(/^FILE is not a complete backup: it ends after keys\.json, /);
+  });
+
+  it('of a newer version is refused in one line, before the database is opened', async () => {
+    const newer = await copyArchive('newer.backup', ({ name, content }) => {
+      if (name !== 'manifest.json') return content;
+      const manifest = JSON.parse(content.toString('utf8')) as Manifest;
+      const migrations = [...manifest.migrations, { name: '9001_of_tomorrow.sql', sha256: '' }];
+      return Buffer.from(JSON.stringify({ ...manifest, version: '9.9.9', migrations }));
+    });
+    const refused = restoreBackup(await testConfig(), { databaseUrl: 'postgres://127.0.0.1:1/none' }, newer, undefined);
+    await expect(refused).rejects.toThrow(
+      /is of version 9\.9\.9 with schema 9001_of_tomorrow\.sql, which is newer than this version, \d+\.\d+\.\d+: restore it/,
+    );
+  });
+
+  it('of an older version is migrated; an audit that was changed is restored, and told with exit code 1', async () => {
+    const shipped = (await readdir(new URL('../../../migrations/', import.meta.url))).filter((name) =>
+      name.endsWith('.sql'),
+    );
+    const older = shipped.filter((name) => name <= '0023_fleet_views.sql');
+    const path = join(directory, 'older.backup');
+    await writeFile(path, 'an earlier backup');
+    await withEngine(async (databaseUrl) => {
+      await migrate(databaseUrl, { only: older });
+      await sqlOn(
+        databaseUrl,
+        "insert into device_model (id, actions, proprietary_can, bluetooth, shipped) values ('generic', '{}', false, false, true)",
+      );
+      await fillDatabase(databaseUrl);
+      await sqlOn(databaseUrl, 'alter table audit disable trigger audit_append_only');
+      await sqlOn(databaseUrl, "update audit set outcome = 'changed' where chain = 0");
+      await sqlOn(databaseUrl, 'alter table audit enable trigger audit_append_only');
+      const kept = odograph(databaseUrl, 'backup', path);
+      expect([kept.status, kept.stderr]).toEqual([1, expect.stringContaining(`${path} exists`)]);
+      expect(await readFile(path, 'utf8')).toBe('an earlier backup');
+      const { status, report } = odograph(databaseUrl, 'backup', path, '--overwrite');
+      expect([status, report]).toMatchObject([
+        0,
+        {
+          ...{ version: expect.stringMatching(/^\d+\.\d+\.\d+$/), schema: '0023_fleet_views.sql' },
+          keys: expect.stringMatching(/without ENCRYPTION_KEYS .* cannot read 1 quarantined uploads;/),
+        },
+      ]);
+    });
+    await withEngine(async (databaseUrl) => {
+      const { status, stderr, report } = odograph(databaseUrl, 'restore', path);
+      expect([status, stderr]).toEqual([
+        ...[1, expect.stringMatching(/everything is restored, but the audit was changed: chain 0 does not verify/)],
+      ]);
+      expect(report).toMatchObject({ schema: '0023_fleet_views.sql', isAuditIntact: false });
+      expect(report.applied).toEqual([
+        ...shipped.filter((name) => !older.includes(name)),
+        ...[expect.stringMatching(/^device_models_/)],
+      ]);
+      expect(await findDatabaseFaults(databaseUrl)).toEqual([]);
+      const db = openDatabase({ url: databaseUrl, name: 'test', size: 1 });
+      const { rows } = await sql`select (select count(*)::integer from reading) as readings,
+        (select count(*)::integer from device_model) > 0 as models`.execute(db);
+      expect(rows).toEqual([{ readings: 100, models: true }]);
+      await db.destroy();
+      // A database at a newer schema cannot take the rows of an older one.
+      await sqlOn(databaseUrl, 'alter table audit disable trigger user');
+      await sqlOn(databaseUrl, 'truncate application, vehicle, device, reading, quarantine, audit cascade');
+      const again = odograph(databaseUrl, 'restore', path);
+      expect([again.status, again.stderr]).toEqual([1, expect.stringContaining('restore into a new database')]);
+    });
   });
 });

@@ -6,14 +6,16 @@ import { gzipSync } from 'node:zlib';
 import { type ChainVerdict, verifyAudit } from '@odograph/database/audit';
 import { type Database, openConnection } from '@odograph/database/database';
 import { recordBackup } from '@odograph/database/installation';
+import { describeUnreadable, kindsOfSealedValues } from '@odograph/database/sealed-values';
 import { countUnfinishedJobs, openQueue } from '@odograph/queue/queues';
 import type { Config } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
+import { platformVersion } from '@odograph/runtime/platform-version';
 import { connectRedis } from '@odograph/runtime/redis';
 import type { Client } from 'pg';
 import type { Engines } from '../engines.ts';
 import { type ArchiveWriter, writeArchive } from './archive.ts';
-import { formatVersion, type Manifest } from './manifest.ts';
+import { formatVersion, type Manifest, schemaOf } from './manifest.ts';
 import { encryptSecrets } from './secrets.ts';
 import { dumpTable, listTables, readSequences } from './tables.ts';
 
@@ -102,6 +104,7 @@ async function dumpDatabase(
   const audit = await verifyAudit(db);
   return {
     formatVersion,
+    version: platformVersion(),
     createdAt: new Date().toISOString(),
     engine: { postgres: versions[0]?.postgres ?? '', timescaledb: versions[0]?.timescale ?? '' },
     migrations,
@@ -114,6 +117,8 @@ async function dumpDatabase(
 /** What a backup contains, for people. */
 export interface BackupReport {
   file: string;
+  version: string;
+  schema: string;
   sha256: string;
   rows: number;
   audit: string;
@@ -121,6 +126,37 @@ export interface BackupReport {
   queued: string;
   /** Whether the database knows of this backup. */
   recorded: string;
+}
+
+interface Written {
+  manifest: Manifest;
+  /** What became of the keys. */
+  keys: string;
+}
+
+async function writeBackup(
+  config: Config,
+  engines: Pick<Engines, 'redisUrl'>,
+  client: Client,
+  db: Database,
+  { file, passphrase }: { file: string; passphrase: string | undefined },
+): Promise<Written> {
+  return writeArchive(file, async (archive) => {
+    // Counted before the snapshot: a job that finishes in between is counted although the backup has its uploads, never the
+    // other way round.
+    const queuedJobs = await countQueuedJobs(engines.redisUrl, config.QUEUE_PREFIX);
+    await client.query('begin isolation level repeatable read read only');
+    const dumped = await dumpDatabase(client, db, archive);
+    const keys = passphrase === undefined ? await describeLostKeys(db) : 'encrypted';
+    await client.query('commit');
+    const manifest = { ...dumped, settings: plainSettings(config), queuedJobs: queuedJobs ?? null };
+    if (passphrase !== undefined) {
+      const secrets = encryptSecrets(await readSecrets(config), passphrase);
+      await archive.add('keys.json', Buffer.from(JSON.stringify(secrets)));
+    }
+    await archive.add('manifest.json', Buffer.from(JSON.stringify(manifest, null, 2)));
+    return { manifest, keys };
+  });
 }
 
 /**
@@ -134,46 +170,38 @@ export async function createBackup(
   passphrase: string | undefined,
 ): Promise<BackupReport> {
   const { client, db } = await openConnection(engines.databaseUrl, 'backup');
-  let manifest: Manifest | undefined;
-  let recorded: string;
   try {
-    await writeArchive(file, async (archive) => {
-      // Counted before the snapshot: a job that finishes in between is counted although the backup has its uploads, never the
-      // other way round.
-      const queuedJobs = await countQueuedJobs(engines.redisUrl, config.QUEUE_PREFIX);
-      await client.query('begin isolation level repeatable read read only');
-      const dumped = await dumpDatabase(client, db, archive);
-      await client.query('commit');
-      manifest = { ...dumped, settings: plainSettings(config), queuedJobs: queuedJobs ?? null };
-      if (passphrase !== undefined) {
-        const secrets = encryptSecrets(await readSecrets(config), passphrase);
-        await archive.add('keys.json', Buffer.from(JSON.stringify(secrets)));
-      }
-      await archive.add('manifest.json', Buffer.from(JSON.stringify(manifest, null, 2)));
-    });
-    recorded = await record(db, { bytes: (await stat(file)).size, schema: schemaOf(manifest?.migrations ?? []) });
+    const writing = await writeBackup(config, engines, client, db, { file, passphrase });
+    const { manifest, keys } = writing;
+    const schema = schemaOf(manifest);
+    const recorded = await record(db, { bytes: (await stat(file)).size, schema });
+    return {
+      file,
+      ...{ version: manifest.version, schema },
+      sha256: createHash('sha256')
+        .update(await readFile(file))
+        .digest('hex'),
+      rows: manifest.tables.reduce((sum, { rows }) => sum + rows, 0),
+      audit: describeAudit(manifest.audit),
+      ...{ keys, queued: describeQueued(manifest.queuedJobs), recorded },
+    };
   } finally {
     await client.end();
   }
-  return {
-    file,
-    sha256: createHash('sha256')
-      .update(await readFile(file))
-      .digest('hex'),
-    rows: manifest?.tables.reduce((sum, { rows }) => sum + rows, 0) ?? 0,
-    audit: describeAudit(manifest?.audit ?? []),
-    keys:
-      passphrase === undefined
-        ? 'not included: give --passphrase-file, or keep ENCRYPTION_KEYS elsewhere'
-        : 'encrypted',
-    queued: describeQueued(manifest?.queuedJobs ?? null),
-    recorded,
-  };
 }
 
-/** Returns the name of the newest migration; device models are a migration of another kind of name. */
-function schemaOf(migrations: Manifest['migrations']): string {
-  return migrations.findLast(({ name }) => /^\d{4}_/.test(name))?.name ?? '';
+/** Says what nobody can read after a restore without the keys. */
+async function describeLostKeys(db: Database): Promise<string> {
+  const lost: string[] = [];
+  for (const kind of kindsOfSealedValues) {
+    const values = await describeUnreadable(db, kind, []);
+    if (values !== undefined) lost.push(values);
+  }
+  const consequence =
+    lost.length === 0
+      ? 'nothing that they encrypt is stored yet'
+      : `without ENCRYPTION_KEYS the restored database cannot read ${lost.join(', ')}`;
+  return `not included: ${consequence}; keep them elsewhere, or give --passphrase-file`;
 }
 
 /** Records a backup for /metrics and doctor. A standby cannot, and its backup is as good. */

@@ -1,3 +1,4 @@
+import { isNumbered } from '@odograph/database/migrate';
 import Type, { type Static } from 'typebox';
 
 /** Version of the layout of backup files. */
@@ -7,6 +8,8 @@ export const formatVersion = 1;
 export const Manifest = Type.Object({
   formatVersion: Type.Literal(formatVersion),
   createdAt: Type.String(),
+  /** Version of the platform. */
+  version: Type.String(),
   engine: Type.Object({ postgres: Type.String(), timescaledb: Type.String() }),
   migrations: Type.Array(Type.Object({ name: Type.String(), sha256: Type.String() })),
   tables: Type.Array(
@@ -32,3 +35,14 @@ export const Manifest = Type.Object({
   queuedJobs: Type.Union([Type.Integer(), Type.Null()]),
 });
 export type Manifest = Static<typeof Manifest>;
+
+/** Returns the newest migration of a backup, which names its schema. */
+export function schemaOf({ migrations }: Pick<Manifest, 'migrations'>): string {
+  return (
+    migrations
+      .map(({ name }) => name)
+      .filter(isNumbered)
+      .sort()
+      .at(-1) ?? 'none'
+  );
+}

@@ -1,90 +1,88 @@
-import { createHash, type Hash } from 'node:crypto';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import { verifyAudit } from '@odograph/database/audit';
 import { type Database, openConnection } from '@odograph/database/database';
-import { migrate } from '@odograph/database/migrate';
+import { isNumbered, migrate, UnsupportedDatabase } from '@odograph/database/migrate';
 import type { Config } from '@odograph/runtime/config';
 import type { Client } from 'pg';
-import Value from 'typebox/value';
 import type { Engines } from '../engines.ts';
 import { readArchive } from './archive.ts';
 import { describeAudit, describeQueued, plainSettings, summarizeChain } from './backup.ts';
-import { Manifest } from './manifest.ts';
-import { decryptSecrets, EncryptedSecrets } from './secrets.ts';
+import { inspectBackup, partName } from './inspect.ts';
+import { type Manifest, schemaOf } from './manifest.ts';
+import { decryptSecrets } from './secrets.ts';
 import { countRows, listTables, loadPart, writeSequences } from './tables.ts';
 
 /** Tables that an installation fills by its use; rows in one of them mean that it is not empty. */
 const usedTables = ['application', 'vehicle', 'device', 'reading', 'quarantine', 'audit'];
-const partName = /^tables\/([^/]+)\/\d+\.copy\.gz$/;
 
-interface Inspected {
-  manifest: Manifest;
-  keys: EncryptedSecrets | undefined;
-}
-
-/**
- * Reads a backup once and checks it against its manifest, before anything is restored.
- * @throws Error when it is incomplete or was changed
- */
-async function inspectBackup(file: string): Promise<Inspected> {
-  const hashes = new Map<string, Hash>();
-  let manifest: unknown;
-  let keys: unknown;
-  for await (const { name, content } of readArchive(file)) {
-    const table = partName.exec(name)?.[1];
-    if (table !== undefined) {
-      const hash = hashes.get(table) ?? createHash('sha256');
-      hashes.set(table, hash.update(gunzipSync(content)));
-    } else if (name === 'manifest.json') manifest = JSON.parse(content.toString('utf8'));
-    else if (name === 'keys.json') keys = JSON.parse(content.toString('utf8'));
-  }
-  if (!Value.Check(Manifest, manifest)) throw new Error(`${file} is not a complete backup of this version`);
-  for (const { name, sha256 } of manifest.tables) {
-    const found = (hashes.get(name) ?? createHash('sha256')).digest('hex');
-    if (found !== sha256) throw new Error(`${file} is damaged: table ${name} differs from its SHA-256`);
-  }
-  return { manifest, keys: Value.Check(EncryptedSecrets, keys) ? keys : undefined };
-}
-
-/** @throws Error when the schema differs from that of the backup, or the installation is in use */
-async function checkTarget(client: Client, manifest: Manifest): Promise<void> {
-  const { rows: migrations } = await client.query('select name, sha256 from migration order by name');
-  const tables = await listTables(client);
-  const described = manifest.tables.map(({ name, columns }) => ({ name, columns }));
-  if (!isDeepStrictEqual(migrations, manifest.migrations) || !isDeepStrictEqual(tables, described)) {
-    throw new Error('the backup is of another version: install that version, restore, then upgrade');
-  }
+/** @throws Error when the platform runs, or the installation is in use */
+async function checkUnused(client: Client): Promise<void> {
   const { rows: sessions } = await client.query<{ name: string }>(
     `select distinct application_name as name from pg_stat_activity
      where datname = current_database() and pid <> pg_backend_pid() and application_name like 'odograph%'`,
   );
   if (sessions.length > 0) throw new Error(`stop the platform first: ${sessions.map(({ name }) => name).join(', ')}`);
-  for (const name of usedTables) {
+  const { rows: tables } = await client.query<{ name: string }>(
+    `select name from unnest($1::text[]) as name where to_regclass('public.' || name) is not null`,
+    [usedTables],
+  );
+  for (const { name } of tables) {
     if ((await countRows(client, { name, columns: [] })) > 0) {
       throw new Error(`the installation is not empty: table ${name} has rows`);
     }
   }
 }
 
-/** @throws Error when the restored rows or the audit differ from the backup */
-async function verifyRestored(client: Client, db: Database, manifest: Manifest): Promise<void> {
+/** Migrates an empty database to the schema of a backup. @throws Error when its schema is another one */
+async function migrateToBackup(url: string, client: Client, manifest: Manifest): Promise<void> {
+  await migrate(url, { only: manifest.migrations.map(({ name }) => name) }).catch((cause: unknown) => {
+    if (!(cause instanceof UnsupportedDatabase)) throw cause;
+    const advice = 'restore into a new database, which is migrated after it';
+    throw new Error(`the database is not at schema ${schemaOf(manifest)}, as the backup is: ${advice}`, { cause });
+  });
+  const { rows } = await client.query<{ name: string; sha256: string }>('select name, sha256 from migration');
+  const hashes = new Map(rows.map(({ name, sha256 }) => [name, sha256]));
+  const tables = await listTables(client);
+  const described = manifest.tables.map(({ name, columns }) => ({ name, columns }));
+  const isSame = ({ name, sha256 }: { name: string; sha256: string }) => hashes.get(name) === sha256;
+  const isWhole = manifest.migrations.filter(({ name }) => isNumbered(name)).every(isSame);
+  if (!isWhole || !isDeepStrictEqual(tables, described)) {
+    throw new Error('the backup is from before 0.1.0, which cannot be restored by this version');
+  }
+}
+
+/**
+ * Compares the restored rows and the audit with the backup.
+ * @returns the chains of the audit; one that does not verify is restored as it is
+ * @throws Error when rows are missing, or an audit that verifies is another one
+ */
+async function verifyRestored(client: Client, db: Database, manifest: Manifest): Promise<Manifest['audit']> {
   for (const table of manifest.tables) {
     const rows = await countRows(client, table);
     if (rows !== table.rows) throw new Error(`table ${table.name} has ${rows} rows instead of ${table.rows}`);
   }
   const audit = (await verifyAudit(db)).map(summarizeChain);
-  if (!isDeepStrictEqual(audit, manifest.audit)) throw new Error('the audit differs from that of the backup');
+  if (audit.every(({ fault }) => fault === null) && !isDeepStrictEqual(audit, manifest.audit)) {
+    throw new Error('the audit differs from that of the backup');
+  }
+  return audit;
 }
 
-async function restoreDatabase(url: string, file: string, manifest: Manifest): Promise<void> {
-  await migrate(url);
+/** Loads a backup at its own schema, then migrates to that of this version. */
+async function restoreDatabase(
+  url: string,
+  file: string,
+  manifest: Manifest,
+): Promise<{ audit: Manifest['audit']; applied: string[] }> {
   const { client, db } = await openConnection(url, 'restore');
   try {
-    await checkTarget(client, manifest);
-    await loadTables(client, db, file, manifest);
+    await checkUnused(client);
+    await migrateToBackup(url, client, manifest);
+    const audit = await loadTables(client, db, file, manifest);
+    return { audit, applied: await migrate(url) };
   } finally {
     await client.end();
   }
@@ -101,7 +99,7 @@ async function setEventTriggers(client: Client, state: 'enable' | 'disable'): Pr
     end $$`);
 }
 
-async function loadTables(client: Client, db: Database, file: string, manifest: Manifest): Promise<void> {
+async function loadTables(client: Client, db: Database, file: string, manifest: Manifest): Promise<Manifest['audit']> {
   try {
     // Committed before, so that the platform does not start on the empty database that an interrupted restore leaves.
     await client.query('update installation set restoring_since = now()');
@@ -113,11 +111,12 @@ async function loadTables(client: Client, db: Database, file: string, manifest: 
       if (table) await loadPart(client, table, gunzipSync(content));
     }
     await setEventTriggers(client, 'enable');
-    await verifyRestored(client, db, manifest);
+    const audit = await verifyRestored(client, db, manifest);
     await writeSequences(client, manifest.sequences);
     await client.query('select restart_change_feed()');
     await client.query('update installation set restoring_since = null');
     await client.query('commit');
+    return audit;
   } catch (error) {
     await client.query('rollback').catch(() => undefined);
     await client.query('update installation set restoring_since = null').catch(() => undefined);
@@ -151,8 +150,13 @@ function settingsThatDiffer(config: Config, manifest: Manifest): Record<string, 
 /** What was restored, for people. */
 export interface RestoreReport {
   createdAt: string;
+  version: string;
+  schema: string;
+  /** Migrations from the schema of the backup to that of this version. */
+  applied: string[];
   rows: number;
   audit: string;
+  isAuditIntact: boolean;
   keys: string;
   queued: string;
   settings: Record<string, { backup: unknown; here: unknown }>;
@@ -162,7 +166,7 @@ export interface RestoreReport {
 /**
  * Restores a backup into an empty installation in one transaction, with the platform stopped.
  * @param passphrase decrypts the keys; without it they are not restored
- * @throws Error when the file is damaged, of another version, or the installation is not empty; nothing is changed then
+ * @throws Error when the file is damaged or of a newer version, or the installation is not empty; nothing is changed then
  */
 export async function restoreBackup(
   config: Config,
@@ -172,12 +176,13 @@ export async function restoreBackup(
 ): Promise<RestoreReport> {
   const { manifest, keys } = await inspectBackup(file);
   const secrets = keys !== undefined && passphrase !== undefined ? decryptSecrets(keys, passphrase) : undefined;
-  await restoreDatabase(engines.databaseUrl, file, manifest);
+  const { audit, applied } = await restoreDatabase(engines.databaseUrl, file, manifest);
   const withoutKeys = keys === undefined ? 'not in the backup' : 'not restored: give --passphrase-file';
   return {
-    createdAt: manifest.createdAt,
+    ...{ createdAt: manifest.createdAt, version: manifest.version, schema: schemaOf(manifest), applied },
     rows: manifest.tables.reduce((sum, { rows }) => sum + rows, 0),
-    audit: describeAudit(manifest.audit),
+    audit: describeAudit(audit),
+    isAuditIntact: audit.every(({ fault }) => fault === null),
     keys: secrets === undefined ? withoutKeys : await installSecrets(config, secrets),
     queued: describeQueued(manifest.queuedJobs),
     settings: settingsThatDiffer(config, manifest),

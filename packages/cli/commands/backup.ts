@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { command, optional } from '../command.ts';
+import { command, flag, optional } from '../command.ts';
+import { exitCodes } from '../failures.ts';
 
 const shortestPassphrase = 12;
 
@@ -24,8 +26,12 @@ export const backupCommands = [
         'file with the passphrase that encrypts the keys; without it they are left out',
         'file',
       ),
+      overwrite: flag('replace FILE if it exists'),
     },
     async run({ config, operand }, options) {
+      if (existsSync(operand) && !options.overwrite) {
+        throw new Error(`${operand} exists: name another file, or give --overwrite`);
+      }
       const passphrase = await readPassphrase(options['passphrase-file']);
       const [{ createBackup }, { openEngines }] = await Promise.all([
         import('../backup/backup.ts'),
@@ -41,7 +47,7 @@ export const backupCommands = [
   }),
   command({
     name: 'restore',
-    summary: 'restore a backup into an empty installation; the platform must be stopped',
+    summary: 'restore a backup of this or an older version into an empty installation; the platform must be stopped',
     examples: ['restore odograph.tar --passphrase-file passphrase'],
     operand: 'FILE',
     options: { 'passphrase-file': optional('file with the passphrase of the keys', 'file') },
@@ -54,7 +60,12 @@ export const backupCommands = [
       const engines = await openEngines(config);
       try {
         if (engines.arePlatforms) throw new Error('stop the platform first');
-        return await restoreBackup(config, engines, operand, passphrase);
+        const report = await restoreBackup(config, engines, operand, passphrase);
+        if (!report.isAuditIntact) {
+          process.stderr.write(`odograph: everything is restored, but the audit was changed: ${report.audit}\n`);
+          process.exitCode = exitCodes.failed;
+        }
+        return report;
       } finally {
         await engines.stop();
       }

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { type Guard, viewerPages } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
-import { pageStyle, platformVersion } from '@odograph/http/openapi';
+import { pageStyle } from '@odograph/http/openapi';
 import { servePages } from '@odograph/http/page-policy';
+import { platformVersion } from '@odograph/runtime/platform-version';
 import { type Broker, describeDevices } from './document.ts';
 import { writePage } from './page.ts';
 
