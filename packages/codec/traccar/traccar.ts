@@ -81,13 +81,13 @@ function readEvent(event: Record<string, unknown>, message: Readonly<Record<stri
 const probeForm = /^temp\d{1,3}$/;
 
 function addAttributes(draft: Draft, values: Record<string, unknown>, protocol?: unknown): void {
-  const isProbe = ([name, value]: [string, unknown]) => probeForm.test(name) && typeof value === 'number';
-  const probes = Object.entries(values).filter(isProbe);
-  if (probes.length > 0) {
-    draft.sensors = probes.map(([name, value]) => ({ name, data: [{ key: 'temperature', value: String(value) }] }));
+  const table = attributesByProtocol.get(String(protocol)) ?? commonAttributes;
+  const probes = Object.keys(values).filter((name) => probeForm.test(name) && typeof values[name] === 'number');
+  if (probes.length === 0) addFields(draft, values, table);
+  else {
+    draft.sensors = probes.map((name) => ({ name, data: [{ key: 'temperature', value: String(values[name]) }] }));
+    addFields(draft, Object.fromEntries(Object.entries(values).filter(([name]) => !probes.includes(name))), table);
   }
-  const others = Object.fromEntries(Object.entries(values).filter((entry) => !isProbe(entry)));
-  addFields(draft, others, attributesByProtocol.get(String(protocol)) ?? commonAttributes);
   const alarms = typeof values['alarm'] === 'string' ? values['alarm'].split(',') : [];
   const flags = alarms.flatMap((alarm) => alarmFlags[alarm] ?? []);
   if (flags.length > 0) draft.alarms = Object.fromEntries(flags.map((flag) => [flag, true]));
