@@ -1268,7 +1268,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Store or replace the DBC file of a vehicle model, unless it has a fault; it applies to frames at once */
+        /** Store or replace the DBC file of a vehicle model, unless it has a fault that is not to be skipped; it applies to frames at once */
         put: operations["putAdminCanDatabasesByName"];
         post?: never;
         /** Remove the DBC file of a vehicle model; values that were decoded by it stay */
@@ -3290,6 +3290,7 @@ export interface components {
             positionKeys: string[];
             sha256: string;
             signals: number;
+            stored: boolean;
         };
         CanDatum: {
             key: string;
@@ -8685,6 +8686,8 @@ export interface operations {
                     base64?: string | null;
                     file?: string | null;
                     shipped?: ("obd2" | "j1939") | null;
+                    /** @default false */
+                    skipFaulty?: boolean | null;
                 };
             };
         };

@@ -2,12 +2,17 @@ import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { segment } from '../admin-api.ts';
-import { command, optional, required } from '../command.ts';
+import { command, flag, optional, required } from '../command.ts';
 
 const model = required('model of the vehicles, as vehicle create has it, ignoring case');
 /** DBC files that ship with the platform. */
 const shipped = ['obd2', 'j1939'];
 const progressMs = 1000;
+
+interface Imported {
+  stored: boolean;
+  faults: { line: number; message: string }[];
+}
 
 interface Redecoding {
   id: string;
@@ -24,22 +29,29 @@ export const canCommands = [
     name: 'can import',
     summary:
       'store the DBC file of a vehicle model, or obd2 or j1939, which ship with Odograph; replaces the one before',
-    examples: ['can import zoe.dbc --model Zoe', 'can import obd2 --model Clio'],
+    examples: [
+      'can import zoe.dbc --model Zoe',
+      'can import obd2 --model Clio',
+      'can import zoe.dbc --model Zoe --skip-faulty',
+    ],
     operand: 'FILE',
-    options: { model },
+    options: { model, 'skip-faulty': flag('store a file with faults, without the statements at fault') },
     async run({ api, operand }, options) {
       const isShipped = shipped.includes(operand);
       const content = isShipped
         ? { shipped: operand }
         : { base64: (await readFile(operand)).toString('base64'), file: basename(operand) };
-      const answer = await api.put(`can-databases/${segment(options.model)}`, content);
-      const { faults, ...imported } = answer as { faults: { line: number; message: string }[] };
+      const skipFaulty = options['skip-faulty'];
+      const answer = await api.put(`can-databases/${segment(options.model)}`, { ...content, skipFaulty });
+      const { faults, stored, ...imported } = answer as Imported;
       for (const { line, message } of faults) process.stderr.write(`${operand}:${line}: ${message}\n`);
-      if (faults.length > 0) {
+      if (!stored) {
         process.exitCode = 1;
-        return { model: options.model, stored: false, faults: faults.length };
+        const advice = skipFaulty ? 'what is left cannot be used' : '--skip-faulty stores the rest of the file';
+        process.stderr.write(`${operand}: not stored, because of its faults; ${advice}\n`);
+        return { model: options.model, stored, faults: faults.length };
       }
-      return { ...imported, stored: true };
+      return { ...imported, stored, ...(faults.length > 0 && { skipped: faults.length }) };
     },
   }),
   command({

@@ -5,6 +5,8 @@ export interface DbcFault {
   /** Counted from 1. */
   line: number;
   message: string;
+  /** The rest of the file must not be used: nothing says whose layout the statement would have changed. */
+  isFatal?: true;
 }
 
 export type AttributeValue = string | number;

@@ -27,15 +27,23 @@ export class DatabaseDraft {
   #message: CanMessage | undefined;
   #isAfterMessage = false;
 
-  /** Applies a statement or a part of one; its fault is recorded. */
-  attempt(apply: () => void): void {
+  /** Applies a statement or a part of one; its fault is recorded. @returns whether it has none */
+  attempt(apply: () => void): boolean {
     try {
       apply();
+      return true;
     } catch (error) {
       if (!(error instanceof StatementFault)) throw error;
       if (this.faults.length === maximumFaults) this.unlisted += 1;
       else this.faults.push({ line: error.line, message: error.message });
+      return false;
     }
+  }
+
+  /** Leaves out a signal, whose layout is not known because of a faulty statement about it. */
+  leaveOut({ id, signal }: SignalTarget): void {
+    const message = this.#messages.get(id);
+    if (message) message.signals = message.signals.filter(({ name }) => name !== signal);
   }
 
   /** @returns undefined for the message without a meaning @throws StatementFault for an unknown one */

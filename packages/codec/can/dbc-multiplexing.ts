@@ -9,7 +9,8 @@ const maximumNesting = 8;
 /** Finds the multiplexer of every multiplexed signal. Signals that no frame could contain are faults and are left out. */
 export function applyMultiplexing(draft: DatabaseDraft, statements: readonly Statement[]): void {
   for (const statement of statements) {
-    if (statement.kind === 'selection') draft.attempt(() => select(draft, statement));
+    if (statement.kind !== 'selection') continue;
+    if (!draft.attempt(() => select(draft, statement))) draft.leaveOut(statement.target);
   }
   for (const message of draft.database.messages) {
     // Three tell whether there is one besides a signal, and only one.

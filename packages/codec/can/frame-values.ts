@@ -16,8 +16,10 @@ const maximumLabelLength = 1024;
 
 /** A DBC file that is ready to decode the frames of a vehicle model. */
 export interface ModelDatabase {
-  /** In the order of their lines; a database with faults is not meant to be used. */
+  /** In the order of their lines. What they concern is left out. */
   readonly faults: readonly DbcFault[];
+  /** Whether it has a message, and no fault that makes the rest of it unusable. */
+  readonly isUsable: boolean;
   readonly messages: number;
   readonly signals: number;
   /** Keys of values that are removed with private positions. */
@@ -32,12 +34,17 @@ export interface ModelDatabase {
 export function compileModelDatabase(text: string): ModelDatabase {
   const { database, faults } = parseDbc(text);
   nameSignalsByKey(database);
+  const all = [...faults];
+  for (const message of database.messages) {
+    all.push(...message.signals.flatMap(lengthFaults));
+    message.signals = message.signals.filter((signal) => lengthFaults(signal).length === 0);
+  }
   const signals = database.messages.flatMap((message) => message.signals);
-  const all = [...faults, ...signals.flatMap(lengthFaults)];
   if (database.messages.length === 0 && all.length === 0) all.push({ line: 1, message: 'the file has no message' });
   const decode = compileDecoder(database);
   return {
     faults: all.sort((left, right) => left.line - right.line),
+    isUsable: database.messages.length > 0 && !all.some(({ isFatal }) => isFatal),
     messages: database.messages.length,
     signals: signals.length,
     positionKeys: [...new Set(signals.map(({ name }) => name).filter((name) => positionKey.test(name)))],

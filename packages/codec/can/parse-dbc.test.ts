@@ -156,9 +156,6 @@ describe('a faulty statement', () => {
     ['BA_ "Unknown" BO_ 1 5;', '3: attribute Unknown is not defined'],
     ['VAL_ 1 A Missing ;', '3: there is no value table Missing'],
     ['VAL_ 1 A 0 1 ;', '3: expected a text in quotation marks instead of "1"'],
-    ['SIG_VALTYPE_ 1 A : 1;', '3: signal A of 8 bits is no float of 32 bits'],
-    ['SIG_VALTYPE_ 1 A : 3;', '3: the type of signal A must be 0, 1 or 2, not 3'],
-    ['SG_MUL_VAL_ 1 A A 0-1;', '3: signal A is no multiplexer'],
     ['SG_MUL_VAL_ 1 A A 5-1;', '3: a range from 5 must have its last value after a dash, and not below the first'],
     ['HELLO 1 2 3;', '3: expected the keyword of a statement instead of "HELLO"'],
     ['§', '3: unexpected character "§"'],
@@ -202,6 +199,21 @@ describe('a faulty statement', () => {
     expect(faultsOf(extended('S', 'M'), extended('T', 'M'), extended('U', 'm1')).faults).toEqual([
       '5: signal U is multiplexed; message First has several multiplexers, and no SG_MUL_VAL_ says which',
     ]);
+  });
+
+  it.each([
+    ['SIG_VALTYPE_ 1 A : 1;', '3: signal A of 8 bits is no float of 32 bits'],
+    ['SIG_VALTYPE_ 1 A : 3;', '3: the type of signal A must be 0, 1 or 2, not 3'],
+    ['SG_MUL_VAL_ 1 A A 0-1;', '3: signal A is no multiplexer'],
+  ])('about the layout of a signal takes that signal with it: %s', (line, fault) => {
+    expect(faultsOf(line)).toEqual({ names: 'First() Second(B)', faults: [fault] });
+  });
+
+  it('about the layout of a signal that it does not tell makes the file unusable', () => {
+    const fatal = (line: string) => parseDbc(`BO_ 1 M: 8 X\n${line}`).faults.map(({ isFatal }) => isFatal);
+    expect(fatal('SIG_VALTYPE_ 1 : 1;')).toEqual([true]);
+    expect(fatal('SG_MUL_VAL_ 1 A A 5-1;')).toEqual([true]);
+    expect(fatal('VAL_ 1 A 0 1 ;')).toEqual([undefined]);
   });
 
   it('does not hide the others: all are listed in the order of their lines', () => {

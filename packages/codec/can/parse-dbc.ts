@@ -25,7 +25,10 @@ export function parseDbc(file: string | Uint8Array): ParsedDbc {
   const text = typeof file === 'string' ? file.replace(/^\ufeff/, '') : decodeFile(file);
   const read = readStatements(text);
   for (const statement of read.statements) draft.attempt(() => draft.define(statement));
-  for (const statement of read.statements) draft.attempt(() => draft.complete(statement));
+  for (const statement of read.statements) {
+    const isApplied = draft.attempt(() => draft.complete(statement));
+    if (!isApplied && statement.kind === 'valueType') draft.leaveOut(statement.target);
+  }
   applyMultiplexing(draft, read.statements);
   applyAttributes(draft, read.statements);
   const all = [...read.faults, ...faults].sort((left, right) => left.line - right.line);

@@ -9,6 +9,9 @@ const ignored = [
   ...['BU_SG_REL_', 'BU_EV_REL_', 'BU_BO_REL_', 'BA_DEF_REL_', 'BA_REL_', 'BA_DEF_DEF_REL_'],
 ];
 
+/** Statements about the layout of a signal that another statement names. */
+const decisive = ['SIG_VALTYPE_', 'SG_MUL_VAL_'];
+
 /** Reads what follows a keyword. @returns undefined for a statement without an effect */
 type StatementReader = (tokens: TokenReader, line: number) => Statement | undefined;
 
@@ -38,7 +41,7 @@ export function readStatements(text: string): { statements: Statement[]; faults:
   while (!tokens.isAtEnd) {
     const { text: keyword, line } = tokens.token;
     if (faults.length === maximumFaults) {
-      faults.push({ line, message: `not read from here on, after ${maximumFaults} faults` });
+      faults.push({ line, message: `not read from here on, after ${maximumFaults} faults`, isFatal: true });
       break;
     }
     try {
@@ -46,7 +49,8 @@ export function readStatements(text: string): { statements: Statement[]; faults:
       if (statement) statements.push(statement);
     } catch (error) {
       if (!(error instanceof StatementFault)) throw error;
-      faults.push({ line: error.line, message: error.message });
+      const { message } = error;
+      faults.push({ line: error.line, message, ...(decisive.includes(keyword) && { isFatal: true }) });
       if (keyword === 'BO_') statements.push({ kind: 'unreadableMessage', line });
       tokens.recover();
     }

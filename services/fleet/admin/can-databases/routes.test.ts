@@ -36,7 +36,7 @@ describe('the DBC file of a vehicle model', () => {
     await sql`update vehicle set model = ${model} where id = ${Number(vehicle)}`.execute(db);
     const { status, body } = await put(model, { base64: base64(dbc), file: 'a.dbc' });
     const contents = { file: 'a.dbc', messages: 1, signals: 2, positionKeys: ['Gps_Latitude'] };
-    expect([status, body]).toEqual([200, { model, ...contents, sha256: expect.any(String), faults: [] }]);
+    expect([status, body]).toEqual([200, { model, ...contents, sha256: expect.any(String), stored: true, faults: [] }]);
     await put(model.toUpperCase(), { base64: base64(dbc.replace('Rpm', 'Speed')), file: 'b.dbc' });
     expect(await databaseOf(model)).toMatchObject({ ...contents, file: 'b.dbc', vehicles: 1 });
     expect((await admin.delete(`${path}/${encodeURIComponent(model)}`)).status).toBe(200);
@@ -69,6 +69,27 @@ describe('the DBC file of a vehicle model', () => {
       { line: 1, message: 'the file has no message' },
     ]);
     expect(await auditOf(model)).toHaveLength(1);
+  });
+
+  it('with faults is stored without what is at fault where they are to be skipped, which the answer lists', async () => {
+    const model = newModel();
+    const faulty = `${dbc} SG_ Beyond : 60|16@1+ (1,0) [0|0] "" X\nBO_ 9999 Unknown: 8 X\n SG_ Lost : 0|8@1+ (1,0) [0|0] "" X\n`;
+    const refused = await put(model, { base64: base64(faulty) });
+    expect([refused.body.stored, refused.body.faults.length]).toEqual([false, 2]);
+    expect(await databaseOf(model)).toBeUndefined();
+    const { body } = await put(model, { base64: base64(faulty), skipFaulty: true });
+    expect(body).toMatchObject({ stored: true, messages: 1, signals: 2 });
+    expect(body.faults).toMatchObject([
+      { line: 5, message: expect.stringContaining('signal Beyond needs 10 bytes') },
+      { line: 6, message: expect.stringContaining('the id 9999 of message Unknown') },
+    ]);
+    expect(await databaseOf(model)).toMatchObject({ messages: 1, signals: 2 });
+    // What decides how a signal is read must be known, and something must be left.
+    for (const unusable of [`${dbc}SIG_VALTYPE_ 256 Rpm : x;`, `${dbc}\0`, 'VERSION ""']) {
+      const answer = await put(newModel(), { base64: base64(unusable), skipFaulty: true });
+      expect([answer.status, answer.body.stored]).toEqual([200, false]);
+      expect(answer.body.faults).not.toEqual([]);
+    }
   });
 
   it('is refused without content, with two contents, and with more than 4 MiB', async () => {

@@ -48,7 +48,8 @@ const Imported = Type.Object(
   {
     model: ModelName,
     ...contents,
-    faults: Type.Array(Fault, { description: 'by line; with any, nothing is written' }),
+    stored: Type.Boolean({ description: 'false: the file has faults, or with skipFaulty nothing that could be used' }),
+    faults: Type.Array(Fault, { description: 'by line; with skipFaulty, what was skipped and why' }),
   },
   { title: 'CanDatabaseImport' },
 );
@@ -62,6 +63,9 @@ const Content = Type.Object({
     }),
   ),
   file: Type.Optional(text(1, 256, { description: 'name of the file, to recognize it', examples: ['zoe.dbc'] })),
+  skipFaulty: Type.Optional(
+    Type.Boolean({ default: false, description: 'store a file with faults, without the statements at fault' }),
+  ),
 });
 
 async function readContent({ shipped, base64, file }: Type.Static<typeof Content>) {
@@ -74,11 +78,13 @@ async function readContent({ shipped, base64, file }: Type.Static<typeof Content
 
 /** Reads a DBC file with its faults; PostgreSQL cannot store text with NUL. */
 function inspect(dbc: string) {
-  const { messages, signals, positionKeys, faults } = compileModelDatabase(dbc);
+  const { messages, signals, positionKeys, faults, isUsable } = compileModelDatabase(dbc);
   const nul = dbc.indexOf('\0');
   const nulFaults = nul === -1 ? [] : [{ line: dbc.slice(0, nul).split('\n').length, message: 'unexpected NUL' }];
   const sha256 = createHash('sha256').update(dbc).digest('hex');
-  return { messages, signals, positionKeys: [...positionKeys], sha256, faults: [...nulFaults, ...faults] };
+  const contained = { messages, signals, positionKeys: [...positionKeys], sha256 };
+  const all = [...nulFaults, ...faults].map(({ line, message }) => ({ line, message }));
+  return { contained, faults: all, isUsable: isUsable && nul === -1 };
 }
 
 function addDatabaseRoutes(http: Http, db: Kysely<Tables>): void {
@@ -123,7 +129,7 @@ function addImportRoute(http: Http, db: Kysely<Tables>): void {
       bodyLimit: maximumBase64Length + spareBytes,
       schema: {
         summary:
-          'Store or replace the DBC file of a vehicle model, unless it has a fault; it applies to frames at once',
+          'Store or replace the DBC file of a vehicle model, unless it has a fault that is not to be skipped; it applies to frames at once',
         params: NamePath,
         body: Content,
         response: answers(Imported),
@@ -131,20 +137,22 @@ function addImportRoute(http: Http, db: Kysely<Tables>): void {
     },
     async ({ params: { name: model }, body, ip, operator }) => {
       const { file, dbc } = await readContent(body);
-      const { faults, ...contained } = inspect(dbc);
+      const { contained, faults, isUsable } = inspect(dbc);
       const { sha256, messages } = contained;
-      if (faults.length > 0) return { model, file, ...contained, faults };
+      const stored = isUsable && (faults.length === 0 || body.skipFaulty === true);
+      const answer = { model, file, ...contained, stored, faults };
+      if (!stored) return answer;
       await db.transaction().execute(async (trx) => {
         await storeCanDatabase(trx, { model, file, dbc, ...contained });
         await appendAudit(trx, {
           ...operatorOrigin({ ip, operator }),
           action: 'can-database.set',
           subject: `can-database:${model}`,
-          details: { file, sha256, messages },
+          details: { file, sha256, messages, ...(faults.length > 0 && { skipped: faults.length }) },
           outcome: 'done',
         });
       });
-      return { model, file, ...contained, faults };
+      return answer;
     },
   );
 }
