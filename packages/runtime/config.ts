@@ -4,7 +4,7 @@ import { isAbsolute, join } from 'node:path';
 import { describeSchemaFaults } from '@odograph/contracts/schema-faults';
 import Type, { type Static, type TSchema } from 'typebox';
 import Value from 'typebox/value';
-import { parseNetworks } from './network-address.ts';
+import { networkFaults } from './network-address.ts';
 
 const port = (standard: number) => Type.Integer({ minimum: 0, maximum: 65535, default: standard });
 const milliseconds = (standard: number, minimum = 1, maximum = 86_400_000) =>
@@ -237,21 +237,6 @@ function settingFaults(settings: unknown): string[] {
     const description = 'description' in schema ? String(schema.description) : undefined;
     return [`${name}: ${description ?? describeSchemaFaults(errors).rule}`];
   });
-}
-
-/** Checks the settings that name networks. A proxy is trusted only by its address or its position. */
-function networkFaults(settings: Record<string, string>): string[] {
-  const { HTTP_TRUST_PROXY: proxies, METRICS_NETWORKS: metrics, WEBHOOK_ALLOWED_NETWORKS: webhooks } = settings;
-  const { TELTONIKA_NETWORKS: teltonika } = settings;
-  const isNetworks = (value: string | undefined) => value === undefined || parseNetworks(value) !== undefined;
-  return [
-    ...(/^\d{1,2}$/.test(proxies ?? '') || isNetworks(proxies)
-      ? []
-      : ['HTTP_TRUST_PROXY: must be the number of proxies, or their networks, such as 1 or 10.0.0.0/8,fd00::/8']),
-    ...(isNetworks(metrics) ? [] : ['METRICS_NETWORKS: must be networks, such as 127.0.0.0/8,10.0.0.0/8']),
-    ...(isNetworks(teltonika) ? [] : ['TELTONIKA_NETWORKS: must be networks, such as 10.20.0.0/16,fd00::/8']),
-    ...(isNetworks(webhooks) ? [] : ['WEBHOOK_ALLOWED_NETWORKS: must be networks, such as 10.0.0.0/8,fd00::/8']),
-  ];
 }
 
 /** Settings that need another one. */

@@ -75,3 +75,18 @@ export function isPublicAddress(text: string): boolean {
   // 2000::/3 is all that is assigned to global unicast (RFC 4291, section 2.4).
   return address.range() === 'unicast' && ((address.parts[0] ?? 0) & 0xe000) === 0x2000;
 }
+
+/** Checks the settings that name networks. A proxy is trusted only by its address or its position. */
+export function networkFaults(settings: Readonly<Record<string, string>>): string[] {
+  const { HTTP_TRUST_PROXY: proxies, METRICS_NETWORKS: metrics, WEBHOOK_ALLOWED_NETWORKS: webhooks } = settings;
+  const { TELTONIKA_NETWORKS: teltonika } = settings;
+  const isNetworks = (value: string | undefined) => value === undefined || parseNetworks(value) !== undefined;
+  return [
+    ...(/^\d{1,2}$/.test(proxies ?? '') || isNetworks(proxies)
+      ? []
+      : ['HTTP_TRUST_PROXY: must be the number of proxies, or their networks, such as 1 or 10.0.0.0/8,fd00::/8']),
+    ...(isNetworks(metrics) ? [] : ['METRICS_NETWORKS: must be networks, such as 127.0.0.0/8,10.0.0.0/8']),
+    ...(isNetworks(teltonika) ? [] : ['TELTONIKA_NETWORKS: must be networks, such as 10.20.0.0/16,fd00::/8']),
+    ...(isNetworks(webhooks) ? [] : ['WEBHOOK_ALLOWED_NETWORKS: must be networks, such as 10.0.0.0/8,fd00::/8']),
+  ];
+}

@@ -11,10 +11,32 @@ import {
   trace,
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { resourceFromAttributes } from '@opentelemetry/resources';
+import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor } from '@opentelemetry/sdk-trace-base';
 import type { Logger } from './logger.ts';
-import type { OpenSpan, SpanDescription, Tracer } from './tracing.ts';
+
+/** A piece of work. Names and attributes never hold values of people, positions, secrets or parameters of SQL. */
+export interface SpanDescription {
+  readonly name: string;
+  readonly kind: 'server' | 'client' | 'producer' | 'consumer';
+  readonly attributes?: Readonly<Record<string, string | number>>;
+  /** The W3C traceparent of the work that caused it; otherwise the current span did. */
+  readonly parent?: string | undefined;
+}
+
+export interface OpenSpan {
+  /** Calls `work`, in which and in whose callbacks this span is the current one. */
+  run<T>(work: () => T): T;
+  end(attributes?: Readonly<Record<string, string | number>>): void;
+  /** Ends the span of work that failed with this error. */
+  fail(error: unknown): void;
+}
+
+export interface Tracer {
+  startSpan(description: SpanDescription): OpenSpan;
+  /** The W3C traceparent of the current span; undefined without one, and once it has ended. */
+  readonly traceparent: string | undefined;
+}
 
 const kinds = {
   server: SpanKind.SERVER,
@@ -48,9 +70,10 @@ export function openTracer(
     { error: report, warn: report, info: ignore, debug: ignore, verbose: ignore },
     { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
-  const name = process.env['OTEL_SERVICE_NAME'] ?? 'odograph';
   const provider = new BasicTracerProvider({
-    resource: resourceFromAttributes({ 'service.name': name, 'service.version': version }),
+    resource: resourceFromAttributes({ 'service.name': 'odograph', 'service.version': version }).merge(
+      detectResources({ detectors: [envDetector] }),
+    ),
     spanProcessors: [
       new BatchSpanProcessor(new OTLPTraceExporter({ url: `${endpoint.replace(/\/$/, '')}/v1/traces` })),
     ],

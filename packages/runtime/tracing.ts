@@ -1,28 +1,8 @@
 import type { ResolvedConfig } from './config.ts';
+import type { SpanDescription, Tracer } from './open-telemetry.ts';
 import type { ServiceHost } from './service.ts';
 
-/** A piece of work. Names and attributes never hold values of people, positions, secrets or parameters of SQL. */
-export interface SpanDescription {
-  readonly name: string;
-  readonly kind: 'server' | 'client' | 'producer' | 'consumer';
-  readonly attributes?: Readonly<Record<string, string | number>>;
-  /** The W3C traceparent of the work that caused it; otherwise the current span did. */
-  readonly parent?: string | undefined;
-}
-
-export interface OpenSpan {
-  /** Calls `work`, in which and in whose callbacks this span is the current one. */
-  run<T>(work: () => T): T;
-  end(attributes?: Readonly<Record<string, string | number>>): void;
-  /** Ends the span of work that failed with this error. */
-  fail(error: unknown): void;
-}
-
-export interface Tracer {
-  startSpan(description: SpanDescription): OpenSpan;
-  /** The W3C traceparent of the current span; undefined without one, and once it has ended. */
-  readonly traceparent: string | undefined;
-}
+export type { OpenSpan } from './open-telemetry.ts';
 
 let tracer: Tracer | undefined;
 
