@@ -2,7 +2,7 @@ import Type, { type TSchema } from 'typebox';
 import Value from 'typebox/value';
 import { expect, it } from 'vitest';
 import { describeSchemaFaults, listSchemaFaults } from './schema-faults.ts';
-import { platePattern } from './text-patterns.ts';
+import { listPattern, platePattern } from './text-patterns.ts';
 import { deviceIdPattern } from './topics.ts';
 
 const text = (options: Type.TStringOptions) => Type.String(options);
@@ -13,6 +13,7 @@ it.each<[string, TSchema, unknown]>([
   ['must have at most 1 character', text({ maxLength: 1 }), 'xy'],
   ['must have a letter or digit, and no control characters', text({ pattern: platePattern }), '---'],
   ['must be 1 to 64 of the characters A-Z a-z 0-9 . _ : -', text({ pattern: deviceIdPattern }), 'a/b'],
+  ['must be of moving, parked, separated by commas', text({ pattern: listPattern(['moving', 'parked']) }), 'flying'],
   ['must match the pattern ^[0-9]+$', text({ pattern: '^[0-9]+$' }), 'x'],
   ['must not be empty', Type.Array(Type.Null(), { minItems: 1 }), []],
   ['must have at most 2 elements', Type.Array(Type.Null(), { maxItems: 2 }), [null, null, null]],
@@ -24,6 +25,25 @@ it.each<[string, TSchema, unknown]>([
   ['must be at most 5', Type.Union([Type.Number({ maximum: 5 }), Type.String()]), 6],
 ])('says "%s"', (rule, schema, value) => {
   expect(describeSchemaFaults(Value.Errors(schema, value))).toEqual({ field: '', rule });
+});
+
+it('describes the alternative of a union that the value names, and the names when it has another', () => {
+  const shape = (type: string, coordinates: TSchema) => Type.Object({ type: Type.Enum([type]), coordinates });
+  const Shape = Type.Object({
+    shape: Type.Union([
+      shape('Point', Type.Array(Type.Number())),
+      shape('Polygon', Type.Array(Type.Array(Type.Number()))),
+    ]),
+  });
+  const faultOf = (value: object) => describeSchemaFaults(Value.Errors(Shape, { shape: value }));
+  expect(faultOf({ type: 'Polygon', coordinates: [['x']] })).toEqual({
+    field: 'shape.coordinates.0.0',
+    rule: 'must be a number',
+  });
+  expect(faultOf({ type: 'Circle', coordinates: [] })).toEqual({
+    field: 'shape.type',
+    rule: 'must be one of Point, Polygon',
+  });
 });
 
 it('names an unknown field', () => {

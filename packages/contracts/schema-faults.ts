@@ -1,13 +1,15 @@
 import type { TSchema } from 'typebox';
 import Value from 'typebox/value';
 import { nearest } from './nearest.ts';
-import { patternRules } from './text-patterns.ts';
+import { ruleOfPattern } from './text-patterns.ts';
 
 /** One error of a schema validator, as Ajv and TypeBox report it. */
 export interface SchemaFault {
   readonly keyword: string;
   /** JSON Pointer of the invalid value. */
   readonly instancePath: string;
+  /** Path of the keyword in the schema. */
+  readonly schemaPath: string;
   readonly params: object;
   readonly message?: string;
 }
@@ -41,7 +43,8 @@ const longestName = 64;
  * Describes the first error of a validation for people: the field, and the rule that its value breaks, without the value.
  * @returns `field`: names separated by dots, empty for the whole value; `rule`: "must be at most 90", "is missing"
  */
-export function describeSchemaFaults(faults: readonly SchemaFault[]): SchemaRule {
+export function describeSchemaFaults(all: readonly SchemaFault[]): SchemaRule {
+  const faults = ofMeantAlternative(all);
   const [first] = faults;
   if (first === undefined) return { field: '', rule: 'is malformed' };
   const path = first.instancePath.split('/').slice(1).map(unescapePointer);
@@ -55,6 +58,27 @@ export function describeSchemaFaults(faults: readonly SchemaFault[]): SchemaRule
   if (faults[union]?.instancePath !== first.instancePath) return { field: path.join('.'), rule: ruleOf(first) };
   const alternatives = faults.slice(0, union).filter(({ instancePath }) => instancePath === first.instancePath);
   return { field: path.join('.'), rule: ruleOfUnion(alternatives) };
+}
+
+/**
+ * Leaves out the faults of alternatives that the value does not name, in a union of objects with a member such as `type`: a
+ * malformed Polygon is not described as a Point.
+ */
+function ofMeantAlternative(faults: readonly SchemaFault[]): readonly SchemaFault[] {
+  const union = faults.findIndex(({ keyword }) => keyword === 'anyOf');
+  const path = `${faults[union]?.instancePath ?? ''}/`;
+  const ofUnion = faults.slice(0, Math.max(union, 0));
+  const names = ofUnion.filter(
+    ({ keyword, instancePath }) =>
+      /^(enum|const)$/.test(keyword) && instancePath.startsWith(path) && !instancePath.slice(path.length).includes('/'),
+  );
+  const alternativeOf = ({ schemaPath }: SchemaFault) => /^.*?\/anyOf\/\d+(?=\/)/.exec(schemaPath)?.[0];
+  const others = new Set(names.map(alternativeOf));
+  const meant = ofUnion.filter((fault) => !others.has(alternativeOf(fault)));
+  const [first] = names;
+  if (first === undefined || meant.length > 0) return first === undefined ? faults : meant;
+  // No alternative has this name.
+  return [{ ...first, keyword: 'enum', params: { allowedValues: names.flatMap(allowedValues) } }];
 }
 
 /** The keywords of a JSON Schema that say what its parts are. */
@@ -124,7 +148,6 @@ function typeOf(fault: SchemaFault): string {
 
 function ruleOf(fault: SchemaFault): string {
   const limit = Number(parameter(fault, 'limit'));
-  const pattern = String(parameter(fault, 'pattern'));
   const count = (unit: string) => `${limit} ${unit}${limit === 1 ? '' : 's'}`;
   switch (fault.keyword) {
     case 'required':
@@ -157,7 +180,7 @@ function ruleOf(fault: SchemaFault): string {
     case 'boolean':
       return 'is not a known field';
     case 'pattern':
-      return patternRules.get(pattern) ?? `must match the pattern ${pattern}`;
+      return ruleOfPattern(String(parameter(fault, 'pattern')));
     default:
       return fault.message ?? 'is malformed';
   }

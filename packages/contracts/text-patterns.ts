@@ -10,11 +10,22 @@ export const platePattern = '^[^\\u0000-\\u001f\\ud800-\\udfff]*[A-Za-z0-9][^\\u
 
 const storableRule = 'must not contain NUL or half of a surrogate pair';
 
+/** One or several of a few words, separated by commas. */
+export const listPattern = (words: readonly string[]): string => `^(${words.join('|')})(,(${words.join('|')}))*$`;
+const listForm = /^\^\(([\w|-]+)\)\(,\(\1\)\)\*\$$/;
+
 /** What a pattern demands, for people. Patterns that read well are not listed. */
-export const patternRules: ReadonlyMap<string, string> = new Map([
+const patternRules: ReadonlyMap<string, string> = new Map([
   [storablePattern, storableRule],
   [storableUnicodePattern, storableRule],
   [platePattern, 'must have a letter or digit, and no control characters'],
   [deviceIdPattern, 'must be 1 to 64 of the characters A-Z a-z 0-9 . _ : -'],
   [uuidPattern, 'must be a UUID'],
 ]);
+
+/** Says what a pattern demands, for people. */
+export function ruleOfPattern(pattern: string): string {
+  const [, words] = listForm.exec(pattern) ?? [];
+  if (words !== undefined) return `must be of ${words.replaceAll('|', ', ')}, separated by commas`;
+  return patternRules.get(pattern) ?? `must match the pattern ${pattern}`;
+}

@@ -87,7 +87,7 @@ export function checkedObject<Properties extends TProperties>(
 
 /** Every time zone included, the moments of these years can be stored. */
 const yearsPattern = '^(197[1-9]|19[89][0-9]|[2-8][0-9]{3}|9[0-8][0-9]{2})-';
-const latestMilliseconds = 253_402_300_799_999;
+const latestMilliseconds = 99_999_999_999_999;
 
 /**
  * A timestamp of a request. The validator accepts any text, because malformed timestamps have failure codes of their own;

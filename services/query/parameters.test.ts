@@ -43,6 +43,9 @@ describe('a malformed parameter of a history', () => {
     ['from=1960-01-01&until=2025-03-01', 'from'],
     ['from=1&until=99999999999999999999', 'until'],
     ['from=1&until=1e99', 'until'],
+    // In microseconds.
+    ['from=1&until=100000000000000', 'until'],
+    ['from=1763712000123456&until=2', 'from'],
     ['from=1&until=2&limit=-1', 'limit'],
     ['from=1&until=2&limit=1.5', 'limit'],
     ['from=1&until=2&limit=many', 'limit'],

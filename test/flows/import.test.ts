@@ -119,8 +119,8 @@ describe('odograph import', () => {
     const summary = await importFile(path, '--device', vehicle.deviceId, '--map', map);
     expect(summary).toMatchObject({ exitCode: 1, rows: 5, accepted: 4, faults: 3, report: `${path}.faults.csv` });
     expect(await faultsOf(path)).toEqual([
-      '4,"when","must be ISO 8601 or UNIX time"',
       '3,"lat","location.latitude must be at most 90"',
+      '4,"when","must be ISO 8601 or UNIX time"',
       '5,"speed","location.speed must be a number"',
     ]);
     const secondsAt = (time: string) => Date.parse(`2024-05-01T${time}Z`) / 1000;

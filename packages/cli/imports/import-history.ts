@@ -102,7 +102,7 @@ class RowSender {
   #progress: Progress;
   #isFirst: boolean;
   #groups = new Map<string, { subject: Subject; rows: HistoryRow[] }>();
-  #faults: string[] = [];
+  #faults: { readonly line: number; readonly text: string }[] = [];
   #rows = 0;
   #bytes = 0;
 
@@ -182,12 +182,15 @@ class RowSender {
   }
 
   #report(line: number, column: string, message: string): void {
-    this.#faults.push(`${line},"${column.replaceAll('"', '""')}","${message.replaceAll('"', '""')}"\n`);
+    const text = `${line},"${column.replaceAll('"', '""')}","${message.replaceAll('"', '""')}"\n`;
+    this.#faults.push({ line, text });
   }
 
   async #writeFaults(): Promise<void> {
     const isNew = this.#progress.faults === 0;
-    await appendFile(reportOf(this.#path), (isNew ? 'line,column,fault\n' : '') + this.#faults.join(''));
+    // The rows of one vehicle are sent together, so their faults come together.
+    const inOrder = this.#faults.toSorted((one, other) => one.line - other.line).map(({ text }) => text);
+    await appendFile(reportOf(this.#path), (isNew ? 'line,column,fault\n' : '') + inOrder.join(''));
   }
 }
 

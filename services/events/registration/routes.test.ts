@@ -150,6 +150,12 @@ describe('a replay', () => {
       expect((await api.post(`${path}/${id}/replay`, body)).body.error).toBe('INVALID_PARAMETER');
     },
   );
+
+  it('names both of its parameters unless exactly one is given', async () => {
+    const { id } = await create();
+    const { body } = await api.post(`${path}/${id}/replay`, {});
+    expect(body.message).toBe('from or eventIds must be given, not both');
+  });
 });
 
 describe('the dead letters', () => {

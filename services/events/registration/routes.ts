@@ -250,10 +250,7 @@ function addReplay(http: Http, { db }: WebhookRoutes): void {
     async (request) => {
       const { from, eventIds } = request.body;
       if ((from === undefined) === (eventIds === undefined)) {
-        throw invalidParameter(
-          from === undefined ? 'from' : 'eventIds',
-          'or the other one is needed: from, or eventIds',
-        );
+        throw invalidParameter('from', 'or eventIds must be given, not both');
       }
       const { applicationId } = request.caller;
       return change(db, request, 'webhook.replay', async (trx, id) => {

@@ -82,6 +82,16 @@ describe('geofences', () => {
     expect([status, answer.error]).toEqual([400, 'INVALID_PARAMETER']);
   });
 
+  it('are refused with the fault of the shape that they name', async () => {
+    const { body: ofPolygon } = await api.post('/v1/x/geofences', polygon([2, 48], [3, 48], [3, 999], [2, 48]));
+    expect(ofPolygon.message).toBe('geometry.coordinates.0.2.1 must be at most 180');
+    const { body: ofOther } = await api.post('/v1/x/geofences', {
+      name: 'x',
+      geometry: { type: 'Line', coordinates: [] },
+    });
+    expect(ofOther.message).toBe('geometry.type must be one of Point, Polygon');
+  });
+
   it('may cross the 180th meridian', async () => {
     const fiji = polygon([177, -20], [-178, -20], [-178, -15], [177, -15], [177, -20]);
     expect((await api.post('/v1/x/geofences', fiji)).status).toBe(200);

@@ -14,7 +14,7 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { storeLatest, turnPrivacyOn } from '../query.fixture.ts';
 import { queryService } from '../service.ts';
-import { sortColumns } from './schemas.ts';
+import { sortColumns, tableStates } from './schemas.ts';
 
 let platform: TestPlatform;
 let application: TestApplication;
@@ -276,5 +276,10 @@ describe('GET /v1/x/vehicles', () => {
     const { status, body } = await client.get(`/v1/x/vehicles?${query}`);
     const field = query.split('&').at(-1)?.split('=')[0];
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
+  });
+
+  it('lists the words of a parameter that has another one', async () => {
+    const { body } = await client.get('/v1/x/vehicles?state=flying');
+    expect(body.message).toBe(`state must be of ${tableStates.join(', ')}, separated by commas`);
   });
 });

@@ -1,4 +1,5 @@
 import { alarmKinds } from '@odograph/contracts/alarms';
+import { listPattern } from '@odograph/contracts/text-patterns';
 import { moment, word } from '@odograph/http/schemas';
 import Type, { type Static } from 'typebox';
 
@@ -68,13 +69,12 @@ export type CsvColumn = (typeof csvColumns)[number];
 
 const filter = (description: string) =>
   Type.Optional(Type.String({ maxLength: 256, pattern: '^[^\\u0000]*$', description }));
-const listOf = (words: readonly string[]) => `^(${words.join('|')})(,(${words.join('|')}))*$`;
 
 export const VehicleTableQuery = Type.Object({
   q: filter('part of a plate, a VIN, a device id, make and model, or an identifier; in any case'),
   state: Type.Optional(
     Type.String({
-      pattern: listOf(tableStates),
+      pattern: listPattern(tableStates),
       description: `separated by commas, of ${tableStates.join(', ')}; by default all but archived`,
       examples: ['moving,parked'],
     }),
@@ -94,7 +94,7 @@ export const VehicleTableQuery = Type.Object({
   format: Type.Optional(word(['json', 'csv'], { description: 'csv: all vehicles that match, without limit' })),
   columns: Type.Optional(
     Type.String({
-      pattern: listOf(csvColumns),
+      pattern: listPattern(csvColumns),
       description: `columns of the CSV, separated by commas, of ${csvColumns.join(', ')}; by default all`,
       examples: ['plate,state,lastContact'],
     }),
