@@ -14,6 +14,7 @@ import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runCommandLine } from '../command-line.ts';
 import { type ArchiveEntry, readArchive, writeArchive } from './archive.ts';
 import { createBackup } from './backup.ts';
 import type { Manifest } from './manifest.ts';
@@ -72,14 +73,9 @@ async function sqlOn(url: string, statement: string): Promise<void> {
   await db.destroy();
 }
 
-/** Runs `npx odograph`. */
-function odograph(databaseUrl: string, ...args: string[]) {
-  const commandLine = fileURLToPath(new URL('../bin.mjs', import.meta.url));
-  const settings = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, DATA_DIR: directory };
-  const env = childEnvironment(settings);
-  const { status, stdout, stderr } = spawnSync(process.execPath, [commandLine, ...args], { env, encoding: 'utf8' });
-  return { status, stderr, report: stdout === '' ? undefined : JSON.parse(stdout) };
-}
+/** Settings of a command on a database. */
+const environmentOf = (databaseUrl: string) =>
+  childEnvironment({ DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, DATA_DIR: directory });
 
 async function withEngine<Result>(use: (url: string) => Promise<Result>): Promise<Result> {
   const engine = await startEmbeddedTimescale({ dataDirectory: await mkdtemp(join(directory, 'target-')) });
@@ -104,7 +100,7 @@ beforeAll(async () => {
 }, hookTimeoutMs);
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-describe('backup and restore', { timeout: hookTimeoutMs }, () => {
+describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
   it('restores every table, sequence and audit chain of a destroyed database, once', async () => {
     const before = await manifestOf(file);
     expect(before.tables.find(({ name }) => name === 'reading')?.rows).toBe(100);
@@ -214,21 +210,21 @@ describe('backup and restore', { timeout: hookTimeoutMs }, () => {
       await sqlOn(databaseUrl, 'alter table audit disable trigger audit_append_only');
       await sqlOn(databaseUrl, "update audit set outcome = 'changed' where chain = 0");
       await sqlOn(databaseUrl, 'alter table audit enable trigger audit_append_only');
-      const kept = odograph(databaseUrl, 'backup', path);
-      expect([kept.status, kept.stderr]).toEqual([1, expect.stringContaining(`${path} exists`)]);
+      const environment = environmentOf(databaseUrl);
+      await expect(runCommandLine(['backup', path], environment)).rejects.toThrow(`${path} exists`);
       expect(await readFile(path, 'utf8')).toBe('an earlier backup');
-      const { status, report } = odograph(databaseUrl, 'backup', path, '--overwrite');
-      expect([status, report]).toMatchObject([
-        0,
-        {
-          ...{ version: expect.stringMatching(/^\d+\.\d+\.\d+$/), schema: '0023_fleet_views.sql' },
-          keys: expect.stringMatching(/without ENCRYPTION_KEYS .* cannot read 1 quarantined uploads;/),
-        },
-      ]);
+      expect(JSON.parse(await runCommandLine(['backup', path, '--overwrite'], environment))).toMatchObject({
+        ...{ version: expect.stringMatching(/^\d+\.\d+\.\d+$/), schema: '0023_fleet_views.sql' },
+        keys: expect.stringMatching(/without ENCRYPTION_KEYS .* cannot read 1 quarantined uploads;/),
+      });
     });
     await withEngine(async (databaseUrl) => {
-      const { status, stderr, report } = odograph(databaseUrl, 'restore', path);
-      expect([status, stderr]).toEqual([
+      const commandLine = fileURLToPath(new URL('../bin.mjs', import.meta.url));
+      const restored = spawnSync(process.execPath, [commandLine, 'restore', path], {
+        ...{ env: environmentOf(databaseUrl), encoding: 'utf8' },
+      });
+      const report = JSON.parse(restored.stdout);
+      expect([restored.status, restored.stderr]).toEqual([
         ...[1, expect.stringMatching(/everything is restored, but the audit was changed: chain 0 does not verify/)],
       ]);
       expect(report).toMatchObject({ schema: '0023_fleet_views.sql', isAuditIntact: false });
@@ -245,8 +241,8 @@ describe('backup and restore', { timeout: hookTimeoutMs }, () => {
       // A database at a newer schema cannot take the rows of an older one.
       await sqlOn(databaseUrl, 'alter table audit disable trigger user');
       await sqlOn(databaseUrl, 'truncate application, vehicle, device, reading, quarantine, audit cascade');
-      const again = odograph(databaseUrl, 'restore', path);
-      expect([again.status, again.stderr]).toEqual([1, expect.stringContaining('restore into a new database')]);
+      const again = restoreBackup(await testConfig(), { databaseUrl }, path, undefined);
+      await expect(again).rejects.toThrow('restore into a new database');
     });
   });
 });
