@@ -40,12 +40,6 @@ export interface UploadBatch {
   bytes: number;
 }
 
-/**
- * The priority of jobs with uploads that were recorded some time ago; live ones have none and go before them (BullMQ,
- * "Prioritized").
- */
-export const lateUploadPriority = 1;
-
 /** One acknowledgement as the device sent it. */
 export interface QueuedAcknowledgement {
   deviceId: string;

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { setTimeout as delay } from 'node:timers/promises';
-import { lateUploadPriority, type QueuedUpload, type UploadBatch, type UploadFormat } from '@odograph/contracts/queues';
+import type { QueuedUpload, UploadBatch, UploadFormat } from '@odograph/contracts/queues';
 import { Batcher } from '@odograph/runtime/batcher';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
@@ -21,7 +21,8 @@ export interface ReceivedUpload {
 }
 
 export interface UploadIntakeOptions<Upload extends ReceivedUpload> {
-  readonly add: DurableAdd<'uploads'>;
+  /** By the queue of the lane. */
+  readonly add: { readonly [Queue in UploadLane['queue']]: DurableAdd<Queue> };
   readonly backlog: Backlog;
   readonly config: Pick<ResolvedConfig, 'UPLOAD_BATCH_MS' | 'UPLOAD_BATCH_SIZE'>;
   readonly metrics: {
@@ -75,7 +76,7 @@ export class UploadIntake<Upload extends ReceivedUpload> {
     const { add, backlog, metrics, logger, onStored } = this.#options;
     const isStored = await addUntilStored({
       isFull: () => lane.isFull(backlog),
-      add: (jobId) => add(describeBatch(uploads), { jobId, ...lane.jobOptions }),
+      add: (jobId) => add[lane.queue](describeBatch(uploads), { jobId }),
       onFailure(error) {
         metrics.failedBatches.inc();
         logger.warn({ err: error, uploads: uploads.length }, 'uploads not stored in Redis; retrying');
@@ -105,8 +106,8 @@ function describeBatch(uploads: readonly ReceivedUpload[]): UploadBatch {
 
 /** How uploads of one kind enter the queue. */
 export interface UploadLane {
-  /** BullMQ works jobs without a priority before all that have one. */
-  readonly jobOptions: { readonly priority?: number };
+  /** Late uploads have a queue of their own: Redis and the workers of live uploads never handle their jobs. */
+  readonly queue: 'uploads' | 'late-uploads';
   readonly maximumBatchBytes: number;
   /** Enough to keep Redis busy while it writes to disk; more would only hold more memory. */
   readonly maximumBatchesInFlight: number;
@@ -115,7 +116,7 @@ export interface UploadLane {
 }
 
 export const liveLane: UploadLane = {
-  jobOptions: {},
+  queue: 'uploads',
   maximumBatchBytes: 1024 ** 2,
   maximumBatchesInFlight: 4,
   isFull: (backlog) => backlog.isFull,
@@ -123,7 +124,7 @@ export const liveLane: UploadLane = {
 
 /** Late uploads wait behind live ones, in jobs small enough not to delay these. */
 export const lateLane: UploadLane = {
-  jobOptions: { priority: lateUploadPriority },
+  queue: 'late-uploads',
   maximumBatchBytes: 256 * 1024,
   maximumBatchesInFlight: 2,
   isFull: (backlog) => backlog.isFull || backlog.isLateFull,

@@ -4,10 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { QueuedUpload } from '@odograph/contracts/queues';
 import { commandAccount, gatewayAccount } from '@odograph/contracts/service-accounts';
-import { openQueue, type TypedQueue } from '@odograph/queue/queues';
-import type { ResolvedConfig } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { deriveSecret } from '@odograph/runtime/secrets';
@@ -80,16 +77,6 @@ export async function openRedis(url: string): Promise<Redis> {
   const redis = connectRedis(url, createLogger('silent'));
   await once(redis, 'ready');
   return redis;
-}
-
-export function openUploads(config: ResolvedConfig): TypedQueue<'uploads'> {
-  return openQueue('uploads', { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX });
-}
-
-/** Reads every upload that waits in the queue, oldest first. */
-export async function queuedUploads(queue: TypedQueue<'uploads'>): Promise<QueuedUpload[]> {
-  const jobs = await queue.getJobs(['wait', 'prioritized'], 0, -1, true);
-  return jobs.flatMap(({ data }) => data.uploads);
 }
 
 export const commandSecret = deriveSecret(testAdminToken, commandAccount);

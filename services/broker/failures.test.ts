@@ -3,9 +3,10 @@ import { hashSecret } from '@odograph/runtime/secrets';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
+import { openUploadQueues } from '@odograph/testkit/queued-uploads';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { closed, hasRedisServer, type OwnRedis, openRedis, openUploads, startOwnRedis } from './broker.fixture.ts';
+import { closed, hasRedisServer, type OwnRedis, openRedis, startOwnRedis } from './broker.fixture.ts';
 import { brokerService } from './service.ts';
 
 describe.skipIf(!hasRedisServer)('when Redis refuses a command', () => {
@@ -30,9 +31,9 @@ describe.skipIf(!hasRedisServer)('when Redis refuses a command', () => {
     return platform;
   }
   const drainUploads = async ({ config }: TestPlatform) => {
-    const queue = openUploads({ ...config, REDIS_URL: own.url });
-    await queue.drain();
-    await queue.close();
+    const queues = openUploadQueues({ ...config, REDIS_URL: own.url });
+    await queues.drain();
+    await queues.close();
   };
   const grant = (...rules: string[]) => control.call('ACL', 'SETUSER', 'limited', ...rules);
   const health = async ({ httpUrl }: TestPlatform) => {

@@ -55,12 +55,11 @@ export const consoleService: Service<Http> = {
       maximumBacklogJobs: config.UPLOAD_BACKLOG_JOBS,
     };
     const durable = openDurableQueue(
-      'uploads',
+      'late-uploads',
       { redisUrl: config.REDIS_URL, prefix: config.QUEUE_PREFIX },
       config.REDIS_IS_DURABLE,
     );
     host.onStop('console queue of imports', durable.close);
-    const importTarget = { add: durable.add, uploads: durable.queue, lateUploads: queues['late-uploads'] };
     await http.register(async (scope: Http) => consolePages(scope, mapOrigin(config)));
     const guard = { accounts: accountsIn(db), adminToken };
     await referencePage(http, guard);
@@ -69,7 +68,7 @@ export const consoleService: Service<Http> = {
     await operatorPages(http, guard, [queuePage(queues)]);
     await operatorRoutes(http, guard, [
       quarantineRoutes(db, replayTarget),
-      importRoutes(db, importTarget),
+      importRoutes(db, durable),
       pipelineRoutes(db),
     ]);
     const mapFile = openMapFile(host);

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { openDatabase } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { watchBacklog } from '@odograph/queue/backlog';
-import { openDurableQueue, openQueue } from '@odograph/queue/queues';
+import { openDurableQueue } from '@odograph/queue/queues';
 import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import { awaitRedis, connectRedis } from '@odograph/runtime/redis';
 import type { ServiceHost } from '@odograph/runtime/service';
@@ -24,16 +24,18 @@ export async function openEngines({ config, logger, metrics: registry, onStop }:
   onStop('gateway queue uploads', uploads.close);
   const acknowledgements = openDurableQueue('acknowledgements', connection, config.REDIS_IS_DURABLE);
   onStop('gateway queue acknowledgements', acknowledgements.close);
-  const lateUploads = openQueue('late-uploads', connection);
-  onStop('gateway queue late-uploads', () => lateUploads.close());
+  const lateUploads = openDurableQueue('late-uploads', connection, config.REDIS_IS_DURABLE);
+  onStop('gateway queue late-uploads', lateUploads.close);
   const metrics = createGatewayMetrics(registry);
   const failures = new BackgroundFailures(gatewayTasks, logger, metrics.backgroundFailures);
   await awaitRedis(redis);
-  const backlog = await watchBacklog({ uploads: uploads.queue, lateUploads, redis, config, metrics, failures });
+  const queues = { uploads: uploads.queue, lateUploads: lateUploads.queue };
+  const backlog = await watchBacklog({ ...queues, redis, config, metrics, failures });
   onStop('gateway backlog', () => backlog.stop());
   return {
     ...{ gatewayId: randomUUID(), db, redis, subscriber, backlog, metrics, failures },
-    ...{ addUploads: uploads.add, addAcknowledgement: acknowledgements.add },
+    addUploads: { uploads: uploads.add, 'late-uploads': lateUploads.add },
+    addAcknowledgement: acknowledgements.add,
   };
 }
 

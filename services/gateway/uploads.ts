@@ -1,6 +1,10 @@
 import type { Backlog } from '@odograph/queue/backlog';
-import type { DurableAdd } from '@odograph/queue/queues';
-import { type ReceivedUpload, UploadIntake, type UploadLane } from '@odograph/queue/upload-intake';
+import {
+  type ReceivedUpload,
+  UploadIntake,
+  type UploadIntakeOptions,
+  type UploadLane,
+} from '@odograph/queue/upload-intake';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import { Gauge, type Registry } from '@odograph/runtime/metrics';
@@ -48,7 +52,7 @@ export class HeldBytes {
 }
 
 export interface GatewayUploadsOptions {
-  readonly add: DurableAdd<'uploads'>;
+  readonly add: UploadIntakeOptions<HeldUpload>['add'];
   readonly backlog: Backlog;
   readonly held: HeldBytes;
   readonly config: Pick<ResolvedConfig, 'UPLOAD_BATCH_MS' | 'UPLOAD_BATCH_SIZE'>;

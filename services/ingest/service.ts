@@ -67,7 +67,6 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
     delayed,
     progress,
     logger,
-    lateQueue,
     changes,
     rejects: new RejectAnnouncer((channel, text) => announcements.publish(channel, text), config.QUEUE_PREFIX),
     config,

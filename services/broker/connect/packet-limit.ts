@@ -6,8 +6,11 @@ import type { Session } from '../sessions/session-registry.ts';
 const publishType = 3;
 /** PUBACK, PUBREC and PUBCOMP: the answers to a message of the platform [MQTT-4.3]. */
 const acknowledgementTypes = new Set([4, 5, 7]);
-/** A SUBSCRIBE costs by its topics, so each 64 bytes of a packet count as one. */
+/** The work for a packet grows with its length, as that for a SUBSCRIBE does with its topics. */
 const bytesPerCountedPacket = 64;
+/** SUBSCRIBE and UNSUBSCRIBE take as much work as ten others. */
+const subscriptionTypes = new Set([8, 10]);
+const subscriptionCost = 10;
 /** Topic, packet identifier and the rest of the variable header of a PUBLISH that its device may send. */
 const publishHeaderBytes = 256;
 const maximumPublishBytes = maximumPacketBytes + publishHeaderBytes;
@@ -18,7 +21,7 @@ const longestLengthBytes = 4;
 /** Numbers of packets that are no PUBLISH. */
 export interface PacketCounts {
   acknowledgements: number;
-  /** A packet for each 64 bytes or part of them. */
+  /** One for each 64 bytes or part of them; ten in a SUBSCRIBE or UNSUBSCRIBE. */
   others: number;
 }
 
@@ -52,8 +55,7 @@ export function checkPackets(): PacketCheck {
       bodyBytesLeft = length;
       inHeader = false;
       first = false;
-      if (acknowledgementTypes.has(type)) counts.acknowledgements += 1;
-      else if (type !== publishType) counts.others += Math.ceil((length + 1) / bytesPerCountedPacket);
+      countPacket(counts, type, length);
     } else if (lengthBytes === longestLengthBytes) return 'a malformed remaining length';
     return undefined;
   };
@@ -111,6 +113,14 @@ export function chargePackets(session: Session | undefined, counts: PacketCounts
   const cost = others + unexpected * unexpectedAcknowledgementCost;
   if (session.throttle.takePackets(cost, performance.now())) return undefined;
   return unexpected > 0 ? 'unexpected_acknowledgements' : 'packet_rate';
+}
+
+function countPacket(counts: PacketCounts, type: number, bodyBytes: number): void {
+  if (type === publishType) return;
+  if (acknowledgementTypes.has(type)) counts.acknowledgements += 1;
+  else
+    counts.others +=
+      Math.ceil((bodyBytes + 1) / bytesPerCountedPacket) * (subscriptionTypes.has(type) ? subscriptionCost : 1);
 }
 
 export interface PacketLimitOptions {

@@ -1,32 +1,24 @@
 import { deviceTopic, everyCommandTopic } from '@odograph/contracts/topics';
-import type { TypedQueue } from '@odograph/queue/queues';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
+import { openUploadQueues, type UploadQueues } from '@odograph/testkit/queued-uploads';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import {
-  closed,
-  connectCommandService,
-  connectGateway,
-  connectPacket,
-  openSocket,
-  openUploads,
-  queuedUploads,
-} from '../broker.fixture.ts';
+import { closed, connectCommandService, connectGateway, connectPacket, openSocket } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 
 let platform: TestPlatform;
-let queue: TypedQueue<'uploads'>;
+let queues: UploadQueues;
 let commands: DeviceConnection;
 beforeAll(async () => {
   platform = await startTestPlatform([brokerService]);
-  queue = openUploads(platform.config);
+  queues = openUploadQueues(platform.config);
   commands = await connectCommandService(platform.mqttUrl);
 });
 afterAll(async () => {
   await commands.close();
-  await queue.close();
+  await queues.close();
   await platform.stop();
 });
 
@@ -53,7 +45,7 @@ it.each([
   const other = await createDevice(platform.db);
   device.client.publish(topicOf(other.deviceId), '{"timestamp":1}', { qos: 1 });
   await closed(device);
-  expect((await queuedUploads(queue)).filter(({ deviceId }) => deviceId === other.deviceId)).toEqual([]);
+  expect((await queues.uploads()).filter(({ deviceId }) => deviceId === other.deviceId)).toEqual([]);
 });
 
 it('closes the connection of a device that publishes its own commands, key lists or rejects', async () => {
@@ -113,7 +105,7 @@ it('lets the command service publish only commands and key lists, and subscribe 
     await closed(session);
   }
   await service.close();
-  expect((await queuedUploads(queue)).filter((upload) => upload.deviceId === deviceId)).toEqual([]);
+  expect((await queues.uploads()).filter((upload) => upload.deviceId === deviceId)).toEqual([]);
   commands = await connectCommandService(platform.mqttUrl);
 });
 
@@ -200,7 +192,7 @@ it('drops the will of a device, for its own topic and for a foreign one', async 
   await eventually(async () => expect(received.length).toBeGreaterThan(0));
   expect(received.map(({ text }) => JSON.parse(text).id)).toEqual(['after']);
   await device.upload({ timestamp: 1 });
-  expect((await queuedUploads(queue)).filter((upload) => upload.deviceId === deviceId)).toEqual([]);
+  expect((await queues.uploads()).filter((upload) => upload.deviceId === deviceId)).toEqual([]);
   await device.close();
 });
 

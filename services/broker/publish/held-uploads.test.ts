@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
+import { openUploadQueues } from '@odograph/testkit/queued-uploads';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -9,8 +10,6 @@ import {
   hasRedisServer,
   type OwnRedis,
   openRedis,
-  openUploads,
-  queuedUploads,
   startOwnRedis,
   startStallingProxy,
 } from '../broker.fixture.ts';
@@ -33,9 +32,9 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
     return platform;
   }
   async function queued(platform: TestPlatform, deviceId: string): Promise<number[]> {
-    const queue = openUploads(platform.config);
-    const uploads = await eventually(() => queuedUploads(queue));
-    await queue.close();
+    const queues = openUploadQueues(platform.config);
+    const uploads = await eventually(() => queues.uploads());
+    await queues.close();
     return uploads.flatMap((upload) => (upload.deviceId === deviceId ? [JSON.parse(upload.text ?? '').timestamp] : []));
   }
   const health = async ({ httpUrl }: TestPlatform) => {
@@ -152,8 +151,8 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
     const platform = await start();
     const control = await openRedis(redis.url);
     undo.push(async () => control.disconnect());
-    const queue = openUploads(platform.config);
-    undo.push(() => queue.close());
+    const queues = openUploadQueues(platform.config);
+    undo.push(() => queues.close());
     const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
     for (let number = 0; number < 4; number += 1) await device.upload('x'.repeat(100_000));
     const used = async () => Number(/^used_memory:(\d+)/m.exec(await control.info('memory'))?.[1]);
@@ -166,7 +165,7 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
     upload(device, [1], acknowledged);
     await delay(700);
     expect(acknowledged).toEqual([]);
-    await queue.drain();
+    await queues.drain();
     expect(await used()).toBeGreaterThan(0.75 * maximum);
     await eventually(async () => expect(acknowledged).toEqual([1]));
     expect((await health(platform)).status).toBe(200);
@@ -181,10 +180,10 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
     upload(device, [100], acknowledged);
     await delay(700);
     expect(acknowledged).toEqual([]);
-    const queue = openUploads(platform.config);
-    await queue.drain();
+    const queues = openUploadQueues(platform.config);
+    await queues.drain();
     await eventually(async () => expect(acknowledged).toEqual([100]));
-    await queue.close();
+    await queues.close();
   });
 
   it('closes connections that exceed UPLOAD_HELD_BYTES, and keeps what it holds', async () => {

@@ -2,24 +2,25 @@ import { deviceTopic } from '@odograph/contracts/topics';
 import type { TypedQueue } from '@odograph/queue/queues';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
+import { openUploadQueues, type UploadQueues } from '@odograph/testkit/queued-uploads';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openUploads, queuedUploads, watchPubacks } from '../broker.fixture.ts';
+import { watchPubacks } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 
 let platform: TestPlatform;
-let queue: TypedQueue<'uploads'>;
+let queues: UploadQueues;
 beforeAll(async () => {
   platform = await startTestPlatform([brokerService], { UPLOAD_BATCH_SIZE: '50' });
-  queue = openUploads(platform.config);
+  queues = openUploadQueues(platform.config);
 });
 afterAll(async () => {
-  await queue.close();
+  await queues.close();
   await platform.stop();
 });
 
 async function uploadsOf(device: string) {
-  return (await queuedUploads(queue)).filter(({ deviceId }) => deviceId === device);
+  return (await queues.uploads()).filter(({ deviceId }) => deviceId === device);
 }
 
 it('sends the PUBACK of an upload once the queue has it, byte for byte', async () => {
@@ -84,9 +85,9 @@ it('sends PUBACKs in the order of the uploads of each device, while many send at
 it('batches the uploads of many devices into few jobs of at most UPLOAD_BATCH_SIZE uploads', async () => {
   const identities = await Promise.all(Array.from({ length: 20 }, () => createDevice(platform.db)));
   const devices = await Promise.all(identities.map((identity) => connectDevice(platform.mqttUrl, identity)));
-  const before = new Set((await queue.getJobs(['wait', 'prioritized'])).map(({ id }) => id));
+  const before = new Set((await queues.jobs()).map(({ id }) => id));
   await Promise.all(devices.flatMap((device) => Array.from({ length: 50 }, () => device.upload({ timestamp: 1 }))));
-  const jobs = (await queue.getJobs(['wait', 'prioritized'])).filter(({ id }) => !before.has(id));
+  const jobs = (await queues.jobs()).filter(({ id }) => !before.has(id));
   expect(jobs.reduce((sum, { data }) => sum + data.uploads.length, 0)).toBe(1000);
   expect(Math.max(...jobs.map(({ data }) => data.uploads.length))).toBeLessThanOrEqual(50);
   expect(jobs.length).toBeLessThan(250);
@@ -99,9 +100,9 @@ it('batches the uploads of many devices into few jobs of at most UPLOAD_BATCH_SI
 
 it('puts at most 1 MiB into a job', async () => {
   const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db));
-  const before = new Set((await queue.getJobs(['wait', 'prioritized'])).map(({ id }) => id));
+  const before = new Set((await queues.jobs()).map(({ id }) => id));
   await Promise.all(Array.from({ length: 12 }, () => device.upload('x'.repeat(250_000))));
-  const jobs = (await queue.getJobs(['wait', 'prioritized'])).filter(({ id }) => !before.has(id));
+  const jobs = (await queues.jobs()).filter(({ id }) => !before.has(id));
   expect(jobs.reduce((sum, { data }) => sum + data.uploads.length, 0)).toBe(12);
   expect(Math.max(...jobs.map(({ data }) => data.bytes))).toBeLessThanOrEqual(1024 ** 2);
   await device.close();
@@ -118,23 +119,18 @@ it('accepts QoS 0 and QoS 2, and clears the retain flag', async () => {
   await device.close();
 });
 
-it('gives live uploads priority over those recorded while a device was offline', async () => {
-  const identity = await createDevice(platform.db);
-  const device = await connectDevice(platform.mqttUrl, identity);
+it('queues live uploads apart from those recorded while a device was offline', async () => {
+  const { deviceId, secret } = await createDevice(platform.db);
+  const device = await connectDevice(platform.mqttUrl, { deviceId, secret });
   const live = { timestamp: Math.floor(Date.now() / 1000) };
-  for (const reading of [{ timestamp: live.timestamp - 3600 }, live]) await device.upload(reading);
-  const jobs = await queue.getJobs(['wait', 'prioritized']);
-  const priorities = jobs.flatMap(({ data, priority }) =>
-    data.uploads.flatMap(({ deviceId, text }) =>
-      deviceId === identity.deviceId ? [[JSON.parse(text ?? '').timestamp, priority]] : [],
-    ),
-  );
-  expect(new Map(priorities as [number, number][])).toEqual(
-    new Map([
-      [live.timestamp - 3600, 1],
-      [live.timestamp, 0],
-    ]),
-  );
+  const late = { timestamp: live.timestamp - 3600 };
+  for (const reading of [late, live]) await device.upload(reading);
+  const ownIn = async (queue: TypedQueue<'uploads' | 'late-uploads'>) => {
+    const jobs = await queue.getJobs(['wait']);
+    const uploads = jobs.flatMap(({ data }) => data.uploads).filter((upload) => upload.deviceId === deviceId);
+    return uploads.map(({ text }) => JSON.parse(text ?? ''));
+  };
+  expect([await ownIn(queues.live), await ownIn(queues.late)]).toEqual([[live], [late]]);
   await device.close();
 });
 

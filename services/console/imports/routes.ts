@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { checkReadings, type DecodedReading } from '@odograph/codec/readings';
 import type { Operator } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { lateUploadPriority, type QueuedUpload } from '@odograph/contracts/queues';
+import type { QueuedUpload } from '@odograph/contracts/queues';
 import { maximumClockLeadSeconds, maximumReadingsPerUpload } from '@odograph/contracts/telemetry';
 import { findScope } from '@odograph/database/accounts';
 import { appendAudit, operatorOrigin } from '@odograph/database/audit';
@@ -49,9 +49,8 @@ const ImportAnswer = Type.Object(
 
 /** What an import needs of the queues. */
 export interface ImportTarget {
-  readonly add: DurableAdd<'uploads'>;
-  readonly uploads: TypedQueue<'uploads'>;
-  readonly lateUploads: TypedQueue<'late-uploads'>;
+  readonly add: DurableAdd<'late-uploads'>;
+  readonly queue: TypedQueue<'late-uploads'>;
 }
 
 interface ImportFault {
@@ -153,16 +152,14 @@ function distribute(
 }
 
 /** Adds uploads to the queue; resolves once they are durable. @throws Failure OVERLOADED */
-async function enqueue({ add, uploads: queue, lateUploads }: ImportTarget, uploads: QueuedUpload[]): Promise<void> {
+async function enqueue({ add, queue }: ImportTarget, uploads: QueuedUpload[]): Promise<void> {
   if (uploads.length === 0) return;
   try {
-    const waiting =
-      (await queue.getJobCountByTypes('prioritized')) + (await lateUploads.getJobCountByTypes('wait', 'active'));
-    if (waiting > mostWaitingJobs) {
+    if ((await queue.getJobCountByTypes('wait', 'active')) > mostWaitingJobs) {
       throw new Failure('OVERLOADED', 'late uploads are waiting to be stored', { retryAfterSeconds: 1 });
     }
     const bytes = uploads.reduce((sum, { text = '' }) => sum + Buffer.byteLength(text), 0);
-    await add({ uploads, devices: uploads.length, bytes }, { jobId: randomUUID(), priority: lateUploadPriority });
+    await add({ uploads, devices: uploads.length, bytes }, { jobId: randomUUID() });
   } catch (cause) {
     if (cause instanceof Failure) throw cause;
     throw new Failure('OVERLOADED', 'the queue is unavailable', { retryAfterSeconds: 5 }, { cause });

@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import type { SourceFormatName } from '@odograph/contracts/sources';
-import { openQueue, type TypedQueue } from '@odograph/queue/queues';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createDevice, createSource, type TestApplication } from '@odograph/testkit/fixtures';
+import { openUploadQueues, type UploadQueues } from '@odograph/testkit/queued-uploads';
 import { spawnRedis } from '@odograph/testkit/redis-server';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
@@ -15,7 +15,7 @@ import { gatewayService } from '../service.ts';
 
 const heldBytes = 12_000_000;
 let platform: TestPlatform;
-let queue: TypedQueue<'uploads'>;
+let queues: UploadQueues;
 let application: TestApplication;
 const stops: (() => Promise<unknown>)[] = [];
 
@@ -26,14 +26,14 @@ beforeAll(async () => {
     SOURCE_BYTES_PER_SECOND: '1000000000',
     LOGIN_ATTEMPTS_PER_MINUTE: '5',
   });
-  queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+  queues = openUploadQueues(platform.config);
   application = await createApplication(platform.db);
 });
 afterEach(async () => {
   for (const stop of stops.splice(0)) await stop();
 });
 afterAll(async () => {
-  await queue.close();
+  await queues.close();
   await platform.stop();
 });
 
@@ -69,9 +69,8 @@ const messagesOf = (ident: string, count = 1, more: object = {}) =>
   JSON.stringify(Array.from({ length: count }, (_unused, index) => ({ ident, timestamp: 1 + index, ...more })));
 
 /** The uploads of a device that wait in a queue. */
-async function queuedOf(deviceId: string, from = queue): Promise<QueuedUpload[]> {
-  const jobs = await from.getJobs(['wait', 'prioritized'], 0, -1, true);
-  return jobs.flatMap(({ data }) => data.uploads).filter((upload) => upload.deviceId === deviceId);
+async function queuedOf(deviceId: string, from = queues): Promise<QueuedUpload[]> {
+  return (await from.uploads()).filter((upload) => upload.deviceId === deviceId);
 }
 
 describe('the secret of a request to a door', () => {
@@ -245,7 +244,7 @@ describe('a sender', () => {
       await rm(directory, { recursive: true, force: true });
     });
     const limited = await startLimited({ REDIS_URL: redis.url });
-    const own = openQueue('uploads', { redisUrl: redis.url, prefix: limited.config.QUEUE_PREFIX });
+    const own = openUploadQueues(limited.config);
     stops.unshift(() => own.close());
     const { secret } = await sourceOf('flespi', limited);
     const ident = randomUUID();

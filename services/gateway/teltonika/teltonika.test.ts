@@ -3,18 +3,18 @@ import { connect, type Socket } from 'node:net';
 import { wrapPacket } from '@odograph/codec/teltonika/packets';
 import { decodeTeltonika } from '@odograph/codec/teltonika/upload';
 import type { QueuedUpload } from '@odograph/contracts/queues';
-import { openQueue, type TypedQueue } from '@odograph/queue/queues';
 import { TeltonikaDevice, type TeltonikaDeviceOptions } from '@odograph/simulator/teltonika-device';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice, createImei } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { openUploadQueues, type UploadQueues } from '@odograph/testkit/queued-uploads';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { gatewayService } from '../service.ts';
 
 let platform: TestPlatform;
-let queue: TypedQueue<'uploads'>;
+let queues: UploadQueues;
 let port: number;
 const open: { close(): unknown }[] = [];
 
@@ -26,13 +26,13 @@ beforeAll(async () => {
     TELTONIKA_PORT: String(port),
     UPLOAD_HELD_BYTES: String(heldBytes),
   });
-  queue = openQueue('uploads', { redisUrl: platform.config.REDIS_URL, prefix: platform.config.QUEUE_PREFIX });
+  queues = openUploadQueues(platform.config);
 });
 afterEach(async () => {
   for (const one of open.splice(0)) await one.close();
 });
 afterAll(async () => {
-  await queue.close();
+  await queues.close();
   await platform.stop();
 });
 
@@ -67,8 +67,7 @@ function recordReadings(device: TeltonikaDevice, count: number, first = nowSecon
 
 /** The uploads of a device that wait in the queue. */
 async function uploadsOf(imei: string): Promise<QueuedUpload[]> {
-  const jobs = await queue.getJobs(['wait', 'prioritized'], 0, -1, true);
-  return jobs.flatMap(({ data }) => data.uploads).filter(({ deviceId }) => deviceId === imei);
+  return (await queues.uploads()).filter(({ deviceId }) => deviceId === imei);
 }
 
 async function queuedTimes(imei: string): Promise<number[]> {
@@ -138,7 +137,7 @@ describe('a Teltonika device', () => {
     await device.connect();
     recordReadings(device, 1, nowSeconds() - 3600);
     await device.send();
-    const late = await queue.getJobs(['prioritized']);
+    const late = await queues.late.getJobs(['wait']);
     expect(late.flatMap(({ data }) => data.uploads).map(({ deviceId }) => deviceId)).toContain(imei);
   });
 
@@ -233,8 +232,7 @@ describe('the door', () => {
     const data = Buffer.from([0x08, 2, 1, 2, 3, 2]);
     await tracker.write(wrapPacket(data));
     await eventually(async () => {
-      const jobs = await queue.getJobs(['wait', 'prioritized'], 0, -1, true);
-      const uploads = jobs.flatMap((job) => job.data.uploads);
+      const uploads = await queues.uploads();
       expect(uploads.some(({ text }) => text !== undefined && Buffer.from(text).equals(data))).toBe(true);
     });
   });

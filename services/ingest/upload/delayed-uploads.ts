@@ -1,4 +1,3 @@
-import { lateUploadPriority } from '@odograph/contracts/queues';
 import type { TypedJob, TypedQueue } from '@odograph/queue/queues';
 
 /** Tracks how long live uploads wait to be stored. */
@@ -12,10 +11,8 @@ export class DelayedUploads {
   }
 
   /** Call it for every attempt: a failed job is still waiting. */
-  started({ id = '', priority, timestamp }: TypedJob<'uploads'>): void {
-    if (this.#processing.has(id)) return;
-    // A late upload counts from here, because it waits for live ones as long as necessary.
-    this.#processing.set(id, priority === lateUploadPriority ? Date.now() : timestamp);
+  started({ id = '', timestamp }: TypedJob<'uploads'>): void {
+    this.#processing.set(id, timestamp);
   }
 
   stored({ id = '' }: TypedJob<'uploads'>): void {

@@ -1,8 +1,8 @@
 import { isValueFault } from '@odograph/codec/readings';
-import { lateUploadPriority, type UploadBatch } from '@odograph/contracts/queues';
+import type { QueuedUpload, UploadBatch } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
 import { describeDatabaseError, RefusedWork } from '@odograph/database/postgres-failure';
-import type { TypedJob, TypedQueue } from '@odograph/queue/queues';
+import type { TypedJob } from '@odograph/queue/queues';
 import { BatchSlots, CallBatcher } from '@odograph/runtime/batcher';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { createLatestNow } from '@odograph/runtime/clock';
@@ -13,7 +13,7 @@ import type { IngestMetrics } from '../metrics.ts';
 import type { RejectAnnouncer } from '../quarantine/announce-rejects.ts';
 import { QuarantineQuota } from '../quarantine/quarantine-quota.ts';
 import { ChunkBudget } from './chunk-budget.ts';
-import { decodeUploads, type UploadInProgress } from './decode-uploads.ts';
+import { decodeUploads, type UploadInProgress, uploadBytes } from './decode-uploads.ts';
 import type { DelayedUploads } from './delayed-uploads.ts';
 import type { StorageProgress } from './storage-progress.ts';
 import { BatchStore } from './store-batch.ts';
@@ -34,16 +34,11 @@ export interface UploadProcessing {
   delayed: DelayedUploads;
   progress: Pick<StorageProgress, 'stored' | 'failed'>;
   logger: Logger;
-  lateQueue: TypedQueue<'late-uploads'>;
   rejects: RejectAnnouncer;
   changes: Pick<ChangeAnnouncer, 'announce'>;
   config: Pick<
     ResolvedConfig,
-    | 'INGEST_TRANSACTIONS'
-    | 'READING_MAX_AGE_DAYS'
-    | 'READING_NEW_CHUNKS_PER_HOUR'
-    | 'QUARANTINE_UPLOADS_PER_HOUR'
-    | 'REDIS_IS_DURABLE'
+    'INGEST_TRANSACTIONS' | 'READING_MAX_AGE_DAYS' | 'READING_NEW_CHUNKS_PER_HOUR' | 'QUARANTINE_UPLOADS_PER_HOUR'
   >;
 }
 
@@ -59,11 +54,7 @@ const maximumLateBatchBytes = 256 * 1024;
  */
 const intervalMs = 40;
 
-/**
- * Late jobs in process at once. Further ones are moved to a queue of their own, so that live jobs find a free worker. Not
- * where Redis keeps its queues in memory: there the end of a job is what a PUBACK waits for, and a broker has few late jobs
- * in flight.
- */
+/** Late jobs taken for each transaction. */
 export const lateJobsPerTransaction = 4;
 
 /** What follows the transaction of a batch. Its jobs wait for it; the next transaction does not. */
@@ -97,6 +88,24 @@ function createBatchers(
 const countValueFaults = (uploads: readonly UploadInProgress[]): number =>
   uploads.reduce((total, { faults }) => total + faults.filter(isValueFault).length, 0);
 
+/**
+ * Splits off the uploads of devices whose late uploads are being stored: in a live transaction they would wait for the row
+ * locks of the late one, and so would the uploads of all other devices in it.
+ */
+function splitBehind(late: readonly UploadBatch[], batch: UploadBatch): { ahead?: UploadBatch; behind?: UploadBatch } {
+  const devices = new Set(late.flatMap(({ uploads }) => uploads.map(({ deviceId }) => deviceId)));
+  const behind = batch.uploads.filter(({ deviceId }) => devices.has(deviceId));
+  if (behind.length === 0) return { ahead: batch };
+  if (behind.length === batch.uploads.length) return { behind: batch };
+  const ahead = batch.uploads.filter(({ deviceId }) => !devices.has(deviceId));
+  return { ahead: describeBatch(ahead), behind: describeBatch(behind) };
+}
+
+function describeBatch(uploads: QueuedUpload[]): UploadBatch {
+  const devices = new Set(uploads.map(({ deviceId }) => deviceId)).size;
+  return { uploads, devices, bytes: uploads.reduce((sum, upload) => sum + uploadBytes(upload).length, 0) };
+}
+
 export interface UploadProcessors {
   uploads(job: TypedJob<'uploads'>): Promise<void>;
   lateUploads(job: TypedJob<'late-uploads'>): Promise<void>;
@@ -107,7 +116,7 @@ export interface UploadProcessors {
  * its readings at fault are in quarantine; processing a job twice is harmless, because a reading's key is in its data.
  */
 export function createUploadProcessors(processing: UploadProcessing): UploadProcessors {
-  const { db, sealer, metrics, delayed, progress, logger, lateQueue, rejects, changes, config } = processing;
+  const { db, sealer, metrics, delayed, progress, logger, rejects, changes, config } = processing;
   const transactions = config.INGEST_TRANSACTIONS;
   const latestNow = createLatestNow();
   const refused = new RefusedWork();
@@ -150,16 +159,14 @@ export function createUploadProcessors(processing: UploadProcessing): UploadProc
     const oldestMs = uploads.reduce((oldest, { receivedAtMs }) => Math.min(oldest, receivedAtMs), Date.now());
     metrics.lagSeconds.observe(Math.max(0, Date.now() - oldestMs) / 1000);
   };
+  // Another attempt takes the job as it is, so that its attempts can be counted.
+  const attempted = new WeakSet<UploadBatch>();
   return {
     async uploads(job) {
-      const { id = '', data, priority } = job;
-      const isLate = priority === lateUploadPriority;
-      if (isLate && config.REDIS_IS_DURABLE && late.pending.length >= lateJobsPerTransaction * transactions) {
-        await lateQueue.add('late-uploads', data, { jobId: id });
-        return;
-      }
       delayed.started(job);
-      await store(isLate ? late : live, data);
+      const parts = attempted.has(job.data) ? { ahead: job.data } : splitBehind(late.pending, job.data);
+      attempted.add(job.data);
+      await Promise.all([parts.ahead && store(live, parts.ahead), parts.behind && store(late, parts.behind)]);
       delayed.stored(job);
     },
     lateUploads: ({ data }) => store(late, data),

@@ -1,7 +1,8 @@
 import { connect, type Socket } from 'node:net';
 import { generate } from 'mqtt-packet';
 
-function connectPacket(deviceId: string, secret: string): Buffer {
+/** Encodes the CONNECT of a device. */
+export function connectPacket(deviceId: string, secret: string): Buffer {
   const session = { clean: true, keepalive: 60, clientId: deviceId };
   const credentials = { username: deviceId, password: Buffer.from(secret) };
   return generate({ cmd: 'connect', protocolId: 'MQTT', protocolVersion: 4, ...session, ...credentials });
