@@ -11,12 +11,12 @@ export interface Layout {
   readonly idBytes: 1 | 2;
   readonly countBytes: 1 | 2;
   /** Bytes of the values of each group; a list of values of variable length may follow. */
-  readonly groups: readonly number[];
+  readonly groups: readonly (1 | 2 | 4 | 8 | 16)[];
   readonly hasGenerationType: boolean;
   readonly hasVariableLength: boolean;
 }
 
-const groups = [1, 2, 4, 8];
+const groups = [1, 2, 4, 8] as const;
 const codec16 = 0x10;
 export const layouts: ReadonlyMap<number, Layout> = new Map([
   [0x08, { idBytes: 1, countBytes: 1, groups, hasGenerationType: false, hasVariableLength: false }],
@@ -135,7 +135,9 @@ function readRecord(decoding: Decoding): Draft {
   cursor.unsigned(layout.countBytes);
   for (const length of layout.groups) {
     for (let count = cursor.unsigned(layout.countBytes); count > 0; count -= 1) {
-      readValue(draft, decoding, cursor.unsigned(layout.idBytes), cursor.take(length));
+      const id = cursor.unsigned(layout.idBytes);
+      if (length === 8 || length === 16) readLongValue(draft, properties.get(id), id, cursor.take(length));
+      else readNumber(draft, decoding, id, length);
     }
   }
   if (layout.hasVariableLength) readVariableValues(draft, decoding);
@@ -157,21 +159,31 @@ function readLocation(cursor: Cursor): TelemetryReading['location'] {
   return latitude === 0 && longitude === 0 ? undefined : { latitude, longitude, altitude, satellites };
 }
 
-/** Stores a value of fixed length. Its length decides how it is read: models differ in how many bytes they send. */
-function readValue(draft: Draft, { properties, absentValues }: Decoding, id: number, bytes: Buffer): void {
+/** The length decides how a number is read: models differ in how many bytes they send. */
+function readNumber(draft: Draft, { cursor, properties, absentValues }: Decoding, id: number, length: 1 | 2 | 4): void {
   const property = properties.get(id);
-  const key = property?.name ?? `io${id}`;
-  if (property?.type === 'hex') store(draft, property, bytes.toString('hex'));
-  else if (bytes.length > 8) draft.can.push({ key, value: bytes.toString('hex') });
-  else if (bytes.length === 8) {
-    draft.can.push({ key, value: String(property?.signed ? bytes.readBigInt64BE() : bytes.readBigUInt64BE()) });
-  } else if (property === undefined) draft.can.push({ key, value: String(bytes.readUIntBE(0, bytes.length)) });
-  else if (property.type === 'flag') storeFlag(draft, property, bytes.readUIntBE(0, bytes.length));
+  const raw = cursor.unsigned(length);
+  if (property === undefined) draft.can.push({ key: `io${id}`, value: String(raw) });
+  else if (property.type === 'hex') store(draft, property, raw.toString(16).padStart(2 * length, '0'));
+  else if (property.type === 'flag') storeFlag(draft, property, raw);
   else {
-    const raw = property.signed ? bytes.readIntBE(0, bytes.length) : bytes.readUIntBE(0, bytes.length);
-    const value = measure(property, raw, absentValues);
+    const value = measure(property, property.signed ? toSigned(raw, length) : raw, absentValues);
     if (value !== undefined) store(draft, property, value);
   }
+}
+
+function toSigned(raw: number, length: 1 | 2 | 4): number {
+  const shift = 32 - 8 * length;
+  return (raw << shift) >> shift;
+}
+
+function readLongValue(draft: Draft, property: Property | undefined, id: number, bytes: Buffer): void {
+  if (property?.type === 'hex') {
+    store(draft, property, bytes.toString('hex'));
+    return;
+  }
+  const number = () => String(property?.signed ? bytes.readBigInt64BE() : bytes.readBigUInt64BE());
+  draft.can.push({ key: property?.name ?? `io${id}`, value: bytes.length === 8 ? number() : bytes.toString('hex') });
 }
 
 function readVariableValues(draft: Draft, { cursor, properties, absentValues }: Decoding): void {
