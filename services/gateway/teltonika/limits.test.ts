@@ -63,6 +63,25 @@ describe('the door for Teltonika devices', () => {
     await expect((await createTracker(gateway, 'udp')).send()).rejects.toThrow('no answer');
   });
 
+  it.each([
+    ['before', 150],
+    ['after', 50],
+  ])('closes a connection that floods it with pings %s the hello, and counts it', async (when, pingsBefore) => {
+    const gateway = await startGateway({});
+    const socket = connect(port, '127.0.0.1').resume();
+    const closed = once(socket, 'close');
+    socket.write(Buffer.concat([Buffer.alloc(pingsBefore, 0xff), encodeHello(await createImeiAt(gateway))]));
+    if (when === 'after') {
+      // As many as a device sends in minutes are no flood.
+      await eventually(async () => expect(socket.bytesRead).toBe(1));
+      socket.write(Buffer.alloc(1000, 0xff));
+    }
+    await closed;
+    expect(await refusedBy(gateway)).toContain('{door="teltonika",reason="budget"} 1');
+    // The address of the flood is still served.
+    expect(await (await createTracker(gateway, 'tcp')).connect()).toBe(true);
+  });
+
   it('drops the datagrams of an address beyond its rate, and counts them', async () => {
     const gateway = await startGateway({ TELTONIKA_ADDRESS_PACKETS_PER_SECOND: '1' });
     const device = await createTracker(gateway, 'udp');

@@ -186,25 +186,6 @@ describe('the door', () => {
     expect([(await uploadsOf(first)).length, (await uploadsOf(second)).length]).toEqual([1, 0]);
   });
 
-  it.each([
-    ['before', 150],
-    ['after', 50],
-  ])('closes a connection that floods it with pings %s the hello, and counts it', async (when, pingsBefore) => {
-    const before = await refused('budget');
-    const socket = (await openSocket()).resume();
-    const closed = once(socket, 'close');
-    socket.write(Buffer.concat([Buffer.alloc(pingsBefore, 0xff), hello(await createImeiOf('teltonika'))]));
-    if (when === 'after') {
-      // As many as a device sends in minutes are no flood.
-      await eventually(async () => expect(socket.bytesRead).toBe(1));
-      socket.write(Buffer.alloc(1000, 0xff));
-    }
-    await closed;
-    expect(await refused('budget')).toBe(before + 1);
-    // The address of the flood is still served.
-    expect(await simulate({ imei: await createImeiOf('teltonika') }).connect()).toBe(true);
-  });
-
   it('refuses an IMEI that is unknown, or of a device that reports over MQTT, and counts it', async () => {
     const before = await refused('unknown_device');
     expect(await simulate({ imei: createImei() }).connect()).toBe(false);
