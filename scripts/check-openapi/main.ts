@@ -8,10 +8,10 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type RunningPlatform, startRunningPlatform } from './platform.ts';
 
-const typescriptGenerator = 'openapi-typescript@7.13.0';
 const pythonTools = ['schemathesis==4.32.5', 'openapi-python-client==0.29.1'];
 const hooks = dirname(fileURLToPath(import.meta.url));
 const root = join(hooks, '..', '..');
+const typescriptGenerator = join(root, 'packages', 'client', 'node_modules', 'openapi-typescript', 'bin', 'cli.js');
 
 const { values: options } = parseArgs({ options: { examples: { type: 'string', default: '10' } } });
 
@@ -55,7 +55,7 @@ async function installPythonTools(): Promise<string> {
 /** Generates types for TypeScript and compiles them. */
 async function checkTypescript({ directory, document }: Tools): Promise<boolean> {
   const types = join(directory, 'interface.ts');
-  if (!(await run('npx', ['--yes', typescriptGenerator, document, '--output', types]))) return false;
+  if (!(await run(process.execPath, [typescriptGenerator, document, '--output', types]))) return false;
   return run(join(root, 'node_modules', '.bin', 'tsc'), ['--noEmit', '--strict', '--ignoreConfig', types]);
 }
 
