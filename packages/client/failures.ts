@@ -22,14 +22,20 @@ export class OdographFailure extends Error {
   readonly field: string | undefined;
   /** Which of several causes it was, such as NO_DEVICE. */
   readonly reason: string | undefined;
+  /** Of the reason EXPIRED: the oldest position or time that is kept, to continue there. */
+  readonly oldest: string | undefined;
 
-  constructor({ error, message, field, reason }: Omit<Failure, 'error'> & { error: FailureCode }, status?: number) {
+  constructor(
+    { error, message, field, reason, oldest }: Omit<Failure, 'error'> & { error: FailureCode },
+    status?: number,
+  ) {
     super(message);
     this.name = 'OdographFailure';
     this.code = error;
     this.status = status;
     this.field = field;
     this.reason = reason;
+    this.oldest = oldest;
   }
 }
 

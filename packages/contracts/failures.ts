@@ -71,6 +71,8 @@ export interface FailureDetails {
   readonly field?: string;
   /** Machine-readable cause, for codes with several causes. */
   readonly reason?: string;
+  /** Of the reason EXPIRED: the oldest value that is not. */
+  readonly oldest?: string;
   /** False for a refused deletion. */
   readonly deleted?: false;
   /** Seconds after which the same request may succeed. */

@@ -7,7 +7,6 @@ import { type EventPosition, startOf } from './position.ts';
 /** A row of the table event; the content of its subject is not read yet. */
 export interface EventRow {
   readonly position: EventPosition;
-  readonly id: string;
   readonly type: EventType;
   /** ISO 8601, UTC. */
   readonly time: string;
@@ -38,7 +37,6 @@ export interface Entries<Entry> {
 interface Row {
   transaction: string;
   number: string;
-  stored_us: string;
   type: EventType;
   time: string;
   app_id: string;
@@ -76,8 +74,7 @@ export async function readRows(db: Database, request: RowRequest): Promise<Entri
       order by page.transaction_id, page.id limit ${limit}),
     last as (select * from page order by transaction_id desc, id desc limit 1)
     select found.transaction_id::text as transaction, found.id::text as number,
-      (extract(epoch from found.stored_at) * 1000000)::bigint::text as stored_us, found.type,
-      ${isoTime('found.occurred_at')} as time, application.app_id, found.vehicle_id, found.subject, found.details, found.is_asked
+      found.type, ${isoTime('found.occurred_at')} as time, application.app_id, found.vehicle_id, found.subject, found.details, found.is_asked
     from (select *, true as is_asked from asked union all
       select *, false from last where (select count(*) from page) >= ${most} or (select count(*) from asked) >= ${limit}) as found
     join application on application.id = found.application_id
@@ -99,7 +96,6 @@ function toEntries(rows: readonly Row[], { after, horizon, limit }: RowRequest):
 function toEntry(row: Row, epoch: bigint): EventRow {
   return {
     position: { ...startOf(epoch, BigInt(row.transaction)), event: BigInt(row.number) },
-    id: `${row.stored_us}-${row.number}`,
     type: row.type,
     time: row.time,
     appId: row.app_id,

@@ -81,15 +81,17 @@ export interface FeedState {
 /**
  * Checks that nothing behind a position was deleted, or lost in a restore of the database.
  * @param field the parameter that holds the position
- * @throws Failure INVALID_PARAMETER with the reason EXPIRED
+ * @param write formats the oldest position for that parameter
+ * @throws Failure INVALID_PARAMETER with the reason EXPIRED and the oldest position that is kept
  */
-export function requireKept(after: ChangePosition, state: FeedState, field = 'after'): void {
+export function requireKept(after: ChangePosition, state: FeedState, field = 'after', write = writePosition): void {
   const { epoch, horizon, forgottenUntil, isReplica } = state;
   const wasRestored = after.epoch !== epoch || (after.transaction > horizon && !isReplica);
   if (!wasRestored && after.transaction > forgottenUntil) return;
   const reason = wasRestored
     ? `${field} is a position from before the database was restored`
     : `${field} lies before the oldest change that is kept`;
-  const message = `${reason}; read the history, then continue without ${field}`;
-  throw new Failure('INVALID_PARAMETER', message, { field, reason: 'EXPIRED' });
+  const message = `${reason}; read the history, then continue with oldest or without ${field}`;
+  const oldest = write(startOf(epoch, forgottenUntil + 1n));
+  throw new Failure('INVALID_PARAMETER', message, { field, reason: 'EXPIRED', oldest });
 }

@@ -1,18 +1,19 @@
 import type { Viewer } from '@odograph/contracts/caller';
 import { type EventType, eventTypes } from '@odograph/contracts/events';
+import { Failure } from '@odograph/contracts/failures';
 import { inSnapshot } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { type Kysely, sql } from 'kysely';
 import { readContents } from './contents.ts';
 import { type Entries, type EventRow, readRows } from './event-rows.ts';
-import { type EventPosition, type FeedState, isBefore, requireKept, startOf } from './position.ts';
+import { type EventPosition, type FeedState, isBefore, requireKept, startOf, writePosition } from './position.ts';
 import { feedHorizon } from './reading-changes.ts';
 import { type ReadingEvent, readReadings } from './reading-events.ts';
 
 /** An event as clients get it. */
 export interface PlatformEvent {
-  /** Stable: the same event has the same id whenever it is read. */
+  /** Its position as text: the same whenever it is read, until the database is restored. */
   readonly id: string;
   readonly type: EventType;
   /** When it happened, ISO 8601, UTC. */
@@ -114,7 +115,8 @@ async function writeEntries(
     const isRow = 'subject' in entry;
     const data = isRow ? dataOf.get(entry) : entry.data;
     if (data === undefined) return [];
-    const { id, time, appId, vehicleId, position } = entry;
+    const { time, appId, vehicleId, position } = entry;
+    const id = writePosition(position);
     const type = isRow ? entry.type : readingStored;
     const head = { id, type, time, appId, ...(vehicleId !== undefined && { vehicleId: String(vehicleId) }) };
     const json = `${JSON.stringify(head).slice(0, -1)},"data":${data}}`;
@@ -161,6 +163,25 @@ export async function findEventPositionAt(db: Database, applicationId: number, t
   const first = BigInt(rows[0]?.first ?? horizon);
   if (first > horizon) return startOf(epoch, horizon);
   return startOf(epoch, first > forgottenUntil ? first : forgottenUntil + 1n);
+}
+
+/**
+ * Checks that no event since a time was deleted, or lost in a restore of the database.
+ * @throws Failure INVALID_PARAMETER with the reason EXPIRED and the time of the oldest event that is kept, if there is one
+ */
+export async function requireKeptSince(db: Database, applicationId: number, time: Date, field: string): Promise<void> {
+  const { forgottenUntil } = await findEventState(db, [applicationId], true);
+  if (forgottenUntil === 0n) return;
+  const first = (
+    table: string,
+  ) => sql`(select stored_at from ${sql.table(table)} where application_id = ${applicationId}
+    and transaction_id > ${String(forgottenUntil)}::xid8 order by transaction_id, id limit 1)`;
+  const { rows } = await sql<{ oldest: Date | null }>`select least(${first('event')}, ${first('reading_change')})
+    as oldest`.execute(db);
+  const oldest = rows[0]?.oldest ?? undefined;
+  if (oldest && time >= oldest) return;
+  const details = { field, reason: 'EXPIRED', ...(oldest && { oldest: oldest.toISOString() }) };
+  throw new Failure('INVALID_PARAMETER', `${field} lies before the oldest event that is kept`, details);
 }
 
 /** Where the list of each application ends that is followed. */

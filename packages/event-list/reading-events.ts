@@ -9,7 +9,6 @@ import { findPage, readPositions } from './reading-changes.ts';
 /** A stored reading as an event. */
 export interface ReadingEvent {
   readonly position: EventPosition;
-  readonly id: string;
   /** Device time, ISO 8601, UTC. */
   readonly time: string;
   readonly appId: string;
@@ -44,11 +43,10 @@ export async function readReadings(db: Database, request: ReadingRequest): Promi
   const entries = readings.flatMap(({ position, members }) => {
     const vehicle = vehicles.get(position.vehicleId);
     if (!vehicle) return [];
-    const { batch, time, vehicleId } = position;
-    const id = `${vehicleId}-${time}-${batch}`;
+    const { time, vehicleId } = position;
     const data = `{${vehicle.member}${members}}`;
     return [
-      { position: { ...position, event: 0n }, id, time: writeTimestamp(time), appId: vehicle.appId, vehicleId, data },
+      { position: { ...position, event: 0n }, time: writeTimestamp(time), appId: vehicle.appId, vehicleId, data },
     ];
   });
   const until = { ...page.section.until, event: 0n };

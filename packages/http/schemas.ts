@@ -8,7 +8,7 @@ const pascalCase = (code: string) =>
   code.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter) => letter.toUpperCase());
 const mostNamedCodes = 3;
 
-/** The schema of an answer with one of these failures. `message`, `field` and `reason` are additions to the interface. */
+/** The schema of an answer with one of these failures. `message` and what follows it are additions to the interface. */
 export function failureSchema(codes: readonly FailureCode[]): JsonSchema {
   const title = codes.map(pascalCase).join('Or');
   return {
@@ -20,6 +20,7 @@ export function failureSchema(codes: readonly FailureCode[]): JsonSchema {
       message: { type: 'string', description: 'for people', examples: ['a parameter is missing or malformed'] },
       field: { type: 'string', description: 'the parameter at fault', examples: ['vehicleId'] },
       reason: { type: 'string', description: 'which of several causes it was', examples: ['NO_DEVICE'] },
+      oldest: { type: 'string', description: 'of the reason EXPIRED: the oldest position or time that is kept' },
     },
   };
 }

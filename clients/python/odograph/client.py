@@ -34,6 +34,7 @@ class OdographError(Exception):
         self.status = status
         self.field: str | None = details.get("field")
         self.reason: str | None = details.get("reason")
+        self.oldest: str | None = details.get("oldest")
 
 
 class Answer:

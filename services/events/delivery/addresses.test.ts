@@ -90,9 +90,24 @@ describe('the addresses of a host', () => {
     // What a check before the connection would see.
     resolve('receiver.example', () => undefined);
     const attempt = await postTo(`https://receiver.example:${port}/`, '', resolve);
-    expect(attempt).toMatchObject({ outcome: 'forbidden', error: 'the address is not public' });
+    expect(attempt).toMatchObject({ outcome: 'forbidden', error: 'the host has no public address' });
     expect(requests).toBe(0);
   });
+
+  it.each(['https', 'http'])(
+    'answers the same over %s for an internal name that exists and one that does not',
+    async (scheme) => {
+      const missing: ResolveHost = (_host, callback) => callback(Object.assign(new Error(), { code: 'ENOTFOUND' }), []);
+      const url = `${scheme}://receiver.internal/`;
+      const answers = [];
+      for (const resolve of [missing, answering([]), answering(['10.0.0.1'])]) {
+        const { outcome, error } = await postTo(url, '127.0.0.0/8', resolve);
+        answers.push({ outcome, error });
+      }
+      expect(answers).toEqual([answers[0], answers[0], answers[0]]);
+      expect(answers[0]?.outcome).toBe('forbidden');
+    },
+  );
 
   it.each([['127.0.0.1'], ['::1'], ['::ffff:127.0.0.1'], ['169.254.169.254'], ['10.0.0.1', '192.168.0.1']])(
     'are refused where all of them are private: %s',

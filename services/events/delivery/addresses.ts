@@ -32,7 +32,7 @@ function literalAddress(url: URL): string | undefined {
 
 const refusal = (isEncrypted: boolean): ForbiddenAddress =>
   new ForbiddenAddress(
-    isEncrypted ? 'the address is not public' : 'http is permitted to addresses in WEBHOOK_ALLOWED_NETWORKS only',
+    isEncrypted ? 'the host has no public address' : 'http is permitted to addresses in WEBHOOK_ALLOWED_NETWORKS only',
   );
 
 /** Refuses a URL whose own text shows that it is not permitted. @throws ForbiddenAddress */
@@ -52,8 +52,8 @@ export function permittedLookup(isEncrypted: boolean, rules: AddressRules): Look
   const { resolve: resolveHost = resolveBySystem } = rules;
   return (hostname, options, callback) => {
     resolveHost(hostname, (error, addresses) => {
-      if (error) return callback(error, '');
-      const permitted = addresses.filter(({ address }) => isPermitted(address, isEncrypted, rules));
+      // The same answer for a name that does not resolve: internal names must not be found out.
+      const permitted = (error ? [] : addresses).filter(({ address }) => isPermitted(address, isEncrypted, rules));
       const [first] = permitted;
       if (first === undefined) return callback(refusal(isEncrypted), '');
       if (options.all) return callback(null, permitted);

@@ -41,8 +41,6 @@ const errorTexts: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
   ECONNRESET: 'the connection was closed without an answer',
   UND_ERR_SOCKET: 'the connection was closed without an answer',
-  ENOTFOUND: 'the host name does not resolve',
-  EAI_AGAIN: 'the host name does not resolve now',
   UND_ERR_CONNECT_TIMEOUT: `no connection in ${connectMs / 1000} s`,
 };
 

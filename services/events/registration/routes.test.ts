@@ -130,7 +130,7 @@ describe('the log of deliveries', () => {
     const first = await api.get(`${path}/${id}/deliveries?limit=2`);
     expect(first.body.deliveries).toHaveLength(2);
     expect(first.body.deliveries[0]).toMatchObject({
-      ...{ type: 'webhook.test', attempt: 1, error: 'the host name does not resolve' },
+      ...{ type: 'webhook.test', attempt: 1, error: 'the host has no public address' },
     });
     const next = /<(.+)>/.exec(first.headers.get('link') ?? '')?.[1] ?? '';
     const second = await api.get(next);
@@ -155,6 +155,17 @@ describe('a replay', () => {
     const { id } = await create();
     const { body } = await api.post(`${path}/${id}/replay`, {});
     expect(body.message).toBe('from or eventIds must be given, not both');
+  });
+
+  it('from before the oldest event that is kept is refused with its time', async () => {
+    const { id } = await create();
+    const { id: vehicleId } = await createVehicle(platform.db, application);
+    await sql`update application set events_forgotten_until = pg_current_xact_id()`.execute(platform.db);
+    await sql`update vehicle set stolen = true where id = ${Number(vehicleId)}`.execute(platform.db);
+    const { status, body } = await api.post(`${path}/${id}/replay`, { from: 1 });
+    expect([status, body]).toMatchObject([400, { error: 'INVALID_PARAMETER', field: 'from', reason: 'EXPIRED' }]);
+    expect((await api.post(`${path}/${id}/replay`, { from: body.oldest })).status).toBe(200);
+    await sql`update application set events_forgotten_until = '0'`.execute(platform.db);
   });
 });
 

@@ -5,7 +5,7 @@ import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { writePosition } from '@odograph/event-list/position';
-import { findEventHead, findEventPositionAt } from '@odograph/event-list/read-events';
+import { findEventHead, findEventPositionAt, requireKeptSince } from '@odograph/event-list/read-events';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { sendPage } from '@odograph/http/paging';
@@ -256,6 +256,7 @@ function addReplay(http: Http, { db }: WebhookRoutes): void {
       return change(db, request, 'webhook.replay', async (trx, id) => {
         if (eventIds !== undefined) return { deadLetters: await queries.replayDeadLetters(trx, id, eventIds) };
         const time = new Date(Number(parseTimestamp('from', from ?? '') / 1000n));
+        await requireKeptSince(trx, applicationId, time, 'from');
         await queries.rewindWebhook(trx, id, await findEventPositionAt(trx, applicationId, time));
         return {};
       });

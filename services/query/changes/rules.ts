@@ -33,6 +33,6 @@ export function readPosition(text: string): ChangePosition {
  */
 export function startAt(after: ChangePosition | undefined, state: FeedState): ChangePosition {
   if (after === undefined) return startOf(state.epoch, 0n);
-  requireKept(after, state);
+  requireKept(after, state, 'after', writePosition);
   return after;
 }

@@ -208,17 +208,42 @@ describe('the list of events in the stream', () => {
     const refused = async (query: string, lastEventId?: string) => {
       const client = await open(query, { ...(lastEventId !== undefined && { lastEventId }) });
       await client.until(() => client.hasEnded);
-      const { error, field, reason } = JSON.parse(client.text);
-      return [client.status, error, field, reason];
+      const { error, field, reason, oldest } = JSON.parse(client.text);
+      return [client.status, error, field, reason ?? oldest, ...(reason ? [oldest] : [])];
     };
     expect(await refused('?types=trip')).toEqual([400, 'INVALID_PARAMETER', 'types', undefined]);
-    expect(await refused('?types=trip.*', '~x')).toEqual([400, 'INVALID_PARAMETER', 'Last-Event-ID', undefined]);
+    expect(await refused('?types=vehicles', 'strange')).toEqual([400, 'INVALID_PARAMETER', 'Last-Event-ID', undefined]);
+    const present = `1772440200000-${'0'.repeat(16)}v`;
+    for (const id of ['x', '~x', '1', present, `${present}~x`, 'strange~1-1']) {
+      expect(await refused('?types=trip.*', id)).toEqual([400, 'INVALID_PARAMETER', 'Last-Event-ID', undefined]);
+    }
     const { rows } = await sql<{ epoch: string }>`select feed_epoch::text as epoch from installation`.execute(
       platform.db,
     );
     await sql`update application set events_forgotten_until = '5' where id = ${application.id}`.execute(platform.db);
-    const old = `~${rows[0]?.epoch}-5`;
-    expect(await refused('?types=trip.*', old)).toEqual([400, 'INVALID_PARAMETER', 'Last-Event-ID', 'EXPIRED']);
+    const epoch = rows[0]?.epoch;
+    const expired = [400, 'INVALID_PARAMETER', 'Last-Event-ID', 'EXPIRED', `${epoch}-6`];
+    for (const id of [`${epoch}-5`, `${epoch}-4-e17`, `${present}~${epoch}-5`, '1-17', `${epoch}-9999999999`]) {
+      expect(await refused('?types=trip.*', id)).toEqual(expired);
+    }
+    const client = await open('?types=state.changed', { lastEventId: `${epoch}-6` });
+    await setFlag('stolen', true);
+    await received(client, 1);
+  });
+
+  it('takes the id in the body of an event, which is that of the stream, to continue behind it', async () => {
+    const client = await open('?types=vehicles,state.changed');
+    await client.until((state) => state.isComplete);
+    for (const state of [true, false, true]) await setFlag('stolen', state);
+    const events = await received(client, 3);
+    const ids = events.map(({ data }) => data.id);
+    expect(events.map(({ id }) => id)).toEqual(ids);
+    for (const query of ['?types=state.changed', '?types=vehicles,state.changed', '?types=commands,state.changed']) {
+      const again = await open(query, { lastEventId: ids[0] });
+      expect((await received(again, 2)).map(({ data }) => data.id)).toEqual(ids.slice(1));
+      const resets = again.events.filter(({ event }) => event === 'reset').map(({ data }) => data.reason);
+      expect(resets).toEqual(query === '?types=state.changed' ? [] : ['EXPIRED']);
+    }
   });
 
   it('reads more pages than one when many events wait', async () => {

@@ -18,7 +18,14 @@ const command = (n: number): RecentEvent => ({
 function openStream({ isOnce = false } = {}) {
   const fleet = createFleet(Array.from({ length: vehicles }, (_, n) => row(n + 1)));
   const view = new FleetView(fleet, showAll, showEverywhere, 'START');
-  const stream = new EventStream({ view, list: undefined, shows: () => true, nextEventId: () => '1-0', isOnce });
+  const stream = new EventStream({
+    view,
+    list: undefined,
+    hasMissed: false,
+    shows: () => true,
+    nextEventId: () => '1-0',
+    isOnce,
+  });
   return { fleet, stream };
 }
 

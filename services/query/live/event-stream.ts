@@ -1,8 +1,11 @@
 import { Readable } from 'node:stream';
+import { invalidParameter } from '@odograph/contracts/failures';
+import { type EventPosition, readPosition } from '@odograph/event-list/position';
 import type { EventFollower } from './event-followers.ts';
 import type { FleetView, Scope } from './fleet-view.ts';
 import type { VehicleChange } from './live-fleet.ts';
 import type { RecentEvent } from './recent-events.ts';
+import type { LiveReset } from './schemas.ts';
 
 /** Bytes that wait for the client in this process; further ones wait in the socket. */
 const bufferBytes = 64 * 1024;
@@ -11,9 +14,14 @@ const mostEvents = 1000;
 /** EventSource reconnects after this time. */
 const reconnectMs = 2000;
 
+/** Sent without vehicles, which begin with a reset of their own. */
+const missedReset = JSON.stringify({ reason: 'EXPIRED', mode: 'vehicles' } satisfies LiveReset);
+
 export interface EventStreamOptions {
   /** Undefined for a stream without vehicles. */
   readonly view: FleetView | undefined;
+  /** Whether commands and alarms may be missing that changed while the client was away. */
+  readonly hasMissed: boolean;
   /** Whether to send a command or an alarm. */
   readonly shows: (event: RecentEvent) => boolean;
   /** The list of events, for a stream that shows some of it. */
@@ -43,6 +51,7 @@ export class EventStream extends Readable {
     // The client is gone; nobody waits for the error.
     this.on('error', () => undefined);
     this.push(`retry: ${reconnectMs}\n\n`);
+    if (options.hasMissed) this.push(`event: reset\ndata: ${missedReset}\n\n`);
     if (!options.list) return;
     options.list.onReady = () => this.#sendPending();
     options.list.onExpired = () => this.end();
@@ -118,10 +127,12 @@ export class EventStream extends Readable {
     return `event: ${next.event}\n${this.#idLine()}data: ${next.json}\n\n`;
   }
 
-  /** Every event of the list names its position, so that none is repeated. */
+  /** The id of an event of the list is its position there; where the present continues follows it without an event. */
   #nextOfList(): string | undefined {
     const next = this.#options.list?.take();
-    return next && `event: ${next.type}\nid: ${this.#idOf(this.#presentId)}\ndata: ${next.json}\n\n`;
+    if (!next) return undefined;
+    const event = `event: ${next.type}\nid: ${next.id}\ndata: ${next.json}\n\n`;
+    return this.#presentId === '' ? event : `${event}id: ${this.#idOf(this.#presentId)}\n\n`;
   }
 
   #nextOfView(): string | undefined {
@@ -143,23 +154,25 @@ export class EventStream extends Readable {
   }
 
   #idOf(presentId: string): string {
-    const { list } = this.#options;
-    return list ? joinEventId({ presentId, listPosition: list.positionText }) : presentId;
+    const listPosition = this.#options.list?.positionText ?? '';
+    return presentId === '' || listPosition === '' ? presentId + listPosition : `${presentId}~${listPosition}`;
   }
 }
 
-/** The id of an event: where the present continues, and the list; the latter only for a stream that shows some of it. */
-interface EventId {
-  readonly presentId: string;
-  readonly listPosition: string;
+/** Where a client continues: the position in the present and what it is a position of, and that in the list of events. */
+interface ResumePoint {
+  readonly positionMs?: number;
+  readonly shown?: string;
+  readonly list?: EventPosition;
 }
 
-function joinEventId({ presentId, listPosition }: EventId): string {
-  return `${presentId}~${listPosition}`;
-}
-
-/** Takes an id of joinEventId apart; missing parts are empty. */
-export function splitEventId(text: string): EventId {
-  const [presentId = '', listPosition = ''] = text.split('~', 2);
-  return { presentId, listPosition };
+/** Parses the header Last-Event-ID. @throws Failure INVALID_PARAMETER for text that no stream sent as an id */
+export function parseLastEventId(text: string): ResumePoint {
+  const match = /^(?:(\d{1,15})-([0-9a-f]{16}[vce]))?(?:(?:^|~)(\d.*))?$/.exec(text);
+  if (!match) throw invalidParameter('Last-Event-ID', 'must be the id of an event');
+  const [, positionMs, shown, list] = match;
+  return {
+    ...(positionMs !== undefined && shown !== undefined && { positionMs: Number(positionMs), shown }),
+    ...(list !== undefined && { list: readPosition(list, 'Last-Event-ID') }),
+  };
 }

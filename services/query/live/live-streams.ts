@@ -2,14 +2,13 @@ import { createHash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Viewer } from '@odograph/contracts/caller';
 import type { EventType } from '@odograph/contracts/events';
-import { Failure, tooManyRequests } from '@odograph/contracts/failures';
+import { Failure, invalidParameter, tooManyRequests } from '@odograph/contracts/failures';
 import type { Tables } from '@odograph/database/tables';
-import { readPosition } from '@odograph/event-list/position';
 import type { Logger } from '@odograph/runtime/logger';
 import { Counter, Gauge, type Registry } from '@odograph/runtime/metrics';
 import type { Kysely } from 'kysely';
 import { type EventFollower, EventFollowers, type FollowedEvents } from './event-followers.ts';
-import { EventStream, type EventStreamOptions, splitEventId } from './event-stream.ts';
+import { EventStream, type EventStreamOptions, parseLastEventId } from './event-stream.ts';
 import { FleetView, isVisible, type Scope, type ViewRequest } from './fleet-view.ts';
 import { LiveUpdates } from './live-updates.ts';
 import { findApplicationIds, findGrantedIds } from './queries.ts';
@@ -52,17 +51,6 @@ export interface LiveStreamsOptions {
   readonly metrics: Registry;
 }
 
-/** A position in the changes, and what it is a position of. */
-interface EventId {
-  readonly positionMs: number;
-  readonly fingerprint: string;
-}
-
-function parseEventId(text: string | undefined): EventId | undefined {
-  const [, positionMs, fingerprint = ''] = /^(\d{1,15})-([0-9a-f]{16}[vc]?)$/.exec(text ?? '') ?? [];
-  return positionMs === undefined ? undefined : { positionMs: Number(positionMs), fingerprint };
-}
-
 /** Identifies what a stream shows, so that a position is not used for another one. */
 function fingerprintOf({ applicationIds, vehicleIds }: Scope, { view, events }: StreamRequest): string {
   const scope = [applicationIds ? [...applicationIds] : null, vehicleIds ? [...vehicleIds] : null];
@@ -72,7 +60,7 @@ function fingerprintOf({ applicationIds, vehicleIds }: Scope, { view, events }: 
 }
 
 /** What a stream shows of the present. */
-interface Present extends Pick<EventStreamOptions, 'view' | 'shows' | 'nextEventId'> {
+interface Present extends Pick<EventStreamOptions, 'view' | 'shows' | 'hasMissed' | 'nextEventId'> {
   /** Commands and alarms that changed while the client was away. */
   readonly missed: readonly RecentEvent[];
   /** @returns whether the client may see other vehicles now */
@@ -80,7 +68,7 @@ interface Present extends Pick<EventStreamOptions, 'view' | 'shows' | 'nextEvent
 }
 
 const nothing: Present = {
-  ...{ view: undefined, missed: [], shows: () => false, nextEventId: () => '' },
+  ...{ view: undefined, missed: [], hasMissed: false, shows: () => false, nextEventId: () => '' },
   changeScope: () => false,
 };
 
@@ -204,8 +192,10 @@ export class LiveStreams {
   /** Follows the list where the client left it. @throws Failure when that is no position, or one that has expired */
   async #followList(viewer: Viewer, scope: Scope, request: StreamRequest): Promise<EventFollower | undefined> {
     if (request.listTypes.size === 0) return undefined;
-    const { listPosition } = splitEventId(request.lastEventId ?? '');
-    const after = listPosition === '' ? undefined : readPosition(listPosition, 'Last-Event-ID');
+    const after = parseLastEventId(request.lastEventId ?? '').list;
+    if (!after && request.lastEventId !== undefined) {
+      throw invalidParameter('Last-Event-ID', 'is of a stream that does not show the list of events');
+    }
     return this.#followers.follow(await this.#findFollowed(viewer, scope, request), request.listTypes, after);
   }
 
@@ -225,19 +215,18 @@ export class LiveStreams {
   /** Begins the present where the client left it, or with a snapshot. */
   #createPresent(updates: LiveUpdates, scope: Scope, request: StreamRequest): Present {
     let current = { scope, fingerprint: fingerprintOf(scope, request) };
-    const given = parseEventId(splitEventId(request.lastEventId ?? '').presentId);
+    const given = parseLastEventId(request.lastEventId ?? '');
     const reason = request.lastEventId === undefined ? 'START' : 'EXPIRED';
     const view = request.view && new FleetView(updates.fleet, scope, request.view, reason);
-    const nameOf = () => current.fingerprint + (view ? view.mode.charAt(0) : '');
-    const missed: RecentEvent[] = [];
-    if (given?.fingerprint === nameOf()) {
-      const changed = updates.fleet.changedSince(given.positionMs, overlapMs);
-      if (changed) view?.resume(changed);
-      missed.push(...(updates.events.changedSince(given.positionMs - overlapMs) ?? []));
-    }
+    const nameOf = () => current.fingerprint + (view ? view.mode.charAt(0) : 'e');
+    const sinceMs = given.shown === nameOf() ? given.positionMs : undefined;
+    const missed = sinceMs === undefined ? undefined : updates.events.changedSince(sinceMs - overlapMs);
+    const changed = sinceMs === undefined ? undefined : updates.fleet.changedSince(sinceMs, overlapMs);
+    if (changed && missed) view?.resume(changed);
     return {
       view,
-      missed,
+      missed: missed ?? [],
+      hasMissed: reason === 'EXPIRED' && !view && !missed,
       nextEventId: () => `${updates.positionMs}-${nameOf()}`,
       shows: ({ event, vehicleId }) => {
         const vehicle = request.events.has(event) ? updates.fleet.find(vehicleId) : undefined;

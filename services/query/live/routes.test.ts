@@ -268,11 +268,11 @@ describe('a client that reconnects', () => {
     expect(client.named('snapshot').flatMap(({ data }) => data.vehicles)).toEqual([]);
   });
 
-  it('begins again with an id that is too old, unknown or of another view', async () => {
+  it('begins again with an id that is too old or of another view', async () => {
     const client = await open();
     await client.until((state) => state.isComplete);
     const { lastEventId = '' } = client;
-    for (const id of [lastEventId.replace(/^\d+/, '1'), 'strange', lastEventId.replace(/-.*/, `-${'0'.repeat(16)}v`)]) {
+    for (const id of [lastEventId.replace(/^\d+/, '1'), lastEventId.replace(/-.*/, `-${'0'.repeat(16)}v`)]) {
       client.close();
       client.lastEventId = id;
       client.events.splice(0);

@@ -86,9 +86,12 @@ export type ViewMode = (typeof viewModes)[number];
 const event = <Name extends string, Data extends Type.TSchema>(name: Name, data: Data) =>
   Type.Object({ event: word([name]), data }, { title: `Live${name[0]?.toUpperCase()}${name.slice(1)}Event` });
 
+const LiveReset = Type.Object({ reason: word(resetReasons), mode: word(viewModes) }, { title: 'LiveReset' });
+export type LiveReset = Static<typeof LiveReset>;
+
 /** The events of the stream: `event` and `data` of each, as JSON. */
 export const LiveEvent = Type.Union([
-  event('reset', Type.Object({ reason: word(resetReasons), mode: word(viewModes) }, { title: 'LiveReset' })),
+  event('reset', LiveReset),
   event(
     'snapshot',
     Type.Object({ vehicles: Type.Array(LiveVehicle), complete: Type.Boolean() }, { title: 'LiveSnapshot' }),
