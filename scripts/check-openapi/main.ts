@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { childEnvironment } from '@odograph/runtime/config';
 import { type RunningPlatform, startRunningPlatform } from './platform.ts';
 
 const pythonTools = ['schemathesis==4.32.5', 'openapi-python-client==0.29.1'];
@@ -34,8 +35,7 @@ async function run(
   parameters: readonly string[],
   { cwd = root, env = {} }: { cwd?: string; env?: Record<string, string> } = {},
 ): Promise<boolean> {
-  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  const child = spawn('env', [...variables, program, ...parameters], { cwd, stdio: 'inherit' });
+  const child = spawn(program, parameters, { cwd, stdio: 'inherit', env: childEnvironment(env) });
   const [code] = await once(child, 'close').catch(() => [null]);
   return code === 0;
 }
@@ -64,7 +64,7 @@ async function checkPython({ programs, directory, document }: Tools, operationCo
   const client = join(directory, 'client');
   const parameters = ['generate', '--path', document, '--output-path', client, '--meta', 'none', '--fail-on-warning'];
   // It formats what it writes with another of the programs.
-  const env = { PATH: `${programs}:${process.env['PATH'] ?? ''}` };
+  const env = { PATH: `${programs}:${childEnvironment({})['PATH'] ?? ''}` };
   if (!(await run(join(programs, 'openapi-python-client'), parameters, { env }))) return false;
   const files = readdirSync(join(client, 'api'), { recursive: true, encoding: 'utf8' });
   const generated = files.filter((file) => file.endsWith('.py') && !file.endsWith('__init__.py')).length;

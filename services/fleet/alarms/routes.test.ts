@@ -85,10 +85,8 @@ describe('geofences', () => {
   it('are refused with the fault of the shape that they name', async () => {
     const { body: ofPolygon } = await api.post('/v1/x/geofences', polygon([2, 48], [3, 48], [3, 999], [2, 48]));
     expect(ofPolygon.message).toBe('geometry.coordinates.0.2.1 must be at most 180');
-    const { body: ofOther } = await api.post('/v1/x/geofences', {
-      name: 'x',
-      geometry: { type: 'Line', coordinates: [] },
-    });
+    const line = { name: 'x', geometry: { type: 'Line', coordinates: [] } };
+    const { body: ofOther } = await api.post('/v1/x/geofences', line);
     expect(ofOther.message).toBe('geometry.type must be one of Point, Polygon');
   });
 
