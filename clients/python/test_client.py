@@ -108,17 +108,22 @@ class ClientTest(unittest.TestCase):
         fleet.get_vehicle_table(limit=1)
         self.assertGreater(time.monotonic() - start, 2)
 
-    def test_does_not_send_a_change_again_that_may_have_been_made(self) -> None:
+    def test_sends_what_creates_again_with_the_same_key(self) -> None:
         fleet = self.client()
         place = {"name": "Station", "address": "1 Square", "zipcode": "75012", "city": "Paris", "country": "France"}
         before = len(fleet.get_parkings()["parkings"])
+        for status in (503, 429):
+            self.network.refusals = [(status, {})]
+            fleet.post_parkings(**place)
+        self.assertEqual(len(fleet.get_parkings()["parkings"]), before + 2)
+
+    def test_does_not_send_again_what_takes_no_key_and_may_have_been_executed(self) -> None:
+        fleet = self.client()
+        fleet.get_parkings()
         self.network.refusals = [(503, {})]
         with self.assertRaises(OdographError) as refused:
-            fleet.post_parkings(**place)
+            fleet.post_admin_quarantine_dismiss(ids=["1"], reason="test")
         self.assertEqual((refused.exception.code, refused.exception.status), ("OVERLOADED", 503))
-        self.network.refusals = [(429, {})]
-        fleet.post_parkings(**place)
-        self.assertEqual(len(fleet.get_parkings()["parkings"]), before + 1)
 
     def test_sends_a_command_again_with_the_same_key(self) -> None:
         fleet = self.client()

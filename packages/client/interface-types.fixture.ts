@@ -91,7 +91,7 @@ export async function writeInterfaceTypes(document: OpenApiDocument): Promise<st
   const Failure = {
     type: 'object',
     required: ['error', 'message'],
-    properties: { error: { enum: [...codes].sort() }, message: text, field: text, reason: text },
+    properties: { error: { enum: [...codes].sort() }, message: text, field: text, reason: text, oldest: text },
   };
   const schemas = { ...document.components?.schemas, Failure };
   const whole = essential({ openapi: document.openapi, info: document.info, paths, components: { schemas } });

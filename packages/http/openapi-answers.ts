@@ -13,6 +13,8 @@ export interface DescribedRoute {
   readonly path: string;
   readonly schema: FastifySchema;
   readonly isLimited: boolean;
+  /** Whether the route itself answers what its schema refuses. */
+  readonly isAttached: boolean;
 }
 
 /** The names of the tokens of which a route accepts one. */

@@ -53,7 +53,13 @@ export function operationId(method: string, path: string): string {
 }
 
 /** Splits a route into one for each of its methods. HEAD, which Fastify adds to every GET, is not described. */
-export function describedRoutes({ method, url, schema = {}, config }: RouteOptions): DescribedRoute[] {
+export function describedRoutes({
+  method,
+  url,
+  schema = {},
+  config,
+  attachValidation = false,
+}: RouteOptions): DescribedRoute[] {
   return [method]
     .flat()
     .filter((one) => one !== 'HEAD')
@@ -62,6 +68,7 @@ export function describedRoutes({ method, url, schema = {}, config }: RouteOptio
       path: url.replaceAll(/:(\w+)/g, '{$1}'),
       schema,
       isLimited: config?.rateLimit !== false,
+      isAttached: attachValidation,
     }));
 }
 
@@ -89,7 +96,7 @@ function listedParameters(place: 'query' | 'header', given: unknown): Parameter[
 const headerName = (name: string) => name.split('-').map(capitalize).join('-');
 
 /** The body without the parameters of the path, which are merged into it. */
-function bodyOf({ path, schema }: DescribedRoute): JsonSchema | undefined {
+function bodyOf({ path, schema, isAttached }: DescribedRoute): JsonSchema | undefined {
   if (schema.body === undefined) return undefined;
   const body = withoutDefaults(asDocumented(schema.body as JsonSchema));
   const isInBody = (name: string) => !path.includes(`{${name}}`);
@@ -97,7 +104,14 @@ function bodyOf({ path, schema }: DescribedRoute): JsonSchema | undefined {
   const properties = Object.fromEntries(members);
   const required = (body.required ?? []).filter(isInBody);
   const { required: _, ...rest } = body;
-  return { ...rest, properties, ...(required.length > 0 && { required }) };
+  // As refuseUnknown does, but for routes that name their faults themselves.
+  const isClosed = path.startsWith('/v1/x/') && !isAttached;
+  return {
+    ...rest,
+    properties,
+    ...(required.length > 0 && { required }),
+    ...(isClosed && { additionalProperties: false }),
+  };
 }
 
 const hasAlternative = (schema: JsonSchema) => isScalar(schema) && schema.writeOnly !== true;

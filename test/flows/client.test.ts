@@ -177,18 +177,33 @@ describe('a request', () => {
     expect(network.callsOf('/v1/x/vehicles')).toBe(4);
   });
 
-  it('that changes something and has no key is not sent again, unless 429 says that it was not executed', async () => {
+  it('that creates something has a key, so it is sent again and creates once', async () => {
     const fleet = await createApplication(platform.db);
     const client = clientOf(fleet);
     const body = { name: 'Station', address: '1 Station Square', zipcode: '75012', city: 'Paris', country: 'France' };
+    for (const trouble of [answerLost, refused(503), refused(429)]) {
+      await answerOf(client.GET('/v1/parkings'));
+      network.onTheWay = [trouble];
+      await answerOf(client.POST('/v1/parkings', { body }));
+    }
+    expect((await answerOf(client.GET('/v1/parkings'))).parkings).toHaveLength(3);
+  });
+
+  it('that takes no key is not sent again, unless 429 says that it was not executed', async () => {
+    const client = clientOf(await createApplication(platform.db));
     await answerOf(client.GET('/v1/parkings'));
-    network.onTheWay = [answerLost];
-    await expect(answerOf(client.POST('/v1/parkings', { body }))).rejects.toMatchObject({ code: 'UNREACHABLE' });
-    network.onTheWay = [refused(503)];
-    await expect(answerOf(client.POST('/v1/parkings', { body }))).rejects.toMatchObject({ code: 'OVERLOADED' });
-    network.onTheWay = [refused(429)];
-    await answerOf(client.POST('/v1/parkings', { body }));
-    expect((await answerOf(client.GET('/v1/parkings'))).parkings).toHaveLength(2);
+    const path = '/v1/x/admin/quarantine/dismiss';
+    const dismiss = () => answerOf(client.POST(path, { body: { ids: ['1'], reason: 'test' } }));
+    for (const [trouble, code, calls] of [
+      [answerLost, 'UNREACHABLE', 1],
+      [refused(503), 'OVERLOADED', 1],
+      [refused(429), 'MISSING_TOKEN', 2],
+    ] as const) {
+      const before = network.callsOf(path);
+      network.onTheWay = [trouble];
+      await expect(dismiss()).rejects.toMatchObject({ code });
+      expect(network.callsOf(path) - before).toBe(calls);
+    }
   });
 
   it('that is aborted ends at once, also while it waits to be sent again', async () => {
