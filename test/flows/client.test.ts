@@ -197,7 +197,8 @@ describe('a request', () => {
     for (const [trouble, code, calls] of [
       [answerLost, 'UNREACHABLE', 1],
       [refused(503), 'OVERLOADED', 1],
-      [refused(429), 'MISSING_TOKEN', 2],
+      // The 401 that follows makes the client sign in and send it once more.
+      [refused(429), 'MISSING_TOKEN', 3],
     ] as const) {
       const before = network.callsOf(path);
       network.onTheWay = [trouble];
