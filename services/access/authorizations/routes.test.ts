@@ -223,6 +223,11 @@ describe('an authorization', () => {
     expect(verdictOf(device, issued.token, Date.now(), epoch)).toBe('EPOCH');
     const path = `/v1/bluetooth-token/${issued.authorizationId}`;
     expectFailure(await access.api.post(path, { until: inHours(2) }), 409, 'VEHICLE_ARCHIVED');
+    const { authorizationId } = issued;
+    const suspended = await access.api.post('/v1/bluetooth-token/invalidate', { authorizationId, until: inHours(0.5) });
+    expect(suspended.status).toBe(200);
+    const resumed = await access.api.post('/v1/bluetooth-token/validate', { authorizationId });
+    expectFailure(resumed, 409, 'VEHICLE_ARCHIVED');
     expect((await access.api.delete('/v1/bluetooth-token', { authorizationId: issued.authorizationId })).status).toBe(
       200,
     );

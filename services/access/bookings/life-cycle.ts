@@ -26,6 +26,7 @@ export interface Booked {
 }
 
 function requireBookable({ hasDevice, outOfService }: queries.BookableVehicle): void {
+  if (outOfService.includes('archived')) throw new Failure('VEHICLE_ARCHIVED');
   if (!hasDevice) throw new Failure('NO_DEVICE');
   const states = outOfService.join(', ');
   if (states !== '') throw new Failure('VEHICLE_NOT_AVAILABLE', `the vehicle is not in service: ${states}`);
@@ -129,7 +130,7 @@ export interface BookingChange {
 
 /**
  * Changes the interval of a booking, which replaces its authorization.
- * @throws Failure NOT_FOUND, BOOKING_EXPIRED, INVALID_INTERVAL, NO_DEVICE, VEHICLE_NOT_AVAILABLE
+ * @throws Failure NOT_FOUND, BOOKING_EXPIRED, INVALID_INTERVAL, VEHICLE_ARCHIVED, NO_DEVICE, VEHICLE_NOT_AVAILABLE
  */
 export async function updateBooking(
   db: Database,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { hashSecret } from '@odograph/runtime/secrets';
 import type { ApiAnswer } from '@odograph/testkit/api-client';
-import { unlinkDevice } from '@odograph/testkit/fixtures';
+import { archiveVehicle, unlinkDevice } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { inMinutes, useAccess } from '../access.fixture.ts';
@@ -196,15 +196,29 @@ describe('POST /v1/vehicle/{id}/booking', () => {
     expect(answerOf(await access.api.post(pathOf(access.vehicle), planned()))).toEqual([404, 'NO_DEVICE']);
   });
 
-  it.each(['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable', 'archived_at'])(
+  it.each(['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable'])(
     'answers VEHICLE_NOT_AVAILABLE for a vehicle with %s, and names it',
     async (column) => {
-      await access.changeVehicle({ [column]: column === 'archived_at' ? new Date() : true });
+      await access.changeVehicle({ [column]: true });
       const { status, body } = await access.api.post(pathOf(access.vehicle), planned());
-      const message = `the vehicle is not in service: ${column.replace('_at', '')}`;
+      const message = `the vehicle is not in service: ${column}`;
       expect([status, body]).toEqual([409, { error: 'VEHICLE_NOT_AVAILABLE', message }]);
     },
   );
+
+  it('answers VEHICLE_ARCHIVED to a booking of an archived vehicle and to a change of one, and still ends it', async () => {
+    const active = await book(access.api, access.vehicle, floating());
+    const later = await book(access.api, await access.newVehicle(), planned());
+    for (const id of [access.vehicle.id, later.vehicleId]) await archiveVehicle(access.platform.db, id);
+    for (const answer of [
+      await access.api.post(pathOf(access.vehicle), planned()),
+      await access.api.put(`/v1/booking/${active.bookingId}`, { until: inMinutes(5) }),
+    ]) {
+      expect(answerOf(answer)).toEqual([409, 'VEHICLE_ARCHIVED']);
+    }
+    expect((await access.api.post(`/v1/booking/${active.bookingId}/stop`)).body).toEqual({ stopped: true });
+    expect((await access.api.delete(`/v1/booking/${later.bookingId}`)).body).toEqual({ deleted: true });
+  });
 
   it('answers VEHICLE_NOT_AVAILABLE for an overlap, says so, and accepts adjacent bookings', async () => {
     const [from, until] = [inMinutes(60), inMinutes(120)];

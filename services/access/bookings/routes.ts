@@ -30,7 +30,7 @@ function addVehicleBookings(http: Http, options: AccessOptions): void {
         response: answers(
           schemas.BookedAnswer,
           ...(['UNAUTHORIZED', 'DRIVER_WITHOUT_ACCOUNT', 'INVALID_BOOKING_TYPE', 'INVALID_INTERVAL'] as const),
-          ...(['NO_DEVICE', 'VEHICLE_NOT_AVAILABLE', 'UNKNOWN_VEHICLE'] as const),
+          ...(['NO_DEVICE', 'VEHICLE_ARCHIVED', 'VEHICLE_NOT_AVAILABLE', 'UNKNOWN_VEHICLE'] as const),
         ),
       },
     },
@@ -131,6 +131,7 @@ function addBookingChanges(http: Http, options: AccessOptions): void {
             'BOOKING_EXPIRED',
             'INVALID_INTERVAL',
             'NO_DEVICE',
+            'VEHICLE_ARCHIVED',
             'VEHICLE_NOT_AVAILABLE',
             'UNAUTHORIZED',
           ] as const),

@@ -37,7 +37,7 @@ export async function changeLinks<T>(db: Kysely<Tables>, change: (trx: Database)
 /**
  * Links a device to a vehicle, neither of them linked; run it in changeLinks. A device without an owner becomes the
  * application's.
- * @throws Failure UNKNOWN_DEVICE, INVALID_CLAIM_CODE, UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_NOT_AVAILABLE when archived, DEVICE_ALREADY_LINKED,
+ * @throws Failure UNKNOWN_DEVICE, INVALID_CLAIM_CODE, UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_ARCHIVED, DEVICE_ALREADY_LINKED,
  * VEHICLE_ALREADY_LINKED (interface specification, "Vehicles and devices")
  */
 export async function linkDevice(db: Database, caller: Caller, target: LinkTarget): Promise<LinkChange> {
@@ -50,7 +50,7 @@ export async function linkDevice(db: Database, caller: Caller, target: LinkTarge
 
 /**
  * Moves a device to a vehicle without a device; run it in changeLinks. Moving it to its own vehicle changes nothing.
- * @throws Failure UNKNOWN_DEVICE, INVALID_CLAIM_CODE, UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_NOT_AVAILABLE when archived,
+ * @throws Failure UNKNOWN_DEVICE, INVALID_CLAIM_CODE, UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_ARCHIVED,
  * VEHICLE_ALREADY_LINKED
  */
 export async function moveDevice(db: Database, caller: Caller, target: LinkTarget): Promise<LinkChange> {
@@ -134,7 +134,7 @@ async function findTarget(db: Database, caller: Caller, { deviceId, vehicleId, c
 
 async function findActiveVehicle(db: Database, caller: Caller, id: string): Promise<number> {
   const vehicle = await findVehicle(db, caller, id, 'manage');
-  if (vehicle.archived) throw new Failure('VEHICLE_NOT_AVAILABLE', 'the vehicle is archived');
+  if (vehicle.archived) throw new Failure('VEHICLE_ARCHIVED');
   return vehicle.id;
 }
 

@@ -147,7 +147,7 @@ describe('/v1/device', () => {
     expect((await asUser.post('/v1/device', { vehicleId, deviceId })).status).toBe(200);
   });
 
-  it('answers VEHICLE_NOT_AVAILABLE for links to an archived vehicle, and still unlinks its device', async () => {
+  it('answers VEHICLE_ARCHIVED for links to an archived vehicle, and still unlinks its device', async () => {
     const archived = await createVehicle(platform.db, application);
     const deviceId = await newDevice();
     await archiveVehicle(platform.db, archived.id);
@@ -155,7 +155,7 @@ describe('/v1/device', () => {
       await api.post('/v1/device', { vehicleId: archived.id, deviceId }),
       await api.put('/v1/device', { vehicleId: archived.id, deviceId }),
     ]) {
-      expect([answer.status, answer.body.error]).toEqual([409, 'VEHICLE_NOT_AVAILABLE']);
+      expect([answer.status, answer.body.error]).toEqual([409, 'VEHICLE_ARCHIVED']);
     }
     expect((await api.delete('/v1/device', { deviceId: archived.deviceId })).status).toBe(200);
   });

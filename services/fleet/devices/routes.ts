@@ -34,7 +34,7 @@ const refusals = [
   'INVALID_CLAIM_CODE',
   'UNKNOWN_VEHICLE',
   'UNAUTHORIZED',
-  'VEHICLE_NOT_AVAILABLE',
+  'VEHICLE_ARCHIVED',
   'VEHICLE_ALREADY_LINKED',
 ] as const;
 const route = { tags: ['vehicles and devices'] };

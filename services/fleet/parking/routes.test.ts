@@ -198,12 +198,12 @@ describe('/v1/vehicle/{id}/parking', () => {
     expect((await api.get(`/v1/vehicle/${hidden.id}/parking`)).body.id).toBe(parkingId);
   });
 
-  it('answers VEHICLE_NOT_AVAILABLE for an archived vehicle, and still removes it from its spot', async () => {
+  it('answers VEHICLE_ARCHIVED for an archived vehicle, and still removes it from its spot', async () => {
     const [parkingId, vehicle] = [await createSpot(), await createVehicle(platform.db, application)];
     const path = `/v1/vehicle/${vehicle.id}/parking`;
     await api.post(path, { parkingId });
     await archiveVehicle(platform.db, vehicle.id);
-    expect(answerOf(await api.post(path, { parkingId }))).toEqual([409, 'VEHICLE_NOT_AVAILABLE']);
+    expect(answerOf(await api.post(path, { parkingId }))).toEqual([409, 'VEHICLE_ARCHIVED']);
     expect((await api.get(path)).body.id).toBe(parkingId);
     expect((await api.delete(path)).body).toEqual({ deleted: true });
   });

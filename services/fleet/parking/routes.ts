@@ -143,14 +143,14 @@ function addVehicleParking(http: Http, db: Database): void {
         body: checkedObject({ parkingId: Type.Optional({ ...SpotId, maxLength: 256 }) }, ['parkingId']),
         response: answers(
           Type.Object({ updated: Succeeded }),
-          ...(['MISSING_PARKING', 'NOT_FOUND', 'UNKNOWN_VEHICLE', 'UNAUTHORIZED', 'VEHICLE_NOT_AVAILABLE'] as const),
+          ...(['MISSING_PARKING', 'NOT_FOUND', 'UNKNOWN_VEHICLE', 'UNAUTHORIZED', 'VEHICLE_ARCHIVED'] as const),
         ),
       },
     },
     async ({ caller, params, body: { parkingId = '' } }) => {
       const vehicle = await findVehicle(db, caller, params.id, 'manage');
       if (parkingId === '') throw new Failure('MISSING_PARKING');
-      if (vehicle.archived) throw new Failure('VEHICLE_NOT_AVAILABLE', 'the vehicle is archived');
+      if (vehicle.archived) throw new Failure('VEHICLE_ARCHIVED');
       await queries.assignSpot(db, caller.applicationId, { vehicleId: vehicle.id, parkingId });
       return { updated: true };
     },

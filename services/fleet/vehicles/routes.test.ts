@@ -104,7 +104,7 @@ describe('PUT /v1/vehicle', () => {
     const device = await createDevice(platform.db, { applicationId: application.id });
     await api.delete('/v1/device', { deviceId: vehicle.deviceId });
     const link = () => api.post('/v1/device', { vehicleId: vehicle.id, deviceId: device.deviceId });
-    expect((await link()).body.error).toBe('VEHICLE_NOT_AVAILABLE');
+    expect((await link()).body.error).toBe('VEHICLE_ARCHIVED');
     await put(false);
     expect((await link()).status).toBe(200);
     const who = { actor: 'application', address: '127.0.0.1' };

@@ -25,7 +25,7 @@ const ReleasedDevice = Type.Object(
   { deviceId: DeviceId, claimCode: Type.String({ examples: ['K7QX-2M4P'] }) },
   { title: 'ReleasedDevice' },
 );
-const linkRefusals = ['UNKNOWN_DEVICE', 'UNKNOWN_VEHICLE', 'VEHICLE_NOT_AVAILABLE', 'VEHICLE_ALREADY_LINKED'] as const;
+const linkRefusals = ['UNKNOWN_DEVICE', 'UNKNOWN_VEHICLE', 'VEHICLE_ARCHIVED', 'VEHICLE_ALREADY_LINKED'] as const;
 
 const onlyIfLinked = 'the vehicle that the device must still be linked to: else CHANGED_MEANWHILE';
 

@@ -60,7 +60,7 @@ async function findOwner(db: Database, operator: OperatorRequest['operator'], de
 /**
  * Creates a device, and links it if it names a vehicle; run it in changeLinks then. Nothing is written for a failure that
  * the device has before it is created.
- * @throws Failure INVALID_PARAMETER, UNKNOWN_APPLICATION, UNKNOWN_VEHICLE, ALREADY_EXISTS, VEHICLE_NOT_AVAILABLE,
+ * @throws Failure INVALID_PARAMETER, UNKNOWN_APPLICATION, UNKNOWN_VEHICLE, ALREADY_EXISTS, VEHICLE_ARCHIVED,
  * VEHICLE_ALREADY_LINKED
  */
 export async function provisionDevice(

@@ -71,7 +71,7 @@ function addCreation(http: Http, { db, changes }: DeviceOptions): void {
           'UNKNOWN_APPLICATION',
           'UNKNOWN_VEHICLE',
           'ALREADY_EXISTS',
-          'VEHICLE_NOT_AVAILABLE',
+          'VEHICLE_ARCHIVED',
           'VEHICLE_ALREADY_LINKED',
         ),
       },

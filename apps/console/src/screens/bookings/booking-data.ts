@@ -70,6 +70,7 @@ export function shareOf(booking: Booking, { from, until }: Period): { start: num
 /** The input that is at fault where the platform names a reason instead. */
 const inputs: Readonly<Record<string, string>> = {
   VEHICLE_NOT_AVAILABLE: 'vehicle',
+  VEHICLE_ARCHIVED: 'vehicle',
   NO_DEVICE: 'vehicle',
   UNKNOWN_VEHICLE: 'vehicle',
   INVALID_INTERVAL: 'until',
