@@ -1,7 +1,8 @@
 // Runs a TypeScript file of this repository: installs missing dependencies first, and bundles the file where Node.js cannot
 // run TypeScript (before 22.18). Plain JavaScript, because it runs before anything is installed.
 import { spawnSync } from 'node:child_process';
-import { existsSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
@@ -32,11 +33,37 @@ if (!isInstalled()) {
 /** Packages of hundreds of small modules, which take longer to load one by one than all the rest. */
 const bundledPackage = /^(@odograph|typebox|kysely|@fastify\/type-provider-typebox)(\/|$)/;
 
-/** Whether the files from which a bundle was made are unchanged. */
-function isCurrent(inputsFile) {
-  if (!existsSync(inputsFile)) return false;
-  const inputs = Object.entries(JSON.parse(readFileSync(inputsFile, 'utf8')));
-  return inputs.every(([path, mtimeMs]) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs === mtimeMs);
+/** Finds the directory of the bundle in `directory` whose source files are unchanged. */
+function findCurrent(directory) {
+  const index = join(directory, 'index.json');
+  if (!existsSync(index)) return undefined;
+  const { name, inputs } = JSON.parse(readFileSync(index, 'utf8'));
+  const isUnchanged = ([path, mtimeMs]) => statSync(join(root, path), { throwIfNoEntry: false })?.mtimeMs === mtimeMs;
+  return inputs.every(isUnchanged) ? join(directory, name) : undefined;
+}
+
+/**
+ * Adds a bundle under a name that only bundles of the same sources have, and then names it as the current one. Processes that
+ * start at once build the same bundle; neither step takes a file away from one that is already loading it.
+ */
+function addBundle(directory, outdir, inputs) {
+  const name = createHash('sha256').update(JSON.stringify(inputs)).digest('hex').slice(0, 16);
+  if (!existsSync(join(directory, name))) {
+    try {
+      renameSync(outdir, join(directory, name));
+    } catch (error) {
+      if (!['ENOTEMPTY', 'EEXIST', 'EPERM'].includes(error.code)) throw error;
+    }
+  }
+  rmSync(outdir, { recursive: true, force: true });
+  const index = `${outdir}.json`;
+  writeFileSync(index, JSON.stringify({ name, inputs }));
+  renameSync(index, join(directory, 'index.json'));
+  const isOutdated = (entry) => /^[0-9a-f]{16}$/.test(entry) && entry !== name;
+  for (const entry of readdirSync(directory).filter(isOutdated)) {
+    rmSync(join(directory, entry), { recursive: true, force: true });
+  }
+  return join(directory, name);
 }
 
 /**
@@ -45,12 +72,11 @@ function isCurrent(inputsFile) {
  */
 async function bundle(source) {
   const directory = join(root, 'node_modules/.cache/odograph', relative(root, source));
-  const inputsFile = join(directory, 'inputs.json');
-  const built = join(directory, basename(source).replace(/\.ts$/, '.js'));
-  if (isCurrent(inputsFile)) return built;
+  const file = basename(source).replace(/\.ts$/, '.js');
+  const current = findCurrent(directory);
+  if (current) return join(current, file);
   const { build } = await import('esbuild');
-  // Several processes may start at once: the first to finish provides the bundle of all.
-  const outdir = `${directory}.${process.pid}`;
+  const outdir = join(directory, `.${process.pid}`);
   const { metafile } = await build({
     entryPoints: [source],
     outdir,
@@ -81,18 +107,11 @@ async function bundle(source) {
       },
     ],
   });
-  if (isCurrent(inputsFile)) {
-    rmSync(outdir, { recursive: true });
-    return built;
-  }
-  const inputs = [...Object.keys(metafile.inputs), 'scripts/run.mjs'].map((path) => [
+  const inputs = [...Object.keys(metafile.inputs), 'scripts/run.mjs'].sort().map((path) => [
     path,
     statSync(join(root, path)).mtimeMs,
   ]);
-  writeFileSync(join(outdir, 'inputs.json'), JSON.stringify(Object.fromEntries(inputs)));
-  rmSync(directory, { recursive: true, force: true });
-  renameSync(outdir, directory);
-  return built;
+  return join(addBundle(directory, outdir, inputs), file);
 }
 
 const [target, ...rest] = process.argv.slice(2);
