@@ -107,10 +107,9 @@ async function bundle(source) {
       },
     ],
   });
-  const inputs = [...Object.keys(metafile.inputs), 'scripts/run.mjs'].sort().map((path) => [
-    path,
-    statSync(join(root, path)).mtimeMs,
-  ]);
+  const inputs = [...Object.keys(metafile.inputs), 'scripts/run.mjs']
+    .sort()
+    .map((path) => [path, statSync(join(root, path)).mtimeMs]);
   return join(addBundle(directory, outdir, inputs), file);
 }
 

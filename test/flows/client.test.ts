@@ -247,20 +247,12 @@ describe('a failure', () => {
   it('of a sign-in, of a proxy and of the network is thrown with its code', async () => {
     const stranger = clientOf({ ...application, appKey: randomUUID() });
     const call = { params: { query: { limit: 1 } } };
-    await expect(answerOf(stranger.GET('/v1/x/vehicles', call))).rejects.toMatchObject({
-      code: 'INVALID_CREDENTIALS',
-      status: 401,
-    });
+    const rejection = (client: typeof stranger) => expect(answerOf(client.GET('/v1/x/vehicles', call))).rejects;
+    await rejection(stranger).toMatchObject({ code: 'INVALID_CREDENTIALS', status: 401 });
     const proxied = clientOf(application, { fetch: () => Promise.resolve(new Response('<html>', { status: 502 })) });
-    await expect(answerOf(proxied.GET('/v1/x/vehicles', call))).rejects.toMatchObject({
-      code: 'UNEXPECTED',
-      status: 502,
-    });
+    await rejection(proxied).toMatchObject({ code: 'UNEXPECTED', status: 502 });
     const offline = clientOf(application, { url: 'http://127.0.0.1:1', mostAttempts: 1 });
-    await expect(answerOf(offline.GET('/v1/x/vehicles', call))).rejects.toMatchObject({
-      code: 'UNREACHABLE',
-      status: undefined,
-    });
+    await rejection(offline).toMatchObject({ code: 'UNREACHABLE', status: undefined });
     const fault = answerOf(clientOf(application).GET('/v1/x/vehicles', { params: { query: { limit: -1 } } }));
     await expect(fault).rejects.toMatchObject({ code: 'INVALID_PARAMETER', field: 'limit', status: 400 });
   });
