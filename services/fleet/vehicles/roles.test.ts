@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { GrantRole } from '@odograph/database/vehicle-access';
 import { clientWithToken } from '@odograph/testkit/api-client';
 import {
   createDevice,
@@ -13,7 +14,7 @@ import { startFleet } from '../fleet.fixture.ts';
 const { platform, application } = await startFleet();
 const spot = { name: 'A', address: 'B', zipcode: 'C', city: 'D', country: 'E' };
 
-async function userOf(vehicle: TestVehicle, role: 'viewer' | 'driver' | 'manager') {
+async function userOf(vehicle: TestVehicle, role: GrantRole) {
   const user = await createUser(platform.db, application, { vehicleIds: [vehicle.id], role });
   return { ...user, client: clientWithToken(platform.httpUrl, user.token) };
 }
@@ -42,17 +43,28 @@ async function changeFleet({ client }: User, { id, deviceId }: TestVehicle): Pro
   return answers.map(({ status, body }) => `${status} ${body.error ?? ''}`.trim());
 }
 
-/** Sets a state and starts privacy. @returns the statuses */
-async function useVehicle({ client }: User, { id }: TestVehicle): Promise<number[]> {
-  const answers = [
-    await client.post(`/v1/vehicle/${id}/breakdown`, { state: true }),
-    await client.post('/v1/vehicle/privacy/on', { vehicleId: id }),
-  ];
-  return answers.map(({ status }) => status);
+/** Sets every state and switches privacy. @returns the different outcomes */
+async function useVehicle({ client }: User, { id }: TestVehicle): Promise<string[]> {
+  const answers = [];
+  for (const state of ['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable']) {
+    answers.push(await client.post(`/v1/vehicle/${id}/${state}`, { state: true }));
+  }
+  for (const change of ['on', 'off'])
+    answers.push(await client.post(`/v1/vehicle/privacy/${change}`, { vehicleId: id }));
+  return [...new Set(answers.map(({ status, body }) => `${status} ${body.error ?? ''}`.trim()))];
 }
 
-function book({ id: userId }: User, { id }: TestVehicle, fromHours: number) {
-  const hour = (hours: number) => new Date(Date.now() + hours * 3_600_000);
+const hour = (hours: number) => new Date(Date.now() + hours * 3_600_000);
+
+function authorize({ username }: User, { id }: TestVehicle, fromHours: number, ended: object = {}) {
+  const interval = { valid_from: hour(fromHours), valid_until: hour(fromHours + 2) };
+  return platform.db
+    .insertInto('bluetooth_authorization')
+    .values({ vehicle_id: Number(id), driver_id: username, level: 'LOCK_UNLOCK', ...interval, ...ended })
+    .execute();
+}
+
+function book({ id: userId }: User, { id }: TestVehicle, fromHours: number, ended: object = {}) {
   return platform.db
     .insertInto('booking')
     .values({
@@ -64,8 +76,14 @@ function book({ id: userId }: User, { id }: TestVehicle, fromHours: number) {
       authorization_id: randomUUID(),
       starts_at: hour(fromHours),
       ends_at: hour(fromHours + 2),
+      ...ended,
     })
     .execute();
+}
+
+async function bookAndAuthorize(user: User, vehicle: TestVehicle): Promise<void> {
+  await book(user, vehicle, -1);
+  await authorize(user, vehicle, -1);
 }
 
 describe('the role of a grant', () => {
@@ -90,21 +108,44 @@ describe('the role of a grant', () => {
     ]);
   });
 
-  it('permits a driver to set states and privacy only during an own booking, a viewer never', async () => {
+  const [permitted, refused] = [['200'], ['403 UNAUTHORIZED']];
+  it.each<[GrantRole, string, (user: User, vehicle: TestVehicle) => Promise<unknown>, string[]]>([
+    ['viewer', 'a current booking and authorization', bookAndAuthorize, refused],
+    ['driver', 'no booking or authorization', async () => undefined, refused],
+    ['driver', 'a current booking', (user, vehicle) => book(user, vehicle, -1), permitted],
+    ['driver', 'a later booking', (user, vehicle) => book(user, vehicle, 1), refused],
+    ['driver', 'an ended booking', (user, vehicle) => book(user, vehicle, -3), refused],
+    ['driver', 'a deleted booking', (user, vehicle) => book(user, vehicle, -1, { deleted_at: hour(0) }), refused],
+    ['driver', 'a current authorization', (user, vehicle) => authorize(user, vehicle, -1), permitted],
+    ['driver', 'a later authorization', (user, vehicle) => authorize(user, vehicle, 1), refused],
+    ['driver', 'an expired authorization', (user, vehicle) => authorize(user, vehicle, -3), refused],
+    [
+      ...(['driver', 'a revoked authorization'] as const),
+      (user, vehicle) => authorize(user, vehicle, -1, { revoked_at: hour(0) }),
+      refused,
+    ],
+    [
+      ...(['driver', 'a suspended authorization'] as const),
+      (user, vehicle) => authorize(user, vehicle, -1, { suspended_until: hour(1) }),
+      refused,
+    ],
+    [
+      'driver',
+      'those of another driver',
+      async (_, vehicle) => bookAndAuthorize(await userOf(vehicle, 'driver'), vehicle),
+      refused,
+    ],
+    [
+      ...(['driver', 'those of another vehicle'] as const),
+      async (user) => bookAndAuthorize(user, await createVehicle(platform.db, application)),
+      refused,
+    ],
+    ['manager', 'no booking or authorization', async () => undefined, permitted],
+  ])('decides whether a %s with %s sets states and privacy', async (role, _, prepare, expected) => {
     const vehicle = await createVehicle(platform.db, application);
-    const [viewer, driver, manager] = [
-      await userOf(vehicle, 'viewer'),
-      await userOf(vehicle, 'driver'),
-      await userOf(vehicle, 'manager'),
-    ];
-    expect(await useVehicle(driver, vehicle)).toEqual([403, 403]);
-    await book(driver, vehicle, 2);
-    await book(viewer, vehicle, -5);
-    expect(await useVehicle(driver, vehicle)).toEqual([403, 403]);
-    expect(await useVehicle(manager, vehicle)).toEqual([200, 200]);
-    await book(driver, vehicle, -1);
-    expect(await useVehicle(driver, vehicle)).toEqual([200, 200]);
-    expect(await useVehicle(viewer, vehicle)).toEqual([403, 403]);
+    const user = await userOf(vehicle, role);
+    await prepare(user, vehicle);
+    expect(await useVehicle(user, vehicle)).toEqual(expected);
   });
 
   it('permits no change of states and privacy of an archived vehicle', async () => {
