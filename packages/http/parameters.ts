@@ -56,6 +56,8 @@ function findUnknown(
   const schemas = alternatives.flatMap((schema) => schema.anyOf ?? [schema]);
   const objects = schemas.filter(({ type }) => type === 'object');
   const members = objects.flatMap(({ properties = {} }) => Object.entries<JsonSchema>(properties));
+  // Recursion ends with the schema, however deep the value.
+  if (schemas.length === 0) return undefined;
   const items = Array.isArray(value) ? schemas.flatMap<JsonSchema>((schema) => schema.items ?? []) : undefined;
   if (!items && (!isPlainObject(value) || objects.length === 0 || objects.some(isOpen))) return undefined;
   for (const [name, inner] of Object.entries(value as object)) {
