@@ -45,6 +45,8 @@ export interface DecodedTelemetry {
 
 /** Further values at fault of a reading are dropped without a report. */
 const maximumFaults = 100;
+/** Beyond these, values at fault of an upload are not reported either: two bytes of it are enough for one. */
+const maximumFaultsOfUpload = 1000;
 const { location, status, electric, fleet, alarms, sensors, frames, timestamp } = TelemetryReading.properties;
 const readingCheck = Compile(TelemetryReading);
 const timeCheck = Compile(timestamp);
@@ -139,7 +141,8 @@ function keepValidParts(index: number, value: unknown, faults: UploadFault[]): T
   }
   const dropped: UploadFault[] = [];
   const drop = (reason: UploadFault['reason'], { field, rule }: SchemaRule) => {
-    if (dropped.length < maximumFaults) dropped.push({ index, reason, field, message: `${field} ${rule}` });
+    const isReported = dropped.length < maximumFaults && faults.length + dropped.length < maximumFaultsOfUpload;
+    if (isReported) dropped.push({ index, reason, field, message: `${field} ${rule}` });
   };
   const reading = validParts(value, '', (fault) => drop('INVALID_VALUE', fault));
   if (!readingCheck.Check(reading)) {

@@ -154,6 +154,14 @@ describe('decodeTelemetry', () => {
     expect(readings).toHaveLength(2);
   });
 
+  it('reports at most 1000 values at fault of an upload, but every reading that it rejects', () => {
+    const wrong = { timestamp: 1, can: Array.from({ length: 100 }, () => 1) };
+    const { readings, faults } = decodeTelemetry(JSON.stringify([...Array.from({ length: 200 }, () => wrong), 1]));
+    expect(readings.map(({ reading }) => reading)).toEqual(Array.from({ length: 200 }, () => ({ timestamp: 1 })));
+    expect(faults.filter(isValueFault)).toHaveLength(1000);
+    expect(faults.filter((fault) => !isValueFault(fault))).toMatchObject([{ index: 200, reason: 'NOT_A_READING' }]);
+  });
+
   it.each([
     ['a latitude beyond the pole', '{"timestamp":1,"location":{"latitude":90.1,"longitude":0}}', 'location.latitude'],
     ['a location without longitude', '{"timestamp":1,"location":{"latitude":1}}', 'location.longitude'],
