@@ -33,6 +33,9 @@ const sessionSettings: Readonly<Record<string, string>> = {
   max_parallel_workers_per_gather: '1',
 };
 
+/** A limit that only a superuser sets and changes; absent where the platform was not connected as one. */
+const temporaryFiles = 'temp_file_limit=2GB';
+
 /**
  * Functions that everyone may call by default and that change something: locks that ingest waits for, large objects and
  * messages that fill the disk, and background jobs.
@@ -97,6 +100,22 @@ async function requireConfined(trx: Database, login: string): Promise<void> {
   const excess = await findExcessRights(trx, login);
   if (excess.length === 0) return;
   throw new Error(`the login could use ${excess.join(', ')}; connect as a superuser (MIGRATION_DATABASE_URL)`);
+}
+
+/**
+ * Finds the settings of a login that are not as the platform set them: PostgreSQL lets every role change its own, for one
+ * database too. Its password, which it may change as well, is visible to nobody.
+ */
+export async function findChangedSettings(db: Database, login: string): Promise<string[]> {
+  const { rows } = await sql<{ setting: string }>`
+    select unnest(setconfig) || case when setdatabase = 0 then '' else ' in one database' end as setting
+    from pg_db_role_setting join pg_roles on pg_roles.oid = setrole where rolname = ${login}
+    union all select 'connection limit=' || rolconnlimit from pg_roles where rolname = ${login}`.execute(db);
+  const wanted = Object.entries(sessionSettings).map(([name, value]) => `${name}=${value}`);
+  wanted.push(`connection limit=${connections}`);
+  const found = rows.map(({ setting }) => setting).filter((setting) => setting !== temporaryFiles);
+  const changed = [...found.filter((one) => !wanted.includes(one)), ...wanted.filter((one) => !found.includes(one))];
+  return [...new Set(changed.map((setting) => setting.slice(0, setting.indexOf('='))))].toSorted();
 }
 
 async function confine(trx: Database, login: string): Promise<void> {
@@ -171,12 +190,15 @@ async function requireLogin(trx: Database, login: string): Promise<void> {
   if (rows.length === 0) throw new Error(`NOT_FOUND: no report login ${login}`);
 }
 
-/** Replaces the password of a report login; its sessions stay. @throws Error for an unknown login */
+/** Replaces the password of a report login and restores its settings; its sessions stay. @throws Error for an unknown login */
 export function rotateReportLogin(db: Database, login: string): Promise<ReportLogin> {
   const password = createSecret();
   return db.transaction().execute(async (trx) => {
     await requireLogin(trx, login);
-    await sql`alter role ${sql.id(login)} password ${sql.lit(scramVerifierOf(password))}`.execute(trx);
+    await sql`alter role ${sql.id(login)} password ${sql.lit(scramVerifierOf(password))}
+      connection limit ${sql.lit(connections)}`.execute(trx);
+    await sql`alter role ${sql.id(login)} reset all`.execute(trx);
+    await confine(trx, login);
     await audit(trx, 'reports.rotate', login);
     return { login, password };
   });

@@ -36,6 +36,24 @@ export async function createFleet(db: Database): Promise<Fleet> {
   return { application, vehicle };
 }
 
+/** Runs something with the rights of a login, in a transaction: the embedded engine lets everyone in as its superuser. */
+export async function runAs<Result>(
+  db: Database,
+  { reader, owner }: { reader: string; owner: string },
+  run: (trx: Database) => Promise<Result>,
+): Promise<Result> {
+  try {
+    return await db.transaction().execute(async (trx) => {
+      await sql`set local session authorization ${sql.id(reader)}`.execute(trx);
+      await sql`set local search_path = fleet, public`.execute(trx);
+      return run(trx);
+    });
+  } finally {
+    // The embedded engine does not return to its user by itself.
+    await sql`set session authorization ${sql.id(owner)}`.execute(db);
+  }
+}
+
 /** The macros of Grafana's PostgreSQL data source, as it expands them. */
 export const grafanaMacros: readonly [RegExp, string][] = [
   [/\$__timeFilter\(([a-z_]+)\)/g, `$1 between '${at(0)}' and '2100-01-01'`],

@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises';
+import { checkReports } from '@odograph/cli/doctor/database';
 import { createReportLogin, deleteReportLogin, findExcessRights, rotateReportLogin } from '@odograph/cli/reports';
 import type { Database } from '@odograph/database/database';
 import { queryService } from '@odograph/query/service';
@@ -8,7 +9,7 @@ import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { at, createFleet, type Fleet, grafanaMacros } from './reports.fixture.ts';
+import { at, createFleet, type Fleet, grafanaMacros, runAs } from './reports.fixture.ts';
 
 let platform: TestPlatform;
 let db: Database;
@@ -42,19 +43,7 @@ afterAll(async () => {
   await platform.stop();
 });
 
-/** Runs something with the rights of a login, in a transaction: the embedded engine lets everyone in as its superuser. */
-async function as<Result>(reader: string, run: (trx: Database) => Promise<Result>): Promise<Result> {
-  try {
-    return await db.transaction().execute(async (trx) => {
-      await sql`set local session authorization ${sql.id(reader)}`.execute(trx);
-      await sql`set local search_path = fleet, public`.execute(trx);
-      return run(trx);
-    });
-  } finally {
-    // The embedded engine does not return to its user by itself.
-    await sql`set session authorization ${sql.id(owner)}`.execute(db);
-  }
-}
+const as = <Result>(reader: string, run: (trx: Database) => Promise<Result>) => runAs(db, { reader, owner }, run);
 type Row = Record<string, unknown>;
 const read = (reader: string, query: string): Promise<Row[]> =>
   as(reader, async (trx) => (await sql.raw<Row>(query).execute(trx)).rows);
@@ -221,6 +210,21 @@ describe('a report login', () => {
     await sql`grant select on vehicle to ${sql.id(login)}`.execute(db);
     expect(await findExcessRights(db, login)).toEqual(['vehicle']);
     await sql`revoke select on vehicle from ${sql.id(login)}`.execute(db);
+  });
+
+  it('that changes its own settings is named by the doctor until its password is rotated', async () => {
+    const findings = async () => (await checkReports(db)).filter(({ detail }) => detail.includes(login));
+    expect(await findings()).toEqual([]);
+    await as(login, async (trx) => {
+      for (const change of ["set work_mem = '1GB'", 'set statement_timeout = 0', 'reset lock_timeout']) {
+        await sql.raw(`alter role ${login} ${change}`).execute(trx);
+      }
+    });
+    await expect(read(login, `alter role ${login} connection limit 100`)).rejects.toThrow('permission denied');
+    const detail = `${login} has another lock_timeout, statement_timeout, work_mem`;
+    expect(await findings()).toMatchObject([{ result: 'warning', detail }]);
+    ({ password } = await rotateReportLogin(db, login));
+    expect(await findings()).toEqual([]);
   });
 
   it('has no password in clear in the catalog', async () => {

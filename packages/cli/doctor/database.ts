@@ -4,7 +4,7 @@ import { findMissingMigrations, UnsupportedDatabase } from '@odograph/database/m
 import type { Tables } from '@odograph/database/tables';
 import { type Config, serviceDatabaseNames } from '@odograph/runtime/config';
 import { type Kysely, sql } from 'kysely';
-import { findExcessRights, listReportLogins } from '../reports.ts';
+import { findChangedSettings, findExcessRights, listReportLogins } from '../reports.ts';
 import {
   type Check,
   type ClockReading,
@@ -171,18 +171,28 @@ async function checkContent(db: Database): Promise<Check[]> {
   ];
 }
 
-/** Checks that database users for reports can do nothing but read their views. */
-async function checkReports(db: Database): Promise<Check[]> {
+/** Checks that database users for reports can do nothing but read their views, and have the settings of the platform. */
+export async function checkReports(db: Database): Promise<Check[]> {
   const logins = (await listReportLogins(db)).filter(({ usable }) => usable);
   const excess: string[] = [];
+  const changed: string[] = [];
   for (const { login } of logins) {
     const rights = await findExcessRights(db, login);
     if (rights.length > 0) excess.push(`${login} may use ${rights.join(', ')}`);
+    const settings = await findChangedSettings(db, login);
+    if (settings.length > 0) changed.push(`${login} has another ${settings.join(', ')}`);
   }
   if (logins.length === 0) return [];
   const remedy = 'take these rights back, or delete the login and create it again (docs/grafana.md)';
   const detail = excess.length === 0 ? `${logins.length} read their views only` : excess.join('; ');
-  return [expectThat(excess.length === 0, 'logins for reports', detail, remedy)];
+  const restore =
+    'odograph reports rotate restores the settings; or delete the login and create it again (docs/grafana.md)';
+  return [
+    expectThat(excess.length === 0, 'logins for reports', detail, remedy),
+    changed.length === 0
+      ? ok('settings of logins for reports', 'as the platform set them')
+      : warning('settings of logins for reports', changed.join('; '), restore),
+  ];
 }
 
 /** Checks the content, each part where the role may see it. */
