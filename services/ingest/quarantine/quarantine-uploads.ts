@@ -64,7 +64,8 @@ export async function quarantineUploads(
       ${rows.map(({ sealed }) => sealed)}::bytea[], ${rows.map(({ fingerprint }) => fingerprint)}::bytea[],
       ${rows.map(({ faults }) => faults)}::jsonb[])
     on conflict (device_id, payload_fingerprint) do update set
-      faults = excluded.faults, times_seen = quarantine.times_seen + 1, resolved_at = null`.execute(db);
+      faults = excluded.faults, times_seen = quarantine.times_seen + 1, resolved_at = null,
+      is_partial = false`.execute(db);
 }
 
 /** Records what the replays among these uploads came to on their rows. @returns the ids of the rows */

@@ -156,6 +156,10 @@ describe('values at fault', () => {
     await ingest({ ...upload(device.deviceId, text), quarantineId: row?.id ?? '' });
     expect(await partialRows(device.deviceId)).toEqual([{ ...row, partial: true, seen: 2 }]);
     expect(await readingsOf(vehicle)).toEqual([{ ignition: true, mileage: null }]);
+    // The same bytes again, of which nothing can be stored now.
+    await sql`delete from device_link where device_id = ${device.deviceId}`.execute(platform.db);
+    await ingest(upload(device.deviceId, text));
+    expect(await partialRows(device.deviceId)).toEqual([{ ...row, partial: false, seen: 3 }]);
   });
 });
 
