@@ -244,6 +244,9 @@ describe('the list of events in the stream', () => {
       const resets = again.events.filter(({ event }) => event === 'reset').map(({ data }) => data.reason);
       expect(resets).toEqual(query === '?types=state.changed' ? [] : ['EXPIRED']);
     }
+    const ofOlderVersion = `1772440200000-${'0'.repeat(16)}~${ids[0]}`;
+    const continued = await open('?types=commands,state.changed', { lastEventId: ofOlderVersion });
+    expect((await received(continued, 2)).map(({ data }) => data.id)).toEqual(ids.slice(1));
   });
 
   it('reads more pages than one when many events wait', async () => {

@@ -168,7 +168,8 @@ interface ResumePoint {
 
 /** Parses the header Last-Event-ID. @throws Failure INVALID_PARAMETER for text that no stream sent as an id */
 export function parseLastEventId(text: string): ResumePoint {
-  const match = /^(?:(\d{1,15})-([0-9a-f]{16}[vce]))?(?:(?:^|~)(\d.*))?$/.exec(text);
+  // Earlier versions wrote no letter behind the position of a stream without vehicles.
+  const match = /^(?:(\d{1,15})-([0-9a-f]{16}[vce]?))?(?:(?:^|~)(\d.*))?$/.exec(text);
   if (!match) throw invalidParameter('Last-Event-ID', 'must be the id of an event');
   const [, positionMs, shown, list] = match;
   return {
