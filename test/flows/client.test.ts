@@ -178,8 +178,7 @@ describe('a request', () => {
   });
 
   it('that creates something has a key, so it is sent again and creates once', async () => {
-    const fleet = await createApplication(platform.db);
-    const client = clientOf(fleet);
+    const client = clientOf(await createApplication(platform.db));
     const body = { name: 'Station', address: '1 Station Square', zipcode: '75012', city: 'Paris', country: 'France' };
     for (const trouble of [answerLost, refused(503), refused(429)]) {
       await answerOf(client.GET('/v1/parkings'));
@@ -189,19 +188,18 @@ describe('a request', () => {
     expect((await answerOf(client.GET('/v1/parkings'))).parkings).toHaveLength(3);
   });
 
-  it('that takes no key is not sent again, unless 429 says that it was not executed', async () => {
+  it('that takes no key is not sent again, unless 429 (or the 401 of a lost session) says that it was not executed', async () => {
     const client = clientOf(await createApplication(platform.db));
     await answerOf(client.GET('/v1/parkings'));
     const path = '/v1/x/admin/quarantine/dismiss';
-    const dismiss = () => answerOf(client.POST(path, { body: { ids: ['1'], reason: 'test' } }));
-    // After 429 it is sent again, and after the 401 that follows once more.
     for (const [trouble, code, calls] of [
       [answerLost, 'UNREACHABLE', 1],
       [refused(503), 'OVERLOADED', 2],
       [refused(429), 'MISSING_TOKEN', 5],
     ] as const) {
       network.onTheWay = [trouble];
-      await expect(dismiss()).rejects.toMatchObject({ code });
+      const dismissal = answerOf(client.POST(path, { body: { ids: ['1'], reason: 'test' } }));
+      await expect(dismissal).rejects.toMatchObject({ code });
       expect(network.callsOf(path)).toBe(calls);
     }
   });
@@ -245,10 +243,10 @@ describe('a failure', () => {
 
   it('of a sign-in, of a proxy and of the network is thrown with its code', async () => {
     const call = { params: { query: { limit: 1 } } };
-    const proxied = clientOf(application, { fetch: () => Promise.resolve(new Response('<html>', { status: 502 })) });
+    const ofProxy: Send = () => Promise.resolve(new Response('<html>', { status: 502 }));
     for (const [refused, code, status] of [
       [clientOf({ ...application, appKey: randomUUID() }), 'INVALID_CREDENTIALS', 401],
-      [proxied, 'UNEXPECTED', 502],
+      [clientOf(application, { fetch: ofProxy }), 'UNEXPECTED', 502],
       [clientOf(application, { url: 'http://127.0.0.1:1', mostAttempts: 1 }), 'UNREACHABLE', undefined],
     ] as const) {
       await expect(answerOf(refused.GET('/v1/x/vehicles', call))).rejects.toMatchObject({ code, status });

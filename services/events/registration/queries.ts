@@ -110,12 +110,13 @@ interface WebhookRow extends Omit<Webhook, 'state' | 'disabledReason'> {
   readonly disabledReason?: 'GONE' | 'REQUESTED';
 }
 
-/** Lists the webhooks of an application by their identifiers, or the one with `id`. */
+/** Lists the webhooks of an application by their identifiers, or the one with `id`; deleted vehicles are left out. */
 export async function listWebhooks(db: Database, applicationId: number, id?: string): Promise<Webhook[]> {
   const { rows } = await sql<{ one: WebhookRow }>`
     select jsonb_strip_nulls(jsonb_build_object('id', webhook.id, 'url', url, 'types', event_types,
       'vehicleIds', case when not all_vehicles then (select coalesce(jsonb_agg(vehicle_id::text order by vehicle_id), '[]')
-        from webhook_vehicle where webhook_id = webhook.id) end,
+        from webhook_vehicle join vehicle on vehicle.id = vehicle_id
+        where webhook_id = webhook.id and vehicle.deleted_at is null) end,
       'disabledReason', disabled_reason,
       'createdAt', ${isoTime('created_at')}, 'lastSuccessAt', ${isoTime('last_success_at')},
       'failingSince', ${isoTime('failing_since')},

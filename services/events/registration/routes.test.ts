@@ -73,6 +73,23 @@ describe('the registration of a webhook', () => {
       expect((await api.put(`${path}/${id}`, { ...hook, vehicleIds })).body.error).toBe('UNKNOWN_VEHICLE');
     }
     expect((await api.get(path)).body.webhooks).toHaveLength(1);
+  });
+
+  it('shows no deleted vehicle, and stays limited to none when all of its vehicles are deleted', async () => {
+    const [kept, deleted] = [
+      await createVehicle(platform.db, application),
+      await createVehicle(platform.db, application),
+    ];
+    const { id } = await create({ vehicleIds: [kept.id, deleted.id] });
+    const remove = (vehicle: { id: string }) =>
+      sql`update vehicle set deleted_at = now() where id = ${Number(vehicle.id)}`.execute(platform.db);
+    await remove(deleted);
+    expect((await api.get(`${path}/${id}`)).body.vehicleIds).toEqual([kept.id]);
+    expect((await api.put(`${path}/${id}`, { ...hook, vehicleIds: [deleted.id] })).body.error).toBe('UNKNOWN_VEHICLE');
+    await remove(kept);
+    const { vehicleIds } = (await api.get(`${path}/${id}`)).body;
+    expect(vehicleIds).toEqual([]);
+    expect((await api.put(`${path}/${id}`, { ...hook, vehicleIds })).body.vehicleIds).toEqual([]);
     const { body } = await api.put(`${path}/${id}`, { ...hook, enabled: false });
     expect(body).toMatchObject({ state: 'disabled', disabledReason: 'REQUESTED' });
     expect(body.vehicleIds).toBeUndefined();

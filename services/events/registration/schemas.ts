@@ -26,6 +26,8 @@ export const NewWebhook = Type.Object({
 });
 export const ChangedWebhook = Type.Object({
   ...NewWebhook.properties,
+  // Empty once all of its vehicles are deleted: what is shown can be sent back.
+  vehicleIds: Type.Optional(Type.Array(VehicleId, { ...vehicleIds, minItems: 0 })),
   enabled: Type.Boolean({
     default: true,
     description: 'false stops the delivery; enabled again, it continues with the events since, as far as they are kept',

@@ -148,6 +148,8 @@ export class LiveStream {
     const query = `${this.#query}${isOnce ? '&once=true' : ''}`;
     const response = await fetch(`${path}?${query}`, { headers, signal, cache: 'no-store' });
     if (response.status === 401) await checkSession();
+    // The id is of another version of the platform: the next connection begins with a snapshot.
+    if (response.status === 400) this.#lastEventId = '';
     if (!response.ok || !response.body) return 'failed';
     let outcome: Outcome = 'failed';
     try {
