@@ -49,13 +49,14 @@ function connect(findCommands: () => Promise<DeviceCommands> = async () => devic
   const connection = new Connection();
   let live: Connection | undefined = connection;
   const acknowledged: CommandAcknowledgement[] = [];
+  const logged: string[] = [];
   const outcomes = new Counter({ name: 'outcomes', help: 'of the test', labelNames: ['outcome'], registers: [] });
   const commands = new TeltonikaCommands({
     findSession: (deviceId) => (deviceId === connection.deviceId ? live : undefined),
     findCommands,
     acknowledge: (_deviceId, acknowledgement) => acknowledged.push(acknowledgement),
     outcomes,
-    logger: createLogger('silent'),
+    logger: createLogger('info', { write: (line) => void logged.push(line) }),
   });
   const order = (id: string, action: DeviceAction = 'IMMOBILIZE', withinMs = 60_000): CommandMessage => {
     const message = { id, action, expiresAt: (Date.now() + withinMs) / 1000 };
@@ -69,7 +70,7 @@ function connect(findCommands: () => Promise<DeviceCommands> = async () => devic
     live = undefined;
     connection.emit('close');
   };
-  return { commands, connection, order, sent, isAcknowledged, acknowledged, disconnect, outcomes };
+  return { commands, connection, order, sent, isAcknowledged, acknowledged, disconnect, outcomes, logged };
 }
 
 it('sends the text of the model and acknowledges by its answers', async () => {
@@ -105,13 +106,16 @@ it('has one command in flight at a time, because an answer names none', async ()
 });
 
 it('passes on an answer that the model does not know and keeps waiting, and takes no unsolicited one', async () => {
-  const { connection, order, sent, isAcknowledged, acknowledged, outcomes } = connect();
+  const { connection, order, sent, isAcknowledged, acknowledged, outcomes, logged } = connect();
   expect(connection.answer('DOUT1:ON')).toBe(false);
   order('one');
   await sent('setdigout 1?');
   expect(connection.answer('Code Ver:03.28.03\r\n\0')).toBe(false);
   const unknown = { id: 'one', ok: false, reason: 'Code Ver:03.28.03', outcome: 'unknown' };
   expect(acknowledged).toEqual([unknown]);
+  // It may as well be what a serial port says: a driver card, or a position.
+  expect(logged.join()).toContain('answer unknown to the device model');
+  expect(logged.join()).not.toContain('Code Ver');
   expect(connection.answer('DOUT1:ON')).toBe(true);
   await isAcknowledged(unknown, { id: 'one', ok: true });
   const { values } = await outcomes.get();

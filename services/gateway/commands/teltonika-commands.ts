@@ -131,10 +131,9 @@ export class TeltonikaCommands {
     const { deviceId } = session;
     const verdict = judgeAnswer(sent.command, text, isRefused);
     if (verdict === undefined) {
-      const answer = reasonOf(text);
-      logger.warn({ deviceId, commandId: sent.id, answer }, 'answer unknown to the device model');
+      logger.warn({ deviceId, commandId: sent.id }, 'answer unknown to the device model');
       outcomes.inc({ outcome: 'unknown_answer' });
-      acknowledge(deviceId, { id: sent.id, ok: false, reason: answer, outcome: 'unknown' });
+      acknowledge(deviceId, { id: sent.id, ok: false, reason: reasonOf(text), outcome: 'unknown' });
       return false;
     }
     clearTimeout(sent.timer);
