@@ -14,7 +14,7 @@ interface TestRun {
   unhandledErrors: number;
 }
 
-/** With more failed files than this, load is hardly the cause. */
+/** Above this number of failed files, load is an unlikely cause. */
 const maxRepeatedFiles = 3;
 
 /** Names the unstable tests of the last run, one a line; empty when there are none. */
@@ -45,7 +45,7 @@ async function runTests(filters: string[], fileParallelism: boolean): Promise<Te
 
 /**
  * Runs a few failed files again, one at a time. A test that passes now is unstable: it is counted and named, so that its race
- * is found. An unhandled error is never forgiven: its test may have passed.
+ * is found. An unhandled error always fails the run: its test may have passed.
  */
 async function repeatFailed(first: TestRun): Promise<TestRun & { unstable: string[] }> {
   const { failedFiles } = first;

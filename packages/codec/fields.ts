@@ -7,9 +7,9 @@ interface FieldRule {
   readonly type?: 'flag' | 'words';
   readonly factor?: number;
   readonly words?: Readonly<Record<string, string>>;
-  /** Of Traccar: the protocols whose field of this name means this, where others use it for something else. */
+  /** Traccar: the protocols in which the name has this meaning; others use it differently. */
   readonly onlyOf?: readonly string[];
-  /** Of Traccar: the protocols whose field of this name has another unit, or none that is known. */
+  /** Traccar: the protocols in which the name has another or an unknown unit. */
   readonly notOf?: readonly string[];
   /** Values that mean "unknown". */
   readonly unknown?: readonly number[];

@@ -39,11 +39,11 @@ export interface DecodedReading {
 export interface DecodedTelemetry {
   readings: DecodedReading[];
   faults: UploadFault[];
-  /** How many values say that a sensor failed, or lie beyond what it measures, by reason: they are left out. */
+  /** Counts of values left out by reason: sensor error codes, and values outside the measuring range. */
   absentValues?: Readonly<Record<string, number>>;
 }
 
-/** Further values at fault of a reading are dropped without a report. */
+/** Further invalid values of a reading are dropped without a report. */
 const maximumFaults = 100;
 /** Beyond these, values at fault of an upload are not reported either: two bytes of it are enough for one. */
 const maximumFaultsOfUpload = 1000;
@@ -60,7 +60,7 @@ export function spoiled(fault: UploadFault): DecodedTelemetry {
   return { readings: [], faults: [fault] };
 }
 
-/** Tells the fault of a value that was dropped from that of a whole reading or upload. */
+/** Whether a fault concerns a dropped value, not a whole reading or upload. */
 export function isValueFault({ reason }: { readonly reason: string }): boolean {
   return reason === 'INVALID_VALUE' || reason === 'TOO_LARGE';
 }
@@ -79,7 +79,7 @@ export function checkReadings(values: readonly unknown[]): DecodedTelemetry {
   return decoded;
 }
 
-/** Nearly all readings are valid: nothing of them is copied. */
+/** Avoids a copy: nearly all readings are valid. */
 function isValid(value: unknown): value is TelemetryReading {
   return (
     readingCheck.Check(value) &&
@@ -109,7 +109,7 @@ function hasOnly(members: object | undefined, names: Names): boolean {
 const haveOnly = (list: readonly object[] | undefined, names: Names): boolean =>
   list === undefined || list.every((members) => hasOnly(members, names));
 
-/** Comparisons, since a reading has more of these than of all others. */
+/** Hand-written: most fields of a reading are checked here. */
 function haveOnlyDatumMembers(data: readonly CanDatum[] = []): boolean {
   for (const datum of data) {
     for (const name in datum) if (name !== 'key' && name !== 'value') return false;
@@ -117,7 +117,7 @@ function haveOnlyDatumMembers(data: readonly CanDatum[] = []): boolean {
   return true;
 }
 
-/** Groups and lists are stored as JSON: without this check, unknown members would be stored, whatever they hold. */
+/** Groups and lists are stored as JSON: without this check, unknown members with any content would be stored. */
 function hasOnlyKnownMembers(reading: TelemetryReading): boolean {
   return (
     hasOnly(reading.location, known.location) &&
@@ -170,7 +170,7 @@ function describeTimeFault(time: unknown): string {
   return `timestamp ${describeSchemaFaults(timeCheck.Errors(time)).rule}`;
 }
 
-/** With the ignition, the speed decides whether a vehicle may be immobilized; so it is kept when its position is dropped. */
+/** Keeps the speed of a dropped position: with the ignition, it determines whether a vehicle may be immobilized. */
 function keepSpeed(reading: TelemetryReading, position: unknown): void {
   if (reading.location !== undefined || reading.fleet?.speed !== undefined || !isRecord(position)) return;
   const { speed } = position;

@@ -14,7 +14,7 @@ function isAvlFormat(format: UploadFormat): format is AvlFormat {
 
 /**
  * Decodes an upload by its format. Never throws: what is invalid becomes a fault.
- * @param receivedAtMs the time of messages that have none of their own
+ * @param receivedAtMs the time of messages without a timestamp
  */
 export function decodeUpload(format: UploadFormat, payload: Buffer | string, receivedAtMs: number): DecodedTelemetry {
   if (format === 'native') return decodeTelemetry(payload);

@@ -3,7 +3,7 @@ import type { TSchema } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { isRecord } from './source-format.ts';
 
-/** The keywords of a schema that say what its parts are. */
+/** The keywords that describe the parts of a schema. */
 interface SchemaParts {
   readonly properties?: Readonly<Record<string, TSchema>>;
   readonly required?: readonly string[];
@@ -17,7 +17,7 @@ type Report = (fault: SchemaRule) => void;
 export type ValidParts = (value: unknown, field: string, report: Report) => unknown;
 
 /**
- * Compiles a schema of objects, arrays and single values. Members that it does not know are left out without a report. An object
+ * Compiles a schema of objects, arrays and single values. Unknown members are left out without a report. An object
  * without a valid value for each required member is left out as a whole. NULs at the end of a text are padding.
  */
 export function compileValidParts(schema: TSchema): ValidParts {

@@ -38,9 +38,8 @@ export const AcknowledgementMessage = Type.Object({
 });
 export type AcknowledgementMessage = Static<typeof AcknowledgementMessage>;
 
-/**
- * An acknowledgement as the command service takes it. With `outcome`, `reason` is what the device answered, from which its model
- * cannot tell whether it acted; `ok` says nothing then.
+/** An acknowledgement in the form that the command service accepts. With `outcome`, `reason` is an answer that the model of
+ * the device does not define, and `ok` has no meaning.
  */
 export const CommandAcknowledgement = Type.Object({
   ...AcknowledgementMessage.properties,

@@ -71,7 +71,7 @@ export interface FailureDetails {
   readonly field?: string;
   /** Machine-readable cause, for codes with several causes. */
   readonly reason?: string;
-  /** Of the reason EXPIRED: the oldest value that is not. */
+  /** With the reason EXPIRED: the oldest value that is kept. */
   readonly oldest?: string;
   /** False for a refused deletion. */
   readonly deleted?: false;

@@ -18,6 +18,6 @@ export interface KeptAnswers {
   /** Claims a key of a principal. @returns the first request with it; undefined when it is this one */
   claim(request: KeyedRequest): Promise<FirstRequest | undefined>;
   keep(request: KeyedRequest, answer: string): Promise<void>;
-  /** Gives a claimed key back, for a request that failed. */
+  /** Releases the claimed key of a failed request. */
   release(request: KeyedRequest): Promise<void>;
 }

@@ -12,12 +12,12 @@ function distanceOf(left: string, right: string): number {
   return row.at(-1) ?? 0;
 }
 
-/** Shorter beginnings of words are of too many of them. */
+/** Shorter prefixes match too many words. */
 const shortestBeginning = 4;
-/** The distance of longer words, which a client may send, takes too long to count. */
+/** Limits the cost of the edit distance for words that a client sends. */
 const longestWord = 64;
 
-/** Finds the word that was probably meant: one that differs in few characters or begins with it; undefined when none is near. */
+/** Finds the intended word: one that differs in few characters or has it as a prefix; undefined when none is close. */
 export function nearest(word: string, words: readonly string[]): string | undefined {
   if (word.length > longestWord) return undefined;
   const written = word.toLowerCase();

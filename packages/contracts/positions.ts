@@ -1,7 +1,7 @@
 /** Words for a position in the keys of CAN data and sensor values. */
 const positionWords =
   'lat(itude)?|lon(gitude)?|lng|gps|gnss|position|heading|coordinates|location|locatedat|address|geofence';
-/** What tells a position to those who know where it is, and what may say anything: text from serial ports. */
+/** Keys from which a position can be derived, and keys of free text from serial ports. */
 const landmarkWords =
   'cell.?id|area.?code|(^|[._])(cells?|lac|cid|poi|network)$|network[.]|beacon|wifi|ssid|^inr(egions|ids)$|destination|routeline|^serial_(text|hex)';
 

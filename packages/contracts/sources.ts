@@ -3,8 +3,8 @@ export const sourceFormatNames = ['traccar', 'flespi', 'tesla', 'owntracks', 'os
 export type SourceFormatName = (typeof sourceFormatNames)[number];
 
 /**
- * The id of a device that a source of an application creates: in a namespace of that application, so that a source takes no
- * id that another application was promised, such as an IMEI.
+ * The id of a device that a source of an application creates: in a namespace of that application, so that a source cannot
+ * take an id reserved for another application, such as an IMEI.
  */
 export function createdDeviceId(appId: string, name: string): string {
   return `${appId}:${name}`;

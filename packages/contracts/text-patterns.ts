@@ -23,7 +23,7 @@ const patternRules: ReadonlyMap<string, string> = new Map([
   [uuidPattern, 'must be a UUID'],
 ]);
 
-/** Says what a pattern demands, for people. */
+/** Describes the rule of a pattern in words. */
 export function ruleOfPattern(pattern: string): string {
   const [, words] = listForm.exec(pattern) ?? [];
   if (words !== undefined) return `must be of ${words.replaceAll('|', ', ')}, separated by commas`;

@@ -4,7 +4,7 @@ import { hashSecret } from '@odograph/runtime/secrets';
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
 
-/** For how long the answer of a request with an idempotency key is kept. */
+/** Retention of the answer to a request with an idempotency key. */
 export const keptHours = 24;
 
 interface StoredRequest {

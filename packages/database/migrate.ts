@@ -189,7 +189,7 @@ export async function findUnknownMigrations(names: readonly string[]): Promise<s
 
 function unknownOf(migrations: readonly Migration[], names: readonly string[]): string[] {
   const known = new Set(migrations.map(({ name }) => name));
-  // Device models that were applied before have another name, and are no reason to refuse.
+  // Earlier versions of the device models have other names; they do not make a database unsupported.
   return names.filter((name) => isNumbered(name) && !known.has(name)).sort();
 }
 

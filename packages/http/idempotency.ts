@@ -56,7 +56,7 @@ async function findAnswer(kept: KeptAnswers, keyed: KeyedRequest): Promise<strin
     if (!first.isSame) throw new Failure('IDEMPOTENCY_KEY_REUSED');
     if (first.answer !== undefined) return first.answer;
   }
-  // Also when the process of the first one ended, after which nobody knows what it created.
+  // Also when the process of the first request stopped: whether it created something is unknown.
   throw new Failure('IDEMPOTENCY_KEY_IN_USE');
 }
 

@@ -13,7 +13,7 @@ export interface DescribedRoute {
   readonly path: string;
   readonly schema: FastifySchema;
   readonly isLimited: boolean;
-  /** Whether the route itself answers what its schema refuses. */
+  /** Whether the route itself handles validation errors. */
   readonly isAttached: boolean;
 }
 

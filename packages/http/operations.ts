@@ -51,7 +51,7 @@ export interface OperationOptions {
   services(): RunningServices;
   readonly metrics: Registry;
   readonly adminToken: string;
-  /** Who reads /metrics: networks without a token, others with METRICS_TOKEN or the admin token. */
+  /** Access to /metrics: networks without a token, others with METRICS_TOKEN or the admin token. */
   readonly config: Pick<Config, 'METRICS_NETWORKS' | 'METRICS_TOKEN'>;
   readonly drain?: Drain;
 }

@@ -22,7 +22,7 @@ export interface Backlog {
   readonly isLateFull: boolean;
   /** Redis uses more than UPLOAD_BACKLOG_BYTES, or than three quarters of its maxmemory: all uploads are held. */
   readonly isMemoryFull: boolean;
-  /** Why uploads are held, with what to do about it. */
+  /** Reason why uploads are held, with the remedy. */
   readonly fault: string | undefined;
   stop(): void;
 }

@@ -106,7 +106,7 @@ function describeBatch(uploads: readonly ReceivedUpload[]): UploadBatch {
 
 /** How uploads of one kind enter the queue. */
 export interface UploadLane {
-  /** Late uploads have a queue of their own: Redis and the workers of live uploads never handle their jobs. */
+  /** Late uploads have a separate queue, so the workers of live uploads never handle their jobs. */
   readonly queue: 'uploads' | 'late-uploads';
   readonly maximumBatchBytes: number;
   /** Enough to keep Redis busy while it writes to disk; more would only hold more memory. */

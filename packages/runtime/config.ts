@@ -67,7 +67,7 @@ const Settings = Type.Object({
   TELTONIKA_PORT: port(5027),
   TELTONIKA_TLS_PORT: port(0),
   TELTONIKA_UDP: Type.Boolean({ default: true }),
-  /** Networks that Teltonika devices may report from; all without it. */
+  /** Networks that Teltonika devices may report from; all by default. */
   TELTONIKA_NETWORKS: Type.Optional(Type.String()),
   TELTONIKA_MAX_CONNECTIONS: count(50_000),
   TELTONIKA_ADDRESS_PACKETS_PER_SECOND: count(5000),

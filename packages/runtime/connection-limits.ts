@@ -11,7 +11,7 @@ export interface ConnectionLimitOptions {
   readonly maximumUnauthenticated: number;
   /** Of one IPv4 address or IPv6 /64. */
   readonly maximumUnauthenticatedPerNetwork: number;
-  /** Connections from elsewhere are closed; undefined: from anywhere. */
+  /** Connections from other networks are closed; undefined allows all. */
   readonly networks?: readonly Network[] | undefined;
   /** Called for each connection that is closed here. */
   onRefused(reason: ConnectionRefusal, address: string | undefined): void;

@@ -3,7 +3,7 @@ import { TokenBucket } from './token-bucket.ts';
 
 /** Burst size, in seconds of a device's rates. */
 const burstSeconds = 10;
-/** Packets other than uploads have the rate of uploads, as each upload at QoS 2 needs one; but at least this one. */
+/** Minimum rate of packets other than uploads. They have the rate of uploads, since each upload at QoS 2 needs one. */
 const minimumPacketsPerSecond = 10;
 /** Debt in packets up to which a device is only delayed, in seconds of their rate. */
 const maximumPacketDebtSeconds = 20;

@@ -52,7 +52,7 @@ export async function startServices<Http>(
   return running;
 }
 
-/** Shorter than the timeouts of health checks, which would take silence for a process that is gone. */
+/** Shorter than the timeouts of health checks, which treat a missing response as a dead process. */
 const healthTimeoutMs = 4000;
 
 async function serviceHealth(service: RunningService): Promise<ServiceHealth> {

@@ -11,7 +11,7 @@ export function currentTracer(): Tracer | undefined {
   return tracer;
 }
 
-/** Starts to send spans to OTEL_EXPORTER_OTLP_ENDPOINT; without it, nothing of OpenTelemetry is loaded. */
+/** Starts the export of spans to OTEL_EXPORTER_OTLP_ENDPOINT; without it, OpenTelemetry is not loaded. */
 export async function startTracing(
   { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: Pick<ResolvedConfig, 'OTEL_EXPORTER_OTLP_ENDPOINT'>,
   version: string,

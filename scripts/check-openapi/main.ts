@@ -63,7 +63,7 @@ async function checkTypescript({ directory, document }: Tools): Promise<boolean>
 async function checkPython({ programs, directory, document }: Tools, operationCount: number): Promise<boolean> {
   const client = join(directory, 'client');
   const parameters = ['generate', '--path', document, '--output-path', client, '--meta', 'none', '--fail-on-warning'];
-  // It formats what it writes with another of the programs.
+  // It formats its output with another of the programs.
   const env = { PATH: `${programs}:${childEnvironment({})['PATH'] ?? ''}` };
   if (!(await run(join(programs, 'openapi-python-client'), parameters, { env }))) return false;
   const files = readdirSync(join(client, 'api'), { recursive: true, encoding: 'utf8' });

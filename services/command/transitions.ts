@@ -173,7 +173,7 @@ export async function acknowledgeCommand(
   return acknowledged[0];
 }
 
-/** Keeps the answer of a device from which its model cannot tell whether it acted: the outcome stays unknown. */
+/** Stores an answer that the model of the device does not define: the outcome stays unknown. */
 export async function recordAnswer(
   db: Database,
   deviceId: string,

@@ -9,7 +9,7 @@ export interface GatewayDevice {
   readonly model: string;
   /** How devices of its model report. */
   readonly protocol: string;
-  /** Of Teltonika devices; undefined where the model does not say. */
+  /** Of Teltonika devices; undefined where the model has none. */
   readonly family: AvlFamily | undefined;
   /** Undefined while it is in stock. */
   readonly applicationId: number | undefined;

@@ -71,7 +71,7 @@ export function createIngestMetrics(
   };
 }
 
-/** Returns the size of the database; null if it does not tell. */
+/** Returns the size of the database; null if unavailable. */
 export async function databaseBytes(db: Database): Promise<number | null> {
   const { rows } = await sql<{ bytes: number }>`select pg_database_size(current_database()) as bytes`.execute(db);
   return rows[0]?.bytes ?? null;

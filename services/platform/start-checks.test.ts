@@ -142,7 +142,7 @@ describe('a database that a newer version migrated', { timeout: 120_000 }, () =>
     return spawnSync('npm', ['run', '--silent', 'migrate'], { env, cwd, encoding: 'utf8' });
   }
 
-  /** Everything that a start could write before its first request. */
+  /** All state that a start could write before its first request. */
   async function contentOf(): Promise<unknown> {
     const db = openDatabase({ url: database.url, name: 'test', size: 1 });
     try {

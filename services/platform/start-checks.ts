@@ -134,7 +134,7 @@ export function requireSupported(
  * Migrates the database of a start.
  * @param setting names the database in a failure
  * @returns the names of the applied migrations
- * @throws StartFailure for a database of a version that this one cannot use
+ * @throws StartFailure for a database that this version does not support
  */
 export async function migrateDatabase(
   setting: string,

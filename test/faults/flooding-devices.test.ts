@@ -9,13 +9,13 @@ import {
 import { scale } from './parts/scale.fixture.ts';
 import { report } from './parts/testbed.fixture.ts';
 
-/** So that a flood of a second exceeds its burst. */
+/** Low enough that one second of flood exceeds the burst. */
 const lowRates = { MQTT_DEVICE_UPLOADS_PER_SECOND: '10', MQTT_DEVICE_BYTES_PER_SECOND: String(128 * 1024) };
 const options = scale.patient
   ? { honestDevices: 200, hostileDevices: 10, intervalMs: 1000 }
   : { honestDevices: 50, hostileDevices: 5, intervalMs: 500, settings: lowRates };
 const seconds = scale.patient ? 15 : 1.5;
-/** The promise of docs/security.md, for a machine with nothing else to do. */
+/** The guarantee of docs/security.md, on an otherwise idle machine. */
 const maximumMs = 1000;
 /**
  * Next to other tests a median is compared with that of the same devices alone, of which the slowest counts: single delays

@@ -38,7 +38,7 @@ export async function writeArchive<Result>(
   }
 }
 
-/** An entry of an archive, with the place of its header in the file. */
+/** An entry of an archive, with the offset of its header in the file. */
 export interface ArchiveEntry {
   name: string;
   content: Buffer;

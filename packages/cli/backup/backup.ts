@@ -124,13 +124,13 @@ export interface BackupReport {
   audit: string;
   keys: string;
   queued: string;
-  /** Whether the database knows of this backup. */
+  /** Whether the backup is recorded in the database. */
   recorded: string;
 }
 
 interface Written {
   manifest: Manifest;
-  /** What became of the keys. */
+  /** Whether the keys are included, and the consequence if not. */
   keys: string;
 }
 
@@ -190,7 +190,7 @@ export async function createBackup(
   }
 }
 
-/** Says what nobody can read after a restore without the keys. */
+/** Describes the values that cannot be decrypted after a restore without the keys. */
 async function describeLostKeys(db: Database): Promise<string> {
   const lost: string[] = [];
   for (const kind of kindsOfSealedValues) {
@@ -204,7 +204,7 @@ async function describeLostKeys(db: Database): Promise<string> {
   return `not included: ${consequence}; keep them elsewhere, or give --passphrase-file`;
 }
 
-/** Records a backup for /metrics and doctor. A standby cannot, and its backup is as good. */
+/** Records a backup for /metrics and doctor. A standby is read-only, but its backup is valid. */
 async function record(db: Database, backup: { bytes: number; schema: string }): Promise<string> {
   return recordBackup(db, backup).then(
     () => 'in the database',

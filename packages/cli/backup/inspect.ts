@@ -13,7 +13,7 @@ export const partName = /^tables\/([^/]+)\/\d+\.copy\.gz$/;
 /** The rows of a table as they were found. */
 interface FoundTable {
   hash: Hash;
-  /** Where its first entry begins. */
+  /** Offset of its first entry in the file. */
   byteOffset: number;
 }
 

@@ -36,7 +36,7 @@ async function checkUnused(client: Client): Promise<void> {
   }
 }
 
-/** Migrates an empty database to the schema of a backup. @throws Error when its schema is another one */
+/** Migrates an empty database to the schema of a backup. @throws Error when its schema differs */
 async function migrateToBackup(url: string, client: Client, manifest: Manifest): Promise<void> {
   await migrate(url, { only: manifest.migrations.map(({ name }) => name) }).catch((cause: unknown) => {
     if (!(cause instanceof UnsupportedDatabase)) throw cause;
@@ -57,7 +57,7 @@ async function migrateToBackup(url: string, client: Client, manifest: Manifest):
 /**
  * Compares the restored rows and the audit with the backup.
  * @returns the chains of the audit; one that does not verify is restored as it is
- * @throws Error when rows are missing, or an audit that verifies is another one
+ * @throws Error when rows are missing, or when the audit verifies but differs from the backup
  */
 async function verifyRestored(client: Client, db: Database, manifest: Manifest): Promise<Manifest['audit']> {
   for (const table of manifest.tables) {

@@ -69,7 +69,7 @@ export function checkExpiry(check: string, validTo: string, nowMs: number, remed
     : ok(check, `expires in ${days} days`);
 }
 
-/** Checks the ends of the certificates of a PEM file: of a chain or of authorities, the first to expire counts. */
+/** Checks the expiry of the certificates in a PEM file; in a chain or a list of authorities, the earliest counts. */
 export function checkCertificate(check: string, pem: string, nowMs: number): Check {
   const remedy = `renew the file that ${check} names; it is read again without a restart`;
   const blocks = pem.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];

@@ -12,7 +12,7 @@ const dayMs = 86_400_000;
 const longestWithoutBackupDays = 7;
 const mostNamedRights = 3;
 
-/** Checks that the encryption keys of this host open every sealed value. */
+/** Checks that the encryption keys of this host decrypt every sealed value. */
 export async function checkEncryptionKeys(db: Database, config: Config): Promise<Check[]> {
   const keys = await readEncryptionKeys(config);
   const unreadable: string[] = [];

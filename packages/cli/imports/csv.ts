@@ -72,7 +72,7 @@ function toRow(
   return { line, subject, fault: { column: columns.get('time') ?? 'time', message: 'must be ISO 8601 or UNIX time' } };
 }
 
-/** Cells that are not what their field takes stay texts, which the platform refuses with the field. */
+/** Cells of the wrong type stay text, which the platform rejects with the name of the field. */
 function readingOf(cells: Cells, timestamp: number): object {
   const { can, sensors } = listsOf(cells);
   return {
@@ -142,7 +142,7 @@ function cellValue(field: string, cell: string): number | boolean | string {
   return booleans.has(field) ? (words[cell.toLowerCase()] ?? cell) : numberOf(cell);
 }
 
-/** The list in a cell; of a cell that holds none, its text. */
+/** Parses the list in a cell; returns the text of a cell without a list. */
 function listOf<Element>(cells: Cells, field: string): (Element | string)[] {
   const cell = cells[field];
   if (cell === undefined) return [];

@@ -188,7 +188,7 @@ class RowSender {
 
   async #writeFaults(): Promise<void> {
     const isNew = this.#progress.faults === 0;
-    // The rows of one vehicle are sent together, so their faults come together.
+    // Rows are sent by vehicle, so faults arrive grouped by vehicle.
     const inOrder = this.#faults.toSorted((one, other) => one.line - other.line).map(({ text }) => text);
     await appendFile(reportOf(this.#path), (isNew ? 'line,column,fault\n' : '') + inOrder.join(''));
   }

@@ -20,7 +20,7 @@ export const places: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Reads a number; a text that is none stays a text, which the platform refuses with its field. */
+/** Parses a number; other text stays text, which the platform rejects with the name of the field. */
 export function numberOf(text: string): number | string {
   const number = Number(text);
   return text.trim() === '' || !Number.isFinite(number) ? text : number;

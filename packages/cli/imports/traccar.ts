@@ -89,7 +89,7 @@ function toRow(line: number, cells: Cells, uniqueIds: ReadonlyMap<string, string
   try {
     position['attributes'] = attributes === undefined ? {} : JSON.parse(attributes);
   } catch {
-    // As all that has no place of its own, it is kept as text.
+    // Kept as text, like every attribute without a field.
     position['attributes'] = { attributes };
   }
   const reading = sourceFormats.traccar.toReading({ position });

@@ -5,7 +5,7 @@ export interface DbcFault {
   /** Counted from 1. */
   line: number;
   message: string;
-  /** The rest of the file must not be used: nothing says whose layout the statement would have changed. */
+  /** The rest of the file must not be used: the statement could have changed the layout of any signal. */
   isFatal?: true;
 }
 

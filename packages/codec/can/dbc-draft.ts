@@ -40,7 +40,7 @@ export class DatabaseDraft {
     }
   }
 
-  /** Leaves out a signal, whose layout is not known because of a faulty statement about it. */
+  /** Leaves out a signal whose layout is unknown because of a faulty statement. */
   leaveOut({ id, signal }: SignalTarget): void {
     const message = this.#messages.get(id);
     if (message) message.signals = message.signals.filter(({ name }) => name !== signal);

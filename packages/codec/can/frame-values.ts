@@ -16,7 +16,7 @@ const maximumLabelLength = 1024;
 
 /** A DBC file that is ready to decode the frames of a vehicle model. */
 export interface ModelDatabase {
-  /** In the order of their lines. What they concern is left out. */
+  /** In line order. Faulty statements and signals are left out. */
   readonly faults: readonly DbcFault[];
   /** Whether it has a message, and no fault that makes the rest of it unusable. */
   readonly isUsable: boolean;

@@ -2,7 +2,7 @@ import { addFields, completeReading, type Draft, readFieldTable, secondsOf } fro
 import { InvalidMessage, requireDevice, requireObject, requireText, type SourceFormat } from '../source-format.ts';
 
 const owntracksFields = readFieldTable(new URL('fields.json', import.meta.url));
-/** The last part is the *Device ID* of the app. */
+/** MQTT topic; its last part is the *Device ID* of the app. */
 const topicForm = /^owntracks\/[^/]+\/([^/]+)$/;
 
 /**

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { type AvlFamily, avlFamilies } from '@odograph/contracts/device-models';
 
-/** Which raw values of a number are measurements, and their scale. */
+/** Range, error codes and scale of the raw values of a number. */
 export interface NumberRule {
   readonly signed?: true;
   readonly divisor?: number;
@@ -12,10 +12,10 @@ export interface NumberRule {
   readonly errors?: readonly number[];
 }
 
-/** Where a value of an I/O element goes and how it is read; Teltonika, "Teltonika Data Sending Parameters ID" of each model. */
+/** Maps an I/O element to a field and its decoding; Teltonika, "Teltonika Data Sending Parameters ID" of each model. */
 export interface AvlProperty extends NumberRule {
   readonly id: number;
-  /** Families that give the id this meaning; without them all do. */
+  /** Families in which the id has this meaning; all by default. */
   readonly families?: readonly AvlFamily[];
   /** Key under which it is stored in `can`, or in `sensors` when it belongs to one. */
   readonly name: string;
@@ -51,10 +51,10 @@ export function avlTable(family: AvlFamily | undefined): AvlTable {
   return (family && tables.get(family)) ?? unknownFamily;
 }
 
-/** How many values of an upload are absent because of what the device sent for them, by reason. */
+/** Counts the values of an upload that are left out, by reason. */
 export type AbsentValues = Partial<Record<'error_code' | 'out_of_range', number>>;
 
-/** Scales a raw value; undefined, and counted, when it is no measurement. */
+/** Scales a raw value; counts it and returns undefined when it is not a measurement. */
 export function measure(rule: NumberRule, raw: number, absent: AbsentValues): number | undefined {
   const { divisor, min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY, errors } = rule;
   const reason = errors?.includes(raw) ? 'error_code' : raw < min || raw > max ? 'out_of_range' : undefined;

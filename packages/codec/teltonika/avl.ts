@@ -49,16 +49,16 @@ export interface AvlRecords {
 
 /**
  * Decodes the records of a data field in Codec 8, 8 Extended or 16: codec id, count, records, count (Teltonika, "Teltonika
- * Data Sending Protocols"). Some devices send a further group of 16-byte values, which nothing announces: records that
- * do not fill the data field without it are read with it.
- * @param family of the device; undefined when its model does not say
+ * Data Sending Protocols"). Some devices send an additional group of 16-byte values without announcing it:
+ * records that do not fill the data field are decoded again with that group.
+ * @param family of the device; undefined when its model has none
  * @throws RangeError when the records do not fill the data field exactly
  */
 export function decodeAvlRecords(data: Buffer, family: AvlFamily | undefined): AvlRecords {
   const codec = data.readUInt8(0);
   const layout = layouts.get(codec);
   if (layout === undefined) throw new RangeError(`codec ${codec} has no AVL records`);
-  // Only devices of this family have Codec 16.
+  // Only this family uses Codec 16.
   const properties = avlTable(family ?? (codec === codec16 ? 'fmx6' : undefined));
   try {
     return readRecords(data, layout, properties);
@@ -159,7 +159,7 @@ function readLocation(cursor: Cursor): TelemetryReading['location'] {
   return latitude === 0 && longitude === 0 ? undefined : { latitude, longitude, altitude, satellites };
 }
 
-/** The length decides how a number is read: models differ in how many bytes they send. */
+/** Decodes a number by its length: models send the same element with different lengths. */
 function readNumber(draft: Draft, { cursor, properties, absentValues }: Decoding, id: number, length: 1 | 2 | 4): void {
   const property = properties.get(id);
   const raw = cursor.unsigned(length);

@@ -66,7 +66,7 @@ function readNumber(key: string, rule: NumberRule, bytes: Buffer, absent: Absent
   return value === undefined ? [] : [{ key, value: String(value) }];
 }
 
-/** What an EYE sensor advertises after its flags, in this order: the values whose bit is set. */
+/** Values that follow the flags of an EYE sensor, in this order; each is present if its bit is set. */
 const eyeValues: readonly { bit: number; bytes: number; read: (bytes: Buffer, absent: AbsentValues) => CanDatum[] }[] =
   [
     { bit: 0, bytes: 2, read: (bytes, absent) => readNumber('temperature', temperature, bytes, absent) },
@@ -90,9 +90,8 @@ function readMovement(bytes: Buffer): CanDatum[] {
   ];
 }
 
-/**
- * Reads what an EYE sensor advertises (Teltonika, "EYE sensor", sensor advertising).
- * @returns undefined when the flags and the length do not agree: the data is that of another tag
+/** Decodes the advertising data of an EYE sensor (Teltonika, "EYE sensor", sensor advertising).
+ * @returns undefined when flags and length disagree: the data is from another kind of tag
  */
 function readEyeData(bytes: Buffer, absent: AbsentValues): CanDatum[] | undefined {
   const flags = bytes[0] ?? 0;
@@ -137,7 +136,7 @@ export function readBeacons(list: string, bytes: Buffer): Sensor[] {
   return sensors;
 }
 
-/** What follows the identity of a beacon: RSSI in dBm; the units of the others are not published. */
+/** Values that follow the identity of a beacon: RSSI in dBm; the units of the others are not published. */
 const beaconValues = [
   { bit: 0, key: 'rssi', length: 1 },
   { bit: 1, key: 'battery_raw', length: 2 },

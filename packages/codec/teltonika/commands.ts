@@ -9,7 +9,7 @@ const response = 0x06;
 const refusal = 0x11;
 const cameraFile = 0x0d;
 
-/** What stands before the text of a message. */
+/** Header before the text of a message. */
 interface Prefix {
   readonly hasTime: boolean;
   readonly imeiBytes: 0 | 8;
@@ -23,7 +23,7 @@ const prefixes: ReadonlyMap<number, Prefix> = new Map([
   [codec15, { hasTime: true, imeiBytes: 8 }],
 ]);
 
-/** What a device says outside of its records: the answer to a command, or what it read from a serial port. */
+/** A message that is not a record: the answer to a command, or serial data. */
 export interface DeviceMessage {
   /** Without the time and the IMEI. */
   bytes: Buffer;
@@ -97,7 +97,7 @@ export function readMessages(data: Buffer): DeviceMessage[] | undefined {
   return at === data.length - 1 ? messages : undefined;
 }
 
-/** Reads what stands before the text of a message; undefined when the message is too short. */
+/** Reads the header before the text of a message; undefined when the message is too short. */
 function readPrefix(message: Buffer, { hasTime, imeiBytes }: Prefix) {
   const time = hasTime ? readTime(message) : { seconds: undefined, bytes: 0 };
   const bytes = time.bytes + imeiBytes;

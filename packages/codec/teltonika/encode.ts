@@ -29,7 +29,8 @@ const properties = avlTable('fmb');
 
 /**
  * Encodes readings as the data field of a packet of a device of the family FMB, from codec id to second count: what
- * `decodeTeltonika` decodes. Left out is what the protocol has no place for, such as `fleet.lock`; in Codec 8 and 16 also values of variable length.
+ * `decodeTeltonika` decodes. Fields that the protocol cannot represent, such as `fleet.lock`,
+ * are left out; in Codec 8 and 16 also values of variable length.
  * @throws RangeError for more than 255 readings, or a value that does not fit
  */
 export function encodeAvlRecords(codec: AvlCodec, readings: readonly TelemetryReading[]): Buffer {

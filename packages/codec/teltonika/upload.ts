@@ -10,8 +10,8 @@ import { crc16 } from './crc16.ts';
 /**
  * Decodes an upload of a Teltonika device: the data field of a packet, from codec id to second count. Never throws: what
  * does not follow the protocol becomes a fault.
- * @param receivedAtMs the time of messages that have none of their own
- * @param family of the device; undefined when its model does not say
+ * @param receivedAtMs the time of messages without a timestamp
+ * @param family of the device; undefined when its model has none
  */
 export function decodeTeltonika(data: Buffer, receivedAtMs = 0, family?: AvlFamily): DecodedTelemetry {
   try {
@@ -34,9 +34,8 @@ function decodeData(data: Buffer, receivedAtMs: number, family: AvlFamily | unde
   return { readings: messages.map((message) => readSerial(message, receivedAtMs)), absentValues: {} };
 }
 
-/**
- * Makes a reading of what a device read from a serial port. Its microseconds, which no record has, are those of its content:
- * vehicle and time identify a reading, and one message must not replace another, nor a record of the same second.
+/** Converts serial data to a reading. An offset below 66 ms, derived from its content, is added to its time: vehicle and
+ * time identify a reading, and a message must replace neither another message nor a record of the same second.
  */
 function readSerial({ bytes, seconds }: DeviceMessage, receivedAtMs: number): TelemetryReading {
   const checksum = crc16(bytes);

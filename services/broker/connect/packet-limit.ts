@@ -6,9 +6,9 @@ import type { Session } from '../sessions/session-registry.ts';
 const publishType = 3;
 /** PUBACK, PUBREC and PUBCOMP: the answers to a message of the platform [MQTT-4.3]. */
 const acknowledgementTypes = new Set([4, 5, 7]);
-/** The work for a packet grows with its length, as that for a SUBSCRIBE does with its topics. */
+/** The cost of a packet grows with its length, as that of a SUBSCRIBE does with its topics. */
 const bytesPerCountedPacket = 64;
-/** SUBSCRIBE and UNSUBSCRIBE take as much work as ten others. */
+/** A SUBSCRIBE or UNSUBSCRIBE costs as much as ten other packets. */
 const subscriptionTypes = new Set([8, 10]);
 const subscriptionCost = 10;
 /** Topic, packet identifier and the rest of the variable header of a PUBLISH that its device may send. */
@@ -18,7 +18,7 @@ const maximumPublishBytes = maximumPacketBytes + publishHeaderBytes;
 const maximumOtherBytes = 16 * 1024;
 const longestLengthBytes = 4;
 
-/** Numbers of packets that are no PUBLISH. */
+/** Counts of packets other than PUBLISH. */
 export interface PacketCounts {
   acknowledgements: number;
   /** One for each 64 bytes or part of them; ten in a SUBSCRIBE or UNSUBSCRIBE. */
@@ -27,7 +27,7 @@ export interface PacketCounts {
 
 /** Checks a stream of MQTT packets, chunk by chunk. */
 export interface PacketCheck {
-  /** Of the packets whose headers were checked; the caller may set them to 0. */
+  /** Counts packets whose headers were checked; the caller may reset them. */
   readonly counts: PacketCounts;
   /** Checks the next chunk. @returns the fault of a packet in it, or undefined */
   next(chunk: Buffer): string | undefined;
@@ -93,7 +93,7 @@ export function checkPackets(): PacketCheck {
 
 /** Packets that a client may send after its CONNECT without waiting for CONNACK [MQTT-3.1.4-5]. */
 export const maximumPacketsBeforeConnack = 1000;
-/** What an acknowledgement without a message costs: a device that repeats a few is only delayed. */
+/** Cost of an acknowledgement without a message: a device that repeats a few is only delayed. */
 const unexpectedAcknowledgementCost = 100;
 
 /**

@@ -130,7 +130,7 @@ export function createAuthorizeForward(sessions: Sessions): AuthorizeForward {
   };
 }
 
-/** Whether a device gets a message; expects its acknowledgement then. */
+/** Returns whether a device may receive a message, and if so expects its acknowledgement. */
 function isForwarded(session: DeviceSession, packet: AedesPublishPacket): boolean {
   if (!isForDevice(session, packet.topic)) return false;
   if (packet.topic === session.commandsTopic && isExpired(packet)) return false;

@@ -22,7 +22,7 @@ export interface DeviceSession extends RegisteredSession {
   readonly throttle: DeviceThrottle;
   /** The order of its PUBACKs. */
   readonly order: ReleaseOrder;
-  /** Messages of QoS 1 that it was sent and has not acknowledged. */
+  /** QoS 1 messages sent to it and not acknowledged. */
   unacknowledgedMessages: number;
 }
 

@@ -52,7 +52,7 @@ export function permittedLookup(isEncrypted: boolean, rules: AddressRules): Look
   const { resolve: resolveHost = resolveBySystem } = rules;
   return (hostname, options, callback) => {
     resolveHost(hostname, (error, addresses) => {
-      // The same answer for a name that does not resolve: internal names must not be found out.
+      // The same answer for a name that does not resolve: internal names must not be discoverable.
       const permitted = (error ? [] : addresses).filter(({ address }) => isPermitted(address, isEncrypted, rules));
       const [first] = permitted;
       if (first === undefined) return callback(refusal(isEncrypted), '');

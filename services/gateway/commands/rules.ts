@@ -3,7 +3,7 @@ import type { FlespiCommand, TextCommand } from '@odograph/contracts/device-mode
 /** Characters of a reason that the command service takes. */
 const longestReason = 256;
 
-/** Makes text of a device a reason: one line that can be printed, and not too long. */
+/** Converts text from a device to a reason: one printable line of limited length. */
 export function reasonOf(text: string): string {
   return text
     .replace(/[\p{C}\s]+/gu, ' ')

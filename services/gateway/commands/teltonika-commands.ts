@@ -123,7 +123,7 @@ export class TeltonikaCommands {
     session.send(encodeCommand(command.text));
   }
 
-  /** @returns whether the text answers the command in flight; else it may be what a serial port says */
+  /** @returns whether the text answers the command in flight; otherwise it may be serial data */
   #answer(session: CommandedSession, desk: Desk, text: string, isRefused: boolean): boolean {
     const { acknowledge, outcomes, logger } = this.#options;
     const { sent } = desk;

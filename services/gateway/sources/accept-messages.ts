@@ -37,7 +37,7 @@ export interface MessageIntakeOptions {
   readonly uploads: GatewayUploads;
 }
 
-/** The devices that the messages of a source name. */
+/** The devices named by the messages of a source. */
 interface NamedDevices {
   /** Device ids by name. */
   readonly ids: ReadonlyMap<string, string>;

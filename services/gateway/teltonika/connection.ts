@@ -25,7 +25,7 @@ export interface TeltonikaDoor {
   readonly held: HeldBytes;
   readonly sessions: GatewaySessions;
   readonly throttles: DeviceThrottles;
-  /** Datagrams from elsewhere are refused; undefined: from anywhere. */
+  /** Datagrams from other networks are refused; undefined allows all. */
   readonly networks: readonly Network[] | undefined;
   /** By IPv4 address or IPv6 /64, of all its devices together. */
   readonly addresses: DeviceThrottles;
@@ -39,7 +39,7 @@ const helloTimeoutMs = 10_000;
 /** From the first byte of a packet to its last. */
 const packetTimeoutMs = 60_000;
 
-/** Pings of a connection; devices send one in some seconds at most. */
+/** Pings of a connection; devices send at most one every few seconds. */
 const pingsPerSecond = 10;
 const pingBurstSeconds = 10;
 
@@ -183,7 +183,7 @@ export class TeltonikaConnection implements GatewaySession {
     }
     if (frame.kind === 'imei') return this.#whilePaused(() => this.#greet(frame.imei));
     if (!isKnownCodec(frame.data[0])) return this.#refuse('codec', frame.data[0]);
-    // A device sends a file only in answer to requests, which nobody makes.
+    // A device sends a file only on request, and the gateway sends no such request.
     if (isCameraFile(frame.data)) return this.#door.metrics.refused.inc({ door: 'teltonika', reason: 'file' });
     const messages = readMessages(frame.data);
     if (messages?.every((message) => this.#isAnswer(message))) return;
@@ -221,7 +221,7 @@ export class TeltonikaConnection implements GatewaySession {
   /** Answers a hello. One that a device repeats in its connection changes nothing. */
   async #greet(imei: string): Promise<void> {
     if (this.#deviceId === '') return this.#signIn(imei);
-    // The records of another device must not be stored as this one's; it keeps them, and connects again.
+    // The records of another device must not be stored as this one's; it keeps them and reconnects.
     if (this.#deviceId !== imei) return this.#refuse('hello', 'another IMEI');
     this.#socket.write(answerHello(true));
   }
@@ -238,7 +238,7 @@ export class TeltonikaConnection implements GatewaySession {
       this.#socket.write(answerHello(false));
       return this.#refuse('unknown_device', undefined, imei);
     }
-    // The device has connected again; of two lookups, the later one may end first.
+    // The device has reconnected; lookups may complete out of order.
     const other = sessions.find(imei);
     if (other && other.signInNumber > this.#signInNumber) return this.close();
     other?.close();

@@ -53,7 +53,7 @@ async function receive(
   socket.send(acknowledgeDatagram(datagram, await stored), from.port, from.address);
 }
 
-/** Takes a datagram from a budget; false, and takes nothing, when that is exceeded. */
+/** Takes a datagram from a budget; returns false and takes nothing when the budget is exceeded. */
 function takeDatagram(budget: DeviceThrottle, bytes: number): boolean {
   const nowMs = performance.now();
   if (budget.waitMs(nowMs) > 0) return false;

@@ -68,7 +68,7 @@ export async function quarantineUploads(
       is_partial = false`.execute(db);
 }
 
-/** Records what the replays among these uploads came to on their rows. @returns the ids of the rows */
+/** Records the outcome of replays on their rows. @returns the ids of the rows */
 async function updateReplayed(
   db: Database,
   uploads: readonly UploadInProgress[],
@@ -92,7 +92,7 @@ const dayMs = 86_400_000;
 /** Faults that a row for dropped values lists. */
 const maximumValueFaults = 100;
 
-/** What a device repeats: the reason and the field of a dropped value, wherever in a list it was. */
+/** Identifies repeated faults of a device: reason and field of a dropped value, without its list index. */
 const kindOfFault = ({ reason, field = '' }: QuarantineFault): string =>
   `${reason} ${field.replace(/\.\d+(?=\.|$)/g, '.*')}`;
 
@@ -119,7 +119,7 @@ function groupDropped(uploads: readonly UploadInProgress[], nowMs: number): Map<
 
 /**
  * Stores what was dropped from readings that are stored: one row for each device, reason, field and day (UTC), with the first
- * such upload; `times_seen` counts the uploads. So a sensor that is always at fault adds one row a day. A replay changes its own row.
+ * such upload; `times_seen` counts the uploads. A faulty sensor thus adds one row a day. A replay changes its own row.
  */
 export async function quarantineValues(
   db: Database,

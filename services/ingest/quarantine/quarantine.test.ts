@@ -137,7 +137,7 @@ describe('values at fault', () => {
     expect(await partialRows(deviceId)).toEqual([{ ...row, seen: 2 }]);
     await replay('{');
     expect(await partialRows(deviceId)).toEqual([{ ...row, fields: [], seen: 3, partial: false }]);
-    // As a version that can read the value does.
+    // As in a version that can decode the value.
     await replay(JSON.stringify(wrong(0, 12)));
     expect(await partialRows(deviceId)).toMatchObject([{ id: row?.id, resolved: true }]);
     expect(await readingsOf(vehicle)).toEqual([{ ignition: true, mileage: 12 }]);

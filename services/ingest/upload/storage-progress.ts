@@ -7,7 +7,7 @@ const refusals: Readonly<Record<string, string>> = {
   '53100': 'the disk of the database is full (SQLSTATE 53100)',
 };
 
-/** Tells a stall, in which uploads wait and none is stored, from a backlog that advances and from no traffic. */
+/** Detects a stall, in which uploads wait and none is stored; a shrinking backlog and an idle queue are no stall. */
 export class StorageProgress {
   readonly #timer: NodeJS.Timeout;
   #advancedAtMs = performance.now();
@@ -31,7 +31,7 @@ export class StorageProgress {
     this.#reason = sqlState === undefined ? error : (refusals[sqlState] ?? `SQLSTATE ${sqlState}`);
   }
 
-  /** The time for which uploads have waited while none was stored. */
+  /** Seconds since the last progress while uploads are waiting. */
   get stalledSeconds(): number {
     return (performance.now() - this.#advancedAtMs) / 1000;
   }

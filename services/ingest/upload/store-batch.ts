@@ -31,7 +31,7 @@ export interface StoredBatch {
   alarmIds: readonly string[];
   /** Uploads of which a reading, or all, went to quarantine. */
   quarantined: readonly UploadInProgress[];
-  /** Uploads whose readings are stored, but without values that were at fault. */
+  /** Uploads whose readings are stored without their invalid values. */
   partial: readonly UploadInProgress[];
   /** Uploads beyond the quarantine quota of their device. */
   droppedUploads: number;

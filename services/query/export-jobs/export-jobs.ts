@@ -90,8 +90,7 @@ export class ExportJobs {
     this.#options = options;
   }
 
-  /**
-   * Creates a job, whose id tells by which idempotency key.
+  /** Creates a job, whose id is derived from the idempotency key.
    * @returns the job, and whether an earlier request with the key created it
    * @throws Failure INVALID_PARAMETER, INVALID_INTERVAL, IDEMPOTENCY_KEY_REUSED, TOO_MANY, OVERLOADED
    */
@@ -120,7 +119,7 @@ export class ExportJobs {
       }
       // sweep() removes it, with its file.
       const job = await queue.add('exports', data, { jobId, removeOnComplete: false, removeOnFail: false });
-      // Of two requests at once with one key, the queue ignores the second.
+      // The queue ignores the second of two concurrent requests with one key.
       const own = key === undefined ? job : ((await this.#findByKey(queue, jobId, data)) ?? job);
       return { job: await this.#describe(own), isReplayed: false };
     });
@@ -138,7 +137,7 @@ export class ExportJobs {
     return job;
   }
 
-  /** Lists the jobs of a caller, the newest first. @throws Failure OVERLOADED */
+  /** Lists the jobs of a caller, newest first. @throws Failure OVERLOADED */
   async list({ applicationId, userId }: Caller): Promise<ExportState[]> {
     const ids = await this.#withQueue((queue) => queue.getRanges([...allTypes], 0, -1));
     const own = ids.filter((id) => id.startsWith(`${applicationId}-`));

@@ -14,7 +14,7 @@ const mostEvents = 1000;
 /** EventSource reconnects after this time. */
 const reconnectMs = 2000;
 
-/** Sent without vehicles, which begin with a reset of their own. */
+/** Sent without vehicles: each vehicle begins with its own reset. */
 const missedReset = JSON.stringify({ reason: 'EXPIRED', mode: 'vehicles' } satisfies LiveReset);
 
 export interface EventStreamOptions {
@@ -159,7 +159,7 @@ export class EventStream extends Readable {
   }
 }
 
-/** Where a client continues: the position in the present and what it is a position of, and that in the list of events. */
+/** Resume point of a client: its position in the live stream, the view of that stream, and its position in the event list. */
 interface ResumePoint {
   readonly positionMs?: number;
   readonly shown?: string;

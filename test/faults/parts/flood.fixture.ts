@@ -24,7 +24,7 @@ export interface FloodOptions {
   readonly settings?: Readonly<Record<string, string>>;
 }
 
-/** What became of the hostile devices. */
+/** Outcome for the hostile devices. */
 export interface FloodEffect {
   /** How often their connections were closed. */
   readonly closed: number;
@@ -71,7 +71,7 @@ function chunkOf(packet: Buffer): Buffer[] {
   return [Buffer.concat(Array.from({ length: Math.ceil(chunkBytes / packet.length) }, () => packet))];
 }
 
-/** What a hostile device of this id sends over and over. */
+/** Returns the bytes that a hostile device sends repeatedly. */
 const floods = {
   PUBACK: () => () => chunkOf(Buffer.from([0x40, 2, 0, 7])),
   PINGREQ: () => () => chunkOf(Buffer.from([0xc0, 0])),

@@ -7,9 +7,8 @@ export interface TraccarRetry {
   readonly limit: number;
 }
 
-/**
- * Forwards positions by the rule of Traccar's PositionForwardingHandler (6.x): one that fails waits, twice as long after each
- * attempt, and is dropped after `count` repetitions, or when it fails while more than `limit` positions are pending.
+/** Forwards positions like Traccar's PositionForwardingHandler (6.x): a failed one is retried with a delay that doubles each
+ * time, and dropped after `count` retries, or when it fails while more than `limit` positions are pending.
  */
 export class TraccarForwarder {
   delivered = 0;
