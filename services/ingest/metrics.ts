@@ -21,7 +21,7 @@ export function createIngestMetrics(
 ): IngestMetrics {
   new Gauge({
     name: 'odograph_ingest_stalled_seconds',
-    help: 'Time for which uploads have waited while this process stored none',
+    help: 'Time that uploads have been waiting while this process stores none',
     registers: [registry],
     collect() {
       this.set(progress.stalledSeconds);
@@ -53,12 +53,12 @@ export function createIngestMetrics(
     }),
     droppedValues: new Counter({
       name: 'odograph_ingest_dropped_values_total',
-      help: 'Values at fault that were dropped; the rest of their readings is stored',
+      help: 'Invalid values that were dropped; the rest of their readings is stored',
       registers: [registry],
     }),
     absentValues: new Counter({
       name: 'odograph_ingest_absent_values_total',
-      help: 'Values left out because a sensor reported an error code, or a value that it cannot measure, by reason',
+      help: 'Values left out because a sensor reported an error code or a value outside its measuring range, by reason',
       labelNames: ['reason'] as const,
       registers: [registry],
     }),

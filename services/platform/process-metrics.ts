@@ -39,12 +39,12 @@ function addDiskMetrics(metrics: Registry, { DATA_DIR, EXPORT_DIRECTORY }: Confi
     });
   addGauge(
     'odograph_disk_free_bytes',
-    'Space that this process may use on the file system of a directory, by its setting',
+    'Space available to this process on the file system of a directory, by setting',
     ({ bsize, bavail }) => bsize * bavail,
   );
   addGauge(
     'odograph_disk_size_bytes',
-    'Size of the file system of a directory, by its setting',
+    'Size of the file system of a directory, by setting',
     ({ bsize, blocks }) => bsize * blocks,
   );
 }

@@ -137,7 +137,7 @@ describe.skipIf(!hasRedisServer)('a gateway', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  describe('has every record stored once that it acknowledged to a Teltonika device when at a random time', () => {
+  describe('stores every record acknowledged to a Teltonika device exactly once when at a random time', () => {
     it.each<[string, ProcessName[]]>([
       ['the gateway is killed', ['gateway']],
       ['gateway, ingest and Redis are killed at once', ['gateway', 'ingest', 'Redis']],

@@ -150,7 +150,7 @@ describe('traces', () => {
     });
   });
 
-  it('follow an upload through the queue to the statements that store it, without anything that it says', async () => {
+  it('follow an upload through the queue to the statements that store it, without any of its content', async () => {
     const vehicle = await createVehicle(db, await createApplication(db));
     const device = await connectDevice(mqttUrl, vehicle);
     await device.upload({ timestamp: 1_700_000_000, location: { latitude: 47.123456, longitude: 8.654321 } });
@@ -171,7 +171,7 @@ describe('traces', () => {
     }
   });
 
-  it('load OpenTelemetry only where their receiver is set', async () => {
+  it('load OpenTelemetry only with a configured endpoint', async () => {
     const modulesOf = async (child: ChildPlatform) => {
       await child.end('SIGTERM');
       return Number(/OpenTelemetry modules: (\d+)/.exec(child.output())?.[1]);
@@ -211,7 +211,7 @@ describe('the metrics of a process', () => {
     expect(text).not.toMatch(/imaginary|vehicle\/471/);
   });
 
-  it('name the versions, and tell the space on disk, the size of the database and that there is no backup', async () => {
+  it('report the versions, disk space, database size and the absence of a backup', async () => {
     const text = await scrape();
     expect(text).toContain(`odograph_build_info{version="${platformVersion()}",node="${process.versions.node}"} 1`);
     const sampleOf = (name: string) =>
@@ -230,7 +230,7 @@ describe('the metrics of a process', () => {
     expect(sampleOf('odograph_last_backup_timestamp_seconds')).toBe((backup?.completedAt.getTime() ?? 0) / 1000);
   });
 
-  it.skipIf(!hasOpenssl)('tell when the certificate of a setting expires', async () => {
+  it.skipIf(!hasOpenssl)('report when the certificate of a setting expires', async () => {
     const expiry = Date.parse(new X509Certificate(await readFile(certificate)).validTo) / 1000;
     expect(await scrape()).toContain(
       `odograph_certificate_expiry_timestamp_seconds{setting="MQTT_TLS_CERTIFICATE"} ${expiry}\n`,

@@ -236,7 +236,7 @@ describe('a device that a source names', () => {
     expect(rows).toEqual([{ actor: `source:${sourceId}`, action: 'device.create' }]);
   });
 
-  it('with the id that another application is promised is a device of its own, and that id stays free', async () => {
+  it('with an id reserved for another application is a separate device, and that id stays available', async () => {
     const imei = createImei();
     const other = await createApplication(platform.db);
     const sources = [];

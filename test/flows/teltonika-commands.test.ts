@@ -89,7 +89,7 @@ describe('an action on a vehicle with a Teltonika device', () => {
     expect(heard).toHaveLength(2);
   });
 
-  it('is unknown with the words of a device whose model does not know them, here and in the list of commands', async () => {
+  it('is unknown, with the text of an answer that the model does not define, here and in the list of commands', async () => {
     const { id, act } = await connect(() => 'DOUT1:\tpending\r\n');
     const { status, body } = await act('immobilize');
     expect([status, body.error, body.reason]).toEqual([504, 'COMMUNICATION_FAILED', 'UNKNOWN_ANSWER']);

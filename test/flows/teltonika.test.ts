@@ -122,7 +122,7 @@ describe('a Teltonika device', () => {
     await device.close();
   });
 
-  it('finds what it passes on from a serial port in the history, beside the record of the same second', async () => {
+  it('finds its serial data in the history, next to the record of the same second', async () => {
     const imei = createImei();
     const { id } = await createVehicle(platform.db, application, { deviceId: imei, model: 'teltonika' });
     const device = new TeltonikaDevice({ host: '127.0.0.1', port, imei });

@@ -109,7 +109,7 @@ describe('history answers uploads', () => {
 });
 
 describe('an upload in CBOR', () => {
-  it('is stored like one in JSON; one that cannot be read, and a value at fault, go to quarantine', async () => {
+  it('is stored like one in JSON; one that cannot be decoded, and an invalid value, go to quarantine', async () => {
     const vehicle = await createVehicle(platform.db, application);
     const device = await connectDevice(platform.mqttUrl, vehicle);
     const readings = [

@@ -180,7 +180,7 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
     expect(await refusalOf(incomplete)).toMatch(/^FILE is not a complete backup: it ends after keys\.json, /);
   });
 
-  it('of a newer version is refused in one line, before the database is opened', async () => {
+  it('of a newer version is rejected with one line, before the database is opened', async () => {
     const newer = await copyArchive('newer.backup', ({ name, content }) => {
       if (name !== 'manifest.json') return content;
       const manifest = JSON.parse(content.toString('utf8')) as Manifest;
@@ -193,7 +193,7 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
     );
   });
 
-  it('of an older version is migrated; an audit that was changed is restored, and told with exit code 1', async () => {
+  it('of an older version is migrated; a changed audit is restored and reported with exit code 1', async () => {
     const shipped = (await readdir(new URL('../../../migrations/', import.meta.url))).filter((name) =>
       name.endsWith('.sql'),
     );

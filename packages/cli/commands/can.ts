@@ -35,7 +35,7 @@ export const canCommands = [
       'can import zoe.dbc --model Zoe --skip-faulty',
     ],
     operand: 'FILE',
-    options: { model, 'skip-faulty': flag('store a file with faults, without the statements at fault') },
+    options: { model, 'skip-faulty': flag('store a file with faults, without the faulty statements') },
     async run({ api, operand }, options) {
       const isShipped = shipped.includes(operand);
       const content = isShipped
@@ -47,7 +47,7 @@ export const canCommands = [
       for (const { line, message } of faults) process.stderr.write(`${operand}:${line}: ${message}\n`);
       if (!stored) {
         process.exitCode = 1;
-        const advice = skipFaulty ? 'what is left cannot be used' : '--skip-faulty stores the rest of the file';
+        const advice = skipFaulty ? 'the rest is unusable' : '--skip-faulty stores the rest of the file';
         process.stderr.write(`${operand}: not stored, because of its faults; ${advice}\n`);
         return { model: options.model, stored, faults: faults.length };
       }

@@ -194,7 +194,7 @@ describe('a deployment', { timeout: 120_000 }, () => {
   });
   afterAll(() => drop());
 
-  it('that is right passes the checks of keys, audit, rights, certificate and backup', () => {
+  it('in order passes the checks of keys, audit, rights, certificate and backup', () => {
     const checks = diagnose(settings);
     for (const check of [
       ...[
@@ -210,7 +210,7 @@ describe('a deployment', { timeout: 120_000 }, () => {
     }
   });
 
-  it('with another encryption key, a changed audit row, a lost right, a foreign TLS key and an old backup is told each', async () => {
+  it('with another encryption key, a changed audit row, a lost right, a mismatched TLS key and an old backup reports each fault', async () => {
     await change(async (db) => {
       await sql`alter table audit disable trigger audit_append_only`.execute(db);
       await sql`update audit set outcome = 'changed'`.execute(db);
@@ -234,7 +234,7 @@ describe('a deployment', { timeout: 120_000 }, () => {
     });
   });
 
-  it('whose rights are older than its migrations, and that has no backup, is told so', async () => {
+  it('with rights older than its migrations and without a backup reports both', async () => {
     await applyDatabaseRoles(databaseUrl);
     await change(async (db) => {
       await sql`update installation set last_backup_at = null, granted_migrations = granted_migrations - 1`.execute(db);
@@ -250,7 +250,7 @@ describe('a deployment', { timeout: 120_000 }, () => {
     });
   });
 
-  it('on a database of a newer version is told so', async () => {
+  it('on a database of a newer version reports it', async () => {
     await change((db) => sql`insert into migration (name, sha256) values ('9001_of_tomorrow.sql', '')`.execute(db));
     const { checks } = await checkDatabase(databaseUrl, await testConfig());
     expect(checks.find(({ check }) => check === 'migrations')).toMatchObject({

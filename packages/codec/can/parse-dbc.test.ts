@@ -209,7 +209,7 @@ describe('a faulty statement', () => {
     expect(faultsOf(line)).toEqual({ names: 'First() Second(B)', faults: [fault] });
   });
 
-  it('about the layout of a signal that it does not tell makes the file unusable', () => {
+  it('about the layout of an unnamed signal makes the file unusable', () => {
     const fatal = (line: string) => parseDbc(`BO_ 1 M: 8 X\n${line}`).faults.map(({ isFatal }) => isFatal);
     expect(fatal('SIG_VALTYPE_ 1 : 1;')).toEqual([true]);
     expect(fatal('SG_MUL_VAL_ 1 A A 5-1;')).toEqual([true]);

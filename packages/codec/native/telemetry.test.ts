@@ -84,7 +84,7 @@ describe('decodeTelemetry', () => {
     );
   });
 
-  it('drops each value at fault with its field and reason, and keeps everything else of its reading', () => {
+  it('drops each invalid value with its field and reason, and keeps the rest of the reading', () => {
     const { location, status, electric, fleet, sensors } = whole;
     const wrong = {
       ...whole,
@@ -131,7 +131,7 @@ describe('decodeTelemetry', () => {
     expect(JSON.stringify(faults)).not.toContain('48.8566');
   });
 
-  it('strips NULs at the end of a text, which pad it, and drops a text with one inside', () => {
+  it('strips trailing NULs of a text, and drops a text with any other NUL', () => {
     const can = [
       { key: 'name\0\0', value: 'EYE 1\0\0\0' },
       { key: 'long', value: `${'x'.repeat(1024)}\0` },
@@ -145,7 +145,7 @@ describe('decodeTelemetry', () => {
     expect(faults).toMatchObject([{ field: 'can.2.value', reason: 'INVALID_VALUE' }]);
   });
 
-  it('reports at most 100 values at fault of a reading, and keeps the first elements of a list that is too long', () => {
+  it('reports at most 100 invalid values of a reading, and keeps the first elements of a list that is too long', () => {
     const can = Array.from({ length: 1100 }, (_, index) => ({ key: `k${index}`, value: index < 200 ? index : '' }));
     const { readings, faults } = decodeTelemetry(JSON.stringify([{ timestamp: 1, can }, whole]));
     expect(faults).toHaveLength(100);

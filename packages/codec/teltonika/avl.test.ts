@@ -34,7 +34,7 @@ describe('an I/O element', () => {
     ['005000000050', '005700000037', '005900002224'],
   ]);
 
-  it('means what the family of its device says', () => {
+  it('has the meaning that the family of its device defines', () => {
     expect(decodeOne(truck, 'fmx6').reading).toMatchObject({ fleet: { speed: 80, fuelRange: 55 } });
     expect(canOf(truck, 'fmx6')).toMatchObject({ fms_engine_load: '96', axle_weight_1: '8740', pto_state: '2' });
     const car = recordOf([['00514f', '005937'], ['005403e8', '005507d0'], ['0057000bb8ff']]);
@@ -129,7 +129,7 @@ describe('a list of BLE devices', () => {
     }
   });
 
-  it('of advanced beacons has what an EYE sensor advertises', () => {
+  it('of advanced beacons includes the advertising data of an EYE sensor', () => {
     const advertised = 'bf 08bb 26 80ae fb 0009 6c'.replaceAll(' ', '');
     const data = entries({
       ...{ list: 'beacons_advanced', id: '0055', low_battery: '0', magnet: '1', temperature: '22.35', humidity: '38' },
@@ -151,7 +151,7 @@ describe('a list of BLE devices', () => {
     ]);
   });
 
-  it('leaves out what a failed EYE sensor says, and counts it', () => {
+  it('leaves out and counts the values of a failed EYE sensor', () => {
     const list = tags('0102abcd 06027fff 0701ff');
     const { reading, absentValues } = decodeOne(recordOf([], [`2c35 ${list}`]), 'fmb');
     expect(reading?.sensors?.[0]?.data).toEqual(entries({ list: 'eye_sensors', id: 'abcd' }));

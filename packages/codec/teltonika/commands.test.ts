@@ -19,7 +19,7 @@ const messagesIn = (data: Buffer) =>
     ...[bytes.toString('latin1'), seconds, isAnswer, isRefused],
   ]);
 
-describe('what a device says outside of its records', () => {
+describe('a message that is not a record', () => {
   const receivedAtMs = 1_700_000_000_123;
   /** A message of Codec 12, or of Codec 13 with a time. */
   const message = (text: string, seconds?: number): Buffer => {
@@ -44,7 +44,7 @@ describe('what a device says outside of its records', () => {
     expect(messagesIn(dataOf(codec15))).toEqual([['Hello!\n', 0x654b65a4, false, false]]);
   });
 
-  it('is kept byte for byte when it is no text', () => {
+  it('is kept byte for byte when it is not text', () => {
     expect(dataIn(message('\x00\x01\xff'))).toMatchObject([{ data: [{ key: 'serial_hex', value: '0001ff' }] }]);
     const long = dataIn(message('x'.repeat(1500)))?.[0]?.data ?? [];
     expect(long.map(({ key }) => key)).toEqual(['serial_text', 'serial_text_2']);
@@ -59,14 +59,14 @@ describe('what a device says outside of its records', () => {
     expect(again?.timeMicroseconds).toBe(times[7]);
   });
 
-  it('tells no position of a private interval', () => {
+  it('discloses no position in a privacy interval', () => {
     const key = new RegExp(positionKeyPattern, 'i');
     expect(['serial_text', 'serial_hex', 'serial_text_2'].filter((one) => !key.test(one))).toEqual([]);
   });
 });
 
 describe('a command to a device', () => {
-  it('is encoded as the maker documents it', () => {
+  it('is encoded as the manufacturer documents', () => {
     expect(encodeCommand('getinfo')).toEqual(hex('000000000000000F0C010500000007676574696E666F0100004312'));
     expect(encodeCommand('getio')).toEqual(hex('000000000000000D0C010500000005676574696F01000000CB'));
   });

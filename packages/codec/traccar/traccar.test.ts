@@ -35,7 +35,7 @@ describe('what Traccar forwards', () => {
   const attributesOf = (protocol: string, attributes: object) =>
     receive('traccar', { position: { ...position, protocol, attributes }, device }).readings[0];
 
-  it('takes as litres only fuel of protocols that give litres', () => {
+  it('reads fuel as litres only for protocols that report litres', () => {
     expect(attributesOf('teltonika', { fuel: 31.5 })?.fleet).toEqual({ fuel: 31.5 });
     expect(attributesOf('ruptela', { fuel: 31.5, fuelLevel: 60 })?.fleet).toEqual({ fuel: 31.5, fuelRange: 60 });
     for (const protocol of ['gl200', 'gps103', 'gt06', 'h02', 'huabao', 'jt808', 'meitrack', 'tk103']) {
@@ -45,7 +45,7 @@ describe('what Traccar forwards', () => {
     }
   });
 
-  it('takes what the decoder of one protocol emits, and keeps the same name of another in can', () => {
+  it('maps an attribute of one protocol, and keeps the same name of another protocol in can', () => {
     const bms = {
       soc: 81.5,
       cumulativeVoltage: 52.1,

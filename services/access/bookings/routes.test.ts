@@ -25,7 +25,7 @@ describe('POST /v1/vehicle/{id}/booking with an Idempotency-Key', () => {
     ).length;
   const isReplayed = ({ headers }: ApiAnswer) => headers.get('idempotency-replayed') === 'true';
 
-  it('creates one booking for requests at once, and answers all of them like the first', async () => {
+  it('creates one booking for concurrent requests, and answers all of them like the first', async () => {
     const [headers, body] = [keyed(), planned()];
     const answers = await Promise.all(Array.from({ length: 8 }, () => createBooking(headers, body)));
     const [first] = answers.filter((answer) => !isReplayed(answer));
@@ -35,7 +35,7 @@ describe('POST /v1/vehicle/{id}/booking with an Idempotency-Key', () => {
     expect(await bookingCount()).toBe(1);
   });
 
-  it('is refused with the same key and other parameters, and creates nothing', async () => {
+  it('rejects the same key with other parameters, and creates nothing', async () => {
     const [headers, body] = [keyed(), planned()];
     await createBooking(headers, body);
     const other = await createBooking(headers, { ...body, driver: 'driver-2' });
@@ -57,7 +57,7 @@ describe('POST /v1/vehicle/{id}/booking with an Idempotency-Key', () => {
     expect(answerOf(await createBooking(headers, body))).toEqual([409, 'VEHICLE_NOT_AVAILABLE']);
   });
 
-  it('never answers what another application or another user was answered', async () => {
+  it('never returns the answer of another application or user', async () => {
     const [headers, body] = [keyed(), planned()];
     const manager = await access.createUser('manager');
     const first = await createBooking(headers, body);

@@ -104,7 +104,7 @@ describe('the broker', () => {
   });
 });
 
-describe('the packets of a device that are no uploads', () => {
+describe('the packets of a device other than uploads', () => {
   const burstPackets = 10 * 50;
   const id = Buffer.from([0, 7]);
   const topic = Buffer.from([0, 1, 120]);
@@ -204,7 +204,7 @@ describe('the packets of a device that are no uploads', () => {
     await Promise.all([service.close(), device.close()]);
   });
 
-  it('leave room for as many uploads at QoS 2 as at QoS 1', async () => {
+  it('allow as many uploads at QoS 2 as at QoS 1', async () => {
     const before = await pauses();
     const identity = await createDevice(platform.db);
     const device = await connectDevice(platform.mqttUrl, identity);

@@ -174,7 +174,7 @@ describe('a replay', () => {
     expect(body.message).toBe('from or eventIds must be given, not both');
   });
 
-  it('from before the oldest event that is kept is refused with its time', async () => {
+  it('from a time before the oldest event kept is rejected with that time', async () => {
     const { id } = await create();
     const { id: vehicleId } = await createVehicle(platform.db, application);
     await sql`update application set events_forgotten_until = pg_current_xact_id()`.execute(platform.db);

@@ -105,7 +105,7 @@ it('has one command in flight at a time, because an answer names none', async ()
   await isAcknowledged({ id: 'one', ok: true }, { id: 'two', ok: true });
 });
 
-it('passes on an answer that the model does not know and keeps waiting, and takes no unsolicited one', async () => {
+it('reports an answer that the model does not define and keeps waiting, and ignores an unsolicited one', async () => {
   const { connection, order, sent, isAcknowledged, acknowledged, outcomes, logged } = connect();
   expect(connection.answer('DOUT1:ON')).toBe(false);
   order('one');

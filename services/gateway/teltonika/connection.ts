@@ -49,7 +49,7 @@ const refusals = {
   unknown_device: 'no device of a Teltonika model has this IMEI',
   unavailable: 'the database does not answer',
   packet: 'invalid packet',
-  codec: 'no packet of this codec is read',
+  codec: 'unsupported codec',
   timeout: 'the packet was not completed in time',
   held_bytes: 'too many bytes wait for Redis',
   budget: 'too many pings',

@@ -49,15 +49,15 @@ async function createTracker(gateway: TestPlatform, transport: 'tcp' | 'udp'): P
 
 const refusedBy = ({ metrics }: TestPlatform) => metrics.getSingleMetricAsString('odograph_gateway_refused_total');
 
-describe('the door for Teltonika devices', () => {
-  it('takes neither connections nor datagrams from other networks than TELTONIKA_NETWORKS', async () => {
+describe('the listener for Teltonika devices', () => {
+  it('accepts neither connections nor datagrams from networks outside TELTONIKA_NETWORKS', async () => {
     const gateway = await startGateway({ TELTONIKA_NETWORKS: '10.0.0.0/8,fd00::/8' });
     await expect((await createTracker(gateway, 'tcp')).connect()).rejects.toThrow('the connection is closed');
     await expect((await createTracker(gateway, 'udp')).send()).rejects.toThrow('no answer');
     expect(await refusedBy(gateway)).toContain('{door="teltonika",reason="network"} 2');
   });
 
-  it('takes connections and no datagrams without TELTONIKA_UDP', async () => {
+  it('accepts connections and no datagrams without TELTONIKA_UDP', async () => {
     const gateway = await startGateway({ TELTONIKA_UDP: 'false', TELTONIKA_NETWORKS: '127.0.0.0/8' });
     expect(await (await createTracker(gateway, 'tcp')).connect()).toBe(true);
     await expect((await createTracker(gateway, 'udp')).send()).rejects.toThrow('no answer');
@@ -81,7 +81,7 @@ describe('the door for Teltonika devices', () => {
     expect(await (await createTracker(gateway, 'tcp')).connect()).toBe(true);
   });
 
-  it('drops the datagrams of an address beyond its rate, and counts them', async () => {
+  it('drops and counts the datagrams of an address above its rate', async () => {
     const gateway = await startGateway({ TELTONIKA_ADDRESS_PACKETS_PER_SECOND: '1' });
     const device = await createTracker(gateway, 'udp');
     expect(await device.send()).toBe(1);

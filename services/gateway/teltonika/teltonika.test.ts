@@ -167,7 +167,7 @@ describe('the door', () => {
     expect(sockets.filter(isOpen)).toEqual([newest]);
   });
 
-  it('takes pings before the hello, and the hello again between packets', async () => {
+  it('accepts pings before the hello, and a repeated hello between packets', async () => {
     const imei = await createImeiOf('teltonika');
     const socket = (await openSocket()).resume();
     socket.write(Buffer.concat([Buffer.from([0xff, 0xff]), hello(imei), wrapPacket(undecodable)]));
@@ -228,7 +228,7 @@ describe('the door', () => {
     expect(await refused('codec')).toBe(before + 1);
   });
 
-  it('asks for no file of a camera, and goes on with the records', async () => {
+  it('requests no camera files, and continues with the records', async () => {
     const tracker = await createTracker();
     await tracker.connect();
     const before = await refused('file');

@@ -71,7 +71,7 @@ describe('the quarantine quota', () => {
   });
 });
 
-describe('values at fault', () => {
+describe('invalid values', () => {
   const wrong = (second: number, mileage: unknown) => ({ ...reading(second), status: { mileage, ignition: true } });
   const partialRows = async (deviceId: string) => {
     const { rows } = await sql<{ id: string; fields: string[]; seen: number; resolved: boolean; partial: boolean }>`
@@ -109,7 +109,7 @@ describe('values at fault', () => {
     expect(stored[0]).toEqual({ ignition: true, mileage: null });
   });
 
-  it('use up nothing of the quota of uploads that could not be stored', async () => {
+  it('do not count against the quarantine quota', async () => {
     const { deviceId } = await create();
     await ingest(...Array.from({ length: quota }, (_, n) => upload(deviceId, JSON.stringify(wrong(n, `${n}`)))));
     await ingest(...Array.from({ length: quota }, (_, n) => upload(deviceId, `{"n":${n}`)));
@@ -118,7 +118,7 @@ describe('values at fault', () => {
     expect(rows.filter(({ reason }) => reason === 'QUOTA_EXCEEDED')).toEqual([]);
   });
 
-  it('make no event of an upload in quarantine', async () => {
+  it('raise no event of a quarantined upload', async () => {
     const { deviceId } = await create();
     await ingest(upload(deviceId, JSON.stringify(wrong(0, 'x'))), upload(deviceId, '{'));
     const { rows } = await sql<{ partial: boolean }>`select is_partial as partial from quarantine
@@ -127,7 +127,7 @@ describe('values at fault', () => {
     expect(rows).toEqual([{ partial: false }]);
   });
 
-  it('stay on their own row when a replay meets them again, and resolve it once they can be read', async () => {
+  it('stay on their own row when a replay fails again, and resolve it once they can be decoded', async () => {
     const vehicle = await create();
     const { deviceId } = vehicle;
     await ingest(upload(deviceId, JSON.stringify(wrong(0, 'x'))));
@@ -143,7 +143,7 @@ describe('values at fault', () => {
     expect(await readingsOf(vehicle)).toEqual([{ ignition: true, mileage: 12 }]);
   });
 
-  it('turn the row of a replayed upload into a part when everything else of it is stored', async () => {
+  it('make the row of a replayed upload partial when the rest of the upload is stored', async () => {
     const device = await createDevice(platform.db);
     const text = JSON.stringify(wrong(0, 'x'));
     await ingest(upload(device.deviceId, text));

@@ -16,7 +16,7 @@ afterEach(() => {
 
 const pass = (seconds: number) => vi.advanceTimersByTimeAsync(seconds * 1000);
 
-it('reports uploads of which none is stored, with the latest reason, within 15 s after an hour without traffic', async () => {
+it('reports a stall with the latest reason within 15 s, after an idle hour', async () => {
   await pass(3600);
   waiting = 1;
   progress.failed({ error: 'connect ECONNREFUSED' });
@@ -27,7 +27,7 @@ it('reports uploads of which none is stored, with the latest reason, within 15 s
   expect(progress.fault).toMatch(/none has been stored for 1\d s: the database is read-only \(SQLSTATE 25006\)$/);
 });
 
-it('reports neither a time without traffic nor a slow backlog that advances', async () => {
+it('reports neither an idle queue nor a backlog that shrinks slowly', async () => {
   await pass(3600);
   expect(progress.fault).toBeUndefined();
   waiting = 10_000;

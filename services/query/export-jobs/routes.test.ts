@@ -92,7 +92,7 @@ describe('an export job', () => {
     expect((await stat(join(directory, 'files', name))).mode & 0o777).toBe(0o600);
   });
 
-  it('is created once for requests at once with one idempotency key, of which another request is refused', async () => {
+  it('is created once for concurrent requests with one idempotency key, which rejects a different request', async () => {
     const headers = { 'idempotency-key': randomUUID() };
     const created = await Promise.all([1, 2, 3].map(() => client.post('/v1/x/exports', request, headers)));
     expect(new Set(created.map(({ body }) => body.id)).size).toBe(1);
@@ -104,7 +104,7 @@ describe('an export job', () => {
     await ended(again.body);
   });
 
-  it('is listed for the application or user that created it, the newest first', async () => {
+  it('is listed for the application or user that created it, newest first', async () => {
     const user = await createUser(platform.db, application, { vehicleIds: [vehicleId] });
     const [first, second] = [await createDone(), await createDone({ ...request, format: 'ndjson' })];
     const listed = async () =>

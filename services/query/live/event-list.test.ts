@@ -231,7 +231,7 @@ describe('the list of events in the stream', () => {
     await received(client, 1);
   });
 
-  it('takes the id in the body of an event, which is that of the stream, to continue behind it', async () => {
+  it('continues after the id in the body of an event, which is that of the stream', async () => {
     const client = await open('?types=vehicles,state.changed');
     await client.until((state) => state.isComplete);
     for (const state of [true, false, true]) await setFlag('stolen', state);

@@ -278,7 +278,7 @@ describe('GET /v1/x/vehicles', () => {
     expect([status, body.error, body.field]).toEqual([400, 'INVALID_PARAMETER', field]);
   });
 
-  it('lists the words of a parameter that has another one', async () => {
+  it('lists the allowed values of a parameter that has another one', async () => {
     const { body } = await client.get('/v1/x/vehicles?state=flying');
     expect(body.message).toBe(`state must be of ${tableStates.join(', ')}, separated by commas`);
   });

@@ -71,7 +71,7 @@ describe('the DBC file of a vehicle model', () => {
     expect(await auditOf(model)).toHaveLength(1);
   });
 
-  it('with faults is stored without what is at fault where they are to be skipped, which the answer lists', async () => {
+  it('with faults is stored without the faulty statements if they are to be skipped, and the answer lists them', async () => {
     const model = newModel();
     const faulty = `${dbc} SG_ Beyond : 60|16@1+ (1,0) [0|0] "" X\nBO_ 9999 Unknown: 8 X\n SG_ Lost : 0|8@1+ (1,0) [0|0] "" X\n`;
     const refused = await put(model, { base64: base64(faulty) });
