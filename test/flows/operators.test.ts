@@ -153,7 +153,10 @@ describe('an operator who is limited to applications', () => {
       expect((await attempt(other)).body.error).toBe(code);
     }
     for (const path of [`devices/${unowned}/link`, `devices/${unowned}/secret`, `devices/${unowned}/key`]) {
-      const { body } = await client.post(`/v1/x/admin/${path}`, { vehicleId: own.vehicle });
+      const { body } = await client.post(
+        `/v1/x/admin/${path}`,
+        path.endsWith('/link') ? { vehicleId: own.vehicle } : {},
+      );
       expect([path, body.error]).toEqual([path, 'UNKNOWN_DEVICE']);
     }
     expect(await rowsOf(foreign)).toBe(before);
