@@ -85,7 +85,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
       return exceeds(mostBytes);
     },
     get fault() {
-      if (redis.status !== 'ready') return 'Redis is away; if it ended, its log says why, such as a full disk';
+      if (redis.status !== 'ready') return 'Redis is unreachable; if it exited, see its log (a full disk ends it)';
       if (!isLogWritten) return 'Redis cannot write its log: free space on its disk';
       if (exceeds(mostBytes)) {
         return `the backlog exceeds its limit of memory in Redis (${mebibytes(bytes)} used): see that ingest stores it`;

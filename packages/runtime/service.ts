@@ -59,7 +59,7 @@ async function serviceHealth(service: RunningService): Promise<ServiceHealth> {
   const timeout = new AbortController();
   const silent = delay(
     healthTimeoutMs,
-    { ok: false, state: 'its health is not known: an engine does not answer' },
+    { ok: false, state: 'health check timed out: an engine does not answer' },
     timeout,
   );
   try {

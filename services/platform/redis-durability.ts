@@ -58,7 +58,7 @@ export function watchRedisDurability({ config, logger, metrics, onStop }: Host, 
   return {
     health(): ServiceHealth {
       if (redis.status !== 'ready')
-        return { ok: false, state: 'Redis is not reachable; if it ended, its log says why, such as a full disk' };
+        return { ok: false, state: 'Redis is unreachable; if it exited, see its log (a full disk ends it)' };
       if (faults.length === 0) return { ok: true, state: 'durable' };
       const state = `can lose acknowledged uploads: ${faults.join(', ')}`;
       return { ok: !config.REDIS_IS_DURABLE || config.REDIS_ALLOW_DATA_LOSS, state };

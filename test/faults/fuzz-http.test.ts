@@ -14,6 +14,7 @@ import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/
 import fc from 'fast-check';
 import Schema from 'typebox/schema';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readDocument } from '../flows/client.fixture.ts';
 import { type FuzzedAnswer, type FuzzedRequest, requestsOf, send } from './fuzz/http-requests.fixture.ts';
 import { type Operation, operationsOf } from './fuzz/operations.fixture.ts';
 import { runs, seed } from './fuzz/runs.fixture.ts';
@@ -40,8 +41,7 @@ let platform: TestPlatform;
 let operations: Operation[];
 beforeAll(async () => {
   platform = await startTestPlatform(services, { ACK_TIMEOUT_MS: '100' });
-  const document = await fetch(new URL('/docs/json', platform.httpUrl));
-  operations = operationsOf((await document.json()) as Record<string, unknown>);
+  operations = operationsOf({ ...(await readDocument(platform.httpUrl)) });
 });
 afterAll(async () => {
   agent.destroy();

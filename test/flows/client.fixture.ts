@@ -1,4 +1,6 @@
+import { eventually } from '@odograph/testkit/eventually';
 import type { EventOptions, OdographClient } from '../../packages/client/client.ts';
+import type { OpenApiDocument } from '../../packages/client/interface-types.fixture.ts';
 
 export type Send = (request: Request) => Promise<Response>;
 
@@ -62,4 +64,13 @@ export async function follow(
     if (seen.latitudes.at(-1) === until) return id;
   }
   return undefined;
+}
+
+/** Reads the OpenAPI document of a platform; a busy one sheds requests while it starts. */
+export function readDocument(httpUrl: string): Promise<OpenApiDocument> {
+  return eventually(async () => {
+    const response = await fetch(`${httpUrl}/docs/json`);
+    if (!response.ok) throw new Error(`no document: ${response.status}`);
+    return (await response.json()) as OpenApiDocument;
+  });
 }

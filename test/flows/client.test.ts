@@ -23,14 +23,10 @@ import {
   type FailureCode,
   type Tokens,
 } from '../../packages/client/client.ts';
-import {
-  type OpenApiDocument,
-  writeInterfaceTypes,
-  writeKeyedPaths,
-} from '../../packages/client/interface-types.fixture.ts';
+import { writeInterfaceTypes, writeKeyedPaths } from '../../packages/client/interface-types.fixture.ts';
 import { loadServices } from '../../services/platform/services.ts';
 import { hasBrowser, startBrowser, watchPage } from '../console/browser.fixture.ts';
-import { answerLost, follow, Network, readAll, refused, type Seen, type Send } from './client.fixture.ts';
+import { answerLost, follow, Network, readAll, readDocument, refused, type Seen, type Send } from './client.fixture.ts';
 import {
   bundleForBrowsers,
   listingProgram,
@@ -66,12 +62,7 @@ afterAll(async () => {
 });
 
 it('the types of the client and the limits of the console are those of the OpenAPI document; npm run interface:types writes them', async () => {
-  const document = await eventually(async () => {
-    const response = await fetch(`${platform.httpUrl}/docs/json`);
-    // A busy machine sheds requests while the platform starts.
-    expect(response.status).toBe(200);
-    return (await response.json()) as OpenApiDocument;
-  });
+  const document = await readDocument(platform.httpUrl);
   await expect(await writeInterfaceTypes(document)).toMatchFileSnapshot('../../packages/client/interface.d.ts');
   await expect(writeKeyedPaths(document)).toMatchFileSnapshot('../../packages/client/keyed-paths.ts');
   await expect(writeLimits(document)).toMatchFileSnapshot('../../apps/console/src/api/limits.ts');
@@ -180,8 +171,8 @@ describe('a request', () => {
   it('that creates something has a key, so it is sent again and creates once', async () => {
     const client = clientOf(await createApplication(platform.db));
     const body = { name: 'Station', address: '1 Station Square', zipcode: '75012', city: 'Paris', country: 'France' };
+    await answerOf(client.GET('/v1/parkings'));
     for (const trouble of [answerLost, refused(503), refused(429)]) {
-      await answerOf(client.GET('/v1/parkings'));
       network.onTheWay = [trouble];
       await answerOf(client.POST('/v1/parkings', { body }));
     }

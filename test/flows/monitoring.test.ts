@@ -153,7 +153,7 @@ describe('traces', () => {
   it('follow an upload through the queue to the statements that store it, without any of its content', async () => {
     const vehicle = await createVehicle(db, await createApplication(db));
     const device = await connectDevice(mqttUrl, vehicle);
-    await device.upload({ timestamp: 1_700_000_000, location: { latitude: 47.123456, longitude: 8.654321 } });
+    await device.upload({ timestamp: Date.now() / 1000, location: { latitude: 47.123456, longitude: 8.654321 } });
     const childrenOf = (parent: TraceSpan) =>
       receiver.spans.filter(
         ({ traceId, parentSpanId }) => traceId === parent.traceId && parentSpanId === parent.spanId,

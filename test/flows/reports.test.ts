@@ -215,10 +215,9 @@ describe('a report login', () => {
   it('that changes its own settings is named by the doctor until its password is rotated', async () => {
     const findings = async () => (await checkReports(db)).filter(({ detail }) => detail.includes(login));
     expect(await findings()).toEqual([]);
+    const changes = ["set work_mem = '1GB'", 'set statement_timeout = 0', 'reset lock_timeout'];
     await as(login, async (trx) => {
-      for (const change of ["set work_mem = '1GB'", 'set statement_timeout = 0', 'reset lock_timeout']) {
-        await sql.raw(`alter role ${login} ${change}`).execute(trx);
-      }
+      for (const change of changes) await sql.raw(`alter role ${login} ${change}`).execute(trx);
     });
     await expect(read(login, `alter role ${login} connection limit 100`)).rejects.toThrow('permission denied');
     const detail = `${login} has another lock_timeout, statement_timeout, work_mem`;

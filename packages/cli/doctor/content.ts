@@ -23,7 +23,7 @@ export async function checkEncryptionKeys(db: Database, config: Config): Promise
   }
   const source = config.ENCRYPTION_KEYS === undefined ? `${config.DATA_DIR}/encryption-key` : 'ENCRYPTION_KEYS';
   const detail =
-    unreadable.length === 0 ? `${source} opens all values` : `${source} does not open ${unreadable.join(', ')}`;
+    unreadable.length === 0 ? `${source} decrypts all values` : `${source} cannot decrypt ${unreadable.join(', ')}`;
   const remedy = 'add the key that sealed them behind the newest one, separated by a comma (docs/security.md)';
   return [expectThat(unreadable.length === 0, 'encryption keys', detail, remedy)];
 }

@@ -11,7 +11,7 @@ interface Examined {
   readonly dataDirectory: string | undefined;
 }
 
-const redisRemedy = 'start Redis, or correct REDIS_URL; if it ended, its log says why, such as a full disk';
+const redisRemedy = 'start Redis, or correct REDIS_URL; if it exited, see its log (a full disk ends it)';
 
 const isHere = (url: string) => ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname);
 

@@ -220,7 +220,7 @@ describe('a deployment', { timeout: 120_000 }, () => {
     const wrong = { ENCRYPTION_KEYS: 'x'.repeat(40), MQTT_TLS_KEY: createCertificate('other', 90).key };
     const checks = diagnose({ ...settings, ...wrong });
     expect(checks.get('encryption keys')).toMatchObject({
-      ...{ result: 'fault', detail: 'ENCRYPTION_KEYS does not open 1 quarantined uploads' },
+      ...{ result: 'fault', detail: 'ENCRYPTION_KEYS cannot decrypt 1 quarantined uploads' },
     });
     expect(checks.get('audit')).toMatchObject({ result: 'fault', detail: 'chain 0, row 1: CHANGED' });
     expect(checks.get('rights of database roles')).toMatchObject({

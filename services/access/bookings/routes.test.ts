@@ -210,12 +210,9 @@ describe('POST /v1/vehicle/{id}/booking', () => {
     const active = await book(access.api, access.vehicle, floating());
     const later = await book(access.api, await access.newVehicle(), planned());
     for (const id of [access.vehicle.id, later.vehicleId]) await archiveVehicle(access.platform.db, id);
-    for (const answer of [
-      await access.api.post(pathOf(access.vehicle), planned()),
-      await access.api.put(`/v1/booking/${active.bookingId}`, { until: inMinutes(5) }),
-    ]) {
-      expect(answerOf(answer)).toEqual([409, 'VEHICLE_ARCHIVED']);
-    }
+    const created = await access.api.post(pathOf(access.vehicle), planned());
+    const changed = await access.api.put(`/v1/booking/${active.bookingId}`, { until: inMinutes(5) });
+    for (const answer of [created, changed]) expect(answerOf(answer)).toEqual([409, 'VEHICLE_ARCHIVED']);
     expect((await access.api.post(`/v1/booking/${active.bookingId}/stop`)).body).toEqual({ stopped: true });
     expect((await access.api.delete(`/v1/booking/${later.bookingId}`)).body).toEqual({ deleted: true });
   });

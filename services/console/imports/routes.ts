@@ -72,7 +72,7 @@ export function importRoutes(db: Kysely<Tables>, target: ImportTarget): RoutePlu
         schema: {
           summary: 'Import readings of another system; repeating them changes nothing',
           description:
-            'Give either vehicleId or deviceId. What is at fault is listed: readings, and values (INVALID_VALUE, TOO_LARGE) that are dropped while the rest of their reading is accepted.',
+            'Give either vehicleId or deviceId. Lists faulty readings, and faulty values (INVALID_VALUE, TOO_LARGE) that are dropped while the rest of their reading is accepted.',
           body: ImportRequest,
           response: answers(ImportAnswer, 'UNKNOWN_VEHICLE', 'UNKNOWN_DEVICE', 'UNKNOWN_APPLICATION'),
         },

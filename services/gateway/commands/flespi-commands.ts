@@ -97,7 +97,7 @@ export class FlespiCommands {
     const { acknowledge, outcomes } = this.#options;
     const verdict = judgeAnswer(command, answer, false);
     if (verdict === undefined) {
-      this.#leaveOpen('unknown_answer', deviceId, message, answer);
+      this.#leaveOpen('unknown_answer', deviceId, message, 'the model does not define the answer');
       acknowledge(deviceId, { id: message.id, ok: false, reason: reasonOf(answer), outcome: 'unknown' });
     } else {
       const isDone = verdict === 'success';
@@ -108,9 +108,9 @@ export class FlespiCommands {
   }
 
   /** Leaves the outcome of a command to its `expiresAt`, after which it is unknown. */
-  #leaveOpen(outcome: 'unanswered' | 'unknown_answer', deviceId: string, { id }: CommandMessage, answer: string): void {
+  #leaveOpen(outcome: 'unanswered' | 'unknown_answer', deviceId: string, { id }: CommandMessage, reason: string): void {
     this.#options.outcomes.inc({ outcome });
-    const fields = { deviceId, commandId: id, answer: answer.slice(0, loggedCharacters) };
+    const fields = { deviceId, commandId: id, reason: reason.slice(0, loggedCharacters) };
     this.#options.logger.warn(fields, 'outcome of a command for flespi unknown');
   }
 

@@ -100,7 +100,7 @@ function addListRoute(http: Parameters<RoutePlugin>[0], jobs: ExportJobs): void 
     {
       schema: {
         tags: ['exports'],
-        summary: 'List the exports, the newest first',
+        summary: 'List the exports, newest first',
         response: responses(Type.Object({ exports: Type.Array(ExportState) }, { title: 'ExportJobs' })),
       },
     },

@@ -204,7 +204,7 @@ export const en = {
       DEVICE_OFFLINE: 'the device is not connected',
       PLATFORM_UNAVAILABLE: 'the platform cannot reach devices now',
       NO_ACKNOWLEDGEMENT: 'the device did not answer in time; whether it acted is unknown',
-      UNKNOWN_ANSWER: 'the device gave an answer that its model does not know; whether it acted is unknown',
+      UNKNOWN_ANSWER: 'the device sent an answer that its model does not define; whether it acted is unknown',
       REFUSED: 'the device refused',
       VEHICLE_BUSY: 'the vehicle was busy with another command',
       VEHICLE_MOVING: 'the vehicle is driving',

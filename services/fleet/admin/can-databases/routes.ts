@@ -129,7 +129,7 @@ function addImportRoute(http: Http, db: Kysely<Tables>): void {
       bodyLimit: maximumBase64Length + spareBytes,
       schema: {
         summary:
-          'Store or replace the DBC file of a vehicle model, unless it has a fault that is not to be skipped; it applies to frames at once',
+          'Store or replace the DBC file of a vehicle model, unless it has a fault and skipFaulty is false; it applies to frames at once',
         params: NamePath,
         body: Content,
         response: answers(Imported),

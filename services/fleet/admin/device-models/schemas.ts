@@ -88,7 +88,7 @@ export type DeviceModel = Type.Static<typeof DeviceModel>;
 /** A device model, as routes accept it. */
 export const NewDeviceModel = Type.Object(
   {
-    name: Type.Optional(Type.String({ description: 'of the path, which wins' })),
+    name: Type.Optional(Type.String({ description: 'ignored: the path names the model' })),
     ...otherProperties,
     protocol: Type.Optional(Type.Unsafe<DeviceModel['protocol']>({ ...otherProperties.protocol, default: 'mqtt' })),
     commands: Type.Optional(otherProperties.commands),
