@@ -1268,7 +1268,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Store or replace the DBC file of a vehicle model, unless it has a fault that is not to be skipped; it applies to frames at once */
+        /** Store or replace the DBC file of a vehicle model, unless it has a fault and skipFaulty is false; it applies to frames at once */
         put: operations["putAdminCanDatabasesByName"];
         post?: never;
         /** Remove the DBC file of a vehicle model; values that were decoded by it stay */
@@ -2373,7 +2373,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the exports, the newest first */
+        /** List the exports, newest first */
         get: operations["getExports"];
         put?: never;
         /** Write readings, trips or gaps to a file that is kept for a day */

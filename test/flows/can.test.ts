@@ -90,7 +90,7 @@ describe('odograph can', () => {
     await writeFile(file, 'BO_ 1 M: 8 X\n SG_ A : 60|16@1+ (1,0) [0|0] "" X\n SG_ B : 0|8@1+ (0,0) [0|0] "" X\n');
     const { result, lines } = await odograph('can', 'import', file, '--model', model);
     expect(result).toEqual({ model, stored: false, faults: 2 });
-    expect(lines).toMatch(new RegExp(`^${file}:2: .+\\n${file}:3: .+\\n$`));
+    expect(lines).toMatch(new RegExp(`^${file}:2: .+\\n${file}:3: .+\\n${file}: not stored, .+--skip-faulty.+\\n$`));
     expect(process.exitCode).toBe(1);
     expect((await odograph('can', 'list')).result['databases']).not.toContainEqual(expect.objectContaining({ model }));
   });

@@ -15,7 +15,8 @@ it('the history of the pipeline shows the uploads, connections and latencies of 
     for (let second = 0; second < 5; second += 1) await device.upload({ timestamp: Date.now() / 1000 - second });
     const admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
     await eventually(async () => {
-      const { body } = await admin.get('/v1/x/admin/pipeline');
+      const { status, body } = await admin.get('/v1/x/admin/pipeline');
+      expect([status, body.error]).toEqual([200, undefined]);
       const measured = (name: string) => body.points.some((point: Record<string, number>) => (point[name] ?? 0) > 0);
       for (const name of ['acceptedUploadsPerSecond', 'pubackP99Ms', 'connectedDevices', 'lagP99Ms', 'databaseBytes']) {
         expect([name, measured(name)]).toEqual([name, true]);

@@ -70,11 +70,11 @@ describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {
 
   it('answers pings after held uploads, so that the connection stays', async () => {
     const platform = await start();
-    const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db), { keepalive: 1 });
+    const device = await connectDevice(platform.mqttUrl, await createDevice(platform.db), { keepalive: 2 });
     const acknowledged: number[] = [];
     await redis.kill();
     upload(device, range(0, 5), acknowledged);
-    await delay(4000);
+    await delay(6000);
     expect(device.client.connected).toBe(true);
     expect(acknowledged).toEqual([]);
     await redis.restart();
