@@ -14,12 +14,12 @@ function distanceOf(left: string, right: string): number {
 
 /** Shorter prefixes match too many words. */
 const shortestBeginning = 4;
-/** Limits the cost of the edit distance for words that a client sends. */
-const longestWord = 64;
+/** Length of names from a request that are compared and shown; limits the cost of the edit distance. */
+export const maxNameLength = 64;
 
 /** Finds the intended word: one that differs in few characters or has it as a prefix; undefined when none is close. */
 export function nearest(word: string, words: readonly string[]): string | undefined {
-  if (word.length > longestWord) return undefined;
+  if (word.length > maxNameLength) return undefined;
   const written = word.toLowerCase();
   const isNear = (one: string, distance: number) =>
     distance <= Math.max(1, Math.floor(Math.min(one.length, written.length) / 3)) ||

@@ -1,6 +1,6 @@
 import type { TSchema } from 'typebox';
 import Value from 'typebox/value';
-import { nearest } from './nearest.ts';
+import { maxNameLength, nearest } from './nearest.ts';
 import { ruleOfPattern } from './text-patterns.ts';
 
 /** One error of a schema validator, as Ajv and TypeBox report it. */
@@ -36,9 +36,6 @@ export function ruleOfUnknown(name: string, known: readonly string[]): string {
   return `is not a known field${meant === undefined ? '' : `; did you mean ${meant}?`}`;
 }
 
-/** Longer names of unknown fields are not repeated in a message. */
-const longestName = 64;
-
 /**
  * Describes the first error of a validation for people: the field, and the rule that its value breaks, without the value.
  * @returns `field`: names separated by dots, empty for the whole value; `rule`: "must be at most 90", "is missing"
@@ -51,7 +48,7 @@ export function describeSchemaFaults(all: readonly SchemaFault[]): SchemaRule {
   const missing = parameter(first, 'missingProperty') ?? parameter(first, 'requiredProperties');
   if (first.keyword === 'required') path.push(String(Array.isArray(missing) ? missing[0] : missing));
   const unknown = parameter(first, 'additionalProperty');
-  if (typeof unknown === 'string' && unknown.length <= longestName) {
+  if (typeof unknown === 'string' && unknown.length <= maxNameLength) {
     return { field: [...path, unknown].join('.'), rule: 'is not a known field' };
   }
   const union = faults.findIndex(({ keyword }) => keyword === 'anyOf');

@@ -1,4 +1,5 @@
 import { type Failure, invalidParameter } from '@odograph/contracts/failures';
+import { maxNameLength } from '@odograph/contracts/nearest';
 import { ruleOfUnknown } from '@odograph/contracts/schema-faults';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Http } from './http.ts';
@@ -45,7 +46,6 @@ function withoutNulls(body: Record<string, unknown>, schema: JsonSchema): Record
 
 const isOpen = ({ additionalProperties = false, patternProperties }: JsonSchema): boolean =>
   additionalProperties !== false || patternProperties !== undefined;
-const longestName = 64;
 
 /** Finds the first member that none of the alternatives for a value has. A value that may be anything has none. */
 function findUnknown(
@@ -61,7 +61,7 @@ function findUnknown(
   const items = Array.isArray(value) ? schemas.flatMap<JsonSchema>((schema) => schema.items ?? []) : undefined;
   if (!items && (!isPlainObject(value) || objects.length === 0 || objects.some(isOpen))) return undefined;
   for (const [name, inner] of Object.entries(value as object)) {
-    const at = [...path, name.slice(0, longestName)];
+    const at = [...path, name.slice(0, maxNameLength)];
     const known = items ?? members.filter(([member]) => member === name).map(([, schema]) => schema);
     if (!items && known.length === 0)
       return invalidParameter(at.join('.'), ruleOfUnknown(name, Object.keys(Object.fromEntries(members))));

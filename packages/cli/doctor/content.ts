@@ -9,8 +9,8 @@ import { type Kysely, sql } from 'kysely';
 import { type Check, expectThat, fault, ok, warning } from './check.ts';
 
 const dayMs = 86_400_000;
-const longestWithoutBackupDays = 7;
-const mostNamedRights = 3;
+const maxBackupAgeDays = 7;
+const maxNamedRights = 3;
 
 /** Checks that the encryption keys of this host decrypt every sealed value. */
 export async function checkEncryptionKeys(db: Database, config: Config): Promise<Check[]> {
@@ -47,7 +47,7 @@ export async function checkLastBackup(db: Database): Promise<Check[]> {
   if (last === undefined) return [warning('last backup', 'none by odograph backup', remedy)];
   const days = Math.floor((Date.now() - last.completedAt.getTime()) / dayMs);
   const detail = `${days} days ago, ${(last.bytes / 1024 ** 2).toFixed(1)} MiB, schema ${last.schema}`;
-  return [days > longestWithoutBackupDays ? warning('last backup', detail, remedy) : ok('last backup', detail)];
+  return [days > maxBackupAgeDays ? warning('last backup', detail, remedy) : ok('last backup', detail)];
 }
 
 interface GrantedRights {
@@ -67,7 +67,7 @@ export async function checkRights(db: Database): Promise<Check[]> {
   const check = 'rights of database roles';
   const remedy = 'run infra/database-roles.sql as the owner of the tables';
   if (row.lost.length > 0) {
-    const named = row.lost.slice(0, mostNamedRights).join(', ');
+    const named = row.lost.slice(0, maxNamedRights).join(', ');
     return [fault(check, `${row.lost.length} missing: ${named}`, remedy)];
   }
   return [expectThat(row.newerMigrations === 0, check, `granted before ${row.newerMigrations} migrations`, remedy)];

@@ -93,6 +93,7 @@ const countValueFaults = (uploads: readonly UploadInProgress[]): number =>
  * locks of the late one, and so would the uploads of all other devices in it.
  */
 function splitBehind(late: readonly UploadBatch[], batch: UploadBatch): { ahead?: UploadBatch; behind?: UploadBatch } {
+  if (late.length === 0) return { ahead: batch };
   const devices = new Set(late.flatMap(({ uploads }) => uploads.map(({ deviceId }) => deviceId)));
   const behind = batch.uploads.filter(({ deviceId }) => devices.has(deviceId));
   if (behind.length === 0) return { ahead: batch };
