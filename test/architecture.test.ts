@@ -25,7 +25,7 @@ const allowed: Record<string, readonly string[]> = {
 const serviceMayImport = ['contracts', 'keyless', 'codec', 'runtime', 'database', 'event-list', 'queue', 'http'];
 /** Files of the platform that the image leaves out; like tests, they may use devDependencies. */
 const demo = /^services\/platform\/demo(\.ts$|\/)/;
-const longestFile = 320;
+const maxFileLines = 420;
 const services = readdirSync(join(root, 'services'));
 
 interface SourceFile {
@@ -209,11 +209,11 @@ describe('architecture', () => {
     expect(wrong.map(({ path }) => path)).toEqual([]);
   });
 
-  it(`no file is longer than ${longestFile} lines, texts aside`, () => {
+  it(`no file is longer than ${maxFileLines} lines, texts aside`, () => {
     const long = files.filter(
       ({ path }) =>
         !path.startsWith('apps/console/src/texts/') &&
-        readFileSync(join(root, path), 'utf8').split('\n').length > longestFile + 1,
+        readFileSync(join(root, path), 'utf8').split('\n').length > maxFileLines + 1,
     );
     expect(long.map(({ path }) => path)).toEqual([]);
   });
