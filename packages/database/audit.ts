@@ -167,3 +167,14 @@ export function operatorOrigin({ ip, operator }: OperatorRequest, applicationId?
   const actor = operator.name === undefined ? 'operator' : `operator:${operator.name}`;
   return { chain: applicationId ?? operatorChain, actor, address: ip };
 }
+
+/** Appends the entry of a change that was made; `origin` is originOf or operatorOrigin of the request. */
+export async function auditChange(
+  db: Database,
+  origin: AuditOrigin,
+  action: string,
+  subject: string,
+  details: NonNullable<AuditEntry['details']> = {},
+): Promise<void> {
+  await appendAudit(db, { ...origin, action, subject, details, outcome: 'done' });
+}

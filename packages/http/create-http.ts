@@ -3,18 +3,23 @@ import helmet from '@fastify/helmet';
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox';
 import type { Config } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
+import { currentTracer, type OpenSpan } from '@odograph/runtime/tracing';
 import { Ajv } from 'ajv';
 import addFormats from 'ajv-formats';
 import Fastify, { type FastifyBaseLogger, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { answerUnreadable, limitConnections } from './connections.ts';
 import { answerFailure, refuseUnknownPaths } from './failure-answer.ts';
 import type { Http } from './http.ts';
+import {
+  answerUnreadable,
+  checkRequests,
+  limitConnections,
+  refuseWhileClosing,
+  refuseWhileOverloaded,
+} from './limits.ts';
 import { describeInterface } from './openapi.ts';
 import type { JsonSchema } from './openapi-schema.ts';
 import { answerPolicy, keepToTls } from './page-policy.ts';
 import { acceptJson, mergeParameters, refuseExtremes, refuseUnknown } from './parameters.ts';
-import { checkRequests, refuseWhileClosing, refuseWhileOverloaded } from './request-checks.ts';
-import { traceRequests } from './trace-requests.ts';
 
 const maximumBodyBytes = 1024 * 1024;
 const maxHeaderSize = 16 * 1024;
@@ -99,4 +104,37 @@ function trustedProxies(setting: string): false | string | ((address: string, ho
 /** Only the path is logged: query strings may hold secrets. */
 function describeRequest(request: { method: string; url: string }): { method: string; path: string } {
   return { method: request.method, path: request.url.split('?', 1)[0] ?? '' };
+}
+
+/** Scraped every few seconds. */
+const untraced = new Set(['/health', '/metrics']);
+
+/** Makes a span of each request, named by the pattern of its route: a path holds ids. Call it before other hooks are added. */
+function traceRequests(http: Http): void {
+  const tracer = currentTracer();
+  if (tracer === undefined) return;
+  const spans = new WeakMap<FastifyRequest, OpenSpan>();
+  http.addHook('onRequest', (request, _reply, next) => {
+    const { is404, method, headers, routeOptions } = request;
+    const route = is404 ? 'unknown' : (routeOptions.url ?? 'unknown');
+    if (untraced.has(route)) return next();
+    const span = tracer.startSpan({
+      name: `${method} ${route}`,
+      kind: 'server',
+      attributes: { 'http.request.method': method, 'http.route': route },
+      parent: [headers['traceparent']].flat()[0],
+    });
+    spans.set(request, span);
+    span.run(next);
+  });
+  // The events of a body's stream are not part of the span.
+  http.addHook('preValidation', (request, _reply, next) => {
+    const span = spans.get(request);
+    if (span === undefined) next();
+    else span.run(next);
+  });
+  http.addHook('onResponse', (request, { statusCode }, next) => {
+    spans.get(request)?.end({ 'http.response.status_code': statusCode });
+    next();
+  });
 }

@@ -21,8 +21,9 @@ import { addOperationRoutes } from './operations.ts';
 import { sendPage } from './paging.ts';
 import { answers, Flag, isTrue } from './schemas.ts';
 
-const adminToken = 'admin-token-of-the-tests';
-export const asAdmin = { authorization: `Bearer ${adminToken}` };
+/** As during a rotation. */
+const adminToken = 'admin-token-of-the-tests,the-older-admin-token';
+export const asAdmin = { authorization: 'Bearer admin-token-of-the-tests' };
 /** Functions to call after each test, in reverse order. */
 export const closes: (() => unknown)[] = [];
 afterEach(async () => {

@@ -246,3 +246,17 @@ describe('a process whose event loop stood still', () => {
     await eventually(async () => expect((await client.get('/v1/page')).status).toBe(200));
   });
 });
+
+describe('the admin token', () => {
+  it.each([
+    ['the newest', 'admin-token-of-the-tests', 200],
+    ['the older one during a rotation', 'the-older-admin-token', 200],
+    ['both together', 'admin-token-of-the-tests,the-older-admin-token', 401],
+    ['another', 'another-admin-token', 401],
+    ['none', '', 401],
+  ])('is accepted as it is set: %s', async (_case, token, status) => {
+    const { url } = await startHttp();
+    const operator = createApiClient(url, { authorization: `Bearer ${token}` });
+    expect((await operator.get('/v1/x/admin/applications')).status).toBe(status);
+  });
+});

@@ -147,3 +147,9 @@ export const Succeeded = Type.Boolean({ examples: [true] });
 export function isTrue(flag: boolean | number | string): boolean {
   return ['true', '1'].includes(String(flag).toLowerCase());
 }
+
+/** An application, by the id that operators know. */
+export const AppId = text(1, 256, { description: 'application', examples: ['app-7f3a'] });
+
+/** Maximum rows of a page; `after`, the last id of a page, asks for the next one. */
+export const pageLimit = Type.Integer({ minimum: 1, maximum: 10_000, default: 1000, description: 'rows to return' });

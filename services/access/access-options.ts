@@ -1,6 +1,6 @@
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
-import type { Clock } from '@odograph/http/request-context';
+import type { Clock } from '@odograph/http/http';
 import type { Sealer } from '@odograph/runtime/sealing';
 import type { Kysely } from 'kysely';
 

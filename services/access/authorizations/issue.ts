@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
 import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
-import type { RequestContext } from '@odograph/http/request-context';
+import type { RequestContext } from '@odograph/http/http';
 import { encryptionKey, sessionKey } from '@odograph/keyless/key-hierarchy';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import { encodeSignedPart, type Level, signToken } from '@odograph/keyless/token';

@@ -1,9 +1,8 @@
 import { Failure } from '@odograph/contracts/failures';
 import type { Timestamp } from '@odograph/contracts/timestamps';
 import type { RoutePlugin } from '@odograph/http/authentication';
-import type { Http } from '@odograph/http/http';
+import { type Http, type RequestContext, requestContext } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
-import { type RequestContext, requestContext } from '@odograph/http/request-context';
 import { answers, checkedObject, checkedWord, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { type AccessOptions, changeAccess } from '../access-options.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
 import { type Database, openDatabase } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
-import type { RequestContext } from '@odograph/http/request-context';
+import type { RequestContext } from '@odograph/http/http';
 import { Sealer } from '@odograph/runtime/sealing';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
 import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
-import type { RequestContext } from '@odograph/http/request-context';
+import type { RequestContext } from '@odograph/http/http';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { type DeviceCommands, findBookingCommands } from '../authorizations/device-commands.ts';
 import { type Issued, issueAuthorization, replaceAuthorization, revokeAuthorization } from '../authorizations/issue.ts';

@@ -1,4 +1,4 @@
-import { appendAudit, operatorOrigin } from '@odograph/database/audit';
+import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import { findDeviceOwner } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
@@ -43,17 +43,13 @@ function addRotation(http: Http, options: AccessOptions): void {
         response: answers(NewKey, 'UNKNOWN_DEVICE'),
       },
     },
-    async ({ params: { id }, ip, operator }) => {
+    async (request) => {
+      const { id } = request.params;
       const { key, keyVersion } = await changeAccess(options, async (trx) => {
-        await findDeviceOwner(trx, operator, id);
+        await findDeviceOwner(trx, request.operator, id);
         const rotated = await rotateDeviceKey(trx, options.sealer, id);
-        await appendAudit(trx, {
-          ...operatorOrigin({ ip, operator }),
-          action: rotated.keyVersion === 1 ? 'device-key.create' : 'device-key.rotate',
-          subject: `device:${id}`,
-          details: { keyVersion: rotated.keyVersion },
-          outcome: 'done',
-        });
+        const action = rotated.keyVersion === 1 ? 'device-key.create' : 'device-key.rotate';
+        await auditChange(trx, operatorOrigin(request), action, `device:${id}`, { keyVersion: rotated.keyVersion });
         return rotated;
       });
       return { deviceId: id, key: key.toString('base64url'), keyVersion };
@@ -88,19 +84,12 @@ function addEndOfTokens(http: Http, options: AccessOptions): void {
         response: answers(Type.Object({ epoch: Type.Integer() }), 'UNKNOWN_DEVICE'),
       },
     },
-    async ({ params: { id }, ip, operator }) =>
+    async (request) =>
       changeAccess(options, async (trx) => {
-        await findDeviceOwner(trx, operator, id);
+        const { id } = request.params;
+        await findDeviceOwner(trx, request.operator, id);
         const epoch = await endTokens(trx, id);
-        const subject = `device:${id}`;
-        const action = 'device-tokens.end';
-        await appendAudit(trx, {
-          ...operatorOrigin({ ip, operator }),
-          action,
-          subject,
-          details: { epoch },
-          outcome: 'done',
-        });
+        await auditChange(trx, operatorOrigin(request), 'device-tokens.end', `device:${id}`, { epoch });
         return { epoch };
       }),
   );
@@ -120,15 +109,9 @@ function addReseal(http: Http, { db, sealer }: AccessOptions): void {
         ),
       },
     },
-    async ({ ip, operator }) => {
+    async (request) => {
       const counted = await resealDeviceKeys(db, sealer);
-      await appendAudit(db, {
-        ...operatorOrigin({ ip, operator }),
-        action: 'device-key.reseal',
-        subject: 'device-keys',
-        details: { ...counted },
-        outcome: 'done',
-      });
+      await auditChange(db, operatorOrigin(request), 'device-key.reseal', 'device-keys', { ...counted });
       return counted;
     },
   );

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Failure } from '@odograph/contracts/failures';
 import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
-import type { RequestContext } from '@odograph/http/request-context';
+import type { RequestContext } from '@odograph/http/http';
 import { type AccessOptions, changeAccess } from '../access-options.ts';
 import * as queries from './queries.ts';
 

@@ -1,10 +1,9 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
-import type { Http } from '@odograph/http/http';
+import { type Http, requestContext } from '@odograph/http/http';
 import { sendPage } from '@odograph/http/paging';
 import { leaveOutEmpty } from '@odograph/http/parameters';
-import { requestContext } from '@odograph/http/request-context';
 import { answers, EmptyAnswer, moment, pageHeaders, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { AccessOptions } from '../access-options.ts';

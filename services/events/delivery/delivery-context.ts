@@ -1,6 +1,6 @@
 import type { Tables } from '@odograph/database/tables';
 import type { PlatformEvent } from '@odograph/event-list/read-events';
-import type { Clock } from '@odograph/http/request-context';
+import type { Clock } from '@odograph/http/http';
 import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Kysely } from 'kysely';

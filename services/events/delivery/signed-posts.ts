@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '@odograph/database/database';
-import type { Clock } from '@odograph/http/request-context';
+import type { Clock } from '@odograph/http/http';
 import { type Sealer, webhookSecretContext } from '@odograph/runtime/sealing';
 import type { AddressRules } from './addresses.ts';
 import { mostInFlight, type PostEvent } from './delivery-context.ts';
