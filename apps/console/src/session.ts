@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema, sessionEnded } from './api/client.ts';
-import { address, navigate } from './parts/router.ts';
+import { address, navigate } from './router.ts';
 
 /** The signed-in person. */
 export type Person = Schema<'SignedInPerson'>;

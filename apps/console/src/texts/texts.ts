@@ -1,5 +1,5 @@
 import { computed } from '@preact/signals';
-import { preferences } from '../parts/preferences.ts';
+import { preferences } from '../preferences.ts';
 import { en } from './en.ts';
 import { fr } from './fr.ts';
 

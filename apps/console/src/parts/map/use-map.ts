@@ -1,7 +1,7 @@
 import type { Map as MapLibreMap } from 'maplibre-gl';
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { isDark } from '../preferences.ts';
+import { isDark } from '../../preferences.ts';
 import { createBaseMap } from './base-map.ts';
 import { type MapPalette, paletteOf } from './palette.ts';
 

@@ -1,12 +1,12 @@
 import './quarantine.css';
 import { useSignal } from '@preact/signals';
 import { answerOf, api, messageOf } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
 import { mayChange } from '../../session.ts';
+import { formatBytes, formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { formatBytes, formatFull, formatTime } from '../format.ts';
-import { Empty, LoadFailure, Loading } from '../placeholders.tsx';
-import { useLoad } from '../use-load.ts';
-import { VehiclePicker } from '../vehicle-picker.tsx';
+import { VehiclePicker } from '../forms/vehicle-picker.tsx';
+import { Empty, LoadFailure, Loading } from '../layout/placeholders.tsx';
 import { faultText, type Upload, UploadDetails } from './upload-details.tsx';
 
 /** Which uploads of the quarantine to list; all open ones without members. */

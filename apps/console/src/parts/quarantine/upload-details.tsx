@@ -1,8 +1,8 @@
 import { useMemo } from 'preact/hooks';
 import { answerOf, api, type Schema } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
 import { texts } from '../../texts/texts.ts';
-import { LoadFailure, Loading } from '../placeholders.tsx';
-import { useLoad } from '../use-load.ts';
+import { LoadFailure, Loading } from '../layout/placeholders.tsx';
 import { bytesOf, type DecodedFault, decodeFault, hexLines, isBinary, textOf } from './decode.ts';
 import type { Span } from './json-fault.ts';
 

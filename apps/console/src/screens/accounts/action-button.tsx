@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { Confirm } from '../../parts/confirm.tsx';
+import { Confirm } from '../../parts/forms/dialog.tsx';
 
 interface ActionButtonOptions {
   /** Names the action, on both buttons. */

@@ -1,12 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, type Schema } from '../../api/client.ts';
-import { TextField } from '../../parts/fields.tsx';
-import { formatDay, formatFull } from '../../parts/format.ts';
-import { readFields } from '../../parts/forms.ts';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { useAction } from '../../parts/use-action.ts';
-import { useLoad } from '../../parts/use-load.ts';
+import { useAction } from '../../api/use-action.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { readFields, TextField } from '../../parts/forms/fields.tsx';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { hasRole, operatorApplications, readSession } from '../../session.ts';
+import { formatDay, formatFull } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { ShownOnce } from './shown-once.tsx';
 

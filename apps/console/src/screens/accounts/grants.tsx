@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
-import { SelectField } from '../../parts/fields.tsx';
-import { readFields } from '../../parts/forms.ts';
-import { useAction } from '../../parts/use-action.ts';
-import { readVehicle, VehicleField } from '../../parts/vehicle-field.tsx';
+import { useAction } from '../../api/use-action.ts';
+import { readFields, SelectField } from '../../parts/forms/fields.tsx';
+import { readVehicle, VehicleField } from '../../parts/forms/vehicle-field.tsx';
 import { hasRole } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 

@@ -1,12 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
-import { SaveButton } from '../../parts/copy.tsx';
-import { SelectField, TextField } from '../../parts/fields.tsx';
-import { formatNumber } from '../../parts/format.ts';
-import { readFields } from '../../parts/forms.ts';
-import { useAction } from '../../parts/use-action.ts';
-import { readVehicle, VehicleField } from '../../parts/vehicle-field.tsx';
+import { useAction } from '../../api/use-action.ts';
+import { readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
+import { readVehicle, VehicleField } from '../../parts/forms/vehicle-field.tsx';
+import { SaveButton } from '../../parts/layout/copy.tsx';
 import { operatorApplications } from '../../session.ts';
+import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { ActionButton } from './action-button.tsx';
 

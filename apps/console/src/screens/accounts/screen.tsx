@@ -1,7 +1,7 @@
 import './accounts.css';
 import type { ComponentChildren } from 'preact';
-import { Empty } from '../../parts/placeholders.tsx';
-import { address } from '../../parts/router.ts';
+import { Empty } from '../../parts/layout/placeholders.tsx';
+import { address } from '../../router.ts';
 import { hasRole, isOperator, operatorApplications } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import { ApplicationPage } from './application-page.tsx';

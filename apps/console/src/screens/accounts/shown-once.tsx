@@ -1,4 +1,4 @@
-import { CopyButton } from '../../parts/copy.tsx';
+import { CopyButton } from '../../parts/layout/copy.tsx';
 import { texts } from '../../texts/texts.ts';
 
 /** A secret that was made just now, with what it belongs to; the platform stores a hash of it. */

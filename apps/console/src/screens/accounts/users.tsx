@@ -1,11 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, type Schema } from '../../api/client.ts';
-import { SelectField, TextField } from '../../parts/fields.tsx';
-import { readFields } from '../../parts/forms.ts';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { address, navigate } from '../../parts/router.ts';
-import { useAction } from '../../parts/use-action.ts';
-import { useLoad } from '../../parts/use-load.ts';
+import { useAction } from '../../api/use-action.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { address, navigate } from '../../router.ts';
 import { hasRole, operatorApplications } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import { ActionButton } from './action-button.tsx';

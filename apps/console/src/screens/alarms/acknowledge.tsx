@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api } from '../../api/client.ts';
-import { Dialog } from '../../parts/dialog.tsx';
-import { Field } from '../../parts/field.tsx';
-import { useSave } from '../../parts/use-save.tsx';
+import { Dialog } from '../../parts/forms/dialog.tsx';
+import { Field } from '../../parts/forms/fields.tsx';
+import { useSave } from '../../parts/forms/use-save.tsx';
 import { actingFor } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import type { Alarm } from './alarm-data.ts';

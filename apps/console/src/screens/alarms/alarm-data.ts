@@ -1,7 +1,7 @@
 import { answerOf, api, type Schema } from '../../api/client.ts';
-import { headerFor } from '../../parts/application-choice.tsx';
-import { address } from '../../parts/router.ts';
-import { nextPage } from '../../parts/use-pages.ts';
+import { nextPage } from '../../api/use-pages.ts';
+import { headerFor } from '../../parts/layout/application-choice.tsx';
+import { address } from '../../router.ts';
 
 export type Alarm = Schema<'Alarm'>;
 export type AlarmKind = Alarm['kind'];

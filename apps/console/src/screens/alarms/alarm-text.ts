@@ -1,4 +1,4 @@
-import { formatDuration, formatNumber, formatPercent, formatSpeed } from '../../parts/format.ts';
+import { formatDuration, formatNumber, formatPercent, formatSpeed } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import type { Alarm } from './alarm-data.ts';
 import type { Geofence, Rule } from './rule-data.ts';

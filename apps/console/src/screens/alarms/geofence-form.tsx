@@ -1,11 +1,11 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
-import { headerFor } from '../../parts/application-choice.tsx';
-import { errorBeyond, errorOf, Field, NumberInput, TextInput } from '../../parts/field.tsx';
-import { formatNumber } from '../../parts/format.ts';
-import { CloseIcon } from '../../parts/icons.tsx';
-import { FormEnd, useSave } from '../../parts/use-save.tsx';
+import { errorBeyond, errorOf, Field, NumberInput, TextInput } from '../../parts/forms/fields.tsx';
+import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
+import { headerFor } from '../../parts/layout/application-choice.tsx';
+import { CloseIcon } from '../../parts/layout/icons.tsx';
+import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { type Draft, type DraftPoint, nowhere, toBody, toDraft } from './geofence-shapes.ts';
 import { type Geofence, loadGeofences } from './rule-data.ts';

@@ -1,5 +1,5 @@
 import { answerOf, api, type Schema } from '../../api/client.ts';
-import { headerFor } from '../../parts/application-choice.tsx';
+import { headerFor } from '../../parts/layout/application-choice.tsx';
 
 export type Rule = Schema<'AlarmRule'>;
 export type Geofence = Schema<'Geofence'>;

@@ -1,10 +1,10 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api } from '../../api/client.ts';
-import { headerFor } from '../../parts/application-choice.tsx';
-import { ConfirmDeletion } from '../../parts/confirm-deletion.tsx';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { RowActions } from '../../parts/row-actions.tsx';
-import { useLoad } from '../../parts/use-load.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { ConfirmDeletion } from '../../parts/forms/dialog.tsx';
+import { headerFor } from '../../parts/layout/application-choice.tsx';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { RowActions } from '../../parts/lists/map-list.tsx';
 import { mayChange } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import { conditionText } from './alarm-text.ts';

@@ -1,12 +1,12 @@
 import './audit.css';
 import { useSignal } from '@preact/signals';
 import { answerOf, api, messageOf, type Schema } from '../../api/client.ts';
-import { formatFull, formatNumber, formatTime } from '../../parts/format.ts';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { address, navigate } from '../../parts/router.ts';
-import { SearchBox } from '../../parts/search-box.tsx';
-import { type Page, usePages } from '../../parts/use-pages.ts';
+import { type Page, usePages } from '../../api/use-pages.ts';
+import { SearchBox } from '../../parts/forms/search-box.tsx';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { address, navigate } from '../../router.ts';
 import { session } from '../../session.ts';
+import { formatFull, formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
 type Row = Schema<'AuditRow'>;

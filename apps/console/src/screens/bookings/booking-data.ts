@@ -1,5 +1,5 @@
 import { answerOf, api, type CallFailure, type Schema } from '../../api/client.ts';
-import { headerFor } from '../../parts/application-choice.tsx';
+import { headerFor } from '../../parts/layout/application-choice.tsx';
 
 export type Booking = Schema<'CalendarBooking'>;
 export type Calendar = Schema<'Calendar'>;

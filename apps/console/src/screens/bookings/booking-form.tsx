@@ -1,12 +1,11 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api } from '../../api/client.ts';
-import { headerFor } from '../../parts/application-choice.tsx';
-import { Dialog } from '../../parts/dialog.tsx';
-import { Field } from '../../parts/field.tsx';
-import { SelectField } from '../../parts/fields.tsx';
-import { fromLocalInput, toLocalInput } from '../../parts/local-time.ts';
-import { FormEnd, useSave } from '../../parts/use-save.tsx';
-import { type NamedVehicle, VehicleChoice } from '../../parts/vehicle-choice.tsx';
+import { Dialog } from '../../parts/forms/dialog.tsx';
+import { Field, SelectField } from '../../parts/forms/fields.tsx';
+import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
+import { type NamedVehicle, VehicleChoice } from '../../parts/forms/vehicle-choice.tsx';
+import { headerFor } from '../../parts/layout/application-choice.tsx';
+import { fromLocalInput, toLocalInput } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { type Booking, faultOf, loadCalendar, otherFaultOf } from './booking-data.ts';
 

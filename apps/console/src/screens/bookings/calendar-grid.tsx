@@ -1,4 +1,4 @@
-import { formatShortDay, formatTime } from '../../parts/format.ts';
+import { formatShortDay, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { type Booking, type CalendarRow, endOf, type Period, shareOf } from './booking-data.ts';
 

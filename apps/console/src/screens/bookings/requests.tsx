@@ -1,13 +1,13 @@
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { answerOf, api, type Schema } from '../../api/client.ts';
-import { Dialog } from '../../parts/dialog.tsx';
-import { errorBeyond, errorOf, TextInput } from '../../parts/field.tsx';
-import { formatAgo, formatFull } from '../../parts/format.ts';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { useLoad } from '../../parts/use-load.ts';
-import { FormEnd, type Saving, useSave } from '../../parts/use-save.tsx';
+import { useLoad } from '../../api/use-load.ts';
+import { Dialog } from '../../parts/forms/dialog.tsx';
+import { errorBeyond, errorOf, TextInput } from '../../parts/forms/fields.tsx';
+import { FormEnd, type Saving, useSave } from '../../parts/forms/use-save.tsx';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { hasRole } from '../../session.ts';
+import { formatAgo, formatFull } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
 type Request = Schema<'VehicleRequest'>;

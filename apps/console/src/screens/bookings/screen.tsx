@@ -1,9 +1,9 @@
 import './bookings.css';
 import type { ComponentChildren } from 'preact';
-import { ApplicationChoice, chosenApplication } from '../../parts/application-choice.tsx';
-import { Empty } from '../../parts/placeholders.tsx';
-import { address } from '../../parts/router.ts';
-import { Tabs } from '../../parts/tabs.tsx';
+import { ApplicationChoice, chosenApplication } from '../../parts/layout/application-choice.tsx';
+import { Empty } from '../../parts/layout/placeholders.tsx';
+import { Tabs } from '../../parts/layout/tabs.tsx';
+import { address } from '../../router.ts';
 import { isOperator, operatorApplications } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import { BookingCalendar } from './calendar.tsx';

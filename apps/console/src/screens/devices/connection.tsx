@@ -1,4 +1,4 @@
-import { formatFull, formatTime } from '../../parts/format.ts';
+import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import type { TableDevice } from './device-data.ts';
 

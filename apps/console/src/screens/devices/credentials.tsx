@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure } from '../../api/client.ts';
-import { Confirm } from '../../parts/confirm.tsx';
-import { CopyButton } from '../../parts/copy.tsx';
-import { SelectField } from '../../parts/fields.tsx';
-import { formatFull, formatTime } from '../../parts/format.ts';
-import { useLoad } from '../../parts/use-load.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { Confirm } from '../../parts/forms/dialog.tsx';
+import { SelectField } from '../../parts/forms/fields.tsx';
+import { CopyButton } from '../../parts/layout/copy.tsx';
 import { hasRole } from '../../session.ts';
+import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { type DeviceDetail, type DeviceSecrets, loadAddresses } from './device-data.ts';
 import { Settings } from './settings.tsx';

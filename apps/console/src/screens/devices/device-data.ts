@@ -1,5 +1,5 @@
 import { answerOf, api, type Schema } from '../../api/client.ts';
-import { nextPage, type Page } from '../../parts/use-pages.ts';
+import { nextPage, type Page } from '../../api/use-pages.ts';
 
 export type TableDevice = Schema<'TableDevice'>;
 export type DeviceDetail = Schema<'DeviceDetail'>;

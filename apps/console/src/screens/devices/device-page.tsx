@@ -1,9 +1,9 @@
 import { useEffect } from 'preact/hooks';
 import { answerOf, api } from '../../api/client.ts';
-import { formatAgo, formatDay, formatFull, formatNumber, formatTime } from '../../parts/format.ts';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { type Loaded, useLoad } from '../../parts/use-load.ts';
+import { type Loaded, useLoad } from '../../api/use-load.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { hasRole, isOperator } from '../../session.ts';
+import { formatAgo, formatDay, formatFull, formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { Connection } from './connection.tsx';
 import { Credentials } from './credentials.tsx';

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api } from '../../api/client.ts';
-import { Confirm } from '../../parts/confirm.tsx';
-import { CopyButton } from '../../parts/copy.tsx';
-import { navigate } from '../../parts/router.ts';
+import { Confirm } from '../../parts/forms/dialog.tsx';
+import { CopyButton } from '../../parts/layout/copy.tsx';
+import { navigate } from '../../router.ts';
 import { texts } from '../../texts/texts.ts';
 import type { DeviceDetail } from './device-data.ts';
 

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, type Schema } from '../../api/client.ts';
-import { SaveButton } from '../../parts/copy.tsx';
-import { formatNumber } from '../../parts/format.ts';
-import { useAction } from '../../parts/use-action.ts';
+import { useAction } from '../../api/use-action.ts';
+import { SaveButton } from '../../parts/layout/copy.tsx';
+import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { loadAddresses, loadModels } from './device-data.ts';
 import { CreatedDevices, type ImportResult } from './import-result.tsx';

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { Schema } from '../../api/client.ts';
-import { SaveButton } from '../../parts/copy.tsx';
-import { formatNumber } from '../../parts/format.ts';
+import { SaveButton } from '../../parts/layout/copy.tsx';
+import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import type { DeviceAddresses, DeviceModel } from './device-data.ts';
 import { settingsOf, TeltonikaSettings } from './settings.tsx';

@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure } from '../../api/client.ts';
-import { Confirm } from '../../parts/confirm.tsx';
-import { formatFull, formatTime } from '../../parts/format.ts';
-import { readFields } from '../../parts/forms.ts';
-import { useAction } from '../../parts/use-action.ts';
-import { readVehicle, VehicleField } from '../../parts/vehicle-field.tsx';
+import { useAction } from '../../api/use-action.ts';
+import { Confirm } from '../../parts/forms/dialog.tsx';
+import { readFields } from '../../parts/forms/fields.tsx';
+import { readVehicle, VehicleField } from '../../parts/forms/vehicle-field.tsx';
+import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import type { DeviceDetail } from './device-data.ts';
 

@@ -1,11 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure } from '../../api/client.ts';
-import { SelectField, TextField } from '../../parts/fields.tsx';
-import { readFields } from '../../parts/forms.ts';
-import { LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { useAction } from '../../parts/use-action.ts';
-import { useLoad } from '../../parts/use-load.ts';
-import { readVehicle, VehicleField } from '../../parts/vehicle-field.tsx';
+import { useAction } from '../../api/use-action.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
+import { readVehicle, VehicleField } from '../../parts/forms/vehicle-field.tsx';
+import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { operatorApplications } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import { type DeviceModel, type DeviceSecrets, loadAddresses, loadModels } from './device-data.ts';

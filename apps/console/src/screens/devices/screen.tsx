@@ -1,6 +1,6 @@
 import './devices.css';
-import { Empty } from '../../parts/placeholders.tsx';
-import { address } from '../../parts/router.ts';
+import { Empty } from '../../parts/layout/placeholders.tsx';
+import { address } from '../../router.ts';
 import { hasRole } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import { DevicePage } from './device-page.tsx';

@@ -1,10 +1,10 @@
 import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { CopyButton, SaveButton } from '../../parts/copy.tsx';
-import { SelectField } from '../../parts/fields.tsx';
-import { QrCode } from '../../parts/qr-code.tsx';
+import { SelectField } from '../../parts/forms/fields.tsx';
+import { CopyButton, SaveButton } from '../../parts/layout/copy.tsx';
 import { texts } from '../../texts/texts.ts';
 import type { DeviceSecrets } from './device-data.ts';
+import { QrCode } from './qr-code.tsx';
 
 /** What a device needs to connect (docs/device-protocol.md). */
 export interface DeviceSettings {

@@ -1,9 +1,9 @@
-import { type Column, DataTable } from '../../parts/data-table.tsx';
-import { formatAgo, formatDay, formatFull, formatNumber } from '../../parts/format.ts';
-import { address, navigate } from '../../parts/router.ts';
-import { SearchBox } from '../../parts/search-box.tsx';
-import { usePages } from '../../parts/use-pages.ts';
+import { usePages } from '../../api/use-pages.ts';
+import { SearchBox } from '../../parts/forms/search-box.tsx';
+import { type Column, DataTable } from '../../parts/lists/data-table.tsx';
+import { address, navigate } from '../../router.ts';
 import { hasRole } from '../../session.ts';
+import { formatAgo, formatDay, formatFull, formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { Connection } from './connection.tsx';
 import {

@@ -2,9 +2,9 @@ import type { Feature, Point } from 'geojson';
 import type { GeoJSONSource, MapGeoJSONFeature, Map as MapLibreMap, MapMouseEvent } from 'maplibre-gl';
 import type { Fleet, FleetChange } from '../../live/fleet.ts';
 import type { LiveCell, LiveVehicle } from '../../live/live-stream.ts';
+import { shownState } from '../../parts/layout/vehicle-state.tsx';
 import { addMarkerImages } from '../../parts/map/marker-images.ts';
 import type { MapPalette } from '../../parts/map/palette.ts';
-import { shownState } from '../../parts/vehicle-state.tsx';
 
 /** Pixels around a click in which vehicles count as clicked. */
 const clickReach = 9;

@@ -5,7 +5,7 @@ import type { Fleet } from '../../live/fleet.ts';
 import { createBaseMap } from '../../parts/map/base-map.ts';
 import { paletteOf } from '../../parts/map/palette.ts';
 import { addRouteLayer, boundsOf, drawRoute, type Route } from '../../parts/map/route-layer.ts';
-import { isDark } from '../../parts/preferences.ts';
+import { isDark } from '../../preferences.ts';
 import { texts } from '../../texts/texts.ts';
 import { FleetLayer } from './fleet-layer.ts';
 

@@ -1,13 +1,13 @@
 import './map-screen.css';
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
+import { ConnectionLine } from '../../live/connection-line.tsx';
 import { Fleet } from '../../live/fleet.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
-import { ConnectionLine } from '../../parts/connection-line.tsx';
-import { formatNumber } from '../../parts/format.ts';
-import { FitIcon, ListIcon } from '../../parts/icons.tsx';
-import { address, navigate } from '../../parts/router.ts';
-import { type ShownState, shownState } from '../../parts/vehicle-state.tsx';
+import { FitIcon, ListIcon } from '../../parts/layout/icons.tsx';
+import { type ShownState, shownState } from '../../parts/layout/vehicle-state.tsx';
+import { address, navigate } from '../../router.ts';
+import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { FleetMap } from './fleet-map.tsx';
 import { type ListedVehicle, matches, SearchField, SideList, StateFilters } from './side-list.tsx';

@@ -1,5 +1,7 @@
 import type { ComponentType } from 'preact';
 import type { LiveVehicle } from '../../live/live-stream.ts';
+import { CloseIcon, FollowIcon, RouteIcon, TrailIcon } from '../../parts/layout/icons.tsx';
+import { StateMark, shownState, stateText } from '../../parts/layout/vehicle-state.tsx';
 import {
   formatAgo,
   formatDistance,
@@ -8,9 +10,7 @@ import {
   formatPercent,
   formatSpeed,
   formatTime,
-} from '../../parts/format.ts';
-import { CloseIcon, FollowIcon, RouteIcon, TrailIcon } from '../../parts/icons.tsx';
-import { StateMark, shownState, stateText } from '../../parts/vehicle-state.tsx';
+} from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import type { Trip } from './routes.ts';
 

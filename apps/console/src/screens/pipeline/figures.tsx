@@ -1,10 +1,10 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { answerOf, api, type Schema } from '../../api/client.ts';
-import { Chart } from '../../parts/chart.tsx';
-import { formatBytes, formatNumber } from '../../parts/format.ts';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { useLoad } from '../../parts/use-load.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { Chart } from '../../parts/time/chart.tsx';
+import { formatBytes, formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
 type Point = Schema<'PipelinePoint'>;

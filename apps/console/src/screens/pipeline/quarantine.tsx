@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, messageOf } from '../../api/client.ts';
-import { formatNumber } from '../../parts/format.ts';
-import { LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { useLoad } from '../../api/use-load.ts';
+import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { QuarantineList } from '../../parts/quarantine/quarantine-list.tsx';
-import { address, navigate } from '../../parts/router.ts';
-import { useLoad } from '../../parts/use-load.ts';
+import { address, navigate } from '../../router.ts';
 import { mayChange } from '../../session.ts';
+import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
 const mostReplayed = 1000;

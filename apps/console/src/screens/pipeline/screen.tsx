@@ -1,8 +1,8 @@
 import './pipeline.css';
 import { useSignal } from '@preact/signals';
 import { api, CallFailure } from '../../api/client.ts';
-import { LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { useLoad } from '../../parts/use-load.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { isUnlimited } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import { Figures } from './figures.tsx';

@@ -2,8 +2,8 @@ import './profile.css';
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { CallFailure } from '../../api/client.ts';
-import { readFields } from '../../parts/forms.ts';
-import { type Preferences, prefer, preferences } from '../../parts/preferences.ts';
+import { readFields } from '../../parts/forms/fields.tsx';
+import { type Preferences, prefer, preferences } from '../../preferences.ts';
 import { changePassword, type Person, session, signOut } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 

@@ -1,6 +1,6 @@
 import { answerOf, api } from '../../api/client.ts';
-import { address, navigate } from '../../parts/router.ts';
-import { loadTrail, type Trail } from '../../parts/trail.ts';
+import { loadTrail, type Trail } from '../../parts/time/trail.ts';
+import { address, navigate } from '../../router.ts';
 
 /** More would neither be told apart on the map nor fit under it. */
 export const mostVehicles = 10;

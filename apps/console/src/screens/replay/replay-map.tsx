@@ -4,8 +4,8 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { createBaseMap } from '../../parts/map/base-map.ts';
 import { type MapPalette, paletteOf } from '../../parts/map/palette.ts';
 import { boundsOf } from '../../parts/map/route-layer.ts';
-import { isDark } from '../../parts/preferences.ts';
-import { linesOf, type Moment } from '../../parts/trail.ts';
+import { linesOf, type Moment } from '../../parts/time/trail.ts';
+import { isDark } from '../../preferences.ts';
 import { texts } from '../../texts/texts.ts';
 import { colourOf, type ReplayedVehicle } from './replay-data.ts';
 

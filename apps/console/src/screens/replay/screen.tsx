@@ -1,14 +1,14 @@
 import './replay.css';
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
-import { formatDistance, formatDuration, formatSpeed } from '../../parts/format.ts';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { PlayBar } from '../../parts/play-bar.tsx';
-import { isDark, preferences } from '../../parts/preferences.ts';
-import { address } from '../../parts/router.ts';
-import { type Moment, momentAt } from '../../parts/trail.ts';
-import { useLoad } from '../../parts/use-load.ts';
-import { VehiclePicker } from '../../parts/vehicle-picker.tsx';
+import { useLoad } from '../../api/use-load.ts';
+import { VehiclePicker } from '../../parts/forms/vehicle-picker.tsx';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { PlayBar } from '../../parts/time/play-bar.tsx';
+import { type Moment, momentAt } from '../../parts/time/trail.ts';
+import { isDark, preferences } from '../../preferences.ts';
+import { address } from '../../router.ts';
+import { formatDistance, formatDuration, formatSpeed } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import {
   colourOf,

@@ -1,9 +1,9 @@
 import './sign-in.css';
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { readFields } from '../../parts/forms.ts';
-import { Logo } from '../../parts/icons.tsx';
-import { navigate } from '../../parts/router.ts';
+import { readFields } from '../../parts/forms/fields.tsx';
+import { Logo } from '../../parts/layout/icons.tsx';
+import { navigate } from '../../router.ts';
 import { addressAfterSignIn, type Person, type SignInFault, session, signIn } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 

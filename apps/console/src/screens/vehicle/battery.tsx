@@ -1,9 +1,9 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, type Schema } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
-import { formatFull, formatNumber, formatTime } from '../../parts/format.ts';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { useLoad } from '../../parts/use-load.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { formatFull, formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { type Field, loadFields, type Window } from './series-data.ts';
 import { Figures, PeriodBar } from './series-figures.tsx';

@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
+import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { address, navigate } from '../../parts/router.ts';
-import { useLoad } from '../../parts/use-load.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { address, navigate } from '../../router.ts';
 import { texts } from '../../texts/texts.ts';
 import { type Field, loadFields, type Window } from './series-data.ts';
 import { Figures, fieldName, PeriodBar } from './series-figures.tsx';

@@ -1,11 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
 import type { LiveCommand, LiveVehicle } from '../../live/live-stream.ts';
-import { Dialog } from '../../parts/dialog.tsx';
-import { formatFull, formatTime } from '../../parts/format.ts';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { useLoad } from '../../parts/use-load.ts';
+import { Dialog } from '../../parts/forms/dialog.tsx';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { actingFor, mayChange } from '../../session.ts';
+import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
 /** Every action with its path, and the word of GET /v1/vehicle/actions that says that the device supports it. */

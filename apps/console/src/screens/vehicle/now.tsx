@@ -1,6 +1,9 @@
 import type { ComponentChildren } from 'preact';
 import { api } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { actingFor } from '../../session.ts';
 import {
   formatDistance,
   formatFull,
@@ -8,10 +11,7 @@ import {
   formatPercent,
   formatSpeed,
   formatTime,
-} from '../../parts/format.ts';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { useLoad } from '../../parts/use-load.ts';
-import { actingFor } from '../../session.ts';
+} from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
 /** The status is read again at most this often, however fast readings arrive. */

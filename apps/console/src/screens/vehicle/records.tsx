@@ -1,11 +1,11 @@
 import { answerOf, api, type Schema } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { type Page, usePages } from '../../api/use-pages.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
-import { formatFull, formatNumber, formatTime } from '../../parts/format.ts';
-import { LoadFailure, Loading } from '../../parts/placeholders.tsx';
+import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { QuarantineList } from '../../parts/quarantine/quarantine-list.tsx';
-import { useLoad } from '../../parts/use-load.ts';
-import { type Page, usePages } from '../../parts/use-pages.ts';
 import { actingFor, isOperator } from '../../session.ts';
+import { formatFull, formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { TableSection } from './access.tsx';
 

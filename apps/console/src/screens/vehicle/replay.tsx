@@ -1,12 +1,12 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
+import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
-import { type Band, Chart } from '../../parts/chart.tsx';
-import { formatDistance, formatDuration, formatSpeed } from '../../parts/format.ts';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { PlayBar } from '../../parts/play-bar.tsx';
-import { loadTrail, momentAt, type Trail } from '../../parts/trail.ts';
-import { useLoad } from '../../parts/use-load.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { type Band, Chart } from '../../parts/time/chart.tsx';
+import { PlayBar } from '../../parts/time/play-bar.tsx';
+import { loadTrail, momentAt, type Trail } from '../../parts/time/trail.ts';
+import { formatDistance, formatDuration, formatSpeed } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { loadBreaks } from './series-data.ts';
 import type { Trip } from './trip-data.ts';

@@ -1,5 +1,5 @@
 import { answerOf, api, type Schema } from '../../api/client.ts';
-import type { Band } from '../../parts/chart.tsx';
+import type { Band } from '../../parts/time/chart.tsx';
 
 const hour = 3600;
 export const periods = {

@@ -1,10 +1,10 @@
 import './charts.css';
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { type Band, Chart } from '../../parts/chart.tsx';
-import { formatNumber, formatTime } from '../../parts/format.ts';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { useLoad } from '../../parts/use-load.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { type Band, Chart } from '../../parts/time/chart.tsx';
+import { formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import {
   type Break,

@@ -5,8 +5,8 @@ import { createBaseMap } from '../../parts/map/base-map.ts';
 import { addMarkerImages } from '../../parts/map/marker-images.ts';
 import { type MapPalette, paletteOf } from '../../parts/map/palette.ts';
 import { addRouteLayer, boundsOf, drawLines } from '../../parts/map/route-layer.ts';
-import { isDark } from '../../parts/preferences.ts';
-import { linesOf, type Moment, type Trail } from '../../parts/trail.ts';
+import { linesOf, type Moment, type Trail } from '../../parts/time/trail.ts';
+import { isDark } from '../../preferences.ts';
 import { texts } from '../../texts/texts.ts';
 
 interface TripMapOptions {

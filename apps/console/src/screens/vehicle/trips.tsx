@@ -1,6 +1,8 @@
 import './trips.css';
 import { useSignal } from '@preact/signals';
+import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
+import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import {
   formatDay,
   formatDistance,
@@ -8,9 +10,7 @@ import {
   formatNumber,
   formatSpeed,
   formatTime,
-} from '../../parts/format.ts';
-import { Empty, LoadFailure, Loading } from '../../parts/placeholders.tsx';
-import { useLoad } from '../../parts/use-load.ts';
+} from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { Replay } from './replay.tsx';
 import { loadTrips, type Trip } from './trip-data.ts';

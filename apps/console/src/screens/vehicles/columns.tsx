@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { formatAgo, formatDistance, formatFull, formatPercent, formatSpeed, formatTime } from '../../parts/format.ts';
-import { StateMark, shownState, stateText } from '../../parts/vehicle-state.tsx';
+import { StateMark, shownState, stateText } from '../../parts/layout/vehicle-state.tsx';
+import { formatAgo, formatDistance, formatFull, formatPercent, formatSpeed, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import type { TableVehicle } from './table-data.ts';
 

@@ -1,10 +1,10 @@
 import './vehicles.css';
-import { DataTable } from '../../parts/data-table.tsx';
-import { prefer, preferences } from '../../parts/preferences.ts';
-import { address, navigate } from '../../parts/router.ts';
-import { SearchBox } from '../../parts/search-box.tsx';
-import { usePages } from '../../parts/use-pages.ts';
-import { StateMark } from '../../parts/vehicle-state.tsx';
+import { usePages } from '../../api/use-pages.ts';
+import { SearchBox } from '../../parts/forms/search-box.tsx';
+import { StateMark } from '../../parts/layout/vehicle-state.tsx';
+import { DataTable } from '../../parts/lists/data-table.tsx';
+import { prefer, preferences } from '../../preferences.ts';
+import { address, navigate } from '../../router.ts';
 import { texts } from '../../texts/texts.ts';
 import { type ColumnName, chosenVehicles, columnNames, columnsOf, usualColumns } from './columns.tsx';
 import { loadPage, parametersOf, type TableRequest } from './table-data.ts';

@@ -1,5 +1,5 @@
 import { answerOf, api, onlyJson, type Schema } from '../../api/client.ts';
-import { nextPage, type Page } from '../../parts/use-pages.ts';
+import { nextPage, type Page } from '../../api/use-pages.ts';
 
 export type TableVehicle = Schema<'TableVehicle'>;
 

@@ -1,6 +1,6 @@
 import './vehicle-state.css';
-import type { LiveVehicle } from '../live/live-stream.ts';
-import { texts } from '../texts/texts.ts';
+import type { LiveVehicle } from '../../live/live-stream.ts';
+import { texts } from '../../texts/texts.ts';
 
 /** How a vehicle is shown: its state, or `alarm` while a state flag is raised or an alarm is open. */
 export type ShownState = LiveVehicle['state'] | 'archived' | 'alarm';

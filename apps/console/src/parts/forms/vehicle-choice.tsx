@@ -1,8 +1,8 @@
 import { useSignal } from '@preact/signals';
 import { useId } from 'preact/hooks';
-import { answerOf, api, onlyJson } from '../api/client.ts';
-import { texts } from '../texts/texts.ts';
-import { CloseIcon } from './icons.tsx';
+import { answerOf, api, onlyJson } from '../../api/client.ts';
+import { texts } from '../../texts/texts.ts';
+import { CloseIcon } from '../layout/icons.tsx';
 import { SearchBox } from './search-box.tsx';
 
 /** A vehicle by its identifier, and its plate where that is known. */

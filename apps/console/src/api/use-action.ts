@@ -1,5 +1,5 @@
 import { useSignal } from '@preact/signals';
-import { messageOf } from '../api/client.ts';
+import { messageOf } from './client.ts';
 
 /** A change that a person starts: one at a time, with the message of its failure. */
 export function useAction() {

@@ -1,9 +1,9 @@
 import './vehicle-picker.css';
 import { useSignal } from '@preact/signals';
-import { answerOf, api, type Schema } from '../api/client.ts';
-import { texts } from '../texts/texts.ts';
+import { answerOf, api, type Schema } from '../../api/client.ts';
+import { useLoad } from '../../api/use-load.ts';
+import { texts } from '../../texts/texts.ts';
 import { SearchBox } from './search-box.tsx';
-import { useLoad } from './use-load.ts';
 
 type Found = Schema<'TableVehicle'>;
 

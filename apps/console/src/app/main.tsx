@@ -1,12 +1,12 @@
-import './parts/tokens.css';
-import './parts/base.css';
+import './tokens.css';
+import './base.css';
 import { effect } from '@preact/signals';
 import { render } from 'preact';
+import { applyTheme } from '../preferences.ts';
+import { followLinks } from '../router.ts';
+import { keepSession, readSession } from '../session.ts';
+import { language } from '../texts/texts.ts';
 import { App } from './app.tsx';
-import { applyTheme } from './parts/preferences.ts';
-import { followLinks } from './parts/router.ts';
-import { keepSession, readSession } from './session.ts';
-import { language } from './texts/texts.ts';
 
 // After an upgrade of the platform the files of an older page are gone.
 addEventListener('vite:preloadError', () => location.reload());

@@ -1,6 +1,6 @@
-import { actingFor, operatorApplications } from '../session.ts';
-import { texts } from '../texts/texts.ts';
-import { address, navigate } from './router.ts';
+import { address, navigate } from '../../router.ts';
+import { actingFor, operatorApplications } from '../../session.ts';
+import { texts } from '../../texts/texts.ts';
 
 /**
  * The application in the address, else the first one.

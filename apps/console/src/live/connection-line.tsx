@@ -1,7 +1,7 @@
 import './connection-line.css';
-import type { Connection } from '../live/live-stream.ts';
+import { formatTime } from '../texts/format.ts';
 import { texts } from '../texts/texts.ts';
-import { formatTime } from './format.ts';
+import type { Connection } from './live-stream.ts';
 
 /** Says whether the page is live, and since when it is not. */
 export function ConnectionLine({ connection }: { connection: Connection }) {

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { texts } from '../texts/texts.ts';
+import { texts } from '../../texts/texts.ts';
 import { WarningIcon } from './icons.tsx';
 
 /** In place of content that is on its way. */

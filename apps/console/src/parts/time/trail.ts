@@ -1,4 +1,4 @@
-import { answerOf, api, type Schema } from '../api/client.ts';
+import { answerOf, api, type Schema } from '../../api/client.ts';
 
 /** A position of a vehicle; `time` is UNIX seconds, `speed` km/h. */
 interface TrailPoint {

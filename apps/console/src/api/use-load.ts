@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { CallFailure, messageOf } from '../api/client.ts';
+import { CallFailure, messageOf } from './client.ts';
 
 /** The state of a load. Earlier data stays while it is loaded again. */
 export interface Loaded<Data> {

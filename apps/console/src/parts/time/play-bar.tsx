@@ -1,8 +1,8 @@
 import './play-bar.css';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { texts } from '../texts/texts.ts';
-import { formatTime } from './format.ts';
+import { formatTime } from '../../texts/format.ts';
+import { texts } from '../../texts/texts.ts';
 
 const usualPace = 30;
 

@@ -1,6 +1,14 @@
 import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
-import type { CallFailure } from '../api/client.ts';
+import type { CallFailure } from '../../api/client.ts';
+
+/** Reads the fields of a form as text; files are left out. */
+export function readFields(form: HTMLFormElement): Readonly<Record<string, string>> {
+  const entries = [...new FormData(form)].flatMap(([name, value]) =>
+    typeof value === 'string' ? [[name, value]] : [],
+  );
+  return Object.fromEntries(entries);
+}
 
 /** Attributes that tie an input to its label and to the message of its fault. */
 interface InputAttributes {
@@ -107,5 +115,62 @@ export function TextInput({ label, value, error, maxLength, isOptional = false, 
         />
       )}
     </Field>
+  );
+}
+
+interface SelectFieldOptions {
+  readonly label: string;
+  readonly name?: string;
+  readonly value: string;
+  /** The value and the text of each choice. */
+  readonly options: readonly (readonly [value: string, text: string])[];
+  readonly hint?: string | undefined;
+  readonly isDisabled?: boolean;
+  readonly onChange: (value: string) => void;
+}
+
+/** A field with a choice of a few values. */
+export function SelectField({ label, name, value, options, hint, isDisabled = false, onChange }: SelectFieldOptions) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <select
+        class="input"
+        name={name}
+        value={value}
+        disabled={isDisabled}
+        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+      >
+        {options.map(([one, text]) => (
+          <option key={one} value={one}>
+            {text}
+          </option>
+        ))}
+      </select>
+      {hint && <small class="muted">{hint}</small>}
+    </label>
+  );
+}
+
+interface TextFieldOptions {
+  readonly label: string;
+  readonly name: string;
+  readonly hint?: string;
+  readonly required?: boolean;
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  /** Of the whole text; `hint` says it in words. */
+  readonly pattern?: string;
+  readonly defaultValue?: string;
+}
+
+/** A field for text. */
+export function TextField({ label, name, hint, ...rules }: TextFieldOptions) {
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input class="input" type="text" name={name} title={hint} autocomplete="off" spellcheck={false} {...rules} />
+      {hint && <small class="muted">{hint}</small>}
+    </label>
   );
 }

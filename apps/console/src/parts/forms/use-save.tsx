@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
-import { CallFailure } from '../api/client.ts';
-import { texts } from '../texts/texts.ts';
+import { CallFailure } from '../../api/client.ts';
+import { texts } from '../../texts/texts.ts';
 
 /** What another person made of the thing that a form changes; undefined if it is deleted. */
 interface Conflict<Thing> {

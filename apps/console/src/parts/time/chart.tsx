@@ -2,8 +2,8 @@ import 'uplot/dist/uPlot.min.css';
 import './chart.css';
 import { useEffect, useRef } from 'preact/hooks';
 import UPlot from 'uplot';
-import { formatClock, formatClockSeconds, formatShortDay } from './format.ts';
-import { isDark } from './preferences.ts';
+import { isDark } from '../../preferences.ts';
+import { formatClock, formatClockSeconds, formatShortDay } from '../../texts/format.ts';
 
 /** An interval that a chart marks. */
 export interface Band {

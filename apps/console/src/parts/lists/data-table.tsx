@@ -2,9 +2,9 @@ import './data-table.css';
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { formatNumber } from './format.ts';
-import { Empty, LoadFailure, Loading } from './placeholders.tsx';
-import type { Pages } from './use-pages.ts';
+import type { Pages } from '../../api/use-pages.ts';
+import { formatNumber } from '../../texts/format.ts';
+import { Empty, LoadFailure, Loading } from '../layout/placeholders.tsx';
 
 const rowHeight = 35;
 const spare = 10;

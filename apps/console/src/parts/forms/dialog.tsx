@@ -1,9 +1,38 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useId } from 'preact/hooks';
-import { messageOf } from '../api/client.ts';
-import { texts } from '../texts/texts.ts';
-import { Dialog } from './dialog.tsx';
+import { useEffect, useId, useRef } from 'preact/hooks';
+import { messageOf } from '../../api/client.ts';
+import { texts } from '../../texts/texts.ts';
+
+/** A dialog over the page; Escape and a click outside close it. */
+export function Dialog({
+  title,
+  children,
+  onClose,
+}: {
+  title: string;
+  children: ComponentChildren;
+  onClose: () => void;
+}) {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => dialog.current?.showModal(), []);
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape does the same
+    <dialog
+      class="dialog"
+      ref={dialog}
+      aria-labelledby={id}
+      onClose={onClose}
+      onClick={({ target }) => {
+        if (target === dialog.current) dialog.current?.close();
+      }}
+    >
+      <h2 id={id}>{title}</h2>
+      {children}
+    </dialog>
+  );
+}
 
 interface ConfirmOptions {
   readonly title: string;
@@ -72,5 +101,34 @@ export function Confirm({ title, children, action, isDangerous = false, typed, o
         </div>
       </form>
     </Dialog>
+  );
+}
+
+interface ConfirmDeletionOptions<Thing> {
+  /** The dialog is open while there is one. */
+  readonly deleted: Signal<Thing | undefined>;
+  readonly titleOf: (thing: Thing) => string;
+  /** What the deletion means. */
+  readonly text: string;
+  /** Waited for; its failure is shown, and the dialog stays. */
+  readonly onDelete: (thing: Thing) => Promise<unknown>;
+}
+
+/** Asks before a thing of a list is deleted. */
+export function ConfirmDeletion<Thing>({ deleted, titleOf, text, onDelete }: ConfirmDeletionOptions<Thing>) {
+  const thing = deleted.value;
+  if (thing === undefined) return null;
+  return (
+    <Confirm
+      title={titleOf(thing)}
+      action={texts.value.remove}
+      isDangerous
+      onClose={() => {
+        deleted.value = undefined;
+      }}
+      onConfirm={() => onDelete(thing)}
+    >
+      <p class="muted">{text}</p>
+    </Confirm>
   );
 }

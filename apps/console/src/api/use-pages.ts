@@ -1,6 +1,6 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { messageOf } from '../api/client.ts';
+import { messageOf } from './client.ts';
 
 /** The first page is loaded again at this interval, until a person scrolls beyond it. */
 const refreshMs = 10_000;

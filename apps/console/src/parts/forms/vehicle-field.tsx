@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useId, useRef } from 'preact/hooks';
-import { answerOf, api } from '../api/client.ts';
-import { texts } from '../texts/texts.ts';
+import { answerOf, api } from '../../api/client.ts';
+import { texts } from '../../texts/texts.ts';
 
 const typingMs = 250;
 const suggestions = 20;

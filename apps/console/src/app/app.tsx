@@ -2,7 +2,7 @@ import './shell.css';
 import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
-import { sessionEnded } from './api/client.ts';
+import { sessionEnded } from '../api/client.ts';
 import {
   AccountsIcon,
   AlarmsIcon,
@@ -14,12 +14,12 @@ import {
   PipelineIcon,
   ProfileIcon,
   VehiclesIcon,
-} from './parts/icons.tsx';
-import { LoadFailure, Loading } from './parts/placeholders.tsx';
-import { address, navigate } from './parts/router.ts';
-import { SignInAgain, SignInScreen } from './screens/sign-in/screen.tsx';
-import { isOperator, mustChangePassword, readSession, session } from './session.ts';
-import { texts } from './texts/texts.ts';
+} from '../parts/layout/icons.tsx';
+import { LoadFailure, Loading } from '../parts/layout/placeholders.tsx';
+import { address, navigate } from '../router.ts';
+import { SignInAgain, SignInScreen } from '../screens/sign-in/screen.tsx';
+import { isOperator, mustChangePassword, readSession, session } from '../session.ts';
+import { texts } from '../texts/texts.ts';
 
 /** A component that loads when it is first shown. */
 function lazy(load: () => Promise<ComponentType>): ComponentType {
@@ -50,32 +50,32 @@ function lazy(load: () => Promise<ComponentType>): ComponentType {
 }
 
 const screens: readonly { readonly path: RegExp; readonly show: ComponentType }[] = [
-  { path: /^\/map$/, show: lazy(async () => (await import('./screens/map/screen.tsx')).MapScreen) },
-  { path: /^\/vehicles$/, show: lazy(async () => (await import('./screens/vehicles/screen.tsx')).VehiclesScreen) },
+  { path: /^\/map$/, show: lazy(async () => (await import('../screens/map/screen.tsx')).MapScreen) },
+  { path: /^\/vehicles$/, show: lazy(async () => (await import('../screens/vehicles/screen.tsx')).VehiclesScreen) },
   {
     path: /^\/vehicles\/\d+(?:\/\w+)?$/,
-    show: lazy(async () => (await import('./screens/vehicle/screen.tsx')).VehicleScreen),
+    show: lazy(async () => (await import('../screens/vehicle/screen.tsx')).VehicleScreen),
   },
   {
     path: /^\/devices(?:\/[^/]+)?$/,
-    show: lazy(async () => (await import('./screens/devices/screen.tsx')).DevicesScreen),
+    show: lazy(async () => (await import('../screens/devices/screen.tsx')).DevicesScreen),
   },
-  { path: /^\/replay$/, show: lazy(async () => (await import('./screens/replay/screen.tsx')).ReplayScreen) },
+  { path: /^\/replay$/, show: lazy(async () => (await import('../screens/replay/screen.tsx')).ReplayScreen) },
   {
     path: /^\/alarms(?:\/\w+)?$/,
-    show: lazy(async () => (await import('./screens/alarms/screen.tsx')).AlarmsScreen),
+    show: lazy(async () => (await import('../screens/alarms/screen.tsx')).AlarmsScreen),
   },
   {
     path: /^\/bookings(?:\/\w+)?$/,
-    show: lazy(async () => (await import('./screens/bookings/screen.tsx')).BookingsScreen),
+    show: lazy(async () => (await import('../screens/bookings/screen.tsx')).BookingsScreen),
   },
-  { path: /^\/pipeline$/, show: lazy(async () => (await import('./screens/pipeline/screen.tsx')).PipelineScreen) },
+  { path: /^\/pipeline$/, show: lazy(async () => (await import('../screens/pipeline/screen.tsx')).PipelineScreen) },
   {
     path: /^\/accounts(?:\/.+)?$/,
-    show: lazy(async () => (await import('./screens/accounts/screen.tsx')).AccountsScreen),
+    show: lazy(async () => (await import('../screens/accounts/screen.tsx')).AccountsScreen),
   },
-  { path: /^\/audit$/, show: lazy(async () => (await import('./screens/audit/screen.tsx')).AuditScreen) },
-  { path: /^\/profile$/, show: lazy(async () => (await import('./screens/profile/screen.tsx')).ProfileScreen) },
+  { path: /^\/audit$/, show: lazy(async () => (await import('../screens/audit/screen.tsx')).AuditScreen) },
+  { path: /^\/profile$/, show: lazy(async () => (await import('../screens/profile/screen.tsx')).ProfileScreen) },
 ];
 
 function NotFound() {
