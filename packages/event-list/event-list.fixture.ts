@@ -3,7 +3,7 @@ import type { Tables } from '@odograph/database/tables';
 import { eventually } from '@odograph/testkit/eventually';
 import { type Kysely, sql } from 'kysely';
 import { expect } from 'vitest';
-import type { EventPosition } from './position.ts';
+import type { EventCursor } from './cursor.ts';
 import { type EventRequest, type PlatformEvent, readEvents } from './read-events.ts';
 import { feedHorizon } from './reading-changes.ts';
 
@@ -18,11 +18,11 @@ export async function awaitEvents(db: Kysely<Tables>, applicationId: number): Pr
   }, 30_000);
 }
 
-/** Reads all events behind a position, page by page. */
+/** Reads all events behind a cursor, page by page. */
 export async function readAllEvents(
   db: Kysely<Tables>,
   request: Omit<EventRequest, 'limit'> & { limit?: number },
-): Promise<{ events: PlatformEvent[]; next: EventPosition }> {
+): Promise<{ events: PlatformEvent[]; next: EventCursor }> {
   await awaitEvents(db, request.applicationId);
   const events: PlatformEvent[] = [];
   for (let { after } = request; ; ) {

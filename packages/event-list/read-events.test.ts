@@ -7,14 +7,14 @@ import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import fc from 'fast-check';
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { type EventCursor, formatCursor, parseCursor } from './cursor.ts';
 import { readAllEvents, typesOf } from './event-list.fixture.ts';
-import { type EventPosition, readPosition, writePosition } from './position.ts';
-import { findEventHead, findEventPositionAt, type PlatformEvent, readEvents } from './read-events.ts';
+import { findEventCursorAt, findEventHead, type PlatformEvent, readEvents } from './read-events.ts';
 
 let db: Kysely<Tables>;
 let application: TestApplication;
 let vehicle: TestVehicle;
-let head: EventPosition;
+let head: EventCursor;
 
 beforeAll(() => {
   db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 2 });
@@ -93,8 +93,8 @@ describe('the list of events', () => {
     for (let count = 0; count < 3; count += 1) await endCommand(await insertCommand(), 'acknowledged');
     const events = await read();
     expect(events).toHaveLength(3);
-    for (const [index, { position }] of events.entries()) {
-      const rest = await read(readPosition(writePosition(position)));
+    for (const [index, { cursor }] of events.entries()) {
+      const rest = await read(parseCursor(formatCursor(cursor)));
       expect(rest.map(({ id }) => id)).toEqual(events.slice(index + 1).map(({ id }) => id));
     }
   });
@@ -102,12 +102,12 @@ describe('the list of events', () => {
   it('continues from a time', async () => {
     await endCommand(await insertCommand(), 'acknowledged');
     const [first] = await read();
-    const at = await findEventPositionAt(db, application.id, new Date(Date.now() - 60_000));
+    const at = await findEventCursorAt(db, application.id, new Date(Date.now() - 60_000));
     expect((await read(at)).map(({ id }) => id)).toContain(first?.id);
-    expect(await read(await findEventPositionAt(db, application.id, new Date(Date.now() + 60_000)))).toEqual([]);
+    expect(await read(await findEventCursorAt(db, application.id, new Date(Date.now() + 60_000)))).toEqual([]);
   });
 
-  it('refuses a position behind which events were deleted, with the reason EXPIRED', async () => {
+  it('refuses a cursor behind which events were deleted, with the reason EXPIRED', async () => {
     await endCommand(await insertCommand(), 'acknowledged');
     await read();
     await sql`update application set events_forgotten_until = pg_current_xact_id() where id = ${application.id}`.execute(
@@ -214,10 +214,10 @@ describe('the list of events', () => {
     await endCommand(id, 'unknown', db);
     await endCommand(id, 'acknowledged', first);
     await first.commit().execute();
-    const positions = (await read()).map(({ position }) => position);
-    expect(positions).toHaveLength(2);
-    expect(positions[0]?.transaction).toBe(positions[1]?.transaction);
-    const numbers = positions.map(({ event }) => event);
+    const cursors = (await read()).map(({ cursor }) => cursor);
+    expect(cursors).toHaveLength(2);
+    expect(cursors[0]?.transaction).toBe(cursors[1]?.transaction);
+    const numbers = cursors.map(({ event }) => event);
     expect(numbers).toEqual(numbers.toSorted((one, other) => (one < other ? -1 : 1)));
   });
 });

@@ -6,14 +6,14 @@ import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { type Kysely, sql } from 'kysely';
 import { readContents } from './contents.ts';
+import { type EventCursor, type FeedState, formatCursor, isBefore, requireKept, startOf } from './cursor.ts';
 import { type Entries, type EventRow, readRows } from './event-rows.ts';
-import { type EventPosition, type FeedState, isBefore, requireKept, startOf, writePosition } from './position.ts';
 import { feedHorizon } from './reading-changes.ts';
 import { type ReadingEvent, readReadings } from './reading-events.ts';
 
 /** An event as clients get it. */
 export interface PlatformEvent {
-  /** Its position as text: the same whenever it is read, until the database is restored. */
+  /** Its cursor as text: the same whenever it is read, until the database is restored. */
   readonly id: string;
   readonly type: EventType;
   /** When it happened, ISO 8601, UTC. */
@@ -21,13 +21,13 @@ export interface PlatformEvent {
   readonly vehicleId: number | undefined;
   /** The whole event as it is sent. */
   readonly json: string;
-  /** The position behind it. */
-  readonly position: EventPosition;
+  /** The cursor behind it. */
+  readonly cursor: EventCursor;
 }
 
 export interface EventRequest {
   readonly applicationId: number;
-  readonly after: EventPosition;
+  readonly after: EventCursor;
   /** Most events of a page. */
   readonly limit: number;
   /** All types by default. */
@@ -39,38 +39,38 @@ export interface EventRequest {
 export interface EventPage {
   readonly events: readonly PlatformEvent[];
   /** Where the next page begins. */
-  readonly next: EventPosition;
+  readonly next: EventCursor;
   /** More events may be available now, even when this page is short. */
   readonly more: boolean;
 }
 
 /**
  * Reads a page of the events of an application in one snapshot, in their order.
- * @throws Failure INVALID_PARAMETER with the reason EXPIRED when events behind the position were deleted
+ * @throws Failure INVALID_PARAMETER with the reason EXPIRED when events behind the cursor were deleted
  */
 export function readEvents(db: Kysely<Tables>, { applicationId, ...request }: EventRequest): Promise<EventPage> {
-  return readEventsOf(db, { applicationIds: [applicationId] }, { ...request, positionName: 'after' });
+  return readEventsOf(db, { applicationIds: [applicationId] }, { ...request, cursorName: 'after' });
 }
 
 /** What a person asks for, of all applications that it sees together. */
 export interface ViewerRequest extends Omit<EventRequest, 'applicationId' | 'after'> {
   /** Without it, a page without events, behind which those begin that are stored from now on. */
-  readonly after: EventPosition | undefined;
-  /** The parameter that holds the position, for failures. */
-  readonly positionName: string;
+  readonly after: EventCursor | undefined;
+  /** The parameter that holds the cursor, for failures. */
+  readonly cursorName: string;
 }
 
 /** Reads a page of the events that a person sees. @throws Failure as readEvents */
 export function readEventsOf(
   db: Kysely<Tables>,
   viewer: Viewer & { readonly applicationIds: readonly number[] },
-  { after, limit, types = new Set(eventTypes), vehicleIds, positionName }: ViewerRequest,
+  { after, limit, types = new Set(eventTypes), vehicleIds, cursorName }: ViewerRequest,
 ): Promise<EventPage> {
   return inSnapshot(db, async (snapshot) => {
     const { applicationIds, userId } = viewer;
     const { horizon, ...state } = await findEventState(snapshot, applicationIds, types.has(readingStored));
     if (after === undefined) return { events: [], next: startOf(state.epoch, horizon), more: false };
-    requireKept(after, { horizon, ...state }, positionName);
+    requireKept(after, { horizon, ...state }, cursorName);
     const page = { after, horizon, limit, vehicleIds };
     const others = [...types].filter(
       (type) => type !== readingStored && (userId === undefined || type !== 'upload.quarantined'),
@@ -89,18 +89,18 @@ export function readEventsOf(
 const readingStored = 'reading.stored' satisfies EventType;
 
 /** Merges entries in their order, as far as all sources are complete. */
-function merge<Entry extends { readonly position: EventPosition }>(
+function merge<Entry extends { readonly cursor: EventCursor }>(
   sources: readonly Entries<Entry>[],
-  { after, end, limit }: { after: EventPosition; end: EventPosition; limit: number },
+  { after, end, limit }: { after: EventCursor; end: EventCursor; limit: number },
 ): Entries<Entry> {
   let until = isBefore(end, after) ? after : end;
   for (const source of sources) if (isBefore(source.until, until)) until = source.until;
-  const all = sources.flatMap(({ entries }) => entries).filter(({ position }) => !isBefore(until, position));
-  all.sort((one, other) => (isBefore(one.position, other.position) ? -1 : 1));
+  const all = sources.flatMap(({ entries }) => entries).filter(({ cursor }) => !isBefore(until, cursor));
+  all.sort((one, other) => (isBefore(one.cursor, other.cursor) ? -1 : 1));
   const more = sources.some((source) => source.more);
   const cut = all[limit - 1];
   if (all.length <= limit || !cut) return { entries: all, until, more };
-  return { entries: all.slice(0, limit), until: cut.position, more: true };
+  return { entries: all.slice(0, limit), until: cut.cursor, more: true };
 }
 
 async function writeEntries(
@@ -115,12 +115,12 @@ async function writeEntries(
     const isRow = 'subject' in entry;
     const data = isRow ? dataOf.get(entry) : entry.data;
     if (data === undefined) return [];
-    const { time, appId, vehicleId, position } = entry;
-    const id = writePosition(position);
+    const { time, appId, vehicleId, cursor } = entry;
+    const id = formatCursor(cursor);
     const type = isRow ? entry.type : readingStored;
     const head = { id, type, time, appId, ...(vehicleId !== undefined && { vehicleId: String(vehicleId) }) };
     const json = `${JSON.stringify(head).slice(0, -1)},"data":${data}}`;
-    return [{ id, type, time, vehicleId, position, json }];
+    return [{ id, type, time, vehicleId, cursor, json }];
   });
 }
 
@@ -147,14 +147,14 @@ async function findEventState(
   };
 }
 
-/** Finds the position behind everything that is stored now. What running transactions store comes behind it. */
-export async function findEventHead(db: Database, applicationId: number): Promise<EventPosition> {
+/** Finds the cursor behind everything that is stored now. What running transactions store comes behind it. */
+export async function findEventHead(db: Database, applicationId: number): Promise<EventCursor> {
   const { epoch, horizon } = await findEventState(db, [applicationId]);
   return startOf(epoch, horizon);
 }
 
-/** Finds the position of the first event that was stored at a time or later; of the oldest that is kept for an earlier time. */
-export async function findEventPositionAt(db: Database, applicationId: number, time: Date): Promise<EventPosition> {
+/** Finds the cursor of the first event that was stored at a time or later; of the oldest that is kept for an earlier time. */
+export async function findEventCursorAt(db: Database, applicationId: number, time: Date): Promise<EventCursor> {
   const { epoch, horizon, forgottenUntil } = await findEventState(db, [applicationId]);
   const { rows } = await sql<{ first: string | null }>`select least(
       (select min(transaction_id) from event where application_id = ${applicationId} and stored_at >= ${time}),

@@ -5,7 +5,7 @@ import { type Batch, readBatch } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
 import { changeMembers } from '@odograph/database/reading-json';
 import { type RawBuilder, sql } from 'kysely';
-import { type ChangePosition, endOf, type FeedState, startOf } from './position.ts';
+import { type ChangeCursor, endOf, type FeedState, startOf } from './cursor.ts';
 
 const instant = (time: Microseconds) => sql`${isoMicroseconds(time)}::timestamptz`;
 
@@ -33,24 +33,23 @@ export async function findFeedState(db: Database, { applicationId }: Caller): Pr
 
 const order = sql`transaction_id, batch, time, vehicle_id`;
 
-/** A part of the feed: after one position, up to and including another. */
+/** A part of the feed: after one cursor, up to and including another. */
 interface Section {
   readonly applicationId: number;
-  readonly after: ChangePosition;
-  readonly until: ChangePosition;
+  readonly after: ChangeCursor;
+  readonly until: ChangeCursor;
 }
 
-const batchOf = ({ transaction, batch }: ChangePosition) =>
-  sql`(${String(transaction)}::xid8, ${String(batch)}::bigint)`;
-const keyOf = ({ transaction, batch, time, vehicleId }: ChangePosition) =>
+const batchOf = ({ transaction, batch }: ChangeCursor) => sql`(${String(transaction)}::xid8, ${String(batch)}::bigint)`;
+const keyOf = ({ transaction, batch, time, vehicleId }: ChangeCursor) =>
   sql`(${String(transaction)}::xid8, ${String(batch)}::bigint, ${instant(time)}, ${vehicleId}::integer)`;
 const key = sql`(change.transaction_id, change.id, key.time, key.vehicle_id)`;
 
-/** Uses the index of batches; true also for the batch of the position itself. */
-const inBatchFrom = (position: ChangePosition) => sql`(change.transaction_id, change.id) >= ${batchOf(position)}`;
-const isBehind = (position: ChangePosition) => sql`${key} > ${keyOf(position)}`;
-const isUpTo = (position: ChangePosition) =>
-  sql`(change.transaction_id, change.id) <= ${batchOf(position)} and ${key} <= ${keyOf(position)}`;
+/** Uses the index of batches; true also for the batch of the cursor itself. */
+const inBatchFrom = (cursor: ChangeCursor) => sql`(change.transaction_id, change.id) >= ${batchOf(cursor)}`;
+const isBehind = (cursor: ChangeCursor) => sql`${key} > ${keyOf(cursor)}`;
+const isUpTo = (cursor: ChangeCursor) =>
+  sql`(change.transaction_id, change.id) <= ${batchOf(cursor)} and ${key} <= ${keyOf(cursor)}`;
 
 /** Selects the keys of a section in order. Keys of purged readings are null and left out. */
 function selectKeys({ applicationId, after, until }: Section): RawBuilder<unknown> {
@@ -72,7 +71,7 @@ interface ReachRow {
 }
 
 /**
- * Finds the first batch with which at least `keys` keys follow a position. Visits the batches one by one, because the planner
+ * Finds the first batch with which at least `keys` keys follow a cursor. Visits the batches one by one, because the planner
  * cannot estimate the number of keys of a batch and would read all batches.
  * @returns undefined when no batch follows
  */
@@ -83,7 +82,7 @@ async function findReach(
     after,
     horizon,
     keys,
-  }: { applicationId: number; after: ChangePosition; horizon: bigint; keys: number },
+  }: { applicationId: number; after: ChangeCursor; horizon: bigint; keys: number },
 ): Promise<ReachRow | undefined> {
   const inFeed = sql`change.application_id = ${applicationId} and change.transaction_id < ${String(horizon)}::xid8`;
   const next = (place: string) =>
@@ -112,7 +111,7 @@ interface PageRow {
   last: [transaction: string, batch: string, microseconds: string, vehicleId: number] | null;
 }
 
-/** Readings after a position: their number, their days since the epoch, and the end position. */
+/** Readings after a cursor: their number, their days since the epoch, and the end cursor. */
 export interface ChangePage {
   readonly section: Section;
   readonly vehicleIds: readonly number[] | undefined;
@@ -154,7 +153,7 @@ export interface ChangeRequest {
   readonly vehicleIds?: readonly number[] | undefined;
   /** Whether these are only some of the vehicles, so that many keys may have to be skipped. */
   readonly areFew: boolean;
-  readonly after: ChangePosition;
+  readonly after: ChangeCursor;
   readonly horizon: bigint;
   readonly limit: number;
 }
@@ -169,7 +168,7 @@ export async function findPage(
 ): Promise<ChangePage> {
   const keys = areFew ? Math.max(limit + 1, keysPerGrantedPage) : limit + 1;
   const reach = await findReach(db, { applicationId, after, horizon, keys });
-  // A replica that lags behind the one that issued the position must not move it back.
+  // A replica that lags behind the one that issued the cursor must not move it back.
   const end = horizon > after.transaction ? startOf(after.epoch, horizon) : after;
   if (!reach) return { section: { applicationId, after, until: end }, vehicleIds, count: 0, days: [], more: false };
 
@@ -256,9 +255,9 @@ export async function readChanges(
   return { ...batch, text };
 }
 
-/** A reading of a page with the position behind it. */
+/** A reading of a page with the cursor behind it. */
 export interface ChangedReading {
-  readonly position: ChangePosition;
+  readonly cursor: ChangeCursor;
   /** Members behind the vehicle, as JSON. */
   readonly members: string;
 }
@@ -271,14 +270,14 @@ interface ChangedRow {
   members: string;
 }
 
-/** Reads the readings of a page in order, with their positions. Those that were purged are missing. */
-export async function readPositions(db: Database, page: ChangePage): Promise<ChangedReading[]> {
+/** Reads the readings of a page in order, with their cursors. Those that were purged are missing. */
+export async function readChangedReadings(db: Database, page: ChangePage): Promise<ChangedReading[]> {
   if (page.count === 0) return [];
   const { rows } = await sql<ChangedRow>`select transaction_id::text as transaction, batch::text,
       (extract(epoch from time) * 1000000)::bigint::text as time_us, vehicle_id, members
     from (${selectReadings(page)}) as found order by ${order}`.execute(db);
   return rows.map((row) => ({
-    position: {
+    cursor: {
       ...startOf(page.section.after.epoch, BigInt(row.transaction)),
       ...{ batch: BigInt(row.batch), time: BigInt(row.time_us), vehicleId: row.vehicle_id },
     },

@@ -2,13 +2,13 @@ import type { Database } from '@odograph/database/database';
 import { vehicleMember } from '@odograph/database/reading-json';
 import { writeTimestamp } from '@odograph/database/trips';
 import { sql } from 'kysely';
+import { type EventCursor, isBefore, startOf } from './cursor.ts';
 import type { Entries } from './event-rows.ts';
-import { type EventPosition, isBefore, startOf } from './position.ts';
-import { findPage, readPositions } from './reading-changes.ts';
+import { findPage, readChangedReadings } from './reading-changes.ts';
 
 /** A stored reading as an event. */
 export interface ReadingEvent {
-  readonly position: EventPosition;
+  readonly cursor: EventCursor;
   /** Device time, ISO 8601, UTC. */
   readonly time: string;
   readonly appId: string;
@@ -22,32 +22,30 @@ const afterAllBatches = 999_999_999_999_999_999n;
 
 interface ReadingRequest {
   readonly applicationId: number;
-  readonly after: EventPosition;
+  readonly after: EventCursor;
   readonly horizon: bigint;
   readonly limit: number;
   readonly vehicleIds: readonly number[] | undefined;
 }
 
-/** Reads the readings stored behind a position. Leaves out those of deleted vehicles. */
+/** Reads the readings stored behind a cursor. Leaves out those of deleted vehicles. */
 export async function readReadings(db: Database, request: ReadingRequest): Promise<Entries<ReadingEvent>> {
   const { after, vehicleIds } = request;
   // The readings of a transaction come before its events.
   const start = after.event > 0n ? { ...startOf(after.epoch, after.transaction), batch: afterAllBatches } : after;
   const page = await findPage(db, { ...request, after: start, areFew: vehicleIds !== undefined });
-  const readings = await readPositions(db, page);
+  const readings = await readChangedReadings(db, page);
   const vehicles = await findVehicles(
     db,
     request.applicationId,
-    readings.map(({ position }) => position.vehicleId),
+    readings.map(({ cursor }) => cursor.vehicleId),
   );
-  const entries = readings.flatMap(({ position, members }) => {
-    const vehicle = vehicles.get(position.vehicleId);
+  const entries = readings.flatMap(({ cursor, members }) => {
+    const vehicle = vehicles.get(cursor.vehicleId);
     if (!vehicle) return [];
-    const { time, vehicleId } = position;
+    const { time, vehicleId } = cursor;
     const data = `{${vehicle.member}${members}}`;
-    return [
-      { position: { ...position, event: 0n }, time: writeTimestamp(time), appId: vehicle.appId, vehicleId, data },
-    ];
+    return [{ cursor: { ...cursor, event: 0n }, time: writeTimestamp(time), appId: vehicle.appId, vehicleId, data }];
   });
   const until = { ...page.section.until, event: 0n };
   return { entries, until: isBefore(until, after) ? after : until, more: page.more };

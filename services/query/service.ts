@@ -9,28 +9,27 @@ import type { Http } from '@odograph/http/http';
 import { Gauge } from '@odograph/runtime/metrics';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
-import { Answers } from './answers.ts';
-import { calendarRoutes } from './bookings/routes.ts';
-import { changeRoutes } from './changes/routes.ts';
-import { customCanRoutes } from './customcan/routes.ts';
-import { exportJobRoutes } from './export-jobs/routes.ts';
-import { startExportJobs } from './export-jobs/start.ts';
-import { exportRoutes } from './exports/routes.ts';
-import { fleetStatusRoutes } from './fleet-status/routes.ts';
-import { breakRoutes, gapRoutes } from './gaps/routes.ts';
+import { exportJobRoutes, exportRoutes } from './exports/routes.ts';
+import { startExportJobs } from './exports/worker.ts';
 import { gbfsOperatorRoutes, gbfsRoutes } from './gbfs/routes.ts';
-import { historyRoutes } from './history/routes.ts';
 import { startHomeAssistant } from './home-assistant/home-assistant.ts';
-import { latestRoutes } from './latest/routes.ts';
+import { changeRoutes } from './live/changes.ts';
 import { LiveStreams } from './live/live-streams.ts';
 import { liveRoutes } from './live/routes.ts';
-import { vehicleTableRoutes } from './overview/routes.ts';
-import { ReadBudget } from './read-budget.ts';
-import { recordRoutes } from './records/routes.ts';
-import { seriesRoutes } from './series/routes.ts';
-import { trackRoutes } from './tracks/routes.ts';
-import { trailRoutes } from './trail/routes.ts';
-import { tripRoutes } from './trips/routes.ts';
+import { calendarRoutes } from './reads/bookings.ts';
+import { customCanRoutes } from './reads/customcan.ts';
+import { fleetStatusRoutes } from './reads/fleet-status.ts';
+import { breakRoutes, gapRoutes } from './reads/gaps.ts';
+import { historyRoutes } from './reads/history.ts';
+import { latestRoutes } from './reads/latest.ts';
+import { recordRoutes } from './reads/records.ts';
+import { seriesRoutes } from './reads/series.ts';
+import { trackRoutes } from './reads/tracks.ts';
+import { trailRoutes } from './reads/trail.ts';
+import { tripRoutes } from './reads/trips.ts';
+import { vehicleTableRoutes } from './reads/vehicle-table.ts';
+import { Answers } from './shared/answers.ts';
+import { ReadBudget } from './shared/read-budget.ts';
 
 const statementTimeoutMs = 30_000;
 const budgetWaitMs = 10_000;
@@ -136,5 +135,8 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
   };
 }
 
-/** Serves latest state, history, CAN data and trips. Writes nothing, so it can use a replica of the database. */
+/**
+ * Serves all reads: `reads/`, `live/`, `exports/` and `gbfs/`, and publishes vehicles by MQTT (`home-assistant/`). Writes
+ * nothing to PostgreSQL, so it can use a replica; its exports are files and jobs of a queue.
+ */
 export const queryService = createQueryService(15_000);

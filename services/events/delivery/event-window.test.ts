@@ -1,16 +1,16 @@
-import { type EventPosition, startOf } from '@odograph/event-list/position';
+import { type EventCursor, startOf } from '@odograph/event-list/cursor';
 import type { PlatformEvent } from '@odograph/event-list/read-events';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { EventWindow } from './event-window.ts';
 import type { VehicleKey } from './queries.ts';
 
-const at = (number: number): EventPosition => ({ ...startOf(1n, 1n), event: BigInt(number) });
+const at = (number: number): EventCursor => ({ ...startOf(1n, 1n), event: BigInt(number) });
 const eventAt = (number: number, vehicleId: VehicleKey): PlatformEvent => {
-  return { id: String(number), type: 'alarm.raised', time: '', vehicleId, json: '', position: at(number) };
+  return { id: String(number), type: 'alarm.raised', time: '', vehicleId, json: '', cursor: at(number) };
 };
 
-const numberOf = (position: EventPosition | undefined) => position && Number(position.event);
+const numberOf = (position: EventCursor | undefined) => position && Number(position.event);
 const vehicles: readonly VehicleKey[] = [1, 2, 3, undefined];
 
 /** A window, and what must be true of it. */
@@ -42,7 +42,7 @@ class Model {
   }
 
   get actual() {
-    const firsts = vehicles.map((vehicle) => numberOf(this.window.firstOf(vehicle)?.event.position));
+    const firsts = vehicles.map((vehicle) => numberOf(this.window.firstOf(vehicle)?.event.cursor));
     return { firsts, position: numberOf(this.window.position), readUntil: numberOf(this.window.readUntil) };
   }
 }

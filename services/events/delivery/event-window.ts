@@ -1,4 +1,4 @@
-import { type EventPosition, isBefore } from '@odograph/event-list/position';
+import { type EventCursor, isBefore } from '@odograph/event-list/cursor';
 import type { EventPage, PlatformEvent } from '@odograph/event-list/read-events';
 import type { VehicleKey } from './queries.ts';
 
@@ -6,7 +6,7 @@ import type { VehicleKey } from './queries.ts';
 export interface WindowEntry {
   readonly event: PlatformEvent;
   /** A position right before it. */
-  readonly before: EventPosition;
+  readonly before: EventCursor;
   isDone: boolean;
 }
 
@@ -17,21 +17,21 @@ export interface WindowEntry {
 export class EventWindow {
   #entries: WindowEntry[] = [];
   #queues = new Map<VehicleKey, WindowEntry[]>();
-  #position: EventPosition;
-  #readUntil: EventPosition;
+  #position: EventCursor;
+  #readUntil: EventCursor;
 
-  constructor(position: EventPosition) {
+  constructor(position: EventCursor) {
     this.#position = position;
     this.#readUntil = position;
   }
 
   /** Everything up to here is done with. */
-  get position(): EventPosition {
+  get position(): EventCursor {
     return this.#position;
   }
 
   /** Everything up to here was read. */
-  get readUntil(): EventPosition {
+  get readUntil(): EventCursor {
     return this.#readUntil;
   }
 
@@ -48,7 +48,7 @@ export class EventWindow {
     const added = new Set<VehicleKey>();
     for (const event of events) {
       const entry = { event, before: this.#readUntil, isDone: waits(event.vehicleId) };
-      this.#readUntil = event.position;
+      this.#readUntil = event.cursor;
       this.#entries.push(entry);
       if (entry.isDone) continue;
       const queue = this.#queues.get(event.vehicleId);
@@ -85,7 +85,7 @@ export class EventWindow {
   }
 
   /** Forgets everything that is not done with, and continues at another position. */
-  restart(position: EventPosition): void {
+  restart(position: EventCursor): void {
     this.#entries = [];
     this.#queues.clear();
     this.#position = position;
@@ -97,6 +97,6 @@ export class EventWindow {
     const finished = this.#entries.splice(0, done === -1 ? this.#entries.length : done);
     const last = finished.at(-1);
     if (this.#entries.length === 0) this.#position = this.#readUntil;
-    else if (last) this.#position = last.event.position;
+    else if (last) this.#position = last.event.cursor;
   }
 }

@@ -1,4 +1,4 @@
-import { type EventPosition, isBefore } from '@odograph/event-list/position';
+import { type EventCursor, isBefore } from '@odograph/event-list/cursor';
 import type { PlatformEvent } from '@odograph/event-list/read-events';
 import type { GivenUpEvent, VehicleKey } from './queries.ts';
 import type { ReadPage } from './waiting-vehicles.ts';
@@ -8,21 +8,21 @@ const eventsPerPage = 500;
 export const mostDeadLetters = 10_000;
 
 /** Describes an event that is given up. @param position right before it */
-export function giveUp(event: PlatformEvent, position: EventPosition, error: string, failedAt: Date): GivenUpEvent {
-  const { id: eventId, type, vehicleId, time: occurredAt, position: positionBehind } = event;
+export function giveUp(event: PlatformEvent, position: EventCursor, error: string, failedAt: Date): GivenUpEvent {
+  const { id: eventId, type, vehicleId, time: occurredAt, cursor: positionBehind } = event;
   return { eventId, type, vehicleId, position, positionBehind, occurredAt, failedAt, error };
 }
 
 /** Which events are given up, and as what. */
 interface Walk {
-  readonly after: EventPosition;
+  readonly after: EventCursor;
   /** Events from here on are tried further. */
-  readonly until: EventPosition;
+  readonly until: EventCursor;
   /** Most events to note down. */
   readonly most: number;
   readonly vehicleIds?: readonly number[];
   isGivenUp(vehicle: VehicleKey): boolean;
-  describe(event: PlatformEvent, position: EventPosition): GivenUpEvent;
+  describe(event: PlatformEvent, position: EventCursor): GivenUpEvent;
 }
 
 /** Collects the events between two positions that are given up. */
@@ -31,9 +31,9 @@ export async function collectGivenUp(read: ReadPage, walk: Walk): Promise<GivenU
   const collected: GivenUpEvent[] = [];
   for (let { after } = walk; isBefore(after, until) && collected.length < most; ) {
     const page = await read({ after, limit: eventsPerPage, ...(vehicleIds && { vehicleIds }) });
-    for (const event of page.events.filter(({ position }) => isBefore(position, until))) {
+    for (const event of page.events.filter(({ cursor }) => isBefore(cursor, until))) {
       if (isGivenUp(event.vehicleId) && collected.length < most) collected.push(describe(event, after));
-      after = event.position;
+      after = event.cursor;
     }
     if (!isBefore(after, page.next) || !page.more) break;
     after = page.next;

@@ -1,7 +1,7 @@
 import type { EventType } from '@odograph/contracts/events';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
-import { type EventPosition, readPosition, writePosition } from '@odograph/event-list/position';
+import { type EventCursor, formatCursor, parseCursor } from '@odograph/event-list/cursor';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 
@@ -49,7 +49,7 @@ export type VehicleKey = number | undefined;
 /** A vehicle whose next event was not delivered. */
 export interface Retry {
   /** Everything of the vehicle up to here was delivered or given up. */
-  position: EventPosition;
+  position: EventCursor;
   /** Failures of the next event. */
   failures: number;
   failingSince: Date;
@@ -70,7 +70,7 @@ export interface DeliveredWebhook {
   readonly sealedPreviousSecret: Buffer | undefined;
   readonly previousSecretUntil: Date | undefined;
   readonly version: number;
-  readonly position: EventPosition;
+  readonly position: EventCursor;
   readonly positionSavedAt: Date;
   readonly health: ReceiverHealth;
   readonly retries: ReadonlyMap<VehicleKey, Retry>;
@@ -111,7 +111,7 @@ export async function loadWebhook(db: Database, id: string): Promise<DeliveredWe
     sealedSecret: row.sealed_secret,
     sealedPreviousSecret: row.sealed_previous_secret ?? undefined,
     previousSecretUntil: row.previous_secret_until ?? undefined,
-    position: readPosition(row.position),
+    position: parseCursor(row.position),
     positionSavedAt: row.position_saved_at,
     health: {
       failingSince: row.failing_since ?? undefined,
@@ -131,7 +131,7 @@ async function loadRetries(db: Database, id: string): Promise<Map<VehicleKey, Re
   return new Map(
     rows.map(({ vehicleId, position, ...retry }) => [
       vehicleId ?? undefined,
-      { ...retry, position: readPosition(position) },
+      { ...retry, position: parseCursor(position) },
     ]),
   );
 }
@@ -154,8 +154,8 @@ export interface GivenUpEvent {
   readonly type: EventType;
   readonly vehicleId: VehicleKey;
   /** Positions right before and right behind the event. */
-  readonly position: EventPosition;
-  readonly positionBehind: EventPosition;
+  readonly position: EventCursor;
+  readonly positionBehind: EventCursor;
   readonly occurredAt: string;
   readonly failedAt: Date;
   readonly error: string;
@@ -163,7 +163,7 @@ export interface GivenUpEvent {
 
 /** What a delivery has done since it was last saved. */
 export interface Progress {
-  readonly position: EventPosition;
+  readonly position: EventCursor;
   readonly health: ReceiverHealth;
   /** The changed ones; undefined for those that have caught up. */
   readonly retries: ReadonlyMap<VehicleKey, Retry | undefined>;
@@ -197,7 +197,7 @@ async function saveRetries(db: Database, webhookId: string, retries: Progress['r
     }
     const { position, failures, failingSince, nextAttemptAt } = retry;
     await sql`insert into webhook_retry (webhook_id, vehicle_id, position, failures, failing_since, next_attempt_at)
-      values (${webhookId}, ${vehicleId}, ${writePosition(position)}, ${failures}, ${failingSince}, ${nextAttemptAt})
+      values (${webhookId}, ${vehicleId}, ${formatCursor(position)}, ${failures}, ${failingSince}, ${nextAttemptAt})
       on conflict (webhook_id, vehicle_id) do update set position = excluded.position, failures = excluded.failures,
         failing_since = excluded.failing_since, next_attempt_at = excluded.next_attempt_at`.execute(db);
   }
@@ -208,7 +208,7 @@ async function saveGivenUp(db: Database, webhookId: string, events: readonly Giv
     const { occurredAt, failedAt, error } = event;
     await sql`insert into webhook_dead_letter
         (webhook_id, event_id, type, vehicle_id, position, position_behind, occurred_at, failed_at, error)
-      values (${webhookId}, ${eventId}, ${type}, ${vehicleId}, ${writePosition(position)}, ${writePosition(positionBehind)},
+      values (${webhookId}, ${eventId}, ${type}, ${vehicleId}, ${formatCursor(position)}, ${formatCursor(positionBehind)},
         ${occurredAt}, ${failedAt}, ${error})
       on conflict do nothing`.execute(db);
   }
@@ -224,7 +224,7 @@ export async function saveProgress(
   { position, health, retries, givenUp, attempts, isGone, release }: Progress,
 ): Promise<boolean> {
   return db.transaction().execute(async (trx) => {
-    const { numAffectedRows } = await sql`update webhook set position = ${writePosition(position)},
+    const { numAffectedRows } = await sql`update webhook set position = ${formatCursor(position)},
         position_saved_at = clock_timestamp(), failing_since = ${health.failingSince ?? null}, pauses = ${health.pauses},
         paused_until = ${health.pausedUntil ?? null}, last_error = ${health.lastError ?? null},
         last_success_at = ${health.lastSuccessAt ?? null},

@@ -1,4 +1,4 @@
-import { readPosition } from '@odograph/event-list/position';
+import { parseCursor } from '@odograph/event-list/cursor';
 import { readEvents } from '@odograph/event-list/read-events';
 import type { DeliveryContext, PostEvent } from './delivery-context.ts';
 import {
@@ -32,7 +32,7 @@ async function replayOne(
   { eventId, type, vehicleId, position }: RequestedReplay,
 ): Promise<string | undefined> {
   const ofVehicle = vehicleId === null ? {} : { vehicleIds: [vehicleId] };
-  const after = readPosition(position);
+  const after = parseCursor(position);
   const page = await readEvents(db, { applicationId, after, limit: 1, types: new Set([type]), ...ofVehicle }).catch(
     () => undefined,
   );

@@ -1,5 +1,5 @@
 import type { EventType } from '@odograph/contracts/events';
-import { type EventPosition, isBefore } from '@odograph/event-list/position';
+import { type EventCursor, isBefore } from '@odograph/event-list/cursor';
 import type { EventPage, EventRequest, PlatformEvent } from '@odograph/event-list/read-events';
 import { backOffMs, patienceMs } from './back-off.ts';
 import type { ProgressLog } from './progress.ts';
@@ -19,7 +19,7 @@ export type ReadPage = (request: Omit<EventRequest, 'applicationId'>) => Promise
  */
 export class WaitingVehicles {
   readonly #retries: Map<VehicleKey, Retry>;
-  readonly #pages = new Map<VehicleKey, { events: PlatformEvent[]; next: EventPosition }>();
+  readonly #pages = new Map<VehicleKey, { events: PlatformEvent[]; next: EventCursor }>();
   readonly #types: ReadonlySet<EventType>;
   readonly #read: ReadPage;
   readonly #progress: ProgressLog;
@@ -53,7 +53,7 @@ export class WaitingVehicles {
   }
 
   /** The position right before the next event of a vehicle that waits. @throws Error for another one */
-  positionOf(vehicle: VehicleKey): EventPosition {
+  positionOf(vehicle: VehicleKey): EventCursor {
     const retry = this.#retries.get(vehicle);
     if (!retry) throw new Error('the vehicle does not wait');
     return retry.position;
@@ -83,7 +83,7 @@ export class WaitingVehicles {
   }
 
   /** Lets a vehicle wait whose event failed for the first time. @param position right before the event */
-  add(vehicle: VehicleKey, position: EventPosition, { retryAfterMs }: Attempt, now: Date): void {
+  add(vehicle: VehicleKey, position: EventCursor, { retryAfterMs }: Attempt, now: Date): void {
     const nextAttemptAt = new Date(now.getTime() + backOffMs(1, retryAfterMs));
     const retry = { position, failures: 1, failingSince: now, nextAttemptAt };
     this.#retries.set(vehicle, retry);
@@ -94,14 +94,14 @@ export class WaitingVehicles {
    * Finds the next event of a vehicle, as it is now. A vehicle without one up to `readUntil()` waits no longer: further events
    * come with those of the others.
    */
-  async next(vehicle: VehicleKey, readUntil: () => EventPosition, now: Date): Promise<PlatformEvent | undefined> {
+  async next(vehicle: VehicleKey, readUntil: () => EventCursor, now: Date): Promise<PlatformEvent | undefined> {
     for (;;) {
       const retry = this.#retries.get(vehicle);
       if (!retry) return undefined;
       const page = this.#pages.get(vehicle) ?? (await this.#readPage(vehicle, retry.position));
       this.#pages.set(vehicle, page);
       const [event] = page.events;
-      const hasCaughtUp = event ? isBefore(readUntil(), event.position) : !isBefore(page.next, readUntil());
+      const hasCaughtUp = event ? isBefore(readUntil(), event.cursor) : !isBefore(page.next, readUntil());
       if (hasCaughtUp) {
         this.#remove(vehicle);
         return undefined;
@@ -138,7 +138,7 @@ export class WaitingVehicles {
   }
 
   /** Moves a vehicle to a position, unless it is behind it already. */
-  moveTo(vehicle: VehicleKey, position: EventPosition): void {
+  moveTo(vehicle: VehicleKey, position: EventCursor): void {
     const retry = this.#retries.get(vehicle);
     if (!retry || (retry.position.epoch === position.epoch && !isBefore(retry.position, position))) return;
     this.#pages.delete(vehicle);
@@ -148,7 +148,7 @@ export class WaitingVehicles {
   #moveBehind(vehicle: VehicleKey, event: PlatformEvent, change: Partial<Retry>): void {
     this.#pages.get(vehicle)?.events.shift();
     const retry = this.#retries.get(vehicle);
-    if (retry) this.#change(vehicle, retry, { position: event.position, failures: 0, ...change });
+    if (retry) this.#change(vehicle, retry, { position: event.cursor, failures: 0, ...change });
   }
 
   #change(vehicle: VehicleKey, retry: Retry, change: Partial<Retry>): void {
@@ -162,7 +162,7 @@ export class WaitingVehicles {
     this.#progress.retryChanged(vehicle, undefined);
   }
 
-  async #readPage(vehicle: VehicleKey, after: EventPosition) {
+  async #readPage(vehicle: VehicleKey, after: EventCursor) {
     if (vehicle !== undefined) {
       const { events, next } = await this.#read({
         after,

@@ -1,7 +1,7 @@
 import type { EventType } from '@odograph/contracts/events';
 import { Failure } from '@odograph/contracts/failures';
-import { type EventPosition, isBefore } from '@odograph/event-list/position';
-import { type EventHeads, findEventPositionAt, type PlatformEvent, readEvents } from '@odograph/event-list/read-events';
+import { type EventCursor, isBefore } from '@odograph/event-list/cursor';
+import { type EventHeads, findEventCursorAt, type PlatformEvent, readEvents } from '@odograph/event-list/read-events';
 import { selectTypes } from '../registration/rules.ts';
 import { patienceMs } from './back-off.ts';
 import type { DeliveryContext, PostEvent } from './delivery-context.ts';
@@ -195,7 +195,7 @@ export class WebhookDelivery implements SlotUser {
     if (attempt.outcome === 'delivered') return this.#waiting.delivered(vehicle, event, now);
     if (this.#isGone) return;
     const before = this.#waiting.positionOf(vehicle);
-    if (this.#waiting.failed(vehicle, attempt, now) && isBefore(event.position, await this.#findPatienceEnd())) {
+    if (this.#waiting.failed(vehicle, attempt, now) && isBefore(event.cursor, await this.#findPatienceEnd())) {
       this.#reportGivenUp([giveUp(event, before, attempt.error ?? '', now)]);
       this.#waiting.gaveUp(vehicle, event, now);
     }
@@ -214,9 +214,9 @@ export class WebhookDelivery implements SlotUser {
   }
 
   /** Finds the position of the oldest event that is not old enough to be given up. */
-  #findPatienceEnd(): Promise<EventPosition> {
+  #findPatienceEnd(): Promise<EventCursor> {
     const since = new Date(this.#context.clock().getTime() - patienceMs);
-    return findEventPositionAt(this.#context.db, this.applicationId, since);
+    return findEventCursorAt(this.#context.db, this.applicationId, since);
   }
 
   /** While a receiver has been failing as a whole for three days, gives up each event that is as old. */
@@ -227,7 +227,7 @@ export class WebhookDelivery implements SlotUser {
     let most = Math.max(0, mostDeadLetters - (await countDeadLetters(this.#context.db, this.#webhook.id)));
     const common = {
       until,
-      describe: (event: PlatformEvent, before: EventPosition) => giveUp(event, before, error, now),
+      describe: (event: PlatformEvent, before: EventCursor) => giveUp(event, before, error, now),
     };
     for (const [vehicle, { position: after }] of this.#waiting.entries()) {
       const ofVehicle = vehicle === undefined ? {} : { vehicleIds: [vehicle] };
@@ -253,7 +253,7 @@ export class WebhookDelivery implements SlotUser {
     );
   }
 
-  #restart(position: EventPosition): void {
+  #restart(position: EventCursor): void {
     this.#window.restart(position);
     for (const vehicle of this.#ready) if (!this.#waiting.has(vehicle)) this.#ready.delete(vehicle);
     this.#progress.changed();
@@ -293,7 +293,7 @@ export class WebhookDelivery implements SlotUser {
     metrics.lostPositions.inc();
     logger.warn({ webhookId: this.#webhook.id }, 'next events no longer in the list; continuing with the oldest kept');
     const savedAt = new Date(this.#webhook.positionSavedAt.getTime() - 60_000);
-    const position = await findEventPositionAt(db, this.applicationId, savedAt);
+    const position = await findEventCursorAt(db, this.applicationId, savedAt);
     for (const [vehicle] of this.#waiting.entries()) this.#waiting.moveTo(vehicle, position);
     this.#restart(position);
   }

@@ -1,7 +1,7 @@
 import { Failure } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
-import { type EventPosition, isBefore, readPosition, writePosition } from '@odograph/event-list/position';
+import { type EventCursor, formatCursor, isBefore, parseCursor } from '@odograph/event-list/cursor';
 import { type Sealer, webhookSecretContext } from '@odograph/runtime/sealing';
 import { type RawBuilder, sql } from 'kysely';
 import { leaseSeconds } from '../delivery/queries.ts';
@@ -191,14 +191,14 @@ export async function replayDeadLetters(db: Database, id: string, eventIds: read
  * Moves a locked webhook back in the list of events; what waits or was given up behind the position is sent again with the
  * rest. A webhook that has not got that far stays where it is.
  */
-export async function rewindWebhook(db: Database, id: string, to: EventPosition): Promise<void> {
+export async function rewindWebhook(db: Database, id: string, to: EventCursor): Promise<void> {
   const { rows: places } = await sql<{ position: string; vehicleId: number | null }>`
     select position, null::integer as "vehicleId" from webhook where id = ${id}
     union all select position, vehicle_id from webhook_retry where webhook_id = ${id}`.execute(db);
-  const [own, ...waiting] = places.map(({ position, vehicleId }) => ({ vehicleId, position: readPosition(position) }));
-  const isLater = (one: EventPosition | undefined) => one?.epoch !== to.epoch || isBefore(to, one);
+  const [own, ...waiting] = places.map(({ position, vehicleId }) => ({ vehicleId, position: parseCursor(position) }));
+  const isLater = (one: EventCursor | undefined) => one?.epoch !== to.epoch || isBefore(to, one);
   await sql`update webhook set version = version + 1, pauses = 0, paused_until = null,
-      position = case when ${isLater(own?.position)} then ${writePosition(to)} else position end where id = ${id}`.execute(
+      position = case when ${isLater(own?.position)} then ${formatCursor(to)} else position end where id = ${id}`.execute(
     db,
   );
   for (const { vehicleId } of waiting.filter(({ position }) => isLater(position))) {
@@ -210,6 +210,6 @@ export async function rewindWebhook(db: Database, id: string, to: EventPosition)
     select event_id as "eventId", position_behind as position from webhook_dead_letter where webhook_id = ${id}`.execute(
     db,
   );
-  const again = dead.filter(({ position }) => isLater(readPosition(position))).map(({ eventId }) => eventId);
+  const again = dead.filter(({ position }) => isLater(parseCursor(position))).map(({ eventId }) => eventId);
   await sql`delete from webhook_dead_letter where webhook_id = ${id} and event_id = any(${again}::text[])`.execute(db);
 }

@@ -4,8 +4,8 @@ import { parseTimestamp } from '@odograph/contracts/timestamps';
 import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
-import { writePosition } from '@odograph/event-list/position';
-import { findEventHead, findEventPositionAt, requireKeptSince } from '@odograph/event-list/read-events';
+import { formatCursor } from '@odograph/event-list/cursor';
+import { findEventCursorAt, findEventHead, requireKeptSince } from '@odograph/event-list/read-events';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { sendPage } from '@odograph/http/paging';
@@ -91,7 +91,7 @@ function addCreation(http: Http, { db, sealer, addresses, lease }: WebhookRoutes
       const { applicationId } = request.caller;
       const fields = fieldsOf(request.body, addresses);
       return db.transaction().execute(async (trx) => {
-        const position = writePosition(await findEventHead(trx, applicationId));
+        const position = formatCursor(await findEventHead(trx, applicationId));
         const created = await queries.createWebhook(trx, sealer, applicationId, { ...fields, position, lease });
         await record(trx, request, 'webhook.create', created.id);
         return created;
@@ -257,7 +257,7 @@ function addReplay(http: Http, { db }: WebhookRoutes): void {
         if (eventIds !== undefined) return { deadLetters: await queries.replayDeadLetters(trx, id, eventIds) };
         const time = new Date(Number(parseTimestamp('from', from ?? '') / 1000n));
         await requireKeptSince(trx, applicationId, time, 'from');
-        await queries.rewindWebhook(trx, id, await findEventPositionAt(trx, applicationId, time));
+        await queries.rewindWebhook(trx, id, await findEventCursorAt(trx, applicationId, time));
         return {};
       });
     },

@@ -4,7 +4,7 @@ import { isoMicroseconds, parseTimestamp } from '@odograph/contracts/timestamps'
 import { fetchRows } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
 import type { RawBuilder } from 'kysely';
-import type { Part, PartRequest } from '../answers.ts';
+import type { Part, PartRequest } from '../shared/answers.ts';
 import { parseExportFields } from './fields.ts';
 import {
   type ExportScope,
@@ -15,10 +15,19 @@ import {
   toTripRow,
   type VehicleRows,
 } from './queries.ts';
-import { createCsvWriter, createGeojsonWriter, createGpxWriter, createNdjsonWriter } from './reading-writers.ts';
 import type { ExportFormat, ExportQuery } from './schemas.ts';
 import { createParquetReadingWriter, createTableWriter, gapColumns, tripColumns } from './tables.ts';
-import type { ExportRow, ExportVehicle, ExportWriter, ReadingWriter, SendPiece } from './writers.ts';
+import {
+  createCsvWriter,
+  createGeojsonWriter,
+  createGpxWriter,
+  createNdjsonWriter,
+  type ExportRow,
+  type ExportVehicle,
+  type ExportWriter,
+  type ReadingWriter,
+  type SendPiece,
+} from './text-writers.ts';
 
 const mediaTypes: Readonly<Record<ExportFormat, string>> = {
   csv: 'text/csv; charset=utf-8',

@@ -1,8 +1,8 @@
 import { invalidParameter } from '@odograph/contracts/failures';
 import { allCanValues } from '@odograph/database/can-values';
 import { type RawBuilder, sql } from 'kysely';
-import { formulaStart } from '../csv.ts';
-import { columnFields, columnOf, numberPattern, parseKeyField } from '../series/rules.ts';
+import { formulaStart } from '../shared/csv.ts';
+import { columnFields, columnOf, numberPattern, parseKeyField } from '../shared/fields.ts';
 
 /** A column of exported readings. */
 export interface ExportField {

@@ -5,11 +5,11 @@ import { vehicleMember } from '@odograph/database/reading-json';
 import { type TripRow as StoredTrip, showTrip, tripColumns, tripIsOver, tripTables } from '@odograph/database/trips';
 import { accessibleTo } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
-import { selectGaps } from '../gaps/queries.ts';
-import { instant } from '../reading-keys.ts';
+import { selectGaps } from '../reads/gaps.ts';
+import { instant } from '../shared/reading-keys.ts';
 import type { ExportSubject } from './schemas.ts';
 import type { GapExportRow, TripRow } from './tables.ts';
-import type { ExportRow, ExportVehicle, ReadingWriter } from './writers.ts';
+import type { ExportRow, ExportVehicle, ReadingWriter } from './text-writers.ts';
 
 /** What an export holds: rows in `[from, until)` of the vehicles that the caller may see, or of one of them. */
 export interface ExportScope {

@@ -1,14 +1,137 @@
 import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
+import { sendStoredFile } from '@odograph/http/file-answer';
+import { IdempotencyKey, markReplayed } from '@odograph/http/idempotency';
 import { sendFile } from '@odograph/http/paging';
-import { answers as responses } from '@odograph/http/schemas';
+import { EmptyAnswer, moment, answers as responses, VehicleId, word } from '@odograph/http/schemas';
 import Type from 'typebox';
-import type { Answers } from '../answers.ts';
-import { type Reader, readerOf } from '../read-budget.ts';
-import { VehicleParameters } from '../schemas.ts';
+import type { Answers } from '../shared/answers.ts';
+import { type Reader, readerOf } from '../shared/read-budget.ts';
+import { VehicleParameters } from '../shared/schemas.ts';
 import { Export, type ExportPosition, exportFileTypes } from './export.ts';
-import { ExportQuery } from './schemas.ts';
+import type { ExportJobs } from './export-jobs.ts';
+import { ExportQuery, exportFormats, exportParameters, subjects } from './schemas.ts';
+
+const count = (description: string, example: number) => Type.Number({ description, examples: [example] });
+const ExportState = Type.Object(
+  {
+    id: Type.String({ examples: ['7d4f8c62-0c4b-4f0e-9a60-0c2f3d1b5a77'] }),
+    state: word(['QUEUED', 'RUNNING', 'DONE', 'FAILED']),
+    progress: count('from 0 to 1', 0.4),
+    rows: count('written so far', 1_200_000),
+    bytes: count('size of the file so far', 48_000_000),
+    of: word(subjects),
+    format: word(exportFormats),
+    from: moment('start, inclusive'),
+    until: moment('end, exclusive'),
+    fields: Type.Optional(Type.String({ examples: ['latitude,longitude'] })),
+    vehicleId: Type.Optional(Type.String({ description: 'without it, all vehicles', examples: ['1000000001'] })),
+    createdAt: moment('when it was requested'),
+    finishedAt: Type.Optional(moment('when it was done, or given up')),
+    expiresAt: Type.Optional(moment('when it is deleted, a day after its end')),
+    reason: Type.Optional(
+      Type.String({ description: 'why it failed', examples: ['exports take all of EXPORT_MAX_BYTES'] }),
+    ),
+  },
+  { title: 'ExportJob' },
+);
+const ExportRequest = Type.Object({ ...exportParameters, vehicleId: Type.Optional(VehicleId) });
+const ExportPath = Type.Object({
+  id: Type.String({ maxLength: 64, description: 'export', examples: ['7d4f8c62-0c4b-4f0e-9a60-0c2f3d1b5a77'] }),
+});
+const path = '/v1/x/exports/:id';
+
+/** Additions to the interface: exports that are written to a file, for downloads that can be resumed (docs/exports.md). */
+export function exportJobRoutes(jobs: ExportJobs, db: Database): RoutePlugin {
+  return (http) => {
+    http.post(
+      '/v1/x/exports',
+      {
+        schema: {
+          tags: ['exports'],
+          summary: 'Write readings, trips or gaps to a file that is kept for a day',
+          headers: IdempotencyKey,
+          body: ExportRequest,
+          response: responses(ExportState, 'UNKNOWN_VEHICLE', 'INVALID_INTERVAL', 'TOO_MANY'),
+        },
+      },
+      async ({ caller, headers, body: { vehicleId, ...query } }, reply) => {
+        const vehicle = vehicleId === undefined ? undefined : await findVehicle(db, caller, vehicleId);
+        const { job, isReplayed } = await jobs.create(caller, query, vehicle?.id, headers['idempotency-key']);
+        if (isReplayed) markReplayed(reply);
+        return job;
+      },
+    );
+
+    addListRoute(http, jobs);
+    http.get(
+      path,
+      {
+        schema: {
+          tags: ['exports'],
+          summary: 'State of an export',
+          params: ExportPath,
+          response: responses(ExportState, 'NOT_FOUND'),
+        },
+      },
+      ({ caller, params }) => jobs.find(caller, params.id),
+    );
+
+    http.delete(
+      path,
+      {
+        schema: {
+          tags: ['exports'],
+          summary: 'Delete an export and its file',
+          params: ExportPath,
+          response: responses(EmptyAnswer, 'NOT_FOUND'),
+        },
+      },
+      async ({ caller, params }) => {
+        await jobs.delete(caller, params.id);
+        return {};
+      },
+    );
+
+    addFileRoute(http, jobs);
+  };
+}
+
+function addListRoute(http: Parameters<RoutePlugin>[0], jobs: ExportJobs): void {
+  http.get(
+    '/v1/x/exports',
+    {
+      schema: {
+        tags: ['exports'],
+        summary: 'List the exports, newest first',
+        response: responses(Type.Object({ exports: Type.Array(ExportState) }, { title: 'ExportJobs' })),
+      },
+    },
+    async ({ caller }) => ({ exports: await jobs.list(caller) }),
+  );
+}
+
+function addFileRoute(http: Parameters<RoutePlugin>[0], jobs: ExportJobs): void {
+  const File = Type.String({ description: 'the file, or the part of it that Range names' });
+  http.get(
+    `${path}/file`,
+    {
+      schema: {
+        tags: ['exports'],
+        summary: 'The file of an export that is done; Range and If-Range resume a download',
+        params: ExportPath,
+        produces: exportFileTypes,
+        response: { ...responses(File, 'NOT_FOUND', 'NO_DATA'), 206: File },
+      },
+    },
+    async (request, reply) => {
+      const { handle, mediaType, fileName } = await jobs.openFile(request.caller, request.params.id);
+      reply.type(mediaType).header('content-disposition', `attachment; filename="${fileName}"`);
+      return sendStoredFile(request, reply, handle);
+    },
+  );
+}
 
 const File = Type.String({ description: 'the file, in the format of the request' });
 

@@ -5,7 +5,7 @@ import { createApplication } from '@odograph/testkit/fixtures';
 import { afterEachStatement } from '@odograph/testkit/statements';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { afterAll, expect, it } from 'vitest';
-import { FeedCache } from './feed-cache.ts';
+import { FeedCache } from './feeds.ts';
 
 const db = openDatabase({ url: testDatabaseUrl(), name: 'test-gbfs', size: 2 });
 afterAll(() => db.destroy());

@@ -1,7 +1,19 @@
 import { createHash } from 'node:crypto';
+import { Failure } from '@odograph/contracts/failures';
 import type { GbfsSettings } from '@odograph/contracts/gbfs';
 import type { GeofenceShape } from '@odograph/contracts/geofences';
-import type { GbfsSystem, Spot, SystemVehicle } from './queries.ts';
+import { inSnapshot } from '@odograph/database/batches';
+import type { Tables } from '@odograph/database/tables';
+import type { Kysely } from 'kysely';
+import {
+  findShapes,
+  findSpots,
+  findSystem,
+  findVehicles,
+  type GbfsSystem,
+  type Spot,
+  type SystemVehicle,
+} from './queries.ts';
 import { type PublishedVehicle, publish, writeMultiPolygon } from './rules.ts';
 
 /** The files of GBFS 3.0 that a system can have. */
@@ -12,14 +24,14 @@ export const feedNames = [
 export type FeedName = (typeof feedNames)[number];
 
 /** A feed as it is answered. */
-export interface Feed {
+interface Feed {
   readonly text: string;
   readonly etag: string;
   readonly ttlSeconds: number;
 }
 
 /** What the feeds of a system are written from, of one moment. */
-export interface SystemContent {
+interface SystemContent {
   readonly system: GbfsSystem;
   readonly vehicles: readonly SystemVehicle[];
   readonly spots: readonly Spot[];
@@ -119,7 +131,7 @@ const tagOf = (content: string) => `"${createHash('sha256').update(content).dige
  * Writes the feeds of a system. Feeds about the moment have a new tag with each computation. The others keep theirs until
  * their data changes, so clients need not read them again.
  */
-export function writeFeeds(content: SystemContent): ReadonlyMap<FeedName, Feed> {
+function writeFeeds(content: SystemContent): ReadonlyMap<FeedName, Feed> {
   const { system, readAt } = content;
   const written = [...dataOf(content)].map(([name, data]): [FeedName, Feed] => {
     const json = JSON.stringify(data);
@@ -131,4 +143,51 @@ export function writeFeeds(content: SystemContent): ReadonlyMap<FeedName, Feed> 
     return [name, { text, etag: isLive ? tagOf(text) : `W/${tagOf(json)}`, ttlSeconds }];
   });
   return new Map(written);
+}
+
+type Feeds = ReadonlyMap<FeedName, Feed>;
+
+interface Computation {
+  readonly feeds: Promise<Feeds>;
+  /** Monotonic clock; infinite while it is under way. */
+  validUntilMs: number;
+}
+
+/** Computes the feeds of each system at most once in its TTL, however many clients ask. */
+export class FeedCache {
+  readonly #db: Kysely<Tables>;
+  readonly #bySystem = new Map<string, Computation>();
+
+  constructor(db: Kysely<Tables>) {
+    this.#db = db;
+  }
+
+  /** Returns the feeds of a system. @throws Failure NOT_FOUND if nothing is published under the id */
+  read(systemId: string): Promise<Feeds> {
+    const known = this.#bySystem.get(systemId);
+    if (known && performance.now() < known.validUntilMs) return known.feeds;
+    const computation: Computation = { feeds: this.#compute(systemId), validUntilMs: Number.POSITIVE_INFINITY };
+    this.#bySystem.set(systemId, computation);
+    // Failures are not kept: the next request tries again. Nor are ids that nobody publishes, which anyone can make up.
+    computation.feeds.then(
+      (feeds) => {
+        const ttlSeconds = feeds.get('vehicle_status')?.ttlSeconds ?? 0;
+        computation.validUntilMs = performance.now() + ttlSeconds * 1000;
+      },
+      () => this.#bySystem.delete(systemId),
+    );
+    return computation.feeds;
+  }
+
+  async #compute(systemId: string): Promise<Feeds> {
+    return inSnapshot(this.#db, async (snapshot) => {
+      const system = await findSystem(snapshot, { systemId });
+      if (!system) throw new Failure('NOT_FOUND', 'no such system');
+      const readAt = new Date();
+      const vehicles = await findVehicles(snapshot, system, true);
+      const spots = await findSpots(snapshot, system);
+      const shapes = await findShapes(snapshot, system);
+      return writeFeeds({ system, vehicles, spots, shapes, readAt });
+    });
+  }
 }

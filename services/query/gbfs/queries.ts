@@ -3,7 +3,7 @@ import type { GeofenceShape } from '@odograph/contracts/geofences';
 import type { Database } from '@odograph/database/database';
 import { hasDevice, isMoving, outOfService } from '@odograph/database/vehicle-conditions';
 import { sql } from 'kysely';
-import { isPrivate } from '../overview/queries.ts';
+import { isPrivate } from '../reads/vehicle-table-queries.ts';
 
 /** An application that publishes feeds. */
 export interface GbfsSystem {

@@ -8,8 +8,7 @@ import { sendJson } from '@odograph/http/paging';
 import { AppId, answers, checkedWord, moment, VehicleId, word } from '@odograph/http/schemas';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import { FeedCache } from './feed-cache.ts';
-import { type FeedName, feedNames } from './feeds.ts';
+import { FeedCache, type FeedName, feedNames } from './feeds.ts';
 import { findSpots, findSystem, findVehicles, hiddenStates } from './queries.ts';
 import { publish } from './rules.ts';
 

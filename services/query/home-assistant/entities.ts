@@ -1,4 +1,4 @@
-import type { ShownVehicle } from './queries.ts';
+import type { ShownVehicle } from './home-assistant.ts';
 
 /** A message that is retained, or with an empty text removed. */
 export interface Message {

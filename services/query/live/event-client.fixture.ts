@@ -3,8 +3,7 @@ import { type ClientRequest, get, type IncomingHttpHeaders, type IncomingMessage
 import { eventually } from '@odograph/testkit/eventually';
 import Type from 'typebox';
 import Value from 'typebox/value';
-import { listedEvents } from './event-schemas.ts';
-import { type LiveCell, type LiveCommand, LiveEvent, type LiveVehicle } from './schemas.ts';
+import { type LiveCell, type LiveCommand, LiveEvent, type LiveVehicle, listedEvents } from './schemas.ts';
 
 const AnyEvent = Type.Union([...LiveEvent.anyOf, ...listedEvents]);
 

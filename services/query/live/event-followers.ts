@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { EventType } from '@odograph/contracts/events';
 import { Failure } from '@odograph/contracts/failures';
 import type { Tables } from '@odograph/database/tables';
-import { type EventPosition, writePosition } from '@odograph/event-list/position';
+import { type EventCursor, formatCursor } from '@odograph/event-list/cursor';
 import { type EventHeads, findEventHeads, type PlatformEvent, readEventsOf } from '@odograph/event-list/read-events';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Counter } from '@odograph/runtime/metrics';
@@ -50,15 +50,15 @@ export class EventFollowers {
   }
 
   /**
-   * Follows the list from a position, or from now on, for a stream.
-   * @throws Failure INVALID_PARAMETER with the reason EXPIRED when events behind the position were deleted
+   * Follows the list from a cursor, or from now on, for a stream.
+   * @throws Failure INVALID_PARAMETER with the reason EXPIRED when events behind the cursor were deleted
    */
   async follow(
     shown: FollowedEvents,
     types: ReadonlySet<EventType>,
-    after: EventPosition | undefined,
+    after: EventCursor | undefined,
   ): Promise<EventFollower> {
-    const follower = new EventFollower(shown, types, after, (one, position) => this.#readPage(one, position));
+    const follower = new EventFollower(shown, types, after, (one, cursor) => this.#readPage(one, cursor));
     await follower.readFirst();
     if (this.#followers.size === 0) this.#updatedAt = performance.now();
     this.#followers.add(follower);
@@ -99,7 +99,7 @@ export class EventFollowers {
     for (const follower of followers) follower.wake(heads);
   }
 
-  async #readPage({ shown, types }: EventFollower, after: EventPosition | undefined) {
+  async #readPage({ shown, types }: EventFollower, after: EventCursor | undefined) {
     if (this.#reads >= mostReads) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#reads += 1;
     try {
@@ -107,7 +107,7 @@ export class EventFollowers {
       return await readEventsOf(
         this.#options.db,
         { applicationIds, ...(userId !== undefined && { userId }) },
-        { after, limit: eventsPerPage, types, positionName: 'Last-Event-ID', ...(vehicleIds && { vehicleIds }) },
+        { after, limit: eventsPerPage, types, cursorName: 'Last-Event-ID', ...(vehicleIds && { vehicleIds }) },
       );
     } catch (error) {
       if (!(error instanceof Failure)) this.#fail(error);
@@ -127,7 +127,7 @@ export class EventFollowers {
   }
 }
 
-type ReadPage = (follower: EventFollower, after: EventPosition | undefined) => ReturnType<typeof readEventsOf>;
+type ReadPage = (follower: EventFollower, after: EventCursor | undefined) => ReturnType<typeof readEventsOf>;
 
 /** The list of events as one stream reads it: page by page, the next when its client has read the one before. */
 export class EventFollower {
@@ -141,21 +141,21 @@ export class EventFollower {
   /** Read and not taken yet. */
   #page: PlatformEvent[] = [];
   /** Behind what was taken. */
-  #position: EventPosition | undefined;
+  #cursor: EventCursor | undefined;
   /** Behind what was read. */
-  #next: EventPosition | undefined;
+  #next: EventCursor | undefined;
   #isBehind = true;
   #isReading = false;
 
   constructor(
     shown: FollowedEvents,
     types: ReadonlySet<EventType>,
-    after: EventPosition | undefined,
+    after: EventCursor | undefined,
     readPage: ReadPage,
   ) {
     this.#shown = shown;
     this.types = types;
-    this.#position = this.#next = after;
+    this.#cursor = this.#next = after;
     this.#readPage = readPage;
   }
 
@@ -172,12 +172,12 @@ export class EventFollower {
     return this.#page.length === 0 && !this.#isBehind;
   }
 
-  /** The position behind what was taken, as text. */
-  get positionText(): string {
-    return this.#position ? writePosition(this.#position) : '';
+  /** The cursor behind what was taken, as text. */
+  get cursorText(): string {
+    return this.#cursor ? formatCursor(this.#cursor) : '';
   }
 
-  /** Reads the first page. @throws Failure when the position has expired */
+  /** Reads the first page. @throws Failure when the cursor has expired */
   async readFirst(): Promise<void> {
     await this.#read();
   }
@@ -186,7 +186,7 @@ export class EventFollower {
   changeScope(shown: FollowedEvents): void {
     this.#shown = shown;
     this.#page = [];
-    this.#next = this.#position;
+    this.#next = this.#cursor;
     this.#isBehind = true;
     this.#readOn();
   }
@@ -207,7 +207,7 @@ export class EventFollower {
       this.#readOn();
       return undefined;
     }
-    this.#position = this.#page.length === 0 ? this.#next : event.position;
+    this.#cursor = this.#page.length === 0 ? this.#next : event.cursor;
     return event;
   }
 
@@ -232,7 +232,7 @@ export class EventFollower {
       this.#page = [...events];
       this.#next = next;
       this.#isBehind = more;
-      if (events.length === 0) this.#position = next;
+      if (events.length === 0) this.#cursor = next;
     } finally {
       this.#isReading = false;
     }

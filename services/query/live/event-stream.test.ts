@@ -4,7 +4,7 @@ import { BrowserState } from './event-client.fixture.ts';
 import { EventStream } from './event-stream.ts';
 import { createFleet, row, showAll, showEverywhere } from './fleet.fixture.ts';
 import { FleetView } from './fleet-view.ts';
-import type { RecentEvent } from './recent-events.ts';
+import type { RecentEvent } from './live-updates.ts';
 
 const vehicles = 500;
 const command = (n: number): RecentEvent => ({

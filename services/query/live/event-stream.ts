@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import { invalidParameter } from '@odograph/contracts/failures';
-import { type EventPosition, readPosition } from '@odograph/event-list/position';
+import { type EventCursor, parseCursor } from '@odograph/event-list/cursor';
 import type { EventFollower } from './event-followers.ts';
 import type { FleetView, Scope } from './fleet-view.ts';
 import type { VehicleChange } from './live-fleet.ts';
-import type { RecentEvent } from './recent-events.ts';
+import type { RecentEvent } from './live-updates.ts';
 import type { LiveReset } from './schemas.ts';
 
 /** Bytes that wait for the client in this process; further ones wait in the socket. */
@@ -154,8 +154,8 @@ export class EventStream extends Readable {
   }
 
   #idOf(presentId: string): string {
-    const listPosition = this.#options.list?.positionText ?? '';
-    return presentId === '' || listPosition === '' ? presentId + listPosition : `${presentId}~${listPosition}`;
+    const listCursor = this.#options.list?.cursorText ?? '';
+    return presentId === '' || listCursor === '' ? presentId + listCursor : `${presentId}~${listCursor}`;
   }
 }
 
@@ -163,7 +163,7 @@ export class EventStream extends Readable {
 interface ResumePoint {
   readonly positionMs?: number;
   readonly shown?: string;
-  readonly list?: EventPosition;
+  readonly list?: EventCursor;
 }
 
 /** Parses the header Last-Event-ID. @throws Failure INVALID_PARAMETER for text that no stream sent as an id */
@@ -174,6 +174,6 @@ export function parseLastEventId(text: string): ResumePoint {
   const [, positionMs, shown, list] = match;
   return {
     ...(positionMs !== undefined && shown !== undefined && { positionMs: Number(positionMs), shown }),
-    ...(list !== undefined && { list: readPosition(list, 'Last-Event-ID') }),
+    ...(list !== undefined && { list: parseCursor(list, 'Last-Event-ID') }),
   };
 }

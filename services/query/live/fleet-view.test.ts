@@ -3,8 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { BrowserState } from './event-client.fixture.ts';
 import { createFleet, row, showAll } from './fleet.fixture.ts';
 import { FleetView, type Scope, type ViewRequest } from './fleet-view.ts';
-import type { LiveFleet } from './live-fleet.ts';
-import type { LiveRow } from './rules.ts';
+import type { LiveFleet, LiveRow } from './live-fleet.ts';
 
 /** Delivers what a browser has still to receive, at most `most` events. */
 function deliver(view: FleetView, browser: BrowserState, most = Number.POSITIVE_INFINITY): number {

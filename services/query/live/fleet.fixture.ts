@@ -1,6 +1,5 @@
 import type { Scope, ViewRequest } from './fleet-view.ts';
-import { LiveFleet } from './live-fleet.ts';
-import type { LiveRow } from './rules.ts';
+import { LiveFleet, type LiveRow } from './live-fleet.ts';
 
 export const showAll: Scope = { applicationIds: undefined, vehicleIds: undefined };
 export const showEverywhere: ViewRequest = { area: undefined, zoom: undefined, followed: new Set() };

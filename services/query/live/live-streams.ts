@@ -11,9 +11,8 @@ import type { Kysely } from 'kysely';
 import { type EventFollower, EventFollowers, type FollowedEvents } from './event-followers.ts';
 import { EventStream, type EventStreamOptions, parseLastEventId } from './event-stream.ts';
 import { FleetView, isVisible, type Scope, type ViewRequest } from './fleet-view.ts';
-import { LiveUpdates } from './live-updates.ts';
+import { LiveUpdates, type RecentEvent } from './live-updates.ts';
 import { findApplicationIds, findGrantedIds } from './queries.ts';
-import type { RecentEvent } from './recent-events.ts';
 
 const mostStreams = 1000;
 const mostStreamsPerPerson = 20;

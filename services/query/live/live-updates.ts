@@ -4,10 +4,64 @@ import type { Database } from '@odograph/database/database';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Counter } from '@odograph/runtime/metrics';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
-import { ChangeReader, type RecentChanges } from './change-reader.ts';
+import { ChangeReader, type RecentChanges } from '../shared/change-reader.ts';
 import { LiveFleet, type VehicleChange } from './live-fleet.ts';
-import { findAllVehicles, findEvents, findVehicles, isReplica } from './queries.ts';
-import { type RecentEvent, RecentEvents } from './recent-events.ts';
+import { type EventOfVehicle, findAllVehicles, findEvents, findVehicles, isReplica } from './queries.ts';
+
+/** A command or an alarm as it last changed. */
+export interface RecentEvent {
+  readonly id: string;
+  readonly vehicleId: number;
+  readonly event: EventOfVehicle['event'];
+  /** As the stream sends it. */
+  readonly json: string;
+  /** UNIX milliseconds. */
+  readonly changedAtMs: number;
+}
+
+/** Of more events, those that changed longest ago are forgotten. */
+const mostEvents = 10_000;
+
+/** The commands and alarms that changed last, for clients that resume. */
+class RecentEvents {
+  /** In the order of their last change. */
+  readonly #events = new Map<string, RecentEvent>();
+  /** All changes after this time are kept, UNIX milliseconds. */
+  #forgottenUntilMs = 0;
+
+  /**
+   * Takes in commands and alarms, and returns those that changed.
+   * @param ids of those that were read; one that was not found is forgotten: an alarm is deleted when its time becomes private
+   * @param changedAtMs when one of them changed, UNIX milliseconds
+   */
+  update(ids: Iterable<string>, found: readonly EventOfVehicle[], changedAtMs: (id: string) => number): RecentEvent[] {
+    const missing = new Set(ids);
+    const changed: RecentEvent[] = [];
+    for (const { vehicleId, event, data } of found) {
+      const json = JSON.stringify(data);
+      const { id } = data;
+      missing.delete(id);
+      if (this.#events.get(id)?.json === json) continue;
+      const recent = { id, vehicleId, event, json, changedAtMs: changedAtMs(id) };
+      this.#events.delete(id);
+      this.#events.set(id, recent);
+      changed.push(recent);
+    }
+    for (const id of missing) this.#events.delete(id);
+    for (const [id, oldest] of this.#events) {
+      if (this.#events.size <= mostEvents) break;
+      this.#events.delete(id);
+      this.#forgottenUntilMs = oldest.changedAtMs;
+    }
+    return changed;
+  }
+
+  /** Lists the events that changed since a time; undefined if some of them are forgotten. */
+  changedSince(ms: number): RecentEvent[] | undefined {
+    if (ms <= this.#forgottenUntilMs) return undefined;
+    return [...this.#events.values()].filter(({ changedAtMs }) => changedAtMs >= ms);
+  }
+}
 
 /** Streams send changes four times a second. */
 const intervalMs = 250;
@@ -21,7 +75,7 @@ const retryMs = 1000;
 const replicaLagMs = 2000;
 const firstConnectionMs = 2000;
 
-export interface LiveUpdatesOptions {
+interface LiveUpdatesOptions {
   readonly db: Database;
   readonly redisUrl: string;
   readonly prefix: string;

@@ -6,7 +6,7 @@ import { privacyIsOn } from '@odograph/database/reading-json';
 import { visibleTo } from '@odograph/database/vehicle-access';
 import { outOfService } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
-import type { LiveRow } from './rules.ts';
+import type { LiveRow } from './live-fleet.ts';
 
 const isPrivate = sql.raw<boolean>(privacyIsOn);
 const number = (group: string, key: string) =>

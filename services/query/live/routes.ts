@@ -6,10 +6,9 @@ import { answers } from '@odograph/http/schemas';
 import { hashSecret } from '@odograph/runtime/secrets';
 import Type, { type Static } from 'typebox';
 import { parseArea } from './area.ts';
-import { listedEvents } from './event-schemas.ts';
 import type { ViewRequest } from './fleet-view.ts';
 import type { LiveStreams } from './live-streams.ts';
-import { LiveEvent } from './schemas.ts';
+import { LiveEvent, listedEvents } from './schemas.ts';
 
 const mostFollowed = 100;
 /** What is sent as it is now; the other types are those of the list of events. */

@@ -1,21 +1,25 @@
 import { alarmKinds } from '@odograph/contracts/alarms';
 import { commandStates, deviceActions } from '@odograph/contracts/commands';
+import type { EventType } from '@odograph/contracts/events';
 import { Alarm } from '@odograph/http/alarm-schema';
-import { moment, word } from '@odograph/http/schemas';
-import Type, { type Static } from 'typebox';
+import { moment, VehicleId, word } from '@odograph/http/schemas';
+import Type, { type Static, type TObject, type TSchema } from 'typebox';
+import { CalendarBooking, HeldAuthorization } from '../reads/bookings.ts';
+import { Trip } from '../reads/trips.ts';
+import { DynamicState, StoredReading } from '../shared/schemas.ts';
 
 /** The states of a vehicle in the live stream. */
-export const liveStates = ['moving', 'parked', 'silent', 'private'] as const;
+const liveStates = ['moving', 'parked', 'silent', 'private'] as const;
 export type LiveState = (typeof liveStates)[number];
-export const stateFlags = ['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable'] as const;
+const stateFlags = ['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable'] as const;
 
 const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 const number = (description: string, example: number) => Type.Number({ description, examples: [example] });
-const VehicleId = text('vehicle identifier', '1000000001');
+const vehicleId = text('vehicle identifier', '1000000001');
 
 export const LiveVehicle = Type.Object(
   {
-    id: VehicleId,
+    id: vehicleId,
     appId: text('the application that the vehicle belongs to', 'app-0001'),
     plate: text('license plate', 'AB-123-CD'),
     vin: text('vehicle identification number', 'VF1AG000000000001'),
@@ -62,7 +66,7 @@ export type LiveCell = Static<typeof LiveCell>;
 
 export const LiveCommand = Type.Object(
   {
-    vehicleId: VehicleId,
+    vehicleId,
     id: text('command identifier', '0197a1de-5f0e-7000-8000-000000000003'),
     action: word(deviceActions),
     state: word(commandStates),
@@ -78,9 +82,9 @@ export const LiveCommand = Type.Object(
 );
 export type LiveCommand = Static<typeof LiveCommand>;
 
-export const resetReasons = ['START', 'EXPIRED', 'ACCESS', 'MODE'] as const;
+const resetReasons = ['START', 'EXPIRED', 'ACCESS', 'MODE'] as const;
 export type ResetReason = (typeof resetReasons)[number];
-export const viewModes = ['vehicles', 'cells'] as const;
+const viewModes = ['vehicles', 'cells'] as const;
 export type ViewMode = (typeof viewModes)[number];
 
 const event = <Name extends string, Data extends Type.TSchema>(name: Name, data: Data) =>
@@ -98,9 +102,106 @@ export const LiveEvent = Type.Union([
   ),
   event(
     'changes',
-    Type.Object({ vehicles: Type.Array(LiveVehicle), left: Type.Array(VehicleId) }, { title: 'LiveChanges' }),
+    Type.Object({ vehicles: Type.Array(LiveVehicle), left: Type.Array(vehicleId) }, { title: 'LiveChanges' }),
   ),
   event('cells', Type.Object({ cells: Type.Array(LiveCell) }, { title: 'LiveCells' })),
   event('command', LiveCommand),
   event('alarm', Alarm),
 ]);
+
+const deviceId = text('device identifier', 'unit-0001');
+
+/** The resource as it is when the event is read; once it is gone, only its id. */
+const shown = (resource: TObject, title: string) => Type.Partial(resource, { title });
+
+const EndedCommand = shown(LiveCommand, 'CommandOfEvent');
+const TripOfEvent = shown(Trip, 'TripOfEvent');
+const AuthorizationOfEvent = shown(
+  Type.Object({
+    ...HeldAuthorization.properties,
+    replacedBy: text('the authorization that an update replaced it with', '0197a1de-5f0e-7000-8000-000000000002'),
+  }),
+  'AuthorizationOfEvent',
+);
+const BookingOfEvent = shown(
+  Type.Object({
+    ...CalendarBooking.properties,
+    state: word(['PLANNED', 'ACTIVE', 'ENDED', 'STOPPED', 'DELETED']),
+  }),
+  'BookingOfEvent',
+);
+const Connection = Type.Object({ deviceId }, { title: 'ConnectionOfEvent' });
+const Link = Type.Object(
+  {
+    deviceId,
+    from: Type.Optional(moment('start of the link; left out for a link that reaches back without bound')),
+    until: Type.Optional(moment('end of the link')),
+  },
+  { title: 'LinkOfEvent' },
+);
+
+/** `data` of the events of each type. */
+const contents: Readonly<Record<EventType, TSchema>> = {
+  'reading.stored': StoredReading,
+  'trip.finished': TripOfEvent,
+  'trip.changed': TripOfEvent,
+  'state.changed': Type.Object(
+    {
+      ...Type.Partial(DynamicState).properties,
+      changed: Type.Partial(DynamicState, {
+        title: 'ChangedStates',
+        description: 'the flags that changed, as they became',
+      }),
+    },
+    { title: 'StateOfEvent' },
+  ),
+  'alarm.raised': Alarm,
+  'alarm.cleared': Alarm,
+  'command.ended': EndedCommand,
+  'booking.created': BookingOfEvent,
+  'booking.changed': BookingOfEvent,
+  'booking.ended': BookingOfEvent,
+  'authorization.created': AuthorizationOfEvent,
+  'authorization.changed': AuthorizationOfEvent,
+  'authorization.ended': AuthorizationOfEvent,
+  'device.linked': Link,
+  'device.unlinked': Link,
+  'device.connected': Connection,
+  'device.disconnected': Connection,
+  'device.silent': Type.Object(
+    { deviceId, lastContact: moment('when the platform last received a reading') },
+    { title: 'SilenceOfEvent' },
+  ),
+  'upload.quarantined': Type.Object(
+    {
+      deviceId: Type.Optional(deviceId),
+      receivedAt: Type.Optional(moment('when the platform received it')),
+      bytes: Type.Optional(Type.Integer({ description: 'size', examples: [412] })),
+      reasons: Type.Optional(Type.Array(text('why it could not be stored', 'MALFORMED'))),
+      uploadId: Type.Optional(text('instead of the others once it is gone', '17')),
+    },
+    { title: 'QuarantineOfEvent' },
+  ),
+};
+
+const titleOf = (type: string): string =>
+  type.replace(/(?:^|\.)(\w)/g, (_match, letter: string) => letter.toUpperCase());
+
+/** An event of the list (docs/interface.md, "Events"). */
+const eventOf = (type: EventType, data: TSchema) =>
+  Type.Object(
+    {
+      id: text('stays the same whenever the event is sent', '1772440200000000-17'),
+      type: word([type]),
+      time: moment('when it happened'),
+      appId: text('the application', 'app-0001'),
+      vehicleId: Type.Optional(VehicleId),
+      data,
+    },
+    { title: `${titleOf(type)}Data` },
+  );
+
+/** The events of the list as the stream sends them: `event` and `data` of each, as JSON. */
+export const listedEvents = Object.entries(contents).map(([type, data]) =>
+  Type.Object({ event: word([type]), data: eventOf(type as EventType, data) }, { title: `${titleOf(type)}Event` }),
+);

@@ -1,0 +1,238 @@
+import type { Caller } from '@odograph/contracts/caller';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import type { Database } from '@odograph/database/database';
+import type { RoutePlugin } from '@odograph/http/authentication';
+import type { Http } from '@odograph/http/http';
+import { sendJson } from '@odograph/http/paging';
+import { answers, moment, momentOrEmpty, word as oneOf, VehicleId } from '@odograph/http/schemas';
+import Type, { type Static } from 'typebox';
+import { DynamicState, exactly, VehicleParameters, VehicleStatus, view } from '../shared/schemas.ts';
+import {
+  findFleetFacts,
+  findLatestReading,
+  findPosition,
+  findVehicleId,
+  findVehicleIdByPlate,
+  fleetState,
+  fleetStatus,
+  positionAnswer,
+} from './fleet-facts.ts';
+import { chooseView, findConfiguredView, type View } from './latest.ts';
+
+const number = (description: string, example = 0) => Type.Number({ description, examples: [example] });
+const truth = (description: string) => Type.Boolean({ description });
+/** One of a few words, empty if never reported. */
+const word = (...words: string[]) => oneOf([...words, '']);
+
+const Position = exactly('Position', {
+  latitude: number('decimal degrees', 48.8566),
+  longitude: number('decimal degrees', 2.3522),
+  timestamp: moment('device time of the reading'),
+});
+const Scenario = exactly('Scenario', {
+  available: truth('the device monitors it'),
+  active: truth('it is being monitored'),
+  action: Type.String({ description: 'action that the device takes, empty if none', examples: ['IMMOBILIZE'] }),
+  triggered: truth('reported by the latest reading'),
+});
+const Authorization = exactly('CurrentAuthorization', {
+  authorizationId: Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000001'] }),
+  userId: Type.String({ description: 'driver', examples: ['driver-17'] }),
+  from: moment('start, inclusive'),
+  until: moment('end, exclusive'),
+});
+const FleetState = exactly('FleetVehicleState', {
+  Towing: truth('is in towed state'),
+  Accident: truth('has been in an accident'),
+  Maintenance: truth('is being serviced'),
+  Breakdown: truth('has broken down'),
+  Stolen: truth('is reported stolen'),
+  Unavailable: truth('is unavailable'),
+});
+
+const fleetFields = {
+  lock: word('LOCKED', 'UNLOCKED'),
+  engine: word('ON', 'OFF'),
+  immobilizer: word('LOCKED', 'UNLOCKED'),
+  handbrake: word('ON', 'OFF'),
+  lights: word('ON', 'OFF'),
+  doors: word('OPEN', 'CLOSED'),
+  windows: word('OPEN', 'CLOSED'),
+  speed: number('km/h'),
+  bluetooth: word('CONNECTED', 'DISCONNECTED'),
+  authenticated: Type.Optional(truth('Bluetooth authentication; absent without Bluetooth connection')),
+  mileage: number('km'),
+  fuel: number('litres'),
+  fuelRange: number('fuel level, %'),
+  chargingAdapterStatus: word('CONNECTED', 'DISCONNECTED'),
+  ChargingStatus: word('CHARGING', 'NOT_CHARGING'),
+  ChargingUntil: momentOrEmpty('when charging will stop, empty when unknown'),
+  ChargeLevel: number('battery, %'),
+  RemainingRange: number('km'),
+  privacy: truth('location privacy is on'),
+  position: Type.Optional(Position),
+  authorizations: Type.Array(Authorization, { description: 'Bluetooth authorizations that are current' }),
+  scenarii: exactly('Scenarii', {
+    gps_jamming: Scenario,
+    gnss_jamming: Scenario,
+    towing_detection: Scenario,
+    crash_detection: Scenario,
+  }),
+  cardholder: Type.Array(
+    exactly('Card', { id: Type.String({ examples: ['1'] }), statut: Type.String({ examples: ['PRESENT'] }) }),
+  ),
+  vehicleKey: truth('key present in the car'),
+  lastMessage: momentOrEmpty('when the platform received the last message of the device'),
+};
+
+/** The fleet vehicle status record. */
+export const FleetStatus = exactly('FleetVehicleStatus', { ...fleetFields, state: FleetState });
+export type FleetStatus = Static<typeof FleetStatus>;
+
+/** Both shapes at once; a vehicle without a device that reports has no fleet keys but `state`. */
+export const CombinedStatus = exactly('CombinedStatus', {
+  ...VehicleStatus.properties,
+  ...Type.Partial(Type.Object(fleetFields)).properties,
+  state: exactly('CombinedVehicleState', { ...DynamicState.properties, ...FleetState.properties }),
+});
+
+/** GET /v1/vehicle/position. */
+export const PositionAnswer = exactly('PositionAnswer', { Position });
+
+const noFleetStatus = 'COMMUNICATION_FAILED when no device is linked to the vehicle, or it never reported.';
+const privatePosition = 'POSITION_UNKNOWN also while location privacy is on.';
+
+const VehicleQuery = Type.Object({
+  vehicleId: Type.Optional(VehicleId),
+  plate: Type.Optional(
+    Type.String({
+      maxLength: 256,
+      pattern: '^[^\\u0000]*$',
+      description: 'license plate, instead of vehicleId',
+      examples: ['AB-123-CD'],
+    }),
+  ),
+});
+
+async function findByQuery(db: Database, caller: Caller, query: Static<typeof VehicleQuery>): Promise<number> {
+  const { vehicleId, plate } = query;
+  if (vehicleId !== undefined && plate !== undefined) {
+    throw invalidParameter('plate', 'and vehicleId must not both be given');
+  }
+  if (vehicleId !== undefined) return findVehicleId(db, caller, vehicleId);
+  if (plate !== undefined) return findVehicleIdByPlate(db, caller, plate);
+  throw invalidParameter('vehicleId', 'or plate is missing');
+}
+
+async function writeFleet(db: Database, vehicleId: number): Promise<string> {
+  const facts = await findFleetFacts(db, vehicleId);
+  if (!facts) throw new Failure('COMMUNICATION_FAILED', 'no device is linked to the vehicle, or it never reported');
+  return JSON.stringify(fleetStatus(facts));
+}
+
+async function writeDynamic(db: Database, vehicleId: number): Promise<string> {
+  const latest = await findLatestReading(db, vehicleId);
+  if (!latest) throw new Failure('NO_DATA');
+  return `{${latest.members},"state":${JSON.stringify(latest.state)}}`;
+}
+
+/** Without a linked device the latest reading stays readable, and the fleet keys are left out. */
+async function writeCombined(db: Database, vehicleId: number): Promise<string> {
+  const latest = await findLatestReading(db, vehicleId);
+  if (!latest) throw new Failure('COMMUNICATION_FAILED', 'the vehicle never reported');
+  const facts = await findFleetFacts(db, vehicleId);
+  const state = { ...latest.state, ...fleetState(latest.state) };
+  const own = JSON.stringify({ ...(facts && fleetStatus(facts)), state });
+  return `{${latest.members},${own.slice(1)}`;
+}
+
+/** Writes the latest status of a vehicle as JSON text, in each shape of GET /v1/vehicle/{id}/status. */
+const writeStatus: Readonly<Record<View, (db: Database, vehicleId: number) => Promise<string>>> = {
+  dynamic: writeDynamic,
+  fleet: writeFleet,
+  combined: writeCombined,
+};
+
+/** Interface specification, "Vehicle data (fleet flavor)": status and position, and the shared path of the status. */
+export function fleetStatusRoutes(db: Database): RoutePlugin {
+  return (http) => {
+    addStatusRoutes(http, db);
+    addPositionRoutes(http, db);
+  };
+}
+
+function addStatusRoutes(http: Http, db: Database): void {
+  http.get(
+    '/v1/vehicle/status',
+    {
+      schema: {
+        tags: ['fleet status'],
+        summary: 'Fleet status of one vehicle, by its id or its plate',
+        description: noFleetStatus,
+        querystring: VehicleQuery,
+        exactlyOne: ['vehicleId', 'plate'],
+        response: answers(FleetStatus, 'UNKNOWN_VEHICLE', 'COMMUNICATION_FAILED'),
+      },
+    },
+    async ({ caller, query }, reply) =>
+      sendJson(reply, await writeStatus.fleet(db, await findByQuery(db, caller, query))),
+  );
+
+  http.get(
+    '/v1/vehicle/:id/status',
+    {
+      schema: {
+        tags: ['fleet status', 'latest'],
+        summary: 'Latest status of one vehicle, in the dynamic shape, the fleet shape, or both at once',
+        description: `Dynamic shape: NO_DATA when the vehicle never reported. Fleet shape: ${noFleetStatus}
+          Both at once: COMMUNICATION_FAILED when the vehicle never reported; when it did, but no device is linked to it
+          now, or one that never reported, the fleet keys are left out.`.replace(/\s+/g, ' '),
+        params: VehicleParameters,
+        querystring: Type.Object({ view }),
+        response: answers(
+          Type.Union([CombinedStatus, VehicleStatus, FleetStatus]),
+          'UNKNOWN_VEHICLE',
+          'NO_DATA',
+          'COMMUNICATION_FAILED',
+        ),
+      },
+    },
+    async ({ caller, params, query }, reply) => {
+      const vehicleId = await findVehicleId(db, caller, params.id);
+      const shape = chooseView(query.view, undefined, await findConfiguredView(db, caller));
+      return sendJson(reply, await writeStatus[shape](db, vehicleId));
+    },
+  );
+}
+
+function addPositionRoutes(http: Http, db: Database): void {
+  const answerPosition = async (vehicleId: number): Promise<Static<typeof PositionAnswer>> => {
+    const position = await findPosition(db, vehicleId);
+    if (!position) throw new Failure('POSITION_UNKNOWN');
+    return { Position: positionAnswer(position) };
+  };
+  const schema = {
+    tags: ['fleet status'],
+    description: privatePosition,
+    response: answers(PositionAnswer, 'UNKNOWN_VEHICLE', 'POSITION_UNKNOWN'),
+  };
+
+  http.get(
+    '/v1/vehicle/position',
+    {
+      schema: {
+        ...schema,
+        summary: 'Last known position of one vehicle, by its id or its plate',
+        querystring: VehicleQuery,
+        exactlyOne: ['vehicleId', 'plate'],
+      },
+    },
+    async ({ caller, query }) => answerPosition(await findByQuery(db, caller, query)),
+  );
+
+  http.get(
+    '/v1/vehicle/:id/position',
+    { schema: { ...schema, summary: 'Last known position of one vehicle', params: VehicleParameters } },
+    async ({ caller, params }) => answerPosition(await findVehicleId(db, caller, params.id)),
+  );
+}

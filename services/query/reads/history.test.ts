@@ -1,0 +1,255 @@
+import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import { compressReadings } from '@odograph/testkit/compress-readings';
+import {
+  createApplication,
+  createToken,
+  createVehicle,
+  type TestApplication,
+  type TestVehicle,
+} from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import Type, { type Static } from 'typebox';
+import Value from 'typebox/value';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { createUser, storeReadings, storeSeries } from '../query.fixture.ts';
+import { queryService } from '../service.ts';
+import { HistoryReading } from '../shared/schemas.ts';
+
+const Answer = Type.Object({ status: Type.Array(HistoryReading) }, { additionalProperties: false });
+type Reading = Static<typeof HistoryReading>;
+
+let platform: TestPlatform;
+let application: TestApplication;
+let client: ApiClient;
+let first: TestVehicle;
+let second: TestVehicle;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([queryService]);
+});
+afterAll(() => platform.stop());
+beforeEach(async () => {
+  application = await createApplication(platform.db);
+  client = clientWithToken(platform.httpUrl, application.token);
+  first = await createVehicle(platform.db, application);
+  second = await createVehicle(platform.db, application);
+});
+
+async function read(path: string, by = client): Promise<{ readings: Reading[]; link?: string; more: string | null }> {
+  const { status, body, headers } = await by.get(path);
+  expect({ status, error: body.error, field: body.field }).toEqual({ status: 200 });
+  Value.Assert(Answer, body);
+  const link = /^<(\/v1\/[^>]*)>; rel="next"$/.exec(headers.get('link') ?? '')?.[1];
+  return { readings: body.status, more: headers.get('x-has-more'), ...(link === undefined ? {} : { link }) };
+}
+const times = (readings: Reading[]) => readings.map(({ timestamp }) => timestamp);
+const keys = (readings: Reading[]) => readings.map(({ timestamp, vehicle }) => `${timestamp} ${vehicle.id}`);
+const start = 1_763_712_000;
+const at = (seconds: number) => new Date((start + seconds) * 1000).toISOString();
+const window = `from=${start}&until=${start + 100_000}`;
+const series = (vehicle: TestVehicle, count: number) =>
+  storeSeries(platform.db, { applicationId: application.id, vehicleId: vehicle.id, start: at(0), count });
+
+describe('readings', () => {
+  it('are ordered by time, then by vehicle', async () => {
+    await storeReadings(platform.db, application.id, [
+      { time: at(2), vehicle_id: first.id },
+      { time: at(1), vehicle_id: second.id },
+      { time: at(1), vehicle_id: first.id },
+      { time: at(0), vehicle_id: second.id },
+    ]);
+    const { readings } = await read(`/v1/vehicles/history?${window}`);
+    expect(keys(readings)).toEqual([
+      `${start} ${second.id}`,
+      `${start + 1} ${first.id}`,
+      `${start + 1} ${second.id}`,
+      `${start + 2} ${first.id}`,
+    ]);
+    const own = await read(`/v1/vehicle/${second.id}/history?${window}`);
+    expect(times(own.readings)).toEqual([start, start + 1]);
+  });
+
+  it('include both bounds, which are in seconds, milliseconds or ISO 8601', async () => {
+    await series(first, 5);
+    for (const bounds of [
+      `from=${start + 1}&until=${start + 3}`,
+      `from=${start + 1}000&until=${start + 3}000`,
+      `from=${at(1)}&until=${at(3)}`,
+      `from=${start + 1}.0&until=2025-11-21T09:00:03%2B01:00`,
+    ]) {
+      const { readings } = await read(`/v1/vehicle/${first.id}/history?${bounds}`);
+      expect({ bounds, times: times(readings) }).toEqual({ bounds, times: [start + 1, start + 2, start + 3] });
+    }
+  });
+
+  it('have and are found by times in microseconds', async () => {
+    const moments = ['2025-11-21T08:00:00.123455Z', '2025-11-21T08:00:00.123456Z', '2025-11-21T08:00:00.123457Z'];
+    await storeReadings(
+      platform.db,
+      application.id,
+      moments.map((time) => ({ time, vehicle_id: first.id })),
+    );
+    const exact = '1763712000.123456';
+    const response = await fetch(`${platform.httpUrl}/v1/vehicles/history?from=${exact}&until=${exact}`, {
+      headers: { 'x-service-token': application.token },
+    });
+    expect(await response.text()).toContain(`"timestamp":${exact},`);
+    const all = await read(`/v1/vehicles/history?${window}`);
+    expect(times(all.readings)).toEqual([1763712000.123455, 1763712000.123456, 1763712000.123457]);
+  });
+
+  it('have every documented value, 0 or false if never reported, and no unknown location', async () => {
+    await storeReadings(platform.db, application.id, [
+      { time: at(0), vehicle_id: first.id },
+      {
+        time: at(0.25),
+        vehicle_id: first.id,
+        latitude: -0.1,
+        longitude: 1e-7,
+        ignition: true,
+        mileage: 12345.6,
+        soc: 80,
+        max_energy: 52,
+        sensors: [{ name: 'cargo "A"', data: [{ key: 'temperature', value: '4.5' }] }],
+      },
+    ]);
+    const { readings } = await read(`/v1/vehicle/${first.id}/history?${window}`);
+    const electric = {
+      ...{ soh: 0, soc: 0, current: 0, voltage: 0, energy: 0, maxEnergy: 0, minCellVoltage: 0, maxCellVoltage: 0 },
+      ...{ temperature: 0, minCellTemperature: 0, maxCellTemperature: 0, lifetimePowerUse: 0, lifetimeChargePower: 0 },
+    };
+    const vehicle = { id: first.id, plate: expect.any(String), vin: '', brand: 'Renault', model: 'Zoe' };
+    expect(readings).toEqual([
+      {
+        vehicle,
+        timestamp: start,
+        status: { ignition: false, movement: false, mileage: 0, autonomy: 0 },
+        electric,
+        sensors: [],
+      },
+      {
+        vehicle,
+        timestamp: start + 0.25,
+        location: { latitude: -0.1, longitude: 1e-7, angle: 0, altitude: 0 },
+        status: { ignition: true, movement: false, mileage: 12345.6, autonomy: 0 },
+        electric: { ...electric, soc: 80, maxEnergy: 52 },
+        sensors: [{ name: 'cargo "A"', data: [{ key: 'temperature', value: '4.5' }] }],
+      },
+    ]);
+  });
+
+  it('are the same from compressed chunks', async () => {
+    const day = '2025-10-01';
+    for (const { id } of [first, second]) {
+      await storeSeries(platform.db, { applicationId: application.id, vehicleId: id, start: day, count: 500 });
+    }
+    const all = `/v1/vehicles/history?from=${day}&until=2025-10-02`;
+    const paths = [
+      all,
+      `${all}&offset=333&limit=7`,
+      `/v1/vehicle/${first.id}/history?from=${day}&until=2025-10-02&limit=50`,
+    ];
+    const before = await Promise.all(paths.map((path) => read(path)));
+    expect(before.map(({ readings }) => readings.length)).toEqual([1000, 7, 50]);
+    const start = Date.parse(day) / 1000;
+    expect(await compressReadings(platform.db, start, start + 86_400)).toBeGreaterThan(0);
+    expect(await Promise.all(paths.map((path) => read(path)))).toEqual(before);
+  });
+});
+
+describe('a page', () => {
+  it('holds 3000 readings by default and at most 10,000', async () => {
+    await series(first, 10_050);
+    for (const path of ['/v1/vehicles/history', `/v1/vehicle/${first.id}/history`]) {
+      expect((await read(`${path}?${window}`)).readings).toHaveLength(3000);
+      expect((await read(`${path}?${window}&limit=0`)).readings).toEqual([]);
+      const largest = await read(`${path}?${window}&limit=1000000`);
+      expect(times(largest.readings)).toEqual(Array.from({ length: 10_000 }, (_, index) => start + index));
+      expect(largest.more).toBe('true');
+      const rest = await read(`${path}?${window}&limit=10000&offset=10000`);
+      expect(times(rest.readings)).toEqual(Array.from({ length: 50 }, (_, index) => start + 10_000 + index));
+      expect(rest).not.toHaveProperty('link');
+      expect(rest.more).toBe('false');
+    }
+  });
+
+  it('skips `offset` readings', async () => {
+    await series(first, 20);
+    await series(second, 20);
+    const all = keys((await read(`/v1/vehicles/history?${window}`)).readings);
+    expect(all).toHaveLength(40);
+    for (const offset of [1, 7, 39]) {
+      const { readings } = await read(`/v1/vehicles/history?${window}&offset=${offset}`);
+      expect(keys(readings)).toEqual(all.slice(offset));
+    }
+    for (const offset of ['40', '5000000', '9'.repeat(30)]) {
+      expect((await read(`/v1/vehicles/history?${window}&offset=${offset}`)).readings).toEqual([]);
+    }
+  });
+
+  it('links to the next page; following the links returns every reading exactly once', async () => {
+    await series(first, 25);
+    await series(second, 25);
+    const all = keys((await read(`/v1/vehicles/history?${window}`)).readings);
+    for (const path of [
+      `/v1/vehicles/history?${window}&limit=7&offset=2`,
+      `/v1/vehicles/history?${window}&limit=12&offset=2`,
+    ]) {
+      const found: string[] = [];
+      for (let next: string | undefined = path; next; ) {
+        const page = await read(next);
+        expect(page.more).toBe(String(page.link !== undefined));
+        found.push(...keys(page.readings));
+        next = page.link;
+      }
+      expect(found).toEqual(all.slice(2));
+    }
+  });
+
+  it('is empty for an empty interval', async () => {
+    await series(first, 5);
+    expect((await read(`/v1/vehicles/history?from=${start + 4}&until=${start + 1}`)).readings).toEqual([]);
+    expect((await read(`/v1/vehicle/${first.id}/history?from=0&until=1`)).readings).toEqual([]);
+  });
+});
+
+describe('access', () => {
+  it('answers UNKNOWN_VEHICLE for a vehicle of another application, a deleted one, and a malformed id', async () => {
+    await series(first, 3);
+    await series(second, 3);
+    const stranger = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
+    expect((await read(`/v1/vehicles/history?${window}`, stranger)).readings).toEqual([]);
+    await platform.db
+      .updateTable('vehicle')
+      .set({ deleted_at: new Date() })
+      .where('id', '=', Number(second.id))
+      .execute();
+    for (const [by, id] of [
+      [stranger, first.id],
+      [client, second.id],
+      [client, '9999999999'],
+      [client, 'x'],
+    ] as const) {
+      const { status, body } = await by.get(`/v1/vehicle/${id}/history?${window}`);
+      expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
+    }
+    const { readings } = await read(`/v1/vehicles/history?${window}`);
+    expect(new Set(readings.map(({ vehicle }) => vehicle.id))).toEqual(new Set([first.id]));
+  });
+
+  it('is limited to granted vehicles in user mode', async () => {
+    await series(first, 3);
+    await series(second, 3);
+    const userId = await createUser(platform.db, application.id, [second.id]);
+    const user = clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, userId));
+    const { readings } = await read(`/v1/vehicles/history?${window}`, user);
+    expect(readings.map(({ vehicle }) => vehicle.id)).toEqual([second.id, second.id, second.id]);
+    const foreign = await user.get(`/v1/vehicle/${first.id}/history?${window}`);
+    expect(foreign.body.error).toBe('UNKNOWN_VEHICLE');
+  });
+
+  it('requires a token', async () => {
+    const { status } = await clientWithToken(platform.httpUrl, '').get(`/v1/vehicles/history?${window}`);
+    expect(status).toBe(401);
+  });
+});

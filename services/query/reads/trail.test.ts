@@ -1,0 +1,181 @@
+import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import {
+  createApplication,
+  createUser,
+  createVehicle,
+  type TestApplication,
+  type TestVehicle,
+} from '@odograph/testkit/fixtures';
+import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { storeReadings } from '../query.fixture.ts';
+import { queryService } from '../service.ts';
+import { simplify, type TrailPosition } from './trail.ts';
+
+let platform: TestPlatform;
+let application: TestApplication;
+let client: ApiClient;
+let vehicle: TestVehicle;
+
+beforeAll(async () => {
+  platform = await startTestPlatform([queryService]);
+});
+afterAll(() => platform.stop());
+beforeEach(async () => {
+  application = await createApplication(platform.db);
+  client = clientWithToken(platform.httpUrl, application.token);
+  vehicle = await createVehicle(platform.db, application);
+});
+
+const startMs = Date.parse('2025-03-01T08:00:00Z');
+const at = (seconds: number) => new Date(startMs + seconds * 1000).toISOString();
+const read = (query: string) => client.get(`/v1/x/vehicle/${vehicle.id}/trail?${query}`);
+
+/** One position a second: `metres` north of the start, with a speed. */
+const store = (positions: readonly { seconds: number; metres: number; speed?: number }[]) =>
+  storeReadings(
+    platform.db,
+    application.id,
+    positions.map(({ seconds, metres, ...more }) => ({
+      vehicle_id: vehicle.id,
+      time: at(seconds),
+      latitude: 48 + metres / 111_195,
+      longitude: 2,
+      ...more,
+    })),
+  );
+const range = (from: number, until: number, step = 1) =>
+  Array.from({ length: (until - from) / step }, (_, index) => from + index * step);
+
+describe('GET /v1/x/vehicle/{id}/trail', () => {
+  it('answers the route with stops, gaps and totals', async () => {
+    await store([
+      ...range(0, 100, 10).map((seconds) => ({ seconds, metres: seconds * 20, speed: 72 })),
+      ...range(100, 400, 10).map((seconds) => ({ seconds, metres: 2000 + (seconds % 3), speed: 0 })),
+      ...range(400, 500, 10).map((seconds) => ({ seconds, metres: 2000 + (seconds - 400) * 20, speed: 72 })),
+      { seconds: 1000, metres: 10_000, speed: 90 },
+      { seconds: 1010, metres: 10_250 },
+      { seconds: 1011, metres: 90_000 },
+    ]);
+    const { status, body } = await read(`from=${at(0)}&until=${at(2000)}&points=6`);
+    expect(status).toBe(200);
+    expect(body.stops).toEqual([
+      {
+        from: '2025-03-01T08:01:40.000000Z',
+        until: '2025-03-01T08:06:40.000000Z',
+        seconds: 300,
+        ...{ latitude: expect.closeTo(48.018, 3), longitude: 2 },
+      },
+    ]);
+    expect(body.totals).toEqual({
+      ...{
+        distance: expect.closeTo(10.25, 2),
+        movingSeconds: 200,
+        stoppedSeconds: 300,
+        gapSeconds: 510,
+        maximumSpeed: 90,
+      },
+    });
+    const points = body.points.map(({ time, gap }: { time: number; gap?: true }) => [time - startMs / 1000, gap]);
+    expect(points).toEqual([
+      [0, undefined],
+      [100, undefined],
+      [400, undefined],
+      [490, undefined],
+      [1000, true],
+      [1010, undefined],
+    ]);
+    expect(body.points[0]).toEqual({ time: startMs / 1000, latitude: 48, longitude: 2, speed: 72 });
+  });
+
+  it('counts rare reports of a parked vehicle as a stop, and knows nothing of private positions', async () => {
+    await store([
+      { seconds: 0, metres: 0 },
+      { seconds: 86_400, metres: 20 },
+    ]);
+    await storeReadings(platform.db, application.id, [{ vehicle_id: vehicle.id, time: at(50), speed: 80 }]);
+    const { body } = await read(`from=${at(0)}&until=${at(100_000)}`);
+    expect(body.points).toHaveLength(2);
+    expect(body.stops).toMatchObject([{ seconds: 86_400 }]);
+    expect(body.totals).toEqual({
+      distance: 0,
+      movingSeconds: 0,
+      stoppedSeconds: 86_400,
+      gapSeconds: 0,
+      maximumSpeed: 0,
+    });
+    const nothing = await read('from=2020-01-01&until=2020-01-02');
+    expect(nothing.body).toMatchObject({ points: [], stops: [], totals: { distance: 0 } });
+  });
+
+  it('thins out more positions than it can hold, and keeps distance and highest speed', async () => {
+    await sql`insert into reading (time, application_id, vehicle_id, latitude, longitude, speed, device_id, received_at)
+      select ${at(0)}::timestamptz + n * interval '1 second', ${application.id}, ${vehicle.id}::integer, 48 + n * 1e-5, 2,
+        case when n = 777 then 130 else 4.0 + n % 2 * 30 end, 'test', now() from generate_series(0, 49999) as n`.execute(
+      platform.db,
+    );
+    const { body } = await read(`from=${at(0)}&until=${at(50_000)}`);
+    expect(body.points).toHaveLength(1000);
+    expect(body.totals.maximumSpeed).toBe(130);
+    expect(body.totals.distance).toBeCloseTo(55.6, 1);
+  });
+
+  it('is UNKNOWN_VEHICLE for other people, and refuses long and empty intervals', async () => {
+    const user = await createUser(platform.db, application, { vehicleIds: [], role: 'manager' });
+    const other = clientWithToken(platform.httpUrl, user.token);
+    const { status, body } = await other.get(`/v1/x/vehicle/${vehicle.id}/trail?from=0&until=9`);
+    expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
+    for (const query of ['from=9&until=9', 'from=2025-01-01&until=2025-02-02']) {
+      const refused = await read(query);
+      expect([refused.status, refused.body.error, refused.body.field]).toEqual([400, 'INVALID_INTERVAL', 'until']);
+    }
+    expect((await read('from=0&until=9&points=1')).body.field).toBe('points');
+  });
+});
+
+describe('simplification', () => {
+  const point = (north: number, east: number, time = 0): TrailPosition => ({
+    ...{
+      time,
+      latitude: north / 1e5,
+      longitude: 179.99 + east / 1e5 > 180 ? 179.99 + east / 1e5 - 360 : 179.99 + east / 1e5,
+    },
+    ...{ speed: null, angle: null },
+  });
+
+  it('keeps the corners of a route, across 180 degrees too', () => {
+    const legs = [
+      ...range(0, 1000, 100).map((metres) => point(0, metres)),
+      ...range(0, 1000, 100).map((metres) => point(metres, 1000)),
+      ...range(0, 1000, 100).map((metres) => point(1000, 1000 + metres)),
+      point(1000, 2000),
+    ];
+    expect(simplify(legs, 4, new Set())).toEqual([0, 10, 20, 30]);
+  });
+
+  it('keeps both ends, as many positions as there is room for, and chosen ones before others', () => {
+    const numbers = fc.array(fc.tuple(fc.integer({ min: 0, max: 500 }), fc.integer({ min: 0, max: 500 })), {
+      minLength: 2,
+      maxLength: 60,
+    });
+    fc.assert(
+      fc.property(
+        numbers,
+        fc.integer({ min: 2, max: 30 }),
+        fc.array(fc.nat(59), { maxLength: 10 }),
+        (list, points, chosen) => {
+          const positions = list.map(([north, east]) => point(north, east));
+          const kept = new Set(chosen.filter((index) => index > 0 && index < positions.length - 1));
+          const found = simplify(positions, points, kept);
+          expect(found).toHaveLength(Math.min(points, positions.length));
+          expect([found[0], found.at(-1)]).toEqual([0, positions.length - 1]);
+          expect(found).toEqual([...found].sort((one, other) => one - other));
+          const room = found.length - 2;
+          expect(found.filter((index) => kept.has(index))).toHaveLength(Math.min(kept.size, room));
+        },
+      ),
+    );
+  });
+});
