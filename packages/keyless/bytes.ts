@@ -70,7 +70,8 @@ export function fromBase64Url(text: string): Uint8Array | undefined {
   return toBase64Url(bytes) === text ? bytes : undefined;
 }
 
-const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+/** A UUID in lower case. */
+export const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** Encodes a UUID in lower case as 16 bytes (RFC 9562, section 4). @throws RangeError for other text */
 export function uuidBytes(uuid: string): Uint8Array {

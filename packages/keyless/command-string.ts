@@ -1,6 +1,5 @@
 import { ascii, concat, equalInConstantTime, fromBase64Url, toBase64Url } from './bytes.ts';
-import type { KeylessCrypto } from './crypto.ts';
-import { commandStringKey } from './key-hierarchy.ts';
+import { commandStringKey, type KeylessCrypto } from './key-hierarchy.ts';
 import type { Level } from './token.ts';
 
 /** The commands of the device commands record; the position in this list, from 1, is the opcode. */

@@ -1,18 +1,30 @@
 import { ascii, concat } from './bytes.ts';
-import type { KeylessCrypto } from './crypto.ts';
+
+/**
+ * The cryptographic primitives of keyless access, which a port to firmware supplies. node-crypto.ts implements them for
+ * Node.js; no other file of this package imports anything from outside it.
+ */
+export interface KeylessCrypto {
+  /** FIPS 180-4; 32 bytes. */
+  sha256(message: Uint8Array): Uint8Array;
+  /** RFC 2104 with SHA-256; 32 bytes. */
+  hmacSha256(key: Uint8Array, message: Uint8Array): Uint8Array;
+  /** NIST SP 800-38D, AES-256-GCM with a nonce of 12 bytes; returns ciphertext and 16-byte tag. */
+  sealAes256Gcm(key: Uint8Array, nonce: Uint8Array, header: Uint8Array, plain: Uint8Array): Uint8Array;
+  /** Decrypts what sealAes256Gcm() returned; undefined for anything altered. */
+  openAes256Gcm(key: Uint8Array, nonce: Uint8Array, header: Uint8Array, sealed: Uint8Array): Uint8Array | undefined;
+}
 
 const hashBytes = 32;
 
 /**
  * Derives key material with HKDF-SHA-256 (RFC 5869).
  * @param length in bytes, at most 8,160
- * @throws RangeError for a longer one
  */
 export function hkdf(
   crypto: KeylessCrypto,
   { key, salt, info, length }: { key: Uint8Array; salt: Uint8Array; info: Uint8Array; length: number },
 ): Uint8Array {
-  if (length > 255 * hashBytes) throw new RangeError('HKDF-SHA-256 gives at most 8160 bytes');
   const pseudorandomKey = crypto.hmacSha256(salt.length === 0 ? new Uint8Array(hashBytes) : salt, key);
   const result = new Uint8Array(Math.ceil(length / hashBytes) * hashBytes);
   let block: Uint8Array = new Uint8Array(0);

@@ -1,6 +1,14 @@
-import { ascii, bigEndian, concat, equalInConstantTime, fromBase64Url, toBase64Url, uuidBytes } from './bytes.ts';
-import type { KeylessCrypto } from './crypto.ts';
-import { deviceTag, listKey } from './key-hierarchy.ts';
+import {
+  ascii,
+  bigEndian,
+  concat,
+  equalInConstantTime,
+  fromBase64Url,
+  toBase64Url,
+  uuidBytes,
+  uuidForm,
+} from './bytes.ts';
+import { deviceTag, type KeylessCrypto, listKey } from './key-hierarchy.ts';
 
 /** An authorization that the device must refuse until a time: the end of its token if revoked, of its suspension if suspended. */
 export interface ListedAuthorization {
@@ -69,12 +77,11 @@ export function signKeyList(
 
 const isCount = (value: unknown): value is number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
-const idForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 function parseListed(value: unknown): ListedAuthorization | undefined {
   if (typeof value !== 'object' || value === null) return undefined;
   const { id, state, untilMs } = value as Record<string, unknown>;
-  if (typeof id !== 'string' || !idForm.test(id) || !isCount(untilMs)) return undefined;
+  if (typeof id !== 'string' || !uuidForm.test(id) || !isCount(untilMs)) return undefined;
   return state === 'revoked' || state === 'suspended' ? { id, state, untilMs } : undefined;
 }
 

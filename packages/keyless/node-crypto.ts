@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, createHmac } from 'node:crypto';
-import type { KeylessCrypto } from './crypto.ts';
+import type { KeylessCrypto } from './key-hierarchy.ts';
 
 const algorithm = 'aes-256-gcm';
 const tagBytes = 16;

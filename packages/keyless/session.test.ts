@@ -8,11 +8,19 @@ import {
   parseCommandString,
   verifyCommand,
 } from './command-string.ts';
-import { challengeMs, DeviceSession, sessionMs } from './device-session.ts';
 import { encryptionKey, sessionKey } from './key-hierarchy.ts';
 import type { DeviceIdentity, KeyList } from './key-list.ts';
 import { nodeCrypto } from './node-crypto.ts';
-import { answerChallenge, hello, openPhoneSession, type PhoneKeys, type PhoneSession } from './phone-session.ts';
+import {
+  answerChallenge,
+  challengeMs,
+  DeviceSession,
+  hello,
+  openPhoneSession,
+  type PhoneKeys,
+  type PhoneSession,
+  sessionMs,
+} from './session.ts';
 import { type Level, signedTokenBytes, signToken } from './token.ts';
 
 const device: DeviceIdentity = { deviceId: '350000000000001', deviceKey: randomBytes(32), keyVersion: 1 };

@@ -8,8 +8,7 @@ import {
   uuidBytes,
   uuidText,
 } from './bytes.ts';
-import type { KeylessCrypto } from './crypto.ts';
-import { deviceTag, tokenKey } from './key-hierarchy.ts';
+import { deviceTag, type KeylessCrypto, tokenKey } from './key-hierarchy.ts';
 import type { DeviceIdentity, KeyList } from './key-list.ts';
 
 /** What an authorization allows (interface specification, "Authorization (Bluetooth) fields"). */

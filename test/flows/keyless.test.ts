@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { parseCommandString } from '@odograph/keyless/command-string';
-import { DeviceSession } from '@odograph/keyless/device-session';
 import { signConfirmation } from '@odograph/keyless/key-list';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
-import { answerChallenge, hello, openPhoneSession } from '@odograph/keyless/phone-session';
+import { answerChallenge, DeviceSession, hello, openPhoneSession } from '@odograph/keyless/session';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { sql } from 'kysely';
