@@ -4,8 +4,7 @@ import { operatorRoutes, tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import type { Service } from '@odograph/runtime/service';
 import { importRoutes } from './imports/routes.ts';
-import { lookupRoutes } from './lookup/routes.ts';
-import { recordRoutes } from './record/routes.ts';
+import { lookupRoutes, recordRoutes } from './routes.ts';
 import { createSources } from './sources/sources.ts';
 
 /**

@@ -2,10 +2,68 @@ import { invalidParameter } from '@odograph/contracts/failures';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { type Kysely, sql } from 'kysely';
-import type { Scope } from '../lookup/rules.ts';
 import type { Fields, FieldValue } from '../record/fields.ts';
-import { identityOfFields, type VehicleIdentity } from '../record/vehicle-identity.ts';
-import { type ImportRow, type LineFault, readRows } from './rules.ts';
+import { identityOfFields, type VehicleIdentity } from '../record/identity.ts';
+import { type Fault, readFields } from '../record/read-fields.ts';
+
+/** A row of a file: its record, or the reason why the client could not parse the row. */
+export interface ImportRow {
+  line: number;
+  record?: unknown;
+  fault?: string;
+}
+
+export interface LineFault extends Fault {
+  line: number;
+}
+
+/** Bounds the faults of one row: each of its 151 fields may be invalid. */
+const maximumFaultsPerRow = 20;
+const maximumNameLength = 128;
+
+function readRow({ record, fault }: ImportRow): { fields: Fields; faults: Fault[] } {
+  if (fault !== undefined) return { fields: new Map(), faults: [{ field: '', message: fault }] };
+  const read = readFields(record);
+  if (read.faults.length > 0) return read;
+  const { vin, plate } = identityOfFields(read.fields);
+  if (vin !== undefined || plate !== undefined) return read;
+  return { ...read, faults: [{ field: 'certificate.plate', message: 'is missing, and certificate.vin too' }] };
+}
+
+/** Records with the same key describe the same vehicle. */
+function keyOf(fields: Fields): string {
+  const { vin, plate } = identityOfFields(fields);
+  return vin ?? plate ?? '';
+}
+
+/**
+ * Reads the rows of a part of a file. Rows with a fault are left out as a whole; of several rows for one vehicle the last
+ * one counts.
+ */
+function readRows(rows: readonly ImportRow[]): { records: Fields[]; faults: LineFault[]; badRows: number } {
+  const records = new Map<string, Fields>();
+  const faults: LineFault[] = [];
+  let badRows = 0;
+  for (const row of rows) {
+    const read = readRow(row);
+    if (read.faults.length > 0) {
+      badRows += 1;
+      for (const { field, message } of read.faults.slice(0, maximumFaultsPerRow)) {
+        faults.push({
+          line: row.line,
+          field: field.slice(0, maximumNameLength).replace(/[\0\p{Surrogate}]/gu, ''),
+          message,
+        });
+      }
+      continue;
+    }
+    const key = keyOf(read.fields);
+    // Deleted first, so that records keep the order of their last rows.
+    records.delete(key);
+    records.set(key, read.fields);
+  }
+  return { records: [...records.values()], faults, badRows };
+}
 
 /** Identifies an import by the SHA-256 of the file and the application that sees its records (null for all). */
 export interface ImportIdentity {
@@ -114,11 +172,15 @@ const maximumRecords = 10;
  * all, records with the VIN before records with the plate only, then the newest. Given a VIN, records of the same plate
  * with another VIN are left out: they describe another vehicle.
  */
-export async function findRecords(db: Database, { vin, plate }: VehicleIdentity, scope: Scope): Promise<Fields[]> {
+export async function findRecords(
+  db: Database,
+  { vin, plate }: VehicleIdentity,
+  applicationId: number | undefined,
+): Promise<Fields[]> {
   const byVin = vin ?? null;
   const { rows } = await sql<{ fields: Record<string, FieldValue> }>`
     select fields from registration_record
-    where (application_id is null or application_id = ${scope.applicationId ?? null})
+    where (application_id is null or application_id = ${applicationId ?? null})
       and (vin = ${byVin} or (plate = ${plate ?? null} and (vin is null or ${byVin}::text is null)))
     order by application_id is null, vin is null, updated_at desc, id desc
     limit ${maximumRecords}`.execute(db);

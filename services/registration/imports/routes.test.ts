@@ -1,24 +1,13 @@
-import { type ApiClient, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { registrationService } from '../service.ts';
-import { newFileSha256 } from './import-records.fixture.ts';
+import { describe, expect, it } from 'vitest';
+import { newFileSha256, useRegistration } from '../registration.fixture.ts';
 
-let platform: TestPlatform;
-let admin: ApiClient;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([registrationService]);
-  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
-});
-afterAll(() => platform?.stop());
-
-const send = (body: object) => admin.post('/v1/x/admin/registrations', body);
-const stateOf = async (file: string) => (await admin.get(`/v1/x/admin/registration-imports/${file}`)).body;
+const fixture = useRegistration();
+const send = (body: object) => fixture.admin.post('/v1/x/admin/registrations', body);
+const stateOf = async (file: string) => (await fixture.admin.get(`/v1/x/admin/registration-imports/${file}`)).body;
 const row = (line: number, record: unknown) => ({ line, record });
 const modelOf = async (plate: string) =>
-  (await admin.get(`/v1/x/admin/registrations/${plate}`)).body.record.certificate.model;
+  (await fixture.admin.get(`/v1/x/admin/registrations/${plate}`)).body.record.certificate.model;
 
 describe('POST /v1/x/admin/registrations', () => {
   it('imports a part once, however often it is sent, also concurrently', async () => {
@@ -56,9 +45,9 @@ describe('POST /v1/x/admin/registrations', () => {
     const vin = 'XZZTESTA0A6000777';
     await send({ fileSha256: newFileSha256(), position: 0, rows: [row(2, { plate: 'AM-003-PA', vin, color: 'red' })] });
     await send({ fileSha256: newFileSha256(), position: 0, rows: [row(2, { plate: 'AM-004-PA', vin, model: 'B' })] });
-    const { body } = await admin.get('/v1/x/admin/registrations/AM-004-PA');
+    const { body } = await fixture.admin.get('/v1/x/admin/registrations/AM-004-PA');
     expect([body.record.certificate.model, body.record.additional_information.color]).toEqual(['B', '']);
-    expect((await admin.get('/v1/x/admin/registrations/AM-003-PA')).body.known).toBe(false);
+    expect((await fixture.admin.get('/v1/x/admin/registrations/AM-003-PA')).body.known).toBe(false);
   });
 
   it('reports bad rows by line and field and imports none of their fields', async () => {
@@ -90,8 +79,10 @@ describe('POST /v1/x/admin/registrations', () => {
     expect(state).toMatchObject({ changed: 0, unchanged: 0, bad: rows.length });
     const expected = [...bad.map(([line, , field]) => [line, field]), [21, '']];
     expect(state.faults.map(({ line, field }: { line: number; field: string }) => [line, field])).toEqual(expected);
-    expect((await admin.get('/v1/x/admin/registrations/AM-005-PA')).body.known).toBe(false);
-    expect((await admin.get(`/v1/x/admin/registration-imports/${fileSha256}?faults=2`)).body.faults).toHaveLength(2);
+    expect((await fixture.admin.get('/v1/x/admin/registrations/AM-005-PA')).body.known).toBe(false);
+    expect(
+      (await fixture.admin.get(`/v1/x/admin/registration-imports/${fileSha256}?faults=2`)).body.faults,
+    ).toHaveLength(2);
   });
 
   it('reads French dates, decimal commas and words for true and false', async () => {
@@ -109,7 +100,7 @@ describe('POST /v1/x/admin/registrations', () => {
     const fileSha256 = newFileSha256();
     await send({ fileSha256, position: 0, rows: [row(2, record)], last: true });
     expect((await stateOf(fileSha256)).faults).toEqual([]);
-    const { body } = await admin.get('/v1/x/admin/registrations/AM-006-PA');
+    const { body } = await fixture.admin.get('/v1/x/admin/registrations/AM-006-PA');
     expect(body.record.certificate).toMatchObject({ first_registration: '2021-03-15', displacement: 1598 });
     expect(body.record.additional_information).toMatchObject({
       cylinders_in_liters: 1.6,
@@ -122,12 +113,14 @@ describe('POST /v1/x/admin/registrations', () => {
   });
 
   it('restarts a reset import, keeps its records, and tracks a file separately for each application', async () => {
-    const { appId } = await createApplication(platform.db);
+    const { appId } = await createApplication(fixture.platform.db);
     const fileSha256 = newFileSha256();
     const part = { fileSha256, position: 0, rows: [row(2, { plate: 'AM-007-PA', model: 'A' })], last: true };
     await send(part);
-    expect((await admin.get(`/v1/x/admin/registration-imports/${fileSha256}?appId=${appId}`)).body.position).toBe(0);
-    expect((await admin.delete(`/v1/x/admin/registration-imports/${fileSha256}`)).status).toBe(200);
+    expect(
+      (await fixture.admin.get(`/v1/x/admin/registration-imports/${fileSha256}?appId=${appId}`)).body.position,
+    ).toBe(0);
+    expect((await fixture.admin.delete(`/v1/x/admin/registration-imports/${fileSha256}`)).status).toBe(200);
     expect((await stateOf(fileSha256)).position).toBe(0);
     expect(await modelOf('AM-007-PA')).toBe('A');
     expect((await send({ ...part, appId: 'nobody' })).body.error).toBe('UNKNOWN_APPLICATION');

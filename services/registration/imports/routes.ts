@@ -1,6 +1,6 @@
 import type { Operator } from '@odograph/contracts/caller';
 import { findScope } from '@odograph/database/accounts';
-import { appendAudit, operatorOrigin } from '@odograph/database/audit';
+import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Tables } from '@odograph/database/tables';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
@@ -98,17 +98,13 @@ function addImportRoute(http: Http, db: Kysely<Tables>): void {
         response: answers(Type.Object({ position: Type.Integer() }), 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ body: { fileSha256, appId, position, rows, last }, ip, operator }) => {
-      const identity = await identify(db, operator, { fileSha256, appId });
+    async (request) => {
+      const { fileSha256, appId, position, rows, last } = request.body;
+      const identity = await identify(db, request.operator, { fileSha256, appId });
       const done = await importPart(db, identity, { position, rows, isLast: last });
       if (last) {
-        await appendAudit(db, {
-          ...operatorOrigin({ ip, operator }, identity.applicationId),
-          action: 'registration.import',
-          subject: `file:${fileSha256}`,
-          details: { rows: done },
-          outcome: 'done',
-        });
+        const origin = operatorOrigin(request, identity.applicationId);
+        await auditChange(db, origin, 'registration.import', `file:${fileSha256}`, { rows: done });
       }
       return { position: done };
     },
@@ -144,15 +140,12 @@ function addResetRoute(http: Http, db: Kysely<Tables>): void {
         response: answers(EmptyAnswer, 'UNKNOWN_APPLICATION'),
       },
     },
-    async ({ params, query, ip, operator }) => {
-      const identity = await identify(db, operator, { fileSha256: params.file_sha256, ...query });
+    async (request) => {
+      const { file_sha256: fileSha256 } = request.params;
+      const identity = await identify(db, request.operator, { fileSha256, ...request.query });
       await resetImport(db, identity);
-      await appendAudit(db, {
-        ...operatorOrigin({ ip, operator }, identity.applicationId),
-        action: 'registration.forget',
-        subject: `file:${params.file_sha256}`,
-        outcome: 'done',
-      });
+      const origin = operatorOrigin(request, identity.applicationId);
+      await auditChange(db, origin, 'registration.forget', `file:${fileSha256}`);
       return {};
     },
   );

@@ -1,6 +1,6 @@
-import { normalizePlate } from '../vin/plate.ts';
-import { normalizeVin } from '../vin/vin.ts';
+import { normalizeVin } from '../vin.ts';
 import { type Fields, type FieldValue, fieldType, fullPath, isMissing, maximumTires } from './fields.ts';
+import { normalizePlate } from './identity.ts';
 
 /** The reason why a field is invalid; `field` is its name in the row, empty for the whole row. */
 export interface Fault {

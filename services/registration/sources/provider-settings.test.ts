@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readConfig, resolveConfig } from '@odograph/runtime/config';
 import { afterAll, describe, expect, it } from 'vitest';
-import { identityFor, urlFor } from './provider-client.ts';
+import { identityFor, urlFor } from './provider.ts';
 import { readProviderSettings } from './provider-settings.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'odograph-mapping-'));

@@ -1,14 +1,15 @@
 import type { Database } from '@odograph/database/database';
 import type { Logger } from '@odograph/runtime/logger';
 import { Counter, type Registry } from '@odograph/runtime/metrics';
-import type { Finding, Source } from '../lookup/rules.ts';
-import type { VehicleIdentity } from '../record/vehicle-identity.ts';
-import { CircuitBreaker } from './circuit-breaker.ts';
-import { type CachedAnswer, cacheAnswer, findCachedAnswer } from './provider-cache.ts';
-import { callProvider, identityFor, type ProviderAnswer, urlFor } from './provider-client.ts';
+import { WindowCounter } from '@odograph/runtime/window-counter';
+import { sql } from 'kysely';
+import type { Fields, FieldValue } from '../record/fields.ts';
+import type { VehicleIdentity } from '../record/identity.ts';
+import { readFields } from '../record/read-fields.ts';
+import type { Finding, Source } from './lookup.ts';
 import type { ProviderSettings } from './provider-settings.ts';
 
-/** What the provider source depends on; `now` is the clock in milliseconds. */
+/** Dependencies of the provider source; `now` is the clock in milliseconds. */
 export interface ProviderHost {
   readonly db: Database;
   readonly logger: Logger;
@@ -18,20 +19,183 @@ export interface ProviderHost {
 
 const windowMs = 60_000;
 
-/** Limits calls per minute, because providers may charge for each. Returns a function that takes one call. */
-function limitCalls(callsPerMinute: number, now: () => number): () => boolean {
-  let windowEndMs = 0;
-  let calls = 0;
-  return () => {
-    const leftMs = windowEndMs - now();
-    // More than a whole window left means that the clock was set back.
-    if (leftMs <= 0 || leftMs > windowMs) {
-      windowEndMs = now() + windowMs;
-      calls = 0;
-    }
-    calls += 1;
-    return calls <= callsPerMinute;
+/** A cached answer of the provider; `fields` is undefined when the provider did not know the vehicle. */
+interface CachedAnswer {
+  fields?: Fields;
+  fetchedAtMs: number;
+}
+
+/** Reads the cached answer of a provider (by the SHA-256 of its settings) about a vehicle. */
+async function findCachedAnswer(
+  db: Database,
+  provider: string,
+  { plate = '', vin = '' }: VehicleIdentity,
+): Promise<CachedAnswer | undefined> {
+  const { rows } = await sql<{ fields: Record<string, FieldValue> | null; fetched_at: Date }>`
+    select fields, fetched_at from registration_provider_answer
+    where provider_sha256 = ${provider} and plate = ${plate} and vin = ${vin}`.execute(db);
+  const [row] = rows;
+  if (!row) return undefined;
+  const fetchedAtMs = row.fetched_at.getTime();
+  return row.fields === null ? { fetchedAtMs } : { fields: new Map(Object.entries(row.fields)), fetchedAtMs };
+}
+
+/** Stores an answer, replacing the cached one. */
+async function cacheAnswer(
+  db: Database,
+  provider: string,
+  { plate = '', vin = '' }: VehicleIdentity,
+  answer: CachedAnswer,
+): Promise<void> {
+  const fields = answer.fields ? JSON.stringify(Object.fromEntries(answer.fields)) : null;
+  await sql`
+    insert into registration_provider_answer (provider_sha256, plate, vin, fields, fetched_at)
+    values (${provider}, ${plate}, ${vin}, ${fields}::jsonb, ${new Date(answer.fetchedAtMs)})
+    on conflict (provider_sha256, plate, vin) do update set fields = excluded.fields, fetched_at = excluded.fetched_at`.execute(
+    db,
+  );
+}
+
+/** Deletes the cached answers about a vehicle, looked up by plate or by VIN, and returns how many there were. */
+export async function deleteCachedAnswers(db: Database, { plate, vin }: VehicleIdentity): Promise<number> {
+  const { numAffectedRows = 0n } = await sql`
+    delete from registration_provider_answer
+    where plate = ${plate ?? null} or vin = ${vin ?? null}
+       or fields ->> 'certificate.vin' = ${vin ?? null}
+       or regexp_replace(fields ->> 'certificate.plate', '[^A-Z0-9]', '', 'g') = ${plate ?? null}`.execute(db);
+  return Number(numAffectedRows);
+}
+
+/** The result of one call: the fields found, vehicle unknown, or the reason of the failure. */
+type ProviderAnswer = { kind: 'found'; fields: Fields } | { kind: 'unknown' } | { kind: 'failed'; reason: string };
+
+const maximumAnswerBytes = 1024 * 1024;
+const notFound: ReadonlySet<number> = new Set([204, 404, 410]);
+
+/**
+ * Reduces an identity to the placeholders of the template; returns undefined when none can be filled. With both {plate}
+ * and {vin} in the template one is enough, the other stays empty.
+ */
+export function identityFor(template: string, { plate, vin }: VehicleIdentity): VehicleIdentity | undefined {
+  const identity = {
+    ...(plate !== undefined && template.includes('{plate}') ? { plate } : {}),
+    ...(vin !== undefined && template.includes('{vin}') ? { vin } : {}),
   };
+  return Object.keys(identity).length === 0 ? undefined : identity;
+}
+
+/** Fills the template; plates are written without separators. */
+export function urlFor(template: string, identity: VehicleIdentity): URL {
+  const filled = template.replace(/\{(plate|vin)\}/g, (_, name: 'plate' | 'vin') =>
+    encodeURIComponent(identity[name] ?? ''),
+  );
+  return new URL(filled);
+}
+
+/** Reads a body of at most 1 MiB; returns undefined for a larger one. */
+async function readText(response: Response): Promise<string | undefined> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += (chunk as Uint8Array).byteLength;
+    // Leaving the loop cancels the body and closes the connection.
+    if (bytes > maximumAnswerBytes) return undefined;
+    text += decoder.decode(chunk as Uint8Array, { stream: true });
+  }
+  return text + decoder.decode();
+}
+
+function valueAt(answer: unknown, path: readonly string[]): unknown {
+  let value = answer;
+  for (const name of path) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+    value = (value as Record<string, unknown>)[name];
+  }
+  return value;
+}
+
+/** Maps the provider's answer to our fields; invalid values are left out. */
+function mapAnswer(mapping: ProviderSettings['mapping'], answer: unknown): Fields {
+  const fields = new Map<string, FieldValue>();
+  for (const [path, place] of mapping) {
+    const value = valueAt(answer, place);
+    if (typeof value === 'object') continue;
+    for (const [name, read] of readFields({ [path]: value }).fields) fields.set(name, read);
+  }
+  return fields;
+}
+
+function isTimeout(error: unknown): boolean {
+  return error instanceof Error && (error.name === 'TimeoutError' || error.name === 'AbortError');
+}
+
+async function readAnswer(response: Response, { mapping }: ProviderSettings): Promise<ProviderAnswer> {
+  if (response.status !== 200) {
+    await response.body?.cancel();
+    if (notFound.has(response.status)) return { kind: 'unknown' };
+    const isRedirect = response.status >= 300 && response.status < 400;
+    return { kind: 'failed', reason: isRedirect ? 'redirect' : `status-${response.status}` };
+  }
+  const text = await readText(response);
+  if (text === undefined) return { kind: 'failed', reason: 'too-large' };
+  let answer: unknown;
+  try {
+    answer = JSON.parse(text);
+  } catch {
+    return { kind: 'failed', reason: 'malformed' };
+  }
+  const fields = mapAnswer(mapping, answer);
+  return fields.size > 0 ? { kind: 'found', fields } : { kind: 'unknown' };
+}
+
+/**
+ * Calls the provider once. Redirects count as failures, so the key never reaches another host.
+ * @returns `failed` with a one-word reason; requests and answers are not quoted because they may contain the key
+ */
+async function callProvider(settings: ProviderSettings, url: URL): Promise<ProviderAnswer> {
+  try {
+    const response = await fetch(url, {
+      headers: settings.headers,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(settings.timeoutMs),
+    });
+    return await readAnswer(response, settings);
+  } catch (error) {
+    return { kind: 'failed', reason: isTimeout(error) ? 'timeout' : 'unreachable' };
+  }
+}
+
+/** Opens after consecutive failures; after a pause one trial call (half-open) decides whether it closes again. */
+class CircuitBreaker {
+  readonly #settings: ProviderSettings;
+  #failuresInRow = 0;
+  #openUntilMs: number | undefined;
+  #isTrying = false;
+
+  constructor(settings: ProviderSettings) {
+    this.#settings = settings;
+  }
+
+  /** Whether a call may be made now; report its outcome then. */
+  allows(nowMs: number): boolean {
+    if (this.#openUntilMs === undefined) return true;
+    if (this.#isTrying || nowMs < this.#openUntilMs) return false;
+    this.#isTrying = true;
+    return true;
+  }
+
+  succeeded(): void {
+    this.#failuresInRow = 0;
+    this.#openUntilMs = undefined;
+    this.#isTrying = false;
+  }
+
+  failed(nowMs: number): void {
+    this.#failuresInRow += 1;
+    this.#isTrying = false;
+    if (this.#failuresInRow >= this.#settings.failures) this.#openUntilMs = nowMs + this.#settings.pauseMs;
+  }
 }
 
 function toFinding({ fields }: CachedAnswer, outcome: string): Finding {
@@ -43,8 +207,9 @@ function toFinding({ fields }: CachedAnswer, outcome: string): Finding {
  * circuit is open, the calls of the minute are used up or a call fails, a stale cached answer is used.
  */
 export function createProviderSource(settings: ProviderSettings, { db, logger, metrics, now }: ProviderHost): Source {
-  const circuit = new CircuitBreaker({ failures: settings.failures, pauseMs: settings.pauseMs, now });
-  const takeCall = limitCalls(settings.callsPerMinute, now);
+  const circuit = new CircuitBreaker(settings);
+  // Providers may charge for each call.
+  const callsInMinute = new WindowCounter(windowMs, 1);
   const inFlight = new Map<string, Promise<Finding>>();
   const calls = new Counter({
     name: 'odograph_registration_provider_calls_total',
@@ -54,14 +219,13 @@ export function createProviderSource(settings: ProviderSettings, { db, logger, m
   });
 
   async function call(identity: VehicleIdentity): Promise<ProviderAnswer> {
-    if (!circuit.allows()) return { kind: 'failed', reason: 'circuit-open' };
-    if (!takeCall()) {
-      circuit.abandoned();
-      return { kind: 'failed', reason: 'calls-used-up' };
-    }
+    const isUsedUp = callsInMinute.read(settings.sha256, now()) >= settings.callsPerMinute;
+    if (isUsedUp) return { kind: 'failed', reason: 'calls-used-up' };
+    if (!circuit.allows(now())) return { kind: 'failed', reason: 'circuit-open' };
+    callsInMinute.add(settings.sha256, now());
     const answer = await callProvider(settings, urlFor(settings.template, identity));
     if (answer.kind === 'failed') {
-      circuit.failed();
+      circuit.failed(now());
       logger.warn({ reason: answer.reason }, 'call to the registration data provider failed');
       return answer;
     }

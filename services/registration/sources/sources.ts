@@ -4,10 +4,9 @@ import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import { sql } from 'kysely';
 import { findRecords } from '../imports/queries.ts';
-import type { Finding, Source } from '../lookup/rules.ts';
-import type { VehicleIdentity } from '../record/vehicle-identity.ts';
-import { normalizePlate } from '../vin/plate.ts';
-import { decodeVin, normalizeVin } from '../vin/vin.ts';
+import { normalizePlate, type VehicleIdentity } from '../record/identity.ts';
+import { decodeVin, normalizeVin } from '../vin.ts';
+import type { Finding, Source } from './lookup.ts';
 import { createProviderSource, type ProviderHost } from './provider.ts';
 import { readProviderSettings } from './provider-settings.ts';
 
@@ -36,8 +35,8 @@ export function createSources(config: ResolvedConfig, host: ProviderHost): Sourc
 function createImportedSource(db: Database): Source {
   return {
     name: 'imported',
-    async find(identity, scope) {
-      const records = await findRecords(db, identity, scope);
+    async find(identity, applicationId) {
+      const records = await findRecords(db, identity, applicationId);
       return { records, outcome: records.length > 0 ? 'found' : 'unknown' };
     },
   };

@@ -1,28 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { type ApiClient, clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createToken, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { importRecords } from '../imports/import-records.fixture.ts';
-import { fieldPaths, fieldType, toRecord } from '../record/fields.ts';
-import { registrationService } from '../service.ts';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { fieldPaths, fieldType, toRecord } from './record/fields.ts';
+import { importRecords, useRegistration } from './registration.fixture.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
+const fixture = useRegistration();
 let other: TestApplication;
-let client: ApiClient;
-let admin: ApiClient;
-
 beforeAll(async () => {
-  platform = await startTestPlatform([registrationService]);
-  application = await createApplication(platform.db);
-  other = await createApplication(platform.db);
-  client = clientWithToken(platform.httpUrl, application.token);
-  admin = createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` });
+  other = await createApplication(fixture.platform.db);
 });
-afterAll(() => platform?.stop());
 
-const lookUp = (text: string, as = client) => as.get(`/v1/siv/fr/${encodeURIComponent(text)}`);
+const lookUp = (text: string, as: ApiClient = fixture.client) => as.get(`/v1/siv/fr/${encodeURIComponent(text)}`);
 const empty = toRecord(new Map());
 
 let plates = 0;
@@ -41,7 +30,7 @@ function newVin(wmi = 'VF1'): string {
 describe('GET /v1/siv/fr/{plate_or_vin}', () => {
   it('answers every field of the specification with its type, missing values empty', async () => {
     const plate = newPlate();
-    await importRecords(admin, [{ certificate: { plate, brand: 'RENAULT' } }]);
+    await importRecords(fixture.admin, [{ certificate: { plate, brand: 'RENAULT' } }]);
     const { status, body } = await lookUp(plate);
     expect(status).toBe(200);
     expect(body).toEqual({ ...empty, certificate: { ...empty.certificate, plate, brand: 'RENAULT' } });
@@ -68,14 +57,17 @@ describe('GET /v1/siv/fr/{plate_or_vin}', () => {
       return byType[fieldType(path) ?? 'string'];
     };
     const given = new Map(fieldPaths.map((path, index) => [path, special.get(path) ?? ordinary(path, index)] as const));
-    await importRecords(admin, [toRecord(given)]);
+    await importRecords(fixture.admin, [toRecord(given)]);
     expect((await lookUp(vin)).body).toEqual(toRecord(given));
     expect(JSON.stringify((await lookUp(plate)).body)).not.toMatch(/:(""|0|false)[,}]/);
   });
 
   it('finds a record by plate or VIN in any case and with any separators', async () => {
     const [plate, vin] = [newPlate(), newVin()];
-    await importRecords(admin, [{ certificate: { plate, vin, model: 'ZOE' } }, { plate: '123 ABC 2A', model: '4L' }]);
+    await importRecords(fixture.admin, [
+      { certificate: { plate, vin, model: 'ZOE' } },
+      { plate: '123 ABC 2A', model: '4L' },
+    ]);
     const written = [
       plate,
       plate.toLowerCase(),
@@ -117,7 +109,7 @@ describe('GET /v1/siv/fr/{plate_or_vin}', () => {
   });
 
   it('answers MISSING_TOKEN without a token', async () => {
-    const { status, body } = await lookUp('AB-123-CD', createApiClient(platform.httpUrl));
+    const { status, body } = await lookUp('AB-123-CD', createApiClient(fixture.platform.httpUrl));
     expect([status, body.error]).toEqual([401, 'MISSING_TOKEN']);
   });
 
@@ -131,7 +123,7 @@ describe('GET /v1/siv/fr/{plate_or_vin}', () => {
 
   it('takes the make from the VIN only when the imported record has none', async () => {
     const [plate, vin, otherPlate, otherVin] = [newPlate(), newVin(), newPlate(), newVin()];
-    await importRecords(admin, [
+    await importRecords(fixture.admin, [
       { plate, vin, model: 'ZOE' },
       { plate: otherPlate, vin: otherVin, brand: 'DACIA' },
     ]);
@@ -144,8 +136,8 @@ describe('GET /v1/siv/fr/{plate_or_vin}', () => {
   it('prefers the newest vehicle of a plate and never mixes two vehicles', async () => {
     const plate = newPlate();
     const [former, present] = [newVin(), newVin()];
-    await importRecords(admin, [{ plate, vin: former, model: 'CLIO', color: 'red' }]);
-    await importRecords(admin, [{ plate, vin: present, model: 'ZOE' }]);
+    await importRecords(fixture.admin, [{ plate, vin: former, model: 'CLIO', color: 'red' }]);
+    await importRecords(fixture.admin, [{ plate, vin: present, model: 'ZOE' }]);
     const { body } = await lookUp(plate);
     expect(body.certificate).toMatchObject({ vin: present, model: 'ZOE' });
     expect(body.additional_information.color).toBe('');
@@ -154,8 +146,10 @@ describe('GET /v1/siv/fr/{plate_or_vin}', () => {
 
   it('takes all tires from one record', async () => {
     const [plate, vin] = [newPlate(), newVin()];
-    await importRecords(admin, [{ plate, vin, tires: [{ front_width: 195 }, { front_width: 205, rear_width: 225 }] }]);
-    await importRecords(admin, [
+    await importRecords(fixture.admin, [
+      { plate, vin, tires: [{ front_width: 195 }, { front_width: 205, rear_width: 225 }] },
+    ]);
+    await importRecords(fixture.admin, [
       { plate, tires: [{ front_width: 155, front_ratio: 80, rear_is_winter: true }], color: 'blue' },
     ]);
     const { body } = await lookUp(plate);
@@ -169,33 +163,35 @@ describe('GET /v1/siv/fr/{plate_or_vin}', () => {
 describe('records of one application', () => {
   it('are visible to that application only and take priority over shared records', async () => {
     const plate = newPlate();
-    await importRecords(admin, [{ plate, model: 'SHARED', color: 'red' }]);
-    await importRecords(admin, [{ plate, model: 'OWN' }], application.appId);
-    const stranger = clientWithToken(platform.httpUrl, other.token);
+    await importRecords(fixture.admin, [{ plate, model: 'SHARED', color: 'red' }]);
+    await importRecords(fixture.admin, [{ plate, model: 'OWN' }], fixture.application.appId);
+    const stranger = clientWithToken(fixture.platform.httpUrl, other.token);
     const [own, foreign] = [(await lookUp(plate)).body, (await lookUp(plate, stranger)).body];
     expect([own.certificate.model, own.additional_information.color]).toEqual(['OWN', 'red']);
     expect(foreign.certificate.model).toBe('SHARED');
 
     const hidden = newPlate();
-    await importRecords(admin, [{ plate: hidden, model: 'OWN' }], application.appId);
+    await importRecords(fixture.admin, [{ plate: hidden, model: 'OWN' }], fixture.application.appId);
     expect((await lookUp(hidden)).status).toBe(200);
     expect((await lookUp(hidden, stranger)).body.error).toBe('UNKNOWN_VEHICLE');
-    expect((await admin.get(`/v1/x/admin/registrations/${hidden}`)).body.known).toBe(false);
-    expect((await admin.get(`/v1/x/admin/registrations/${hidden}?appId=${application.appId}`)).body.known).toBe(true);
+    expect((await fixture.admin.get(`/v1/x/admin/registrations/${hidden}`)).body.known).toBe(false);
+    expect(
+      (await fixture.admin.get(`/v1/x/admin/registrations/${hidden}?appId=${fixture.application.appId}`)).body.known,
+    ).toBe(true);
   });
 });
 
 describe('GET /v1/vehicle/{id}/siv', () => {
   const describeVehicle = async (description: object) => {
-    const { id } = await createVehicle(platform.db, application);
-    await platform.db.updateTable('vehicle').set(description).where('id', '=', Number(id)).execute();
+    const { id } = await createVehicle(fixture.platform.db, fixture.application);
+    await fixture.platform.db.updateTable('vehicle').set(description).where('id', '=', Number(id)).execute();
     return id;
   };
-  const ofVehicle = (id: string, as = client) => as.get(`/v1/vehicle/${id}/siv`);
+  const ofVehicle = (id: string, as: ApiClient = fixture.client) => as.get(`/v1/vehicle/${id}/siv`);
 
   it('finds the record of the VIN, or of the plate when the vehicle has no VIN', async () => {
     const [plate, vin] = [newPlate(), newVin()];
-    await importRecords(admin, [{ plate, vin, model: 'FOUND', seats: 4, co2: 120 }]);
+    await importRecords(fixture.admin, [{ plate, vin, model: 'FOUND', seats: 4, co2: 120 }]);
     const byVin = await describeVehicle({ plate: newPlate(), vin: vin.toLowerCase() });
     const byPlate = await describeVehicle({ plate: plate.replaceAll('-', ''), seats: 5 });
     for (const id of [byVin, byPlate]) {
@@ -208,7 +204,7 @@ describe('GET /v1/vehicle/{id}/siv', () => {
 
   it('leaves out a record with the same plate and another VIN', async () => {
     const [plate, vin] = [newPlate(), newVin()];
-    await importRecords(admin, [{ plate, vin: newVin(), model: 'OTHER', color: 'red' }]);
+    await importRecords(fixture.admin, [{ plate, vin: newVin(), model: 'OTHER', color: 'red' }]);
     const { body } = await ofVehicle(await describeVehicle({ plate, vin, model: 'MINE' }));
     expect(body.certificate).toMatchObject({ model: 'MINE', vin });
     expect(body.additional_information.color).toBe('');
@@ -248,11 +244,11 @@ describe('GET /v1/vehicle/{id}/siv', () => {
   it('is the answer for its plate and its VIN too, for callers that may see the vehicle', async () => {
     const [plate, vin] = [newPlate(), newVin()];
     const id = await describeVehicle({ plate: plate.toLowerCase(), vin, model: 'Own', seats: 3 });
-    await importRecords(admin, [{ plate, vin: newVin(), model: 'FORMER' }]);
+    await importRecords(fixture.admin, [{ plate, vin: newVin(), model: 'FORMER' }]);
     const expected = (await ofVehicle(id)).body;
     expect(expected.certificate).toMatchObject({ plate, vin, model: 'Own', seats: 3 });
     for (const text of [plate, plate.replaceAll('-', ''), vin]) expect((await lookUp(text)).body).toEqual(expected);
-    const stranger = clientWithToken(platform.httpUrl, other.token);
+    const stranger = clientWithToken(fixture.platform.httpUrl, other.token);
     expect((await lookUp(plate, stranger)).body.certificate.model).toBe('FORMER');
     expect((await lookUp(vin, stranger)).body.certificate.model).toBe('');
   });
@@ -265,13 +261,16 @@ describe('GET /v1/vehicle/{id}/siv', () => {
   it('answers UNKNOWN_VEHICLE for a foreign, ungranted, deleted or malformed vehicle id', async () => {
     const id = await describeVehicle({ plate: newPlate() });
     const deleted = await describeVehicle({ plate: newPlate(), deleted_at: new Date() });
-    const { id: userId } = await platform.db
+    const { id: userId } = await fixture.platform.db
       .insertInto('user_account')
-      .values({ application_id: application.id, username: randomUUID(), password_hash: '' })
+      .values({ application_id: fixture.application.id, username: randomUUID(), password_hash: '' })
       .returning('id')
       .executeTakeFirstOrThrow();
-    const user = clientWithToken(platform.httpUrl, await createToken(platform.db, application.id, userId));
-    const stranger = clientWithToken(platform.httpUrl, other.token);
+    const user = clientWithToken(
+      fixture.platform.httpUrl,
+      await createToken(fixture.platform.db, fixture.application.id, userId),
+    );
+    const stranger = clientWithToken(fixture.platform.httpUrl, other.token);
     const attempts = [
       ofVehicle(id, stranger),
       ofVehicle(id, user),
@@ -282,10 +281,41 @@ describe('GET /v1/vehicle/{id}/siv', () => {
     for (const { status, body } of await Promise.all(attempts)) {
       expect([status, body.error]).toEqual([404, 'UNKNOWN_VEHICLE']);
     }
-    await platform.db
+    await fixture.platform.db
       .insertInto('vehicle_grant')
       .values({ user_id: userId, vehicle_id: Number(id) })
       .execute();
     expect((await ofVehicle(id, user)).status).toBe(200);
+  });
+});
+
+describe('GET and DELETE /v1/x/admin/registrations/{plate_or_vin}', () => {
+  it('answers with the source of each field and the decoded VIN', async () => {
+    const [plate, vin] = ['AD-001-AD', 'WBATESTA0A6000001'];
+    await importRecords(fixture.admin, [{ plate, vin, model: 'i3' }]);
+    const { body } = await fixture.admin.get(`/v1/x/admin/registrations/${plate}`);
+    expect(body.sources).toEqual({
+      'certificate.plate': 'imported',
+      'certificate.vin': 'imported',
+      'certificate.model': 'imported',
+      'certificate.brand': 'vin',
+    });
+    expect(body.outcomes).toEqual({ imported: 'found', vin: 'found' });
+    expect(body.vin).toMatchObject({ vin, wmi: 'WBA', make: 'BMW', checkDigitRequired: false });
+  });
+
+  it('removes the records of a vehicle once', async () => {
+    const [plate, vin] = ['AD-002-AD', 'XZZTESTA0A6000002'];
+    await importRecords(fixture.admin, [{ plate, vin, model: 'i3' }]);
+    expect((await fixture.admin.delete(`/v1/x/admin/registrations/${vin}`)).body).toEqual({ removed: 1 });
+    expect((await fixture.client.get(`/v1/siv/fr/${plate}`)).body.error).toBe('UNKNOWN_VEHICLE');
+    expect((await fixture.admin.delete(`/v1/x/admin/registrations/${vin}`)).status).toBe(404);
+  });
+
+  it('answers 401 to an access token of an application', async () => {
+    for (const path of ['registrations/AB-123-CD', 'registration-fields', `registration-imports/${'0'.repeat(64)}`]) {
+      expect((await fixture.client.get(`/v1/x/admin/${path}`)).status).toBe(401);
+    }
+    expect((await fixture.client.post('/v1/x/admin/registrations', {})).status).toBe(401);
   });
 });

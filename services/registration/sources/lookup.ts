@@ -1,13 +1,7 @@
 import type { Fields, FieldValue } from '../record/fields.ts';
-import { identityOfFields, type VehicleIdentity } from '../record/vehicle-identity.ts';
+import { identityOfFields, type VehicleIdentity } from '../record/identity.ts';
 
-/** The view of a lookup: the records of an application are visible to that application only. */
-export interface Scope {
-  /** Undefined for the records that every application sees. */
-  readonly applicationId?: number;
-}
-
-/** The answer of a source: its records in descending priority, and the outcome for logs and the operator. */
+/** The answer of a source: records in descending priority, and the outcome for logs and the operator. */
 export interface Finding {
   readonly records: readonly Fields[];
   /** `found`, `unknown`, `not-asked`, or the reason of a failure. */
@@ -19,7 +13,8 @@ export interface Finding {
 /** A source of registration data. Its own failures become outcomes, never exceptions. */
 export interface Source {
   readonly name: string;
-  find(subject: VehicleIdentity, scope: Scope): Promise<Finding>;
+  /** @param applicationId whose own records are visible too; undefined for those of every application only */
+  find(subject: VehicleIdentity, applicationId: number | undefined): Promise<Finding>;
 }
 
 /** The merged answer of all sources. */
@@ -64,14 +59,18 @@ function contradicts(identity: VehicleIdentity, record: Fields): boolean {
  * Queries the sources in order and merges their records field by field. A plate or VIN found in one source is used to
  * query the next ones.
  */
-export async function lookUp(sources: readonly Source[], identity: VehicleIdentity, scope: Scope): Promise<Lookup> {
+export async function lookUp(
+  sources: readonly Source[],
+  identity: VehicleIdentity,
+  applicationId: number | undefined,
+): Promise<Lookup> {
   const merged: Merged = { fields: new Map(), sources: new Map() };
   const outcomes: Record<string, string> = {};
   let known = identity;
   let isKnown = false;
   let isIncomplete = false;
   for (const source of sources) {
-    const { records, outcome, isUnavailable = false } = await source.find(known, scope);
+    const { records, outcome, isUnavailable = false } = await source.find(known, applicationId);
     outcomes[source.name] = outcome;
     isIncomplete ||= isUnavailable;
     for (const record of records) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { normalizePlate } from './plate.ts';
+import { normalizePlate } from './identity.ts';
 
 const letter = fc.constantFrom(...'ABCDEFGHJKLMNPQRSTVWXYZ');
 const pair = fc
