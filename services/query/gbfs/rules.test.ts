@@ -15,14 +15,35 @@ const unused: Omit<SystemVehicle, 'id' | 'rentedUntil' | 'drivenUntil'> = {
   ...{ level: null, rangeKm: null, contactAt: null, nextBookingAt: null, spot: null },
 };
 
-it('gives different ids to different vehicles, after different uses and under different keys, and the same one otherwise', () => {
+const microsecondLater = (time: string | null) => (time === null ? '0' : String(BigInt(time) + 1n));
+
+it('changes the id with the vehicle, after the least change of its last rental or drive, and with the key, not otherwise', () => {
   fc.assert(
-    fc.property(key, key, use, use, (idKey, otherKey, one, other) => {
+    fc.property(key, fc.nat({ max: 255 }), use, (idKey, flippedBit, one) => {
       const id = publicId(idKey, { ...unused, ...one });
       expect(id).toMatch(/^[\w-]{22}$/);
-      expect(publicId(idKey, { ...unused, ...one, plate: 'moved', spot: 'K7QX2M', level: 7 })).toBe(id);
-      expect(publicId(idKey, { ...unused, ...other }) === id).toBe(JSON.stringify(one) === JSON.stringify(other));
-      expect(publicId(otherKey, { ...unused, ...one }) === id).toBe(idKey.equals(otherKey));
+      const sameUse = {
+        ...unused,
+        ...one,
+        plate: 'moved',
+        spot: 'K7QX2M',
+        level: 7,
+        latitude: 48.8566,
+        hidden: 'BOOKED',
+      } as const;
+      expect(publicId(Buffer.from(idKey), sameUse)).toBe(id);
+      const { rentedUntil, drivenUntil } = one;
+      const others = [
+        { ...one, id: one.id + 1 },
+        { ...one, rentedUntil: microsecondLater(rentedUntil) },
+        { ...one, drivenUntil: microsecondLater(drivenUntil) },
+        ...(rentedUntil === drivenUntil ? [] : [{ ...one, rentedUntil: drivenUntil, drivenUntil: rentedUntil }]),
+      ];
+      const ids = [id, ...others.map((other) => publicId(idKey, { ...unused, ...other }))];
+      expect(new Set(ids).size).toBe(ids.length);
+      const otherKey = Buffer.from(idKey);
+      otherKey[flippedBit >> 3] = (idKey[flippedBit >> 3] ?? 0) ^ (1 << (flippedBit & 7));
+      expect(publicId(otherKey, { ...unused, ...one })).not.toBe(id);
     }),
   );
 });

@@ -1,34 +1,17 @@
-import type { ApiClient } from '@odograph/testkit/api-client';
 import { compressReadings } from '@odograph/testkit/compress-readings';
-import {
-  createApplication,
-  createToken,
-  createVehicle,
-  type TestApplication,
-  type TestVehicle,
-} from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createToken, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { application, client, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
 import { createUser, turnPrivacyOn } from '../query.fixture.ts';
-import { queryService } from '../service.ts';
 import { awaitHorizon, clientOf, keyOf, readAll, readPage, start, storeBatch } from './changes.fixture.ts';
 
+setUpVehicle();
+
 // Long transactions of other tests delay the feed.
-let platform: TestPlatform;
-let application: TestApplication;
-let client: ApiClient;
-let vehicle: TestVehicle;
 let otherVehicle: TestVehicle;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-});
-afterAll(() => platform.stop());
 beforeEach(async () => {
-  application = await createApplication(platform.db);
-  client = clientOf(platform, application.token);
-  vehicle = await createVehicle(platform.db, application);
   otherVehicle = await createVehicle(platform.db, application);
 });
 

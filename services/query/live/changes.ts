@@ -99,7 +99,7 @@ async function readPage(
   return { text, until: page.section.until, more: page.more };
 }
 
-/** GET /v1/x/changes, the feed of stored readings (docs/interface.md, "Following what is stored"). */
+/** GET /v1/x/changes, the feed of stored readings (docs/interface.md, "Follow what is stored"). */
 export function changeRoutes(answers: Answers): RoutePlugin {
   return (http) => {
     http.get(

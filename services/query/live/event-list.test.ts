@@ -1,56 +1,18 @@
 import { randomUUID } from 'node:crypto';
-import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
-import { createLogger } from '@odograph/runtime/logger';
-import { connectRedis, type Redis } from '@odograph/runtime/redis';
-import {
-  createApplication,
-  createOperator,
-  createUser,
-  createVehicle,
-  type TestApplication,
-  type TestVehicle,
-  unlinkDevice,
-} from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createOperator, createUser, createVehicle, unlinkDevice } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { queryService } from '../service.ts';
-import { EventClient } from './event-client.fixture.ts';
+import { describe, expect, it } from 'vitest';
+import { application, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
+import type { EventClient } from './event-client.fixture.ts';
+import { changes, openStream, setUpStreams } from './streams.fixture.ts';
 
-let platform: TestPlatform;
-let redis: Redis;
-let changes: ChangeAnnouncer;
-let application: TestApplication;
-let vehicle: TestVehicle;
-const clients: EventClient[] = [];
+setUpVehicle();
+setUpStreams();
 
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-  const logger = createLogger('silent');
-  redis = connectRedis(platform.config.REDIS_URL, logger);
-  changes = new ChangeAnnouncer(redis, { ...platform, logger, onStop: () => undefined });
-});
-afterAll(async () => {
-  redis.disconnect();
-  await platform.stop();
-});
-beforeEach(async () => {
-  application = await createApplication(platform.db);
-  vehicle = await createVehicle(platform.db, application);
-});
-afterEach(() => {
-  for (const client of clients.splice(0)) client.close();
-});
-
-async function open(
+const open = (
   query: string,
   { token = application.token, lastEventId, cookie }: { token?: string; lastEventId?: string; cookie?: string } = {},
-): Promise<EventClient> {
-  const client = new EventClient(platform.httpUrl, query, cookie ? { cookie } : { 'x-service-token': token });
-  client.lastEventId = lastEventId;
-  clients.push(client);
-  return client.open();
-}
+): Promise<EventClient> => openStream(query, cookie ? { cookie } : { 'x-service-token': token }, lastEventId);
 
 /** Ends the link of a device and opens another: device.unlinked and device.linked. */
 async function relink(): Promise<void> {

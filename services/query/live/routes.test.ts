@@ -1,6 +1,3 @@
-import { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
-import { createLogger } from '@odograph/runtime/logger';
-import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { eventually } from '@odograph/testkit/eventually';
 import {
   archiveVehicle,
@@ -9,47 +6,18 @@ import {
   createUser,
   createVehicle,
   grantVehicle,
-  type TestApplication,
-  type TestVehicle,
 } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { application, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
 import { createFleet, storeLatest, turnPrivacyOn } from '../query.fixture.ts';
-import { queryService } from '../service.ts';
-import { type BrowserState, EventClient } from './event-client.fixture.ts';
+import type { BrowserState } from './event-client.fixture.ts';
 import type { LiveVehicle } from './schemas.ts';
+import { changes, openStream, setUpStreams } from './streams.fixture.ts';
 
-let platform: TestPlatform;
-let redis: Redis;
-let changes: ChangeAnnouncer;
-let application: TestApplication;
-let vehicle: TestVehicle;
-const clients: EventClient[] = [];
-
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-  const logger = createLogger('silent');
-  redis = connectRedis(platform.config.REDIS_URL, logger);
-  changes = new ChangeAnnouncer(redis, { ...platform, logger, onStop: () => undefined });
-});
-afterAll(async () => {
-  redis.disconnect();
-  await platform.stop();
-});
-beforeEach(async () => {
-  application = await createApplication(platform.db);
-  vehicle = await createVehicle(platform.db, application);
-});
-afterEach(() => {
-  for (const client of clients.splice(0)) client.close();
-});
-
-async function open(query = '', headers: Record<string, string> = { 'x-service-token': application.token }) {
-  const client = new EventClient(platform.httpUrl, query, headers);
-  clients.push(client);
-  return client.open();
-}
+setUpVehicle();
+setUpStreams();
 
 const announce = (...ids: string[]) => changes.announce({ vehicleIds: ids.map(Number) });
 
@@ -72,7 +40,7 @@ const aroundParis = '?bbox=2.2,48.8,2.5,48.95&zoom=12';
 describe('GET /v1/x/events', () => {
   it('begins with a snapshot of the vehicles that the client may see, each with all that is known', async () => {
     await report(vehicle.id, { ...paris, speed: 52 }, { ignition: true });
-    const client = await open();
+    const client = await openStream();
     await client.until((state) => state.isComplete);
     expect(client.headers['content-type']).toBe('text/event-stream; charset=utf-8');
     expect(client.headers['cache-control']).toBe('no-store, no-transform');
@@ -100,7 +68,7 @@ describe('GET /v1/x/events', () => {
     const other = await createVehicle(platform.db, application);
     await report(other.id, paris);
     await announce(vehicle.id);
-    const client = await open();
+    const client = await openStream();
     await client.until((state) => state.vehicles.size === 2);
     await report(vehicle.id, paris, { ignition: false });
     await client.until((state) => state.vehicles.get(vehicle.id)?.state === 'parked');
@@ -114,7 +82,7 @@ describe('a view', () => {
     const followed = await createVehicle(platform.db, application);
     await report(followed.id, { latitude: -33.9, longitude: 151.2 });
     await report(vehicle.id, paris);
-    const client = await open(`${aroundParis}&vehicles=${followed.id}`);
+    const client = await openStream(`${aroundParis}&vehicles=${followed.id}`);
     await client.until((state) => state.vehicles.size === 2);
     await report(vehicle.id, { latitude: 45.76, longitude: 4.83 });
     await client.until((state) => !state.vehicles.has(vehicle.id));
@@ -134,7 +102,7 @@ describe('a view', () => {
     await report(west.id, { latitude: -17, longitude: -179.5 });
     await report(outside.id, { latitude: -17, longitude: 170 });
     for (const bbox of ['179,-18,-179,-16', '179,-18,181,-16', '-181,-18,-179,-16']) {
-      const client = await open(`?bbox=${bbox}`);
+      const client = await openStream(`?bbox=${bbox}`);
       await client.until((state) => state.vehicles.size > 1);
       expect([...client.state.vehicles.keys()].sort()).toEqual([vehicle.id, west.id].sort());
     }
@@ -146,7 +114,7 @@ describe('a view', () => {
       await createVehicle(platform.db, application),
     ];
     for (const { id } of [vehicle, archived, deleted]) await report(id, paris);
-    const [map, list] = [await open(aroundParis), await open()];
+    const [map, list] = [await openStream(aroundParis), await openStream()];
     await Promise.all([map, list].map((client) => client.until((state) => state.vehicles.size === 3)));
     await turnPrivacyOn(platform.db, vehicle.id);
     await archiveVehicle(platform.db, archived.id);
@@ -167,9 +135,9 @@ describe('access', () => {
     const user = await createUser(platform.db, application, { vehicleIds: [granted.id] });
     const stranger = await createApplication(platform.db);
     const [ofUser, ofStranger, ofOperator] = await Promise.all([
-      open(`?vehicles=${vehicle.id}`, { 'x-service-token': user.token }),
-      open(`?vehicles=${vehicle.id}`, { 'x-service-token': stranger.token }),
-      open(`${aroundParis}&vehicles=${vehicle.id},${granted.id}`, { authorization: `Bearer ${testAdminToken}` }),
+      openStream(`?vehicles=${vehicle.id}`, { 'x-service-token': user.token }),
+      openStream(`?vehicles=${vehicle.id}`, { 'x-service-token': stranger.token }),
+      openStream(`${aroundParis}&vehicles=${vehicle.id},${granted.id}`, { authorization: `Bearer ${testAdminToken}` }),
     ]);
     await ofOperator.until((state) => state.vehicles.has(vehicle.id) && state.vehicles.has(granted.id));
     await Promise.all([ofUser, ofStranger].map((client) => client.until((state) => state.isComplete)));
@@ -186,13 +154,13 @@ describe('access', () => {
     const added = await createVehicle(db, application);
     for (const { id } of [vehicle, added]) await report(id, paris);
     const user = await createUser(platform.db, application, { vehicleIds: [vehicle.id] });
-    const idle = await open('', { 'x-service-token': (await createApplication(platform.db)).token });
-    const [ofUser, ofEnded] = [await open('', { 'x-service-token': user.token }), await open()];
+    const idle = await openStream('', { 'x-service-token': (await createApplication(platform.db)).token });
+    const [ofUser, ofEnded] = [await openStream('', { 'x-service-token': user.token }), await openStream()];
     const foreign = await createVehicle(db, await createApplication(db));
     await report(foreign.id, paris);
     const [deleted, limited] = [await createOperator(db), await createOperator(db)];
-    const ofDeleted = await open(aroundParis, { cookie: deleted.cookie });
-    const ofLimited = await open(`?vehicles=${foreign.id}`, { cookie: limited.cookie });
+    const ofDeleted = await openStream(aroundParis, { cookie: deleted.cookie });
+    const ofLimited = await openStream(`?vehicles=${foreign.id}`, { cookie: limited.cookie });
     await ofUser.until((state) => state.vehicles.has(vehicle.id));
     await ofLimited.until((state) => state.vehicles.has(foreign.id));
     await ofEnded.until((state) => state.isComplete);
@@ -209,7 +177,7 @@ describe('access', () => {
     await ofLimited.until((state) => !state.vehicles.has(foreign.id), 20_000);
     for (const client of [ofEnded, ofDeleted]) await client.until(() => client.hasEnded, 20_000);
     expect(performance.now() - endedAtMs, 'sooner than the next heartbeat').toBeLessThan(8000);
-    expect((await open()).status).toBe(401);
+    expect((await openStream()).status).toBe(401);
     await idle.until(() => idle.text.includes(': heartbeat\n'), 40_000);
   });
 });
@@ -230,7 +198,7 @@ describe('a view with more than 2,000 vehicles', () => {
 
   it('shows cells with counts by state, updates them, and shows vehicles again when they are fewer', async () => {
     const [first = '', second = ''] = ids;
-    const client = await open(`${moscow}&vehicles=${first}`);
+    const client = await openStream(`${moscow}&vehicles=${first}`);
     await client.until((state) => countOf(state) === 2001);
     expect(client.state.mode).toBe('cells');
     expect([...client.state.vehicles.keys()]).toEqual([first]);
@@ -256,7 +224,7 @@ describe('a client that reconnects', () => {
     await sql`insert into vehicle_latest (vehicle_id, time, received_at) values (${Number(unchanged.id)}, now(), now())`.execute(
       platform.db,
     );
-    const client = await open(aroundParis);
+    const client = await openStream(aroundParis);
     await report(vehicle.id, paris);
     await client.until((state) => state.vehicles.has(vehicle.id));
     client.close();
@@ -270,7 +238,7 @@ describe('a client that reconnects', () => {
   });
 
   it('begins again with an id that is too old or of another view', async () => {
-    const client = await open();
+    const client = await openStream();
     await client.until((state) => state.isComplete);
     const { lastEventId = '' } = client;
     for (const id of [lastEventId.replace(/^\d+/, '1'), lastEventId.replace(/-.*/, `-${'0'.repeat(16)}v`)]) {
@@ -297,7 +265,7 @@ describe('limits', () => {
       [`vehicles=${Array.from({ length: 101 }, (_, n) => 1000000001 + n).join(',')}`]: 'vehicles',
     };
     for (const [query, field] of Object.entries(faults)) {
-      const client = await open(`?${query}`);
+      const client = await openStream(`?${query}`);
       expect([client.status, JSON.parse(client.text)]).toEqual([
         400,
         { error: 'INVALID_PARAMETER', message: expect.any(String), field },
@@ -306,15 +274,15 @@ describe('limits', () => {
   });
 
   it('refuse a stream without a session, and more than 20 of one person', async () => {
-    expect((await open('', {})).status).toBe(401);
-    const opened = await Promise.all(Array.from({ length: 21 }, () => open('?types=commands')));
+    expect((await openStream('', {})).status).toBe(401);
+    const opened = await Promise.all(Array.from({ length: 21 }, () => openStream('?types=commands')));
     expect(opened.filter(({ status }) => status === 200)).toHaveLength(20);
     const refused = opened.find(({ status }) => status !== 200);
     expect([refused?.status, refused?.headers['retry-after']]).toEqual([429, '15']);
     const ignored = { authorization: 'Bearer other', cookie: 'odograph_session=other' };
-    const again = await open('?types=commands', { 'x-service-token': application.token, ...ignored });
+    const again = await openStream('?types=commands', { 'x-service-token': application.token, ...ignored });
     expect(again.status).toBe(429);
     opened.find(({ status }) => status === 200)?.close();
-    await eventually(async () => expect((await open('?types=commands')).status).toBe(200));
+    await eventually(async () => expect((await openStream('?types=commands')).status).toBe(200));
   });
 });

@@ -5,28 +5,14 @@ import {
   createOperator,
   createUser,
   createVehicle,
-  type TestApplication,
   type TestVehicle,
 } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { testAdminToken } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { queryService } from '../service.ts';
+import { describe, expect, it } from 'vitest';
+import { application, client, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let client: ApiClient;
-let vehicle: TestVehicle;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-});
-afterAll(() => platform.stop());
-beforeEach(async () => {
-  application = await createApplication(platform.db);
-  client = clientWithToken(platform.httpUrl, application.token);
-  vehicle = await createVehicle(platform.db, application);
-});
+setUpVehicle();
 
 /** Inserts a booking; dates are days of March 2025. */
 async function book(of: TestVehicle, from: number, until: number | null, values: object = {}): Promise<string> {

@@ -1,32 +1,21 @@
 import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import { createApplication, createToken, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createToken, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { application, client, platform, setUpApplication } from '../application.fixture.ts';
 import { createFleet, createUser, storeLatest, storeReadings } from '../query.fixture.ts';
-import { queryService } from '../service.ts';
 import { CustomCanReading } from '../shared/schemas.ts';
+
+setUpApplication();
 
 const Readings = Type.Array(CustomCanReading);
 type Reading = Static<typeof CustomCanReading>;
 
-let platform: TestPlatform;
-let application: TestApplication;
-let client: ApiClient;
 const start = 1_763_712_000;
 const startTime = '2025-11-21T08:00:00Z';
 const engine = [{ key: 'engine_rpm', value: '2100' }];
-
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-});
-afterAll(() => platform.stop());
-beforeEach(async () => {
-  application = await createApplication(platform.db);
-  client = clientWithToken(platform.httpUrl, application.token);
-});
 
 async function read(path: string, by = client): Promise<{ readings: Reading[]; link: string | undefined }> {
   const { body, headers } = await by.get(path);

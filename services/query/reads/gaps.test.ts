@@ -1,31 +1,15 @@
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import {
-  createApplication,
-  createToken,
-  createVehicle,
-  type TestApplication,
-  type TestVehicle,
-} from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { clientWithToken } from '@odograph/testkit/api-client';
+import { createApplication, createToken, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { application, client, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
 import { createUser } from '../query.fixture.ts';
-import { queryService } from '../service.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let client: ApiClient;
-let vehicle: TestVehicle;
+setUpVehicle();
+
 const since = Date.parse('2025-01-21T08:00:00Z');
 
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-});
-afterAll(() => platform.stop());
 beforeEach(async () => {
-  application = await createApplication(platform.db);
-  client = clientWithToken(platform.httpUrl, application.token);
-  vehicle = await createVehicle(platform.db, application);
   const gaps = JSON.stringify([{ from: 5, until: 9, sinceMs: since }]);
   await sql`insert into device_sequence (device_id, received, gaps, open_gaps, missing_readings)
     values (${vehicle.deviceId}, '{[1,4],[10,12]}', ${gaps}, 1, 5)`.execute(platform.db);

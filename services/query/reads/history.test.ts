@@ -1,36 +1,22 @@
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
+import { clientWithToken } from '@odograph/testkit/api-client';
 import { compressReadings } from '@odograph/testkit/compress-readings';
-import {
-  createApplication,
-  createToken,
-  createVehicle,
-  type TestApplication,
-  type TestVehicle,
-} from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createToken, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import Type, { type Static } from 'typebox';
 import Value from 'typebox/value';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { application, client, platform, setUpApplication } from '../application.fixture.ts';
 import { createUser, storeReadings, storeSeries } from '../query.fixture.ts';
-import { queryService } from '../service.ts';
 import { HistoryReading } from '../shared/schemas.ts';
+
+setUpApplication();
 
 const Answer = Type.Object({ status: Type.Array(HistoryReading) }, { additionalProperties: false });
 type Reading = Static<typeof HistoryReading>;
 
-let platform: TestPlatform;
-let application: TestApplication;
-let client: ApiClient;
 let first: TestVehicle;
 let second: TestVehicle;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-});
-afterAll(() => platform.stop());
 beforeEach(async () => {
-  application = await createApplication(platform.db);
-  client = clientWithToken(platform.httpUrl, application.token);
   first = await createVehicle(platform.db, application);
   second = await createVehicle(platform.db, application);
 });

@@ -1,24 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import { createApplication, createToken, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { clientWithToken } from '@odograph/testkit/api-client';
+import { createApplication, createToken, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { application, client, platform, setUpApplication } from '../application.fixture.ts';
 import { createUser } from '../query.fixture.ts';
-import { queryService } from '../service.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let client: ApiClient;
+setUpApplication();
+
 let free: string;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-});
-afterAll(() => platform?.stop());
 beforeEach(async () => {
-  application = await createApplication(platform.db);
-  client = clientWithToken(platform.httpUrl, application.token);
   free = await newVehicle();
 });
 

@@ -1,33 +1,19 @@
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import {
-  createApplication,
-  createToken,
-  createVehicle,
-  type TestApplication,
-  type TestVehicle,
-} from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { clientWithToken } from '@odograph/testkit/api-client';
+import { createApplication, createToken, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import Type from 'typebox';
 import Value from 'typebox/value';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { application, client, platform, setUpApplication } from '../application.fixture.ts';
 import { createUser, storeLatest, turnPrivacyOn } from '../query.fixture.ts';
-import { queryService } from '../service.ts';
 import { CombinedVehicle, DynamicVehicle, FleetVehicle, VehicleStatus } from '../shared/schemas.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let client: ApiClient;
+setUpApplication();
+
 let driving: TestVehicle;
 let silent: TestVehicle;
 
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-});
-afterAll(() => platform.stop());
 beforeEach(async () => {
-  application = await createApplication(platform.db);
-  client = clientWithToken(platform.httpUrl, application.token);
   driving = await createVehicle(platform.db, application);
   silent = await createVehicle(platform.db, application);
   await storeLatest(platform.db, driving.id, '2025-11-21T08:00:00.25Z', {

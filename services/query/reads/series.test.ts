@@ -1,34 +1,14 @@
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import {
-  createApplication,
-  createUser,
-  createVehicle,
-  type TestApplication,
-  type TestVehicle,
-} from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { clientWithToken } from '@odograph/testkit/api-client';
+import { createApplication, createUser } from '@odograph/testkit/fixtures';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { application, client, platform, renewVehicle, setUpVehicle, vehicle } from '../application.fixture.ts';
 import { storeLatest, storeReadings, storeSeries } from '../query.fixture.ts';
-import { queryService } from '../service.ts';
 import { parseFields } from '../shared/fields.ts';
 import { estimateReadings, readBuckets, type Series } from './series.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let client: ApiClient;
-let vehicle: TestVehicle;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-});
-afterAll(() => platform.stop());
-beforeEach(async () => {
-  application = await createApplication(platform.db);
-  client = clientWithToken(platform.httpUrl, application.token);
-  vehicle = await createVehicle(platform.db, application);
-});
+setUpVehicle();
 
 const startMs = Date.parse('2025-03-01T08:00:00Z');
 const at = (seconds: number) => new Date(startMs + seconds * 1000).toISOString();
@@ -78,7 +58,7 @@ describe('GET /v1/x/vehicle/{id}/series', () => {
         fc.integer({ min: 1, max: 60 }),
         fc.integer({ min: 1, max: 40 }),
         async (list, length, points) => {
-          vehicle = await createVehicle(platform.db, application);
+          await renewVehicle();
           await store(
             list.map(({ seconds, speed, oil }) => ({
               time: at(seconds),

@@ -1,33 +1,13 @@
-import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import {
-  createApplication,
-  createUser,
-  createVehicle,
-  type TestApplication,
-  type TestVehicle,
-} from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { clientWithToken } from '@odograph/testkit/api-client';
+import { createUser } from '@odograph/testkit/fixtures';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { application, client, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
 import { storeReadings } from '../query.fixture.ts';
-import { queryService } from '../service.ts';
 import { simplify, type TrailPosition } from './trail.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let client: ApiClient;
-let vehicle: TestVehicle;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-});
-afterAll(() => platform.stop());
-beforeEach(async () => {
-  application = await createApplication(platform.db);
-  client = clientWithToken(platform.httpUrl, application.token);
-  vehicle = await createVehicle(platform.db, application);
-});
+setUpVehicle();
 
 const startMs = Date.parse('2025-03-01T08:00:00Z');
 const at = (seconds: number) => new Date(startMs + seconds * 1000).toISOString();

@@ -1,32 +1,12 @@
 import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
-import {
-  createApplication,
-  createToken,
-  createVehicle,
-  type TestApplication,
-  type TestVehicle,
-} from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
+import { createApplication, createToken, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { application, client, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
 import { createUser } from '../query.fixture.ts';
-import { queryService } from '../service.ts';
 import { storeTrip } from './trips.fixture.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let client: ApiClient;
-let vehicle: TestVehicle;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-});
-afterAll(() => platform.stop());
-beforeEach(async () => {
-  application = await createApplication(platform.db);
-  client = clientWithToken(platform.httpUrl, application.token);
-  vehicle = await createVehicle(platform.db, application);
-});
+setUpVehicle();
 
 const path = (query = '') => `/v1/vehicle/${vehicle.id}/trips${query}`;
 const year = '?from=2025-01-01&until=2025-12-31';

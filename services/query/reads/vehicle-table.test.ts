@@ -1,33 +1,21 @@
-import { type ApiClient, clientWithToken, createApiClient, createBrowser } from '@odograph/testkit/api-client';
+import { clientWithToken, createApiClient, createBrowser } from '@odograph/testkit/api-client';
 import {
   archiveVehicle,
   createApplication,
   createOperator,
   createUser,
   createVehicle,
-  type TestApplication,
   type TestVehicle,
 } from '@odograph/testkit/fixtures';
-import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
+import { testAdminToken } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
+import { application, client, platform, setUpApplication } from '../application.fixture.ts';
 import { storeLatest, turnPrivacyOn } from '../query.fixture.ts';
-import { queryService } from '../service.ts';
 import { sortColumns, tableStates } from './vehicle-table-queries.ts';
 
-let platform: TestPlatform;
-let application: TestApplication;
-let client: ApiClient;
-
-beforeAll(async () => {
-  platform = await startTestPlatform([queryService]);
-});
-afterAll(() => platform.stop());
-beforeEach(async () => {
-  application = await createApplication(platform.db);
-  client = clientWithToken(platform.httpUrl, application.token);
-});
+setUpApplication();
 
 async function newVehicle(plate: string, groups: object = {}, values: object = {}): Promise<TestVehicle> {
   const vehicle = await createVehicle(platform.db, application);
