@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { endSessions } from '@odograph/fleet/accounts/queries';
+import { endSessions } from '@odograph/fleet/accounts/tokens';
 import { queryService } from '@odograph/query/service';
 import { hashSecret } from '@odograph/runtime/secrets';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';

@@ -1,10 +1,20 @@
 import { hash, verify } from '@node-rs/argon2';
 import { Failure } from '@odograph/contracts/failures';
 import { createSecret } from '@odograph/runtime/secrets';
+import Type from 'typebox';
 
 /** argon2id with the parameters of the OWASP Password Storage Cheat Sheet; argon2id is the library's default. */
 const costs = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 const minimumCharacters = 8;
+
+/** A new password. The schema admits short ones, because they have their own failure code. */
+export const NewPassword = Type.String({
+  maxLength: 1024,
+  description: 'at least 8 characters',
+  writeOnly: true,
+  examples: ['correct horse battery'],
+  documentedAs: { minLength: 8 },
+});
 
 /** Verified against for an account that does not exist, so that both answers take the same time. */
 const hashOfRandomSecret = await hash(createSecret(), costs);

@@ -1,17 +1,18 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { appendAudit, originOf } from '@odograph/database/audit';
+import { auditChange, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
-import type { Tables } from '@odograph/database/tables';
-import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { AppId, answers, EmptyAnswer, moment, Password, text } from '@odograph/http/schemas';
 import { readSessionToken } from '@odograph/http/session-cookie';
 import { equalSecrets, hashSecret } from '@odograph/runtime/secrets';
-import type { Kysely } from 'kysely';
 import Type from 'typebox';
-import type { LoginLimit } from './login-limit.ts';
-import { hashPassword, passwordMatches, requirePasswordLength } from './passwords.ts';
+import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { applications } from './applications.ts';
+import { operators } from './operators.ts';
+import { hashPassword, NewPassword, passwordMatches, requirePasswordLength } from './passwords.ts';
+import { persons } from './persons.ts';
+import { sessions } from './sessions.ts';
 import {
   changePassword,
   findApplication,
@@ -21,18 +22,14 @@ import {
   openApplicationSession,
   openUserSession,
   refreshSession,
-  type TokenLifetimes,
   type UserAccount,
-} from './queries.ts';
+} from './tokens.ts';
+import { users } from './users.ts';
 
-/** A new password. The schema admits short ones, because they have their own failure code. */
-export const NewPassword = Type.String({
-  maxLength: 1024,
-  description: 'at least 8 characters',
-  writeOnly: true,
-  examples: ['correct horse battery'],
-  documentedAs: { minLength: 8 },
-});
+/** Log-in with tokens (interface specification, "Authentication"). */
+const login: FleetRoutes = { open: [addLoginRoute, addRefreshRoute], token: [addPasswordRoute] };
+export const accountRoutes: readonly FleetRoutes[] = [login, sessions, applications, users, operators, persons];
+
 const secret = (description: string, example: string) =>
   text(1, 256, { description, examples: [example], writeOnly: true });
 const Credentials = Type.Object({
@@ -68,12 +65,6 @@ const LoginAnswer = Type.Object(
   { title: 'Login' },
 );
 
-interface LoginOptions {
-  readonly db: Kysely<Tables>;
-  readonly lifetimes: TokenLifetimes;
-  readonly loginLimit: LoginLimit;
-}
-
 /** Hash of an appKey that the schema refuses. */
 const noKey = hashSecret('');
 
@@ -101,70 +92,56 @@ async function authenticateUser(
   return user;
 }
 
-function addLoginRoute(http: Http, { db, lifetimes, loginLimit }: LoginOptions): void {
-  http.post(
-    '/v1/login',
-    {
-      preValidation: leaveOutEmpty('username', 'password'),
-      schema: {
-        tags: ['authentication'],
-        security: [],
-        summary: 'Sign in as an application or as one of its users',
-        body: Login,
-        response: answers(LoginAnswer, 'INVALID_CREDENTIALS'),
-      },
+function addLoginRoute(http: Http, { db, config, loginLimit }: Fleet): void {
+  const loginOptions = {
+    preValidation: leaveOutEmpty('username', 'password'),
+    schema: {
+      tags: ['authentication'],
+      security: [],
+      summary: 'Sign in as an application or as one of its users',
+      body: Login,
+      response: answers(LoginAnswer, 'INVALID_CREDENTIALS'),
     },
-    async ({ body, ip }) => {
-      if (body.username !== undefined && body.password === undefined) throw invalidParameter('password', 'is missing');
-      if (body.password !== undefined && body.username === undefined) throw invalidParameter('username', 'is missing');
-      const { appId, appKey, username, password } = body;
-      const applicationId = await loginLimit.attempt({ account: [appId], address: ip }, () =>
-        authenticateApplication(db, appId, appKey),
-      );
-      const user =
-        username === undefined || password === undefined
-          ? undefined
-          : await loginLimit.attempt({ account: [appId, username.toLowerCase()], address: ip }, () =>
-              authenticateUser(db, applicationId, username, password),
-            );
-      const tokens = await db.transaction().execute(async (trx) => {
-        const session = user ? await openUserSession(trx, user) : await openApplicationSession(trx, applicationId);
-        return issueTokens(trx, session, lifetimes);
-      });
-      return { ...tokens, update_password: user?.mustChangePassword ?? false };
-    },
-  );
-}
-
-function addRefreshRoute(http: Http, { db, lifetimes }: LoginOptions): void {
-  http.post(
-    '/v1/refreshToken',
-    {
-      preValidation: leaveOutEmpty('refresh_token', 'refreshToken'),
-      schema: {
-        tags: ['authentication'],
-        security: [],
-        summary: 'Exchange a refresh token for new tokens',
-        body: Refresh,
-        exactlyOne: ['refresh_token', 'refreshToken'],
-        response: answers(Tokens, 'INVALID_CREDENTIALS', 'INVALID_TOKEN', 'TOKEN_EXPIRED'),
-      },
-    },
-    async ({ body }) => {
-      const refreshToken = body.refresh_token ?? body.refreshToken;
-      if (refreshToken === undefined) throw invalidParameter('refresh_token', 'is missing');
-      const applicationId = await authenticateApplication(db, body.appId, body.appKey);
-      return refreshSession(db, applicationId, hashSecret(refreshToken), lifetimes);
-    },
-  );
-}
-
-/** POST /v1/login and /v1/refreshToken (interface specification, "Authentication"), which need no token. */
-export function loginRoutes(options: LoginOptions): RoutePlugin {
-  return (http) => {
-    addLoginRoute(http, options);
-    addRefreshRoute(http, options);
   };
+  http.post('/v1/login', loginOptions, async ({ body, ip }) => {
+    if (body.username !== undefined && body.password === undefined) throw invalidParameter('password', 'is missing');
+    if (body.password !== undefined && body.username === undefined) throw invalidParameter('username', 'is missing');
+    const { appId, appKey, username, password } = body;
+    const applicationId = await loginLimit.attempt({ account: [appId], address: ip }, () =>
+      authenticateApplication(db, appId, appKey),
+    );
+    const user =
+      username === undefined || password === undefined
+        ? undefined
+        : await loginLimit.attempt({ account: [appId, username.toLowerCase()], address: ip }, () =>
+            authenticateUser(db, applicationId, username, password),
+          );
+    const tokens = await db.transaction().execute(async (trx) => {
+      const session = user ? await openUserSession(trx, user) : await openApplicationSession(trx, applicationId);
+      return issueTokens(trx, session, config);
+    });
+    return { ...tokens, update_password: user?.mustChangePassword ?? false };
+  });
+}
+
+function addRefreshRoute(http: Http, { db, config }: Fleet): void {
+  const refreshOptions = {
+    preValidation: leaveOutEmpty('refresh_token', 'refreshToken'),
+    schema: {
+      tags: ['authentication'],
+      security: [],
+      summary: 'Exchange a refresh token for new tokens',
+      body: Refresh,
+      exactlyOne: ['refresh_token', 'refreshToken'],
+      response: answers(Tokens, 'INVALID_CREDENTIALS', 'INVALID_TOKEN', 'TOKEN_EXPIRED'),
+    },
+  };
+  http.post('/v1/refreshToken', refreshOptions, async ({ body }) => {
+    const refreshToken = body.refresh_token ?? body.refreshToken;
+    if (refreshToken === undefined) throw invalidParameter('refresh_token', 'is missing');
+    const applicationId = await authenticateApplication(db, body.appId, body.appKey);
+    return refreshSession(db, applicationId, hashSecret(refreshToken), config);
+  });
 }
 
 /** Verifies the password of a user. @returns its hash. @throws Failure INVALID_OLD_PASSWORD */
@@ -174,38 +151,31 @@ async function verifyOldPassword(db: Database, userId: string, password: string)
   return hash;
 }
 
-/** POST /v1/user/updatePassword (interface specification, "Authentication"), in user mode only. */
-export function passwordRoutes({ db, loginLimit }: Pick<LoginOptions, 'db' | 'loginLimit'>): RoutePlugin {
-  return (http) => {
-    http.post(
-      '/v1/user/updatePassword',
-      {
-        schema: {
-          tags: ['authentication'],
-          summary: 'Change the password; other sessions of the user end',
-          body: Type.Object({ oldPassword: Password, newPassword: NewPassword }),
-          response: answers(EmptyAnswer, 'INVALID_OLD_PASSWORD', 'INVALID_PASSWORD_LENGTH', 'UNAUTHORIZED'),
-        },
-      },
-      async (request) => {
-        const { body, headers } = request;
-        const { userId } = request.caller;
-        if (userId === undefined) throw new Failure('UNAUTHORIZED', 'an application has no password');
-        requirePasswordLength(body.newPassword);
-        const oldHash = await loginLimit.attempt({ account: ['password', userId], address: request.ip }, () =>
-          verifyOldPassword(db, userId, body.oldPassword),
-        );
-        const newHash = await hashPassword(body.newPassword);
-        const tokenSha256 = hashSecret(String(headers['x-service-token'] || readSessionToken(request)));
-        const changed = await db.transaction().execute(async (trx) => {
-          if (!(await changePassword(trx, { userId, oldHash, newHash, tokenSha256 }))) return false;
-          const subject = `user:${userId}`;
-          await appendAudit(trx, { ...originOf(request), action: 'user.password', subject, outcome: 'done' });
-          return true;
-        });
-        if (!changed) throw new Failure('INVALID_OLD_PASSWORD');
-        return {};
-      },
-    );
+/** POST /v1/user/updatePassword, in user mode only. */
+function addPasswordRoute(http: Http, { db, loginLimit }: Fleet): void {
+  const passwordSchema = {
+    tags: ['authentication'],
+    summary: 'Change the password; other sessions of the user end',
+    body: Type.Object({ oldPassword: Password, newPassword: NewPassword }),
+    response: answers(EmptyAnswer, 'INVALID_OLD_PASSWORD', 'INVALID_PASSWORD_LENGTH', 'UNAUTHORIZED'),
   };
+  http.post('/v1/user/updatePassword', { schema: passwordSchema }, async (request) => {
+    const { body, headers } = request;
+    const { userId } = request.caller;
+    if (userId === undefined) throw new Failure('UNAUTHORIZED', 'an application has no password');
+    requirePasswordLength(body.newPassword);
+    const oldHash = await loginLimit.attempt({ account: ['password', userId], address: request.ip }, () =>
+      verifyOldPassword(db, userId, body.oldPassword),
+    );
+    const newHash = await hashPassword(body.newPassword);
+    const tokenSha256 = hashSecret(String(headers['x-service-token'] || readSessionToken(request)));
+    const changed = await db.transaction().execute(async (trx) => {
+      if (!(await changePassword(trx, { userId, oldHash, newHash, tokenSha256 }))) return false;
+      const subject = `user:${userId}`;
+      await auditChange(trx, originOf(request), 'user.password', subject);
+      return true;
+    });
+    if (!changed) throw new Failure('INVALID_OLD_PASSWORD');
+    return {};
+  });
 }

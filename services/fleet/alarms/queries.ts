@@ -9,13 +9,13 @@ import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isoTime } from '@odograph/database/iso-time';
 import { accessibleTo, parseVehicleId, visibleTo } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
-import { endAlarms, firstRow, following, ofApplications, requireUuid, seesVehicles } from './geofence-queries.ts';
+import { endAlarms, firstRow, following, ofApplications, requireUuid, seesVehicles } from './geofences.ts';
 import type { AlarmsQuery, Parameters } from './schemas.ts';
 
 /** Rules of an application, all of which each of its readings may be compared with. */
 const mostRules = 100;
 
-export interface ShownRule {
+interface ShownRule {
   id: string;
   appId: string;
   name: string;
@@ -97,7 +97,7 @@ async function addVehicles(db: Database, ruleId: string, vehicleIds: readonly nu
 }
 
 /** A rule with the vehicles that it lists. */
-export interface KnownRule {
+interface KnownRule {
   readonly kind: AlarmKind;
   /** Undefined for all vehicles of the application. */
   readonly vehicleIds: number[] | undefined;

@@ -4,16 +4,23 @@ import { actorOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { accessibleTo, findVehicle, parseVehicleId } from '@odograph/database/vehicle-access';
 import { Alarm } from '@odograph/http/alarm-schema';
-import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { sendPage } from '@odograph/http/paging';
 import { answers, pageHeaders } from '@odograph/http/schemas';
 import { sql } from 'kysely';
 import Type from 'typebox';
-import * as geofences from './geofence-queries.ts';
-import { type Alarms, Changed, Deleted, geofenceRoutes, record, route } from './geofence-routes.ts';
+import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import {
+  addGeofenceChanges,
+  addGeofenceCreation,
+  Changed,
+  Deleted,
+  listGeofences,
+  record,
+  requireParameters,
+  route,
+} from './geofences.ts';
 import * as queries from './queries.ts';
-import { requireParameters } from './rules.ts';
 import * as schemas from './schemas.ts';
 
 /** The next page of a list by identifiers. */
@@ -23,77 +30,54 @@ function nextPage<One extends { id: string }>(path: string, found: readonly One[
   return { page, next: last && { path, parameters: { limit: String(limit), after: last.id } } };
 }
 
-/** The reading of rules, geofences and alarms, for everyone who sees vehicles. */
-export function alarmViewRoutes(db: Database): RoutePlugin {
-  return (http) => {
-    const schema = { ...route, querystring: schemas.ListQuery, answerHeaders: pageHeaders };
-    http.get(
-      '/v1/x/alarm-rules',
-      {
-        schema: {
-          ...schema,
-          summary: 'List the rules that raise alarms',
-          response: answers(Type.Object({ rules: Type.Array(schemas.AlarmRule) })),
-        },
-      },
-      async ({ viewer, query: { after, limit } }, reply) => {
-        const found = await queries.listRules(db, viewer, { after, limit: limit + 1 });
-        const { page, next } = nextPage('/v1/x/alarm-rules', found, limit);
-        return sendPage(reply, JSON.stringify({ rules: page }), next);
-      },
-    );
+/** Everyone who sees vehicles reads rules, geofences and alarms; changes are made within one application. */
+export const alarms: FleetRoutes = {
+  viewer: [addRuleViews, addAlarmList],
+  token: [addGeofenceCreation, addGeofenceChanges, addRuleCreation, addRuleChanges, addAcknowledgement],
+};
 
-    http.get(
-      '/v1/x/geofences',
-      {
-        schema: {
-          ...schema,
-          summary: 'List geofences',
-          response: answers(Type.Object({ geofences: Type.Array(schemas.Geofence) })),
-        },
-      },
-      async ({ viewer, query: { after, limit } }, reply) => {
-        const found = await geofences.listGeofences(db, viewer, { after, limit: limit + 1 });
-        const { page, next } = nextPage('/v1/x/geofences', found, limit);
-        return sendPage(reply, JSON.stringify({ geofences: page }), next);
-      },
-    );
-    addAlarmList(http, db);
+function addRuleViews(http: Http, { db }: Fleet): void {
+  const schema = { ...route, querystring: schemas.ListQuery, answerHeaders: pageHeaders };
+  const listRulesSchema = {
+    ...schema,
+    summary: 'List the rules that raise alarms',
+    response: answers(Type.Object({ rules: Type.Array(schemas.AlarmRule) })),
   };
+  http.get('/v1/x/alarm-rules', { schema: listRulesSchema }, async ({ viewer, query: { after, limit } }, reply) => {
+    const found = await queries.listRules(db, viewer, { after, limit: limit + 1 });
+    const { page, next } = nextPage('/v1/x/alarm-rules', found, limit);
+    return sendPage(reply, JSON.stringify({ rules: page }), next);
+  });
+
+  const listGeofencesSchema = {
+    ...schema,
+    summary: 'List geofences',
+    response: answers(Type.Object({ geofences: Type.Array(schemas.Geofence) })),
+  };
+  http.get('/v1/x/geofences', { schema: listGeofencesSchema }, async ({ viewer, query: { after, limit } }, reply) => {
+    const found = await listGeofences(db, viewer, { after, limit: limit + 1 });
+    const { page, next } = nextPage('/v1/x/geofences', found, limit);
+    return sendPage(reply, JSON.stringify({ geofences: page }), next);
+  });
 }
 
-function addAlarmList(http: Http, db: Database): void {
+function addAlarmList(http: Http, { db }: Fleet): void {
   const path = '/v1/x/alarms';
-  http.get(
-    path,
-    {
-      schema: {
-        ...route,
-        summary: 'List alarms, the newest first',
-        querystring: schemas.AlarmsQuery,
-        answerHeaders: pageHeaders,
-        response: answers(Type.Object({ alarms: Type.Array(Alarm) })),
-      },
-    },
-    async ({ viewer, query }, reply) => {
-      const found = await queries.listAlarms(db, viewer, query, query.limit + 1);
-      const alarms = found.slice(0, query.limit);
-      const last = found.length > query.limit ? alarms.at(-1) : undefined;
-      const given = Object.entries(query).map(([name, value]) => [name, String(value)]);
-      const next = last && { path, parameters: { ...Object.fromEntries(given), after: queries.positionOf(last) } };
-      return sendPage(reply, JSON.stringify({ alarms }), next);
-    },
-  );
-}
-
-/** The changes of rules and geofences, and the acknowledgement of alarms, within one application. */
-export function alarmRoutes(alarms: Alarms): RoutePlugin {
-  return (http) => {
-    geofenceRoutes(http, alarms);
-    addRuleCreation(http, alarms);
-    addRuleChanges(http, alarms);
-    addAcknowledgement(http, alarms);
+  const listAlarmsSchema = {
+    ...route,
+    summary: 'List alarms, the newest first',
+    querystring: schemas.AlarmsQuery,
+    answerHeaders: pageHeaders,
+    response: answers(Type.Object({ alarms: Type.Array(Alarm) })),
   };
+  http.get(path, { schema: listAlarmsSchema }, async ({ viewer, query }, reply) => {
+    const found = await queries.listAlarms(db, viewer, query, query.limit + 1);
+    const alarms = found.slice(0, query.limit);
+    const last = found.length > query.limit ? alarms.at(-1) : undefined;
+    const given = Object.entries(query).map(([name, value]) => [name, String(value)]);
+    const next = last && { path, parameters: { ...Object.fromEntries(given), after: queries.positionOf(last) } };
+    return sendPage(reply, JSON.stringify({ alarms }), next);
+  });
 }
 
 /**
@@ -128,110 +112,90 @@ function toRuleFields({ name, kind, parameters = {}, vehicleIds }: schemas.NewAl
   return { name, kind, parameters, vehicleIds: parsed };
 }
 
-function addRuleCreation(http: Http, { db }: Alarms): void {
-  http.post(
-    '/v1/x/alarm-rules',
-    {
-      schema: {
-        ...route,
-        summary: 'Create a rule that raises alarms',
-        body: schemas.NewAlarmRule,
-        response: answers(Changed, 'UNAUTHORIZED', 'UNKNOWN_VEHICLE', 'TOO_MANY'),
-      },
-    },
-    async (request) => {
-      const { caller } = request;
-      const fields = toRuleFields(request.body);
-      await requireVehicles(db, caller, fields.vehicleIds);
-      return db.transaction().execute(async (trx) => {
-        const id = await queries.createRule(trx, caller.applicationId, fields);
-        await record(trx, request, 'alarm-rule.create', `alarm-rule:${id}`);
-        return { id };
-      });
-    },
-  );
+function addRuleCreation(http: Http, { db }: Fleet): void {
+  const createRuleSchema = {
+    ...route,
+    summary: 'Create a rule that raises alarms',
+    body: schemas.NewAlarmRule,
+    response: answers(Changed, 'UNAUTHORIZED', 'UNKNOWN_VEHICLE', 'TOO_MANY'),
+  };
+  http.post('/v1/x/alarm-rules', { schema: createRuleSchema }, async (request) => {
+    const { caller } = request;
+    const fields = toRuleFields(request.body);
+    await requireVehicles(db, caller, fields.vehicleIds);
+    return db.transaction().execute(async (trx) => {
+      const id = await queries.createRule(trx, caller.applicationId, fields);
+      await record(trx, request, 'alarm-rule.create', `alarm-rule:${id}`);
+      return { id };
+    });
+  });
 }
 
-function addRuleChanges(http: Http, { db, changes }: Alarms): void {
-  http.put(
-    '/v1/x/alarm-rules/:id',
-    {
-      schema: {
-        ...route,
-        summary: 'Replace a rule; with other parameters it begins again',
-        params: schemas.RulePath,
-        body: schemas.NewAlarmRule,
-        response: answers(Changed, 'UNAUTHORIZED', 'UNKNOWN_VEHICLE', 'NOT_FOUND'),
-      },
-    },
-    async (request) => {
-      const { caller, params } = request;
-      const fields = toRuleFields(request.body);
-      const alarmIds = await db.transaction().execute(async (trx) => {
-        const known = await queries.lockRule(trx, caller.applicationId, params.id);
-        await requireVehicles(trx, caller, known.vehicleIds, 'NOT_FOUND');
-        await requireVehicles(trx, caller, fields.vehicleIds);
-        if (known.kind !== fields.kind) throw invalidParameter('kind', 'cannot change');
-        const ended = await queries.updateRule(trx, caller.applicationId, params.id, fields);
-        await record(trx, request, 'alarm-rule.change', `alarm-rule:${params.id}`);
-        return ended;
-      });
-      await changes.announce({ alarmIds });
-      return { id: params.id };
-    },
-  );
+function addRuleChanges(http: Http, { db, changes }: Fleet): void {
+  const replaceRuleSchema = {
+    ...route,
+    summary: 'Replace a rule; with other parameters it begins again',
+    params: schemas.RulePath,
+    body: schemas.NewAlarmRule,
+    response: answers(Changed, 'UNAUTHORIZED', 'UNKNOWN_VEHICLE', 'NOT_FOUND'),
+  };
+  http.put('/v1/x/alarm-rules/:id', { schema: replaceRuleSchema }, async (request) => {
+    const { caller, params } = request;
+    const fields = toRuleFields(request.body);
+    const alarmIds = await db.transaction().execute(async (trx) => {
+      const known = await queries.lockRule(trx, caller.applicationId, params.id);
+      await requireVehicles(trx, caller, known.vehicleIds, 'NOT_FOUND');
+      await requireVehicles(trx, caller, fields.vehicleIds);
+      if (known.kind !== fields.kind) throw invalidParameter('kind', 'cannot change');
+      const ended = await queries.updateRule(trx, caller.applicationId, params.id, fields);
+      await record(trx, request, 'alarm-rule.change', `alarm-rule:${params.id}`);
+      return ended;
+    });
+    await changes.announce({ alarmIds });
+    return { id: params.id };
+  });
 
-  http.delete(
-    '/v1/x/alarm-rules/:id',
-    {
-      schema: {
-        ...route,
-        summary: 'Delete a rule; its alarms end and stay',
-        params: schemas.RulePath,
-        response: answers(Deleted, 'UNAUTHORIZED', 'NOT_FOUND'),
-      },
-    },
-    async (request) => {
-      const { caller, params } = request;
-      const alarmIds = await db.transaction().execute(async (trx) => {
-        const { vehicleIds } = await queries.lockRule(trx, caller.applicationId, params.id);
-        await requireVehicles(trx, caller, vehicleIds, 'NOT_FOUND');
-        const ended = await queries.deleteRule(trx, params.id);
-        await record(trx, request, 'alarm-rule.delete', `alarm-rule:${params.id}`);
-        return ended;
-      });
-      await changes.announce({ alarmIds });
-      return { deleted: true };
-    },
-  );
+  const deleteRuleSchema = {
+    ...route,
+    summary: 'Delete a rule; its alarms end and stay',
+    params: schemas.RulePath,
+    response: answers(Deleted, 'UNAUTHORIZED', 'NOT_FOUND'),
+  };
+  http.delete('/v1/x/alarm-rules/:id', { schema: deleteRuleSchema }, async (request) => {
+    const { caller, params } = request;
+    const alarmIds = await db.transaction().execute(async (trx) => {
+      const { vehicleIds } = await queries.lockRule(trx, caller.applicationId, params.id);
+      await requireVehicles(trx, caller, vehicleIds, 'NOT_FOUND');
+      const ended = await queries.deleteRule(trx, params.id);
+      await record(trx, request, 'alarm-rule.delete', `alarm-rule:${params.id}`);
+      return ended;
+    });
+    await changes.announce({ alarmIds });
+    return { deleted: true };
+  });
 }
 
-function addAcknowledgement(http: Http, { db, changes }: Alarms): void {
-  http.post(
-    '/v1/x/alarms/:id/acknowledge',
-    {
-      schema: {
-        ...route,
-        summary: 'Acknowledge an alarm with a note; of two people, the second is told who was first',
-        params: schemas.AlarmPath,
-        body: schemas.Acknowledgement,
-        response: answers(Alarm, 'UNAUTHORIZED', 'NOT_FOUND', 'ALREADY_ACKNOWLEDGED'),
-      },
-    },
-    async (request) => {
-      const { caller, params } = request;
-      const { vehicleId } = await queries.findAlarm(db, caller, params.id);
-      await findVehicle(db, caller, vehicleId, 'manage');
-      const alarm = await db.transaction().execute(async (trx) => {
-        const done = await queries.acknowledgeAlarm(trx, params.id, actorOf(caller), request.body.note?.trim() ?? '');
-        const found = await queries.findAlarm(trx, caller, params.id);
-        const { acknowledgedBy, acknowledgedAt } = found;
-        if (!done) throw new Failure('ALREADY_ACKNOWLEDGED', `${acknowledgedBy} acknowledged it at ${acknowledgedAt}`);
-        await record(trx, request, 'alarm.acknowledge', `alarm:${params.id}`);
-        return found;
-      });
-      await changes.announce({ alarmIds: [alarm.id] });
-      return alarm;
-    },
-  );
+function addAcknowledgement(http: Http, { db, changes }: Fleet): void {
+  const acknowledgeSchema = {
+    ...route,
+    summary: 'Acknowledge an alarm with a note; of two people, the second is told who was first',
+    params: schemas.AlarmPath,
+    body: schemas.Acknowledgement,
+    response: answers(Alarm, 'UNAUTHORIZED', 'NOT_FOUND', 'ALREADY_ACKNOWLEDGED'),
+  };
+  http.post('/v1/x/alarms/:id/acknowledge', { schema: acknowledgeSchema }, async (request) => {
+    const { caller, params } = request;
+    const { vehicleId } = await queries.findAlarm(db, caller, params.id);
+    await findVehicle(db, caller, vehicleId, 'manage');
+    const alarm = await db.transaction().execute(async (trx) => {
+      const done = await queries.acknowledgeAlarm(trx, params.id, actorOf(caller), request.body.note?.trim() ?? '');
+      const found = await queries.findAlarm(trx, caller, params.id);
+      const { acknowledgedBy, acknowledgedAt } = found;
+      if (!done) throw new Failure('ALREADY_ACKNOWLEDGED', `${acknowledgedBy} acknowledged it at ${acknowledgedAt}`);
+      await record(trx, request, 'alarm.acknowledge', `alarm:${params.id}`);
+      return found;
+    });
+    await changes.announce({ alarmIds: [alarm.id] });
+    return alarm;
+  });
 }

@@ -17,7 +17,7 @@ const Point = Type.Unsafe<[longitude: number, latitude: number]>({
 });
 
 /** GeoJSON (RFC 7946). */
-export const Geometry = Type.Union([
+const Geometry = Type.Union([
   Type.Object({ type: word(['Point'] as const), coordinates: Point }, { title: 'GeofenceCentre' }),
   Type.Object(
     {
@@ -67,7 +67,7 @@ export const Parameters = Type.Partial(
 );
 export type Parameters = Static<typeof Parameters>;
 
-export const mostVehiclesPerRule = 1000;
+const mostVehiclesPerRule = 1000;
 export const NewAlarmRule = Type.Object({
   name,
   kind: word(alarmKinds),

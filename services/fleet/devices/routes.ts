@@ -1,13 +1,14 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
-import type { Tables } from '@odograph/database/tables';
-import type { RoutePlugin } from '@odograph/http/authentication';
+import type { Http } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, DeviceId, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
-import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
-import type { Kysely } from 'kysely';
 import Type from 'typebox';
+import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { operatedDevices } from './admin.ts';
+import { canDatabases } from './can-databases.ts';
+import { deviceImports } from './imports.ts';
 import {
   changeLinks,
   type LinkChange,
@@ -16,7 +17,9 @@ import {
   recordLinkChange,
   unlinkDevice,
   vehiclesOf,
-} from './queries.ts';
+} from './links.ts';
+import { deviceModels } from './models.ts';
+import { deviceTable } from './table.ts';
 
 const Link = Type.Object({
   vehicleId: VehicleId,
@@ -42,66 +45,53 @@ const route = { tags: ['vehicles and devices'] };
 type Change = (trx: Database) => Promise<LinkChange>;
 
 /** POST, PUT and DELETE /v1/device (interface specification, "Vehicles and devices"). */
-export function deviceRoutes(db: Kysely<Tables>, changes: ChangeAnnouncer): RoutePlugin {
-  return (http) => {
-    const changeLink = async (request: { caller: Caller; ip: string }, deviceId: string, change: Change) => {
-      const made = await changeLinks(db, async (trx) =>
-        recordLinkChange(trx, originOf(request), deviceId, await change(trx)),
-      );
-      await changes.announce({ vehicleIds: vehiclesOf(made) });
-    };
+const links: FleetRoutes = { token: [addLinkRoutes] };
+export const deviceRoutes: readonly FleetRoutes[] = [
+  ...[links, operatedDevices, deviceImports],
+  ...[deviceModels, canDatabases, deviceTable],
+];
 
-    http.post(
-      '/v1/device',
-      {
-        preValidation: leaveOutEmpty('claimCode'),
-        schema: {
-          ...route,
-          summary: 'Link a device to a vehicle',
-          body: Link,
-          response: answers(EmptyAnswer, ...refusals, 'DEVICE_ALREADY_LINKED'),
-        },
-      },
-      async (request) => {
-        const { caller, body } = request;
-        await changeLink(request, body.deviceId, (trx) => linkDevice(trx, caller, body));
-        return {};
-      },
+function addLinkRoutes(http: Http, { db, changes }: Fleet): void {
+  const changeLink = async (request: { caller: Caller; ip: string }, deviceId: string, change: Change) => {
+    const made = await changeLinks(db, async (trx) =>
+      recordLinkChange(trx, originOf(request), deviceId, await change(trx)),
     );
-
-    http.put(
-      '/v1/device',
-      {
-        preValidation: leaveOutEmpty('claimCode'),
-        schema: {
-          ...route,
-          summary: 'Move a device to another vehicle',
-          body: Link,
-          response: answers(EmptyAnswer, ...refusals),
-        },
-      },
-      async (request) => {
-        const { caller, body } = request;
-        await changeLink(request, body.deviceId, (trx) => moveDevice(trx, caller, body));
-        return {};
-      },
-    );
-
-    http.delete(
-      '/v1/device',
-      {
-        schema: {
-          ...route,
-          summary: 'Unlink a device from its vehicle',
-          body: Type.Object({ deviceId: DeviceId }),
-          response: answers(EmptyAnswer, 'UNKNOWN_DEVICE', 'UNAUTHORIZED'),
-        },
-      },
-      async (request) => {
-        const { caller, body } = request;
-        await changeLink(request, body.deviceId, (trx) => unlinkDevice(trx, caller, body.deviceId));
-        return {};
-      },
-    );
+    await changes.announce({ vehicleIds: vehiclesOf(made) });
   };
+
+  const linkSchema = {
+    ...route,
+    summary: 'Link a device to a vehicle',
+    body: Link,
+    response: answers(EmptyAnswer, ...refusals, 'DEVICE_ALREADY_LINKED'),
+  };
+  http.post('/v1/device', { preValidation: leaveOutEmpty('claimCode'), schema: linkSchema }, async (request) => {
+    const { caller, body } = request;
+    await changeLink(request, body.deviceId, (trx) => linkDevice(trx, caller, body));
+    return {};
+  });
+
+  const moveSchema = {
+    ...route,
+    summary: 'Move a device to another vehicle',
+    body: Link,
+    response: answers(EmptyAnswer, ...refusals),
+  };
+  http.put('/v1/device', { preValidation: leaveOutEmpty('claimCode'), schema: moveSchema }, async (request) => {
+    const { caller, body } = request;
+    await changeLink(request, body.deviceId, (trx) => moveDevice(trx, caller, body));
+    return {};
+  });
+
+  const unlinkSchema = {
+    ...route,
+    summary: 'Unlink a device from its vehicle',
+    body: Type.Object({ deviceId: DeviceId }),
+    response: answers(EmptyAnswer, 'UNKNOWN_DEVICE', 'UNAUTHORIZED'),
+  };
+  http.delete('/v1/device', { schema: unlinkSchema }, async (request) => {
+    const { caller, body } = request;
+    await changeLink(request, body.deviceId, (trx) => unlinkDevice(trx, caller, body.deviceId));
+    return {};
+  });
 }

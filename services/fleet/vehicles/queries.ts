@@ -4,10 +4,10 @@ import type { Database } from '@odograph/database/database';
 import { accessibleTo, findVehicle, parseVehicleId, requireManager } from '@odograph/database/vehicle-access';
 import { hasPlate } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
-import { endLink } from '../devices/queries.ts';
+import { endLink } from '../devices/links.ts';
 
 /** A vehicle with the field names of the interface specification, "Fleet vehicle detail". */
-export interface VehicleDetail {
+interface VehicleDetail {
   Id: string;
   builder: string;
   model: string;

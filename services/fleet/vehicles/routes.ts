@@ -1,17 +1,26 @@
+import type { Caller } from '@odograph/contracts/caller';
 import { invalidParameter } from '@odograph/contracts/failures';
-import { appendAudit, originOf } from '@odograph/database/audit';
+import { appendAudit, auditChange, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
-import type { Tables } from '@odograph/database/tables';
-import type { RoutePlugin } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer, Flag, isTrue, text, VehicleId, word } from '@odograph/http/schemas';
-import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
-import type { Kysely } from 'kysely';
+import { sql } from 'kysely';
 import Type from 'typebox';
-import { accessories, Plate } from '../admin/vehicles/schemas.ts';
-import { changeLinks } from '../devices/queries.ts';
-import { deleteVehicle, findDetailById, findDetailByPlate, insertRequest, setArchived } from './queries.ts';
+import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { changeLinks } from '../devices/links.ts';
+import { operatedVehicles } from './admin.ts';
+import { accessories, Plate } from './description.ts';
+import { privacy } from './privacy.ts';
+import {
+  deleteVehicle,
+  findDetailById,
+  findDetailByPlate,
+  insertRequest,
+  lockVehicleForUse,
+  setArchived,
+} from './queries.ts';
+import { requests } from './requests.ts';
 
 const maximumRequestLength = 10_000;
 
@@ -31,138 +40,171 @@ const VehicleDetail = Type.Object(
 );
 const route = { tags: ['vehicles and devices'] };
 
-function addRequestRoute(http: Http, db: Kysely<Tables>): void {
-  http.post(
-    '/v1/vehicle',
-    {
-      preValidation: leaveOutEmpty('request'),
-      schema: {
-        ...route,
-        summary: 'Request a vehicle; the operator decides',
-        body: Type.Object({
-          plate: Plate,
-          request: Type.Unsafe<string>({
-            ...text(0, maximumRequestLength, { examples: ['OBD device with trips'] }),
-            default: '',
-            description: 'what is requested, such as the type of device',
-          }),
-        }),
-        response: answers(
-          Type.Object({ request_id: Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000005'] }) }),
-          'UNAUTHORIZED',
-        ),
-      },
+function addRequestRoute(http: Http, { db }: Fleet): void {
+  const requestSchema = {
+    ...route,
+    summary: 'Request a vehicle; the operator decides',
+    body: Type.Object({
+      plate: Plate,
+      request: Type.Unsafe<string>({
+        ...text(0, maximumRequestLength, { examples: ['OBD device with trips'] }),
+        default: '',
+        description: 'what is requested, such as the type of device',
+      }),
+    }),
+    response: answers(
+      Type.Object({ request_id: Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000005'] }) }),
+      'UNAUTHORIZED',
+    ),
+  };
+  http.post('/v1/vehicle', { preValidation: leaveOutEmpty('request'), schema: requestSchema }, async (request) => {
+    const { caller, body } = request;
+    return db.transaction().execute(async (trx) => {
+      const id = await insertRequest(trx, caller, body);
+      const subject = `request:${id}`;
+      await auditChange(trx, originOf(request), 'request.create', subject);
+      return { request_id: id };
+    });
+  });
+}
+
+function addSearchRoutes(http: Http, { db }: Fleet): void {
+  const findOptions = {
+    preValidation: leaveOutEmpty('id', 'plate'),
+    schema: {
+      ...route,
+      summary: 'Find a vehicle by its id or plate',
+      querystring: Type.Object({
+        id: Type.Optional(VehicleId),
+        plate: Type.Optional(text(1, 256, { description: 'license plate, instead of id', examples: ['AB-123-CD'] })),
+      }),
+      exactlyOne: ['id', 'plate'],
+      response: answers(VehicleDetail, 'UNKNOWN_VEHICLE'),
     },
-    async (request) => {
-      const { caller, body } = request;
-      return db.transaction().execute(async (trx) => {
-        const id = await insertRequest(trx, caller, body);
-        const subject = `request:${id}`;
-        await appendAudit(trx, { ...originOf(request), action: 'request.create', subject, outcome: 'done' });
-        return { request_id: id };
-      });
-    },
+  };
+  http.get('/v1/vehicle', findOptions, async ({ caller, query: { id, plate } }) => {
+    if (id !== undefined && plate !== undefined) throw invalidParameter('plate', 'and id exclude each other');
+    if (id !== undefined) return findDetailById(db, caller, id);
+    if (plate !== undefined) return findDetailByPlate(db, caller, plate);
+    throw invalidParameter('id', 'or plate is missing');
+  });
+
+  const showSchema = {
+    ...route,
+    summary: 'Find a vehicle',
+    params: Type.Object({ id: VehicleId }),
+    response: answers(VehicleDetail, 'UNKNOWN_VEHICLE'),
+  };
+  http.get('/v1/vehicle/:id', { schema: showSchema }, async ({ caller, params }) =>
+    findDetailById(db, caller, params.id),
   );
 }
 
-function addSearchRoutes(http: Http, db: Database): void {
-  http.get(
-    '/v1/vehicle',
-    {
-      preValidation: leaveOutEmpty('id', 'plate'),
-      schema: {
-        ...route,
-        summary: 'Find a vehicle by its id or plate',
-        querystring: Type.Object({
-          id: Type.Optional(VehicleId),
-          plate: Type.Optional(text(1, 256, { description: 'license plate, instead of id', examples: ['AB-123-CD'] })),
-        }),
-        exactlyOne: ['id', 'plate'],
-        response: answers(VehicleDetail, 'UNKNOWN_VEHICLE'),
-      },
-    },
-    async ({ caller, query: { id, plate } }) => {
-      if (id !== undefined && plate !== undefined) throw invalidParameter('plate', 'and id exclude each other');
-      if (id !== undefined) return findDetailById(db, caller, id);
-      if (plate !== undefined) return findDetailByPlate(db, caller, plate);
-      throw invalidParameter('id', 'or plate is missing');
-    },
-  );
-
-  http.get(
-    '/v1/vehicle/:id',
-    {
-      schema: {
-        ...route,
-        summary: 'Find a vehicle',
-        params: Type.Object({ id: VehicleId }),
-        response: answers(VehicleDetail, 'UNKNOWN_VEHICLE'),
-      },
-    },
-    async ({ caller, params }) => findDetailById(db, caller, params.id),
-  );
-}
-
-function addChangeRoutes(http: Http, db: Kysely<Tables>, changes: ChangeAnnouncer): void {
-  http.put(
-    '/v1/vehicle',
-    {
-      schema: {
-        ...route,
-        summary: 'Archive or reactivate a vehicle',
-        body: Type.Object({ id: VehicleId, archived: Flag }),
-        response: answers(
-          Type.Object({ id: VehicleId, archived: word(['true', 'false']) }, { title: 'ArchivedVehicle' }),
-          'UNKNOWN_VEHICLE',
-          'UNAUTHORIZED',
-        ),
-      },
-    },
-    async (request) => {
-      const { caller, body } = request;
-      const archived = isTrue(body.archived);
-      await db.transaction().execute(async (trx) => {
-        const changed = await setArchived(trx, caller, body.id, archived);
-        await appendAudit(trx, {
-          ...originOf(request),
-          action: archived ? 'vehicle.archive' : 'vehicle.reactivate',
-          subject: `vehicle:${body.id}`,
-          outcome: changed ? 'done' : 'unchanged',
-        });
+function addChangeRoutes(http: Http, { db, changes }: Fleet): void {
+  const archiveSchema = {
+    ...route,
+    summary: 'Archive or reactivate a vehicle',
+    body: Type.Object({ id: VehicleId, archived: Flag }),
+    response: answers(
+      Type.Object({ id: VehicleId, archived: word(['true', 'false']) }, { title: 'ArchivedVehicle' }),
+      'UNKNOWN_VEHICLE',
+      'UNAUTHORIZED',
+    ),
+  };
+  http.put('/v1/vehicle', { schema: archiveSchema }, async (request) => {
+    const { caller, body } = request;
+    const archived = isTrue(body.archived);
+    await db.transaction().execute(async (trx) => {
+      const changed = await setArchived(trx, caller, body.id, archived);
+      await appendAudit(trx, {
+        ...originOf(request),
+        action: archived ? 'vehicle.archive' : 'vehicle.reactivate',
+        subject: `vehicle:${body.id}`,
+        outcome: changed ? 'done' : 'unchanged',
       });
-      await changes.announce({ vehicleIds: [Number(body.id)] });
-      return { id: body.id, archived: String(archived) };
-    },
-  );
+    });
+    await changes.announce({ vehicleIds: [Number(body.id)] });
+    return { id: body.id, archived: String(archived) };
+  });
 
-  http.delete(
-    '/v1/vehicle',
-    {
-      schema: {
-        ...route,
-        summary: 'Delete a vehicle; its data is purged in the background',
-        body: Type.Object({ id: VehicleId }),
-        response: answers(EmptyAnswer, 'UNKNOWN_VEHICLE', 'UNAUTHORIZED'),
-      },
-    },
-    async (request) => {
-      const { caller, body } = request;
-      await changeLinks(db, async (trx) => {
-        await deleteVehicle(trx, caller, body.id);
-        const subject = `vehicle:${body.id}`;
-        await appendAudit(trx, { ...originOf(request), action: 'vehicle.delete', subject, outcome: 'done' });
-      });
-      await changes.announce({ vehicleIds: [Number(body.id)] });
-      return {};
-    },
-  );
+  const deleteSchema = {
+    ...route,
+    summary: 'Delete a vehicle; its data is purged in the background',
+    body: Type.Object({ id: VehicleId }),
+    response: answers(EmptyAnswer, 'UNKNOWN_VEHICLE', 'UNAUTHORIZED'),
+  };
+  http.delete('/v1/vehicle', { schema: deleteSchema }, async (request) => {
+    const { caller, body } = request;
+    await changeLinks(db, async (trx) => {
+      await deleteVehicle(trx, caller, body.id);
+      const subject = `vehicle:${body.id}`;
+      await auditChange(trx, originOf(request), 'vehicle.delete', subject);
+    });
+    await changes.announce({ vehicleIds: [Number(body.id)] });
+    return {};
+  });
 }
 
 /** POST, GET, PUT and DELETE /v1/vehicle (interface specification, "Vehicles and devices"). */
-export function vehicleRoutes(db: Kysely<Tables>, changes: ChangeAnnouncer): RoutePlugin {
-  return (http) => {
-    addRequestRoute(http, db);
-    addSearchRoutes(http, db);
-    addChangeRoutes(http, db, changes);
+const vehicles: FleetRoutes = { token: [addRequestRoute, addSearchRoutes, addChangeRoutes, addStateRoutes] };
+export const vehicleRoutes: readonly FleetRoutes[] = [vehicles, operatedVehicles, requests, privacy];
+
+function addStateRoute(http: Http, { db, changes }: Fleet, flag: StateFlag): void {
+  const stateSchema = {
+    tags: ['states'],
+    summary: `Set or clear the state ${flag} of a vehicle`,
+    params: Type.Object({ id: VehicleId }),
+    body: Type.Object({ state: Flag }),
+    response: answers(
+      Type.Object({ [flag]: Type.Boolean() }),
+      ...(['UNKNOWN_VEHICLE', 'UNAUTHORIZED', 'VEHICLE_ARCHIVED'] as const),
+    ),
   };
+  http.post(`/v1/vehicle/:id/${flag}`, { schema: stateSchema }, async (request) => {
+    const { caller, params } = request;
+    const state = isTrue(request.body.state);
+    await db.transaction().execute(async (trx) => {
+      const changed = await setState(trx, caller, params.id, { flag, state });
+      await appendAudit(trx, {
+        ...originOf(request),
+        action: `state.${flag}`,
+        subject: `vehicle:${params.id}`,
+        details: { state },
+        outcome: changed ? 'done' : 'unchanged',
+      });
+    });
+    await changes.announce({ vehicleIds: [Number(params.id)] });
+    return { [flag]: state };
+  });
+}
+
+/** POST /v1/vehicle/{id}/towing and the other five states (interface specification, "Vehicle data (fleet flavor)"). */
+function addStateRoutes(http: Http, fleet: Fleet): void {
+  for (const flag of stateFlags) addStateRoute(http, fleet, flag);
+}
+
+/** Interface specification, "state object". */
+export const stateFlags = ['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable'] as const;
+type StateFlag = (typeof stateFlags)[number];
+
+/**
+ * Sets or clears a state of a vehicle. Clearing it keeps the time, so that older device events arriving later do not set
+ * it again.
+ * @returns whether it changed
+ * @throws Failure UNKNOWN_VEHICLE, UNAUTHORIZED, VEHICLE_ARCHIVED
+ */
+async function setState(
+  db: Database,
+  caller: Caller,
+  id: string,
+  { flag, state }: { flag: StateFlag; state: boolean },
+): Promise<boolean> {
+  const vehicleId = await lockVehicleForUse(db, caller, id);
+  const { rows } = await sql<{ changed: boolean }>`
+    with found as (select id, ${sql.ref(flag)} as before from vehicle where id = ${vehicleId})
+    update vehicle set ${sql.ref(flag)} = ${state}, states_lowered = case when ${state} then vehicle.states_lowered
+      else vehicle.states_lowered || jsonb_build_object(${flag}::text, clock_timestamp()) end
+    from found where vehicle.id = found.id
+    returning found.before <> ${state} as changed`.execute(db);
+  return rows[0]?.changed ?? false;
 }

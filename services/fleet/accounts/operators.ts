@@ -1,0 +1,328 @@
+import { type OperatorRequest, type OperatorRole, operatorRoles } from '@odograph/contracts/caller';
+import { Failure } from '@odograph/contracts/failures';
+import { findApplicationId, signInHasExpired } from '@odograph/database/accounts';
+import { type AuditEntry, auditChange, operatorOrigin } from '@odograph/database/audit';
+import type { Database } from '@odograph/database/database';
+import { failOnConstraint } from '@odograph/database/postgres-failure';
+import type { Http } from '@odograph/http/http';
+import { leaveOutEmpty } from '@odograph/http/parameters';
+import { AppId, answers, EmptyAnswer, moment, word } from '@odograph/http/schemas';
+import { ExpectedVersion, requireVersion, Version, versionOf } from '@odograph/http/versions';
+import { createSecret } from '@odograph/runtime/secrets';
+import { sql } from 'kysely';
+import Type from 'typebox';
+import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { hashPassword } from './passwords.ts';
+
+const passwordLength = 20;
+const Name = Type.String({
+  pattern: '^[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$',
+  description: '1 to 64 of A-Z a-z 0-9 . _ @ -, to sign in with',
+  examples: ['alex'],
+});
+const NamePath = Type.Object({ name: Type.String({ examples: ['alex'] }) });
+const role = {
+  ...word(operatorRoles),
+  description:
+    'viewer: reads; operator: also vehicles, devices, requests, quarantine and registration data; administrator: everything',
+};
+const Role = Type.Unsafe<OperatorRole>(role);
+const AppIds = Type.Array(AppId, {
+  maxItems: 1000,
+  description: 'applications that the operator is limited to; without one, the operator sees all',
+});
+const ListedOperator = Type.Object(
+  {
+    name: Name,
+    role: Role,
+    appIds: AppIds,
+    mustChangePassword: Type.Boolean(),
+    version: Version,
+    createdAt: moment('when it was created'),
+    usedAt: Type.Union([moment('when a session that has not ended was last in use'), Type.Null()]),
+  },
+  { title: 'ListedOperator' },
+);
+const NewPassword = Type.Object(
+  { name: Name, password: Type.String({ examples: ['q83vEjRWeJCrze8SNFZ4'] }) },
+  { title: 'OperatorPassword' },
+);
+
+/** An operator without the version of its answer. */
+type StoredOperator = Omit<Type.Static<typeof ListedOperator>, 'version'>;
+
+const withVersions = (operators: readonly StoredOperator[]) =>
+  operators.map((one) => ({ ...one, version: versionOf({ role: one.role, appIds: one.appIds }) }));
+
+/** A password that no one needs to remember for long. */
+const createPassword = (): string => createSecret().slice(0, passwordLength);
+
+/** Finds the applications of a limit. @throws Failure UNKNOWN_APPLICATION */
+async function findLimit(db: Database, appIds: readonly string[]): Promise<number[]> {
+  const ids: number[] = [];
+  for (const appId of appIds) ids.push(await findApplicationId(db, appId));
+  return ids;
+}
+
+async function record(
+  trx: Database,
+  request: OperatorRequest,
+  { name, action, details = {} }: { name: string; action: string; details?: NonNullable<AuditEntry['details']> },
+): Promise<void> {
+  const subject = `operator:${name}`;
+  await auditChange(trx, operatorOrigin(request), action, subject, details);
+}
+
+/** Routes for the operators themselves. */
+export const operators: FleetRoutes = { operator: [addList, addCreation, addChange, addEnds] };
+
+function addList(http: Http, { db }: Fleet): void {
+  const listSchema = {
+    summary: 'List the operators',
+    response: answers(Type.Object({ operators: Type.Array(ListedOperator) })),
+  };
+  http.get('/v1/x/admin/operators', { schema: listSchema }, async () => ({
+    operators: withVersions(await listOperators(db)),
+  }));
+}
+
+function addCreation(http: Http, { db }: Fleet): void {
+  const createSchema = {
+    summary: 'Create an operator; its password is shown only once',
+    body: Type.Object({
+      name: Name,
+      role: Role,
+      appIds: Type.Unsafe<string[]>({ ...AppIds, default: [] }),
+      mustChangePassword: Type.Boolean({ default: false }),
+    }),
+    response: answers(NewPassword, 'UNKNOWN_APPLICATION', 'ALREADY_EXISTS'),
+  };
+  http.post('/v1/x/admin/operators', { schema: createSchema }, async (request) => {
+    const { name, appIds, ...rest } = request.body;
+    const password = createPassword();
+    const account = { name, ...rest, passwordHash: await hashPassword(password) };
+    await db.transaction().execute(async (trx) => {
+      const limit = await findLimit(trx, appIds);
+      await limitOperator(trx, await createOperator(trx, account), limit);
+      const details = { role: rest.role, appIds: appIds.join(' ') };
+      await record(trx, request, { name, action: 'operator.create', details });
+    });
+    return { name, password };
+  });
+}
+
+function addChange(http: Http, { db }: Fleet): void {
+  const changeOptions = {
+    preValidation: leaveOutEmpty('role'),
+    schema: {
+      summary: 'Change the role or the applications of an operator; its sessions have the new ones at once',
+      description: 'The last administrator without a limit to applications keeps role and applications.',
+      params: NamePath,
+      body: Type.Object({ role: Type.Optional(Role), appIds: Type.Optional(AppIds), version: ExpectedVersion }),
+      response: answers(
+        ListedOperator,
+        'UNKNOWN_USER',
+        'UNKNOWN_APPLICATION',
+        'LAST_ADMINISTRATOR',
+        'CHANGED_MEANWHILE',
+      ),
+    },
+  };
+  http.put('/v1/x/admin/operators/:name', changeOptions, async (request) => {
+    const { role, appIds, version } = request.body;
+    return db.transaction().execute(async (trx) => {
+      const operator = await lockOperator(trx, request.params.name);
+      const { id, name } = operator;
+      const [current] = await listOperators(trx, id);
+      requireVersion(version, { role: current?.role, appIds: current?.appIds });
+      if (role !== undefined) await changeRole(trx, id, role);
+      if (appIds !== undefined) await limitOperator(trx, id, await findLimit(trx, appIds));
+      await requireAdministrator(trx, operator);
+      const details = { ...(role && { role }), ...(appIds && { appIds: appIds.join(' ') }) };
+      const [changed] = withVersions(await listOperators(trx, id));
+      await record(trx, request, { name, action: 'operator.change', details });
+      if (!changed) throw new Error('the locked operator is gone');
+      return changed;
+    });
+  });
+}
+
+/** Resets of passwords, ends of sessions, and deletion. */
+function addEnds(http: Http, { db }: Fleet): void {
+  const change = async (
+    request: OperatorRequest & { params: { name: string } },
+    action: string,
+    apply: (trx: Database, id: string) => Promise<unknown>,
+  ): Promise<string> =>
+    db.transaction().execute(async (trx) => {
+      const operator = await lockOperator(trx, request.params.name);
+      await apply(trx, operator.id);
+      await requireAdministrator(trx, operator);
+      await record(trx, request, { name: operator.name, action });
+      return operator.name;
+    });
+
+  const passwordSchema = {
+    summary: 'Replace the password of an operator, shown only once; its sessions end, and it must choose another one',
+    params: NamePath,
+    response: answers(NewPassword, 'UNKNOWN_USER'),
+  };
+  http.post('/v1/x/admin/operators/:name/password', { schema: passwordSchema }, async (request) => {
+    const password = createPassword();
+    const hash = await hashPassword(password);
+    const name = await change(request, 'operator.reset', (trx, id) => resetOperatorPassword(trx, id, hash));
+    return { name, password };
+  });
+  const sessionsSchema = {
+    summary: 'End all sessions of an operator',
+    params: NamePath,
+    response: answers(EmptyAnswer, 'UNKNOWN_USER'),
+  };
+  http.delete('/v1/x/admin/operators/:name/sessions', { schema: sessionsSchema }, async (request) => {
+    await change(request, 'operator.sessions.end', endOperatorSessions);
+    return {};
+  });
+  const deleteSchema = {
+    summary: 'Delete an operator; its sessions end',
+    params: NamePath,
+    response: answers(EmptyAnswer, 'UNKNOWN_USER', 'LAST_ADMINISTRATOR'),
+  };
+  http.delete('/v1/x/admin/operators/:name', { schema: deleteSchema }, async (request) => {
+    await change(request, 'operator.delete', deleteOperator);
+    return {};
+  });
+}
+
+/** Creates an operator. @returns its id. @throws Failure ALREADY_EXISTS if the name is taken, ignoring case */
+export async function createOperator(
+  db: Database,
+  operator: { name: string; role: OperatorRole; passwordHash: string; mustChangePassword: boolean },
+): Promise<string> {
+  const taken = 'there is an operator of this name already, in upper or lower case';
+  const { id } = await failOnConstraint({ operator_name: ['ALREADY_EXISTS', taken] }, () =>
+    db
+      .insertInto('operator')
+      .values({
+        name: operator.name,
+        role: operator.role,
+        password_hash: operator.passwordHash,
+        must_change_password: operator.mustChangePassword,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow(),
+  );
+  return id;
+}
+
+/** Limits an operator to applications; to none of them, which is no limit, if the list is empty. */
+async function limitOperator(db: Database, id: string, applicationIds: readonly number[]): Promise<void> {
+  await db.deleteFrom('operator_application').where('operator_id', '=', id).execute();
+  await sql`insert into operator_application (operator_id, application_id)
+    select distinct ${id}::uuid, one from unnest(${[...applicationIds]}::integer[]) as one`.execute(db);
+}
+
+/** Changes the role of an operator. */
+async function changeRole(db: Database, id: string, role: OperatorRole): Promise<void> {
+  await db.updateTable('operator').set({ role }).where('id', '=', id).execute();
+}
+
+/** Tests in SQL that an operator administers the platform: an administrator without a limit to applications. */
+const administersPlatform = sql<boolean>`deleted_at is null and role = 'administrator'
+  and not exists (select from operator_application where operator_id = operator.id)`;
+
+/** An operator that is locked for a change. */
+interface LockedOperator {
+  readonly id: string;
+  /** As written when it was created. */
+  readonly name: string;
+  readonly administersPlatform: boolean;
+}
+
+/**
+ * Locks an operator for a change in this transaction, and all administrators: changes that run at once must not leave none.
+ * @throws Failure UNKNOWN_USER
+ */
+async function lockOperator(db: Database, name: string): Promise<LockedOperator> {
+  const isNamed = sql<boolean>`lower(name) = lower(${name})`;
+  await db
+    .selectFrom('operator')
+    .select('id')
+    .where('deleted_at', 'is', null)
+    .where((where) => where.or([isNamed, where('role', '=', 'administrator')]))
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+  // A statement of its own sees what the transactions that it waited for have written.
+  const operator = await db
+    .selectFrom('operator')
+    .select(['id', 'name', administersPlatform.as('administersPlatform')])
+    .where(isNamed)
+    .where('deleted_at', 'is', null)
+    .executeTakeFirst();
+  if (!operator) throw new Failure('UNKNOWN_USER', 'no such operator');
+  return operator;
+}
+
+/**
+ * Requires that the change of a locked operator, which is written, has not ended the administration of the platform.
+ * @throws Failure LAST_ADMINISTRATOR
+ */
+async function requireAdministrator(db: Database, changed: LockedOperator): Promise<void> {
+  if (!changed.administersPlatform) return;
+  const remaining = await db.selectFrom('operator').select('id').where(administersPlatform).limit(1).execute();
+  if (remaining.length > 0) return;
+  throw new Failure(
+    'LAST_ADMINISTRATOR',
+    'this is the last administrator of the platform: make another operator an administrator first',
+  );
+}
+
+/** Lists the operators by name, or only the one with this id. */
+async function listOperators(db: Database, id?: string): Promise<StoredOperator[]> {
+  const rows = await db
+    .selectFrom('operator')
+    .select(['name', 'role', 'must_change_password', 'created_at'])
+    .select([
+      sql<string[]>`array(select app_id from operator_application
+        join application on application.id = application_id where operator_id = operator.id order by application.id)`.as(
+        'app_ids',
+      ),
+      sql<Date | null>`(select max(used_at) from sign_in
+        where operator_id = operator.id and not ${signInHasExpired})`.as('used_at'),
+    ])
+    .where('deleted_at', 'is', null)
+    .$if(id !== undefined, (query) => query.where('id', '=', id ?? ''))
+    .orderBy(sql`lower(name)`)
+    .execute();
+  return rows.map((row) => ({
+    ...{ name: row.name, role: row.role, appIds: row.app_ids, mustChangePassword: row.must_change_password },
+    createdAt: row.created_at.toISOString(),
+    usedAt: row.used_at?.toISOString() ?? null,
+  }));
+}
+
+/** Ends all sessions of an operator. @returns their number */
+async function endOperatorSessions(db: Database, id: string): Promise<number> {
+  const { numDeletedRows } = await db.deleteFrom('sign_in').where('operator_id', '=', id).executeTakeFirst();
+  return Number(numDeletedRows);
+}
+
+/** Sets the password of an operator and ends its sessions. */
+async function resetOperatorPassword(db: Database, id: string, passwordHash: string): Promise<void> {
+  await db
+    .updateTable('operator')
+    .set({ password_hash: passwordHash, must_change_password: true })
+    .where('id', '=', id)
+    .execute();
+  await endOperatorSessions(db, id);
+}
+
+/** Deletes an operator: its sessions end, and it cannot sign in again. */
+async function deleteOperator(db: Database, id: string): Promise<void> {
+  await db
+    .updateTable('operator')
+    .set({ deleted_at: sql<Date>`now()`, password_hash: '' })
+    .where('id', '=', id)
+    .execute();
+  await endOperatorSessions(db, id);
+}

@@ -1,0 +1,356 @@
+import { type Operator, type OperatorRequest, seesApplication } from '@odograph/contracts/caller';
+import { Failure } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/uuid';
+import { findApplicationId } from '@odograph/database/accounts';
+import { auditChange, operatorOrigin } from '@odograph/database/audit';
+import type { Database } from '@odograph/database/database';
+import { failOnConstraint } from '@odograph/database/postgres-failure';
+import type { Tables } from '@odograph/database/tables';
+import { findVehicle, type GrantRole, grantRoles } from '@odograph/database/vehicle-access';
+import type { Http } from '@odograph/http/http';
+import { leaveOutEmpty } from '@odograph/http/parameters';
+import { AppId, answers, EmptyAnswer, text, VehicleId, word } from '@odograph/http/schemas';
+import { type Kysely, sql } from 'kysely';
+import Type from 'typebox';
+import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { hashPassword, NewPassword, requirePasswordLength } from './passwords.ts';
+import { endSessions } from './tokens.ts';
+
+const UserId = Type.String({ examples: ['0197a1de-5f0e-7000-8000-000000000006'] });
+const NewUser = Type.Object({
+  appId: AppId,
+  username: text(1, 256, { examples: ['alex'] }),
+  password: NewPassword,
+  mustChangePassword: Type.Boolean({ default: false }),
+});
+const User = Type.Object(
+  {
+    userId: UserId,
+    username: Type.String({ examples: ['alex'] }),
+    mustChangePassword: Type.Boolean(),
+    vehicleIds: Type.Array(VehicleId),
+    grants: Type.Array(
+      Type.Object(
+        { vehicleId: VehicleId, plate: Type.String({ examples: ['AB-123-CD'] }), role: word(grantRoles) },
+        { title: 'Grant' },
+      ),
+    ),
+  },
+  { title: 'User' },
+);
+const Role = Type.Unsafe<GrantRole>({
+  ...word(grantRoles),
+  default: 'driver',
+  description: 'viewer: reads; driver: own bookings and authorizations and actions within them; manager: everything',
+});
+const UserPath = Type.Object({ userId: UserId });
+
+/** The operator's routes for the users of an application and their vehicles. */
+export const users: FleetRoutes = { operator: [addUserRoutes, addGrantRoutes, addRevocationRoutes] };
+
+function addUserRoutes(http: Http, { db }: Fleet): void {
+  const createSchema = {
+    summary: 'Create a user of an application',
+    body: NewUser,
+    response: answers(
+      Type.Object({ userId: UserId }),
+      'INVALID_PASSWORD_LENGTH',
+      'UNKNOWN_APPLICATION',
+      'ALREADY_EXISTS',
+    ),
+  };
+  http.post(
+    '/v1/x/admin/users',
+    { schema: createSchema },
+    async ({ body: { appId, username, password, mustChangePassword }, ip, operator }) => {
+      requirePasswordLength(password);
+      const applicationId = await findApplicationId(db, appId, operator.applicationIds);
+      const user = { applicationId, username, passwordHash: await hashPassword(password), mustChangePassword };
+      return db.transaction().execute(async (trx) => {
+        const userId = await createUser(trx, user);
+        await auditChange(trx, operatorOrigin({ ip, operator }, applicationId), 'user.create', `user:${userId}`);
+        return { userId };
+      });
+    },
+  );
+
+  const listSchema = {
+    summary: 'List the users of an application',
+    querystring: Type.Object({ appId: AppId }),
+    response: answers(Type.Object({ users: Type.Array(User) }), 'UNKNOWN_APPLICATION'),
+  };
+  http.get('/v1/x/admin/users', { schema: listSchema }, async ({ query, operator }) => ({
+    users: await listUsers(db, await findApplicationId(db, query.appId, operator.applicationIds)),
+  }));
+}
+
+function addGrantRoutes(http: Http, { db }: Fleet): void {
+  const grantOptions = {
+    preValidation: leaveOutEmpty('role', 'fromRole'),
+    schema: {
+      summary: 'Grant a user access to a vehicle, or change the role of the grant',
+      params: UserPath,
+      body: Type.Object({
+        vehicleId: VehicleId,
+        role: Role,
+        fromRole: Type.Optional(
+          word(grantRoles, { description: 'the role that the grant must still have: else CHANGED_MEANWHILE' }),
+        ),
+      }),
+      response: answers(EmptyAnswer, 'UNKNOWN_USER', 'UNKNOWN_VEHICLE', 'CHANGED_MEANWHILE'),
+    },
+  };
+  http.post(
+    '/v1/x/admin/users/:userId/vehicles',
+    grantOptions,
+    async ({ params: { userId }, body: { vehicleId, role, fromRole }, ip, operator }) => {
+      await db.transaction().execute(async (trx) => {
+        const chain = await grantVehicle(trx, operator, { userId, vehicleId, role, fromRole });
+        const origin = operatorOrigin({ ip, operator }, chain);
+        await auditChange(trx, origin, 'grant.give', `vehicle:${vehicleId}`, { userId, role });
+      });
+      return {};
+    },
+  );
+
+  const revokeSchema = {
+    summary: 'Revoke the access of a user to a vehicle',
+    params: Type.Object({ userId: UserId, vehicleId: VehicleId }),
+    response: answers(EmptyAnswer, 'UNKNOWN_USER', 'UNKNOWN_VEHICLE', 'NOT_FOUND'),
+  };
+  http.delete(
+    '/v1/x/admin/users/:userId/vehicles/:vehicleId',
+    { schema: revokeSchema },
+    async ({ params: { userId, vehicleId }, ip, operator }) => {
+      await db.transaction().execute(async (trx) => {
+        const chain = await revokeVehicle(trx, operator, { userId, vehicleId });
+        const origin = operatorOrigin({ ip, operator }, chain);
+        await auditChange(trx, origin, 'grant.take', `vehicle:${vehicleId}`, { userId });
+      });
+      return {};
+    },
+  );
+}
+
+/** Makes a change of a user that returns its application, and records it in the audit. */
+async function changeUser(
+  db: Kysely<Tables>,
+  { params: { userId }, ip, operator }: OperatorRequest & { params: { userId: string } },
+  action: string,
+  change: (trx: Database, operator: Operator, userId: string) => Promise<number>,
+): Promise<void> {
+  await db.transaction().execute(async (trx) => {
+    const applicationId = await change(trx, operator, userId);
+    await auditChange(trx, operatorOrigin({ ip, operator }, applicationId), action, `user:${userId}`);
+  });
+}
+
+/** Deleting a user, resetting its password, and ending its sessions. */
+function addRevocationRoutes(http: Http, { db }: Fleet): void {
+  const deleteSchema = {
+    summary: 'Delete a user; its sessions, grants, bookings and authorizations end',
+    params: UserPath,
+    response: answers(EmptyAnswer, 'UNKNOWN_USER'),
+  };
+  http.delete('/v1/x/admin/users/:userId', { schema: deleteSchema }, async (request) => {
+    await changeUser(db, request, 'user.delete', deleteUser);
+    return {};
+  });
+  const passwordSchema = {
+    summary: 'Reset the password of a user; its sessions end',
+    params: UserPath,
+    body: Type.Object({ password: NewPassword, mustChangePassword: Type.Boolean({ default: true }) }),
+    response: answers(EmptyAnswer, 'UNKNOWN_USER', 'INVALID_PASSWORD_LENGTH'),
+  };
+  http.post('/v1/x/admin/users/:userId/password', { schema: passwordSchema }, async (request) => {
+    const { password, mustChangePassword } = request.body;
+    requirePasswordLength(password);
+    const passwordHash = await hashPassword(password);
+    await changeUser(db, request, 'user.reset', (trx, operator, userId) =>
+      resetPassword(trx, operator, { userId, passwordHash, mustChangePassword }),
+    );
+    return {};
+  });
+  const sessionsSchema = {
+    summary: 'End all sessions of a user',
+    params: UserPath,
+    response: answers(EmptyAnswer, 'UNKNOWN_USER'),
+  };
+  http.delete('/v1/x/admin/users/:userId/sessions', { schema: sessionsSchema }, async (request) => {
+    await changeUser(db, request, 'user.sessions.end', endUserSessions);
+    return {};
+  });
+}
+
+interface NewUser {
+  applicationId: number;
+  username: string;
+  passwordHash: string;
+  mustChangePassword: boolean;
+}
+
+const nameIsTaken = 'the application has a user of this name already, in upper or lower case';
+
+/** Creates a user of an application. @throws Failure ALREADY_EXISTS if the name is taken, ignoring case */
+export async function createUser(db: Database, user: NewUser): Promise<string> {
+  const { id } = await failOnConstraint({ user_account_username: ['ALREADY_EXISTS', nameIsTaken] }, () =>
+    db
+      .insertInto('user_account')
+      .values({
+        application_id: user.applicationId,
+        username: user.username,
+        password_hash: user.passwordHash,
+        must_change_password: user.mustChangePassword,
+      })
+      .returning('id')
+      .executeTakeFirstOrThrow(),
+  );
+  return id;
+}
+
+/** A user with its grants. */
+interface ListedUser {
+  userId: string;
+  username: string;
+  mustChangePassword: boolean;
+  vehicleIds: string[];
+  grants: { vehicleId: string; plate: string; role: GrantRole }[];
+}
+
+/** Lists the users of an application by name, with their grants. */
+async function listUsers(db: Database, applicationId: number): Promise<ListedUser[]> {
+  const rows = await db
+    .selectFrom('user_account')
+    .leftJoin('vehicle_grant', 'vehicle_grant.user_id', 'user_account.id')
+    .leftJoin('vehicle', 'vehicle.id', 'vehicle_grant.vehicle_id')
+    .select(['user_account.id', 'username', 'must_change_password'])
+    .select(
+      sql<ListedUser['grants']>`coalesce(json_agg(
+        json_build_object('vehicleId', vehicle_grant.vehicle_id::text, 'plate', vehicle.plate, 'role', vehicle_grant.role)
+        order by vehicle_grant.vehicle_id) filter (where vehicle_grant.vehicle_id is not null), '[]')`.as('grants'),
+    )
+    .where('user_account.application_id', '=', applicationId)
+    .where('user_account.deleted_at', 'is', null)
+    .groupBy('user_account.id')
+    .orderBy('username')
+    .execute();
+  return rows.map((row) => ({
+    userId: row.id,
+    username: row.username,
+    mustChangePassword: row.must_change_password,
+    vehicleIds: row.grants.map(({ vehicleId }) => vehicleId),
+    grants: row.grants,
+  }));
+}
+
+/** Finds the application of a user that an operator sees. @throws Failure UNKNOWN_USER */
+async function applicationOf(db: Database, operator: Operator, userId: string): Promise<number> {
+  const row = isUuid(userId)
+    ? await db
+        .selectFrom('user_account')
+        .select('application_id')
+        .where('id', '=', userId)
+        .where('deleted_at', 'is', null)
+        .executeTakeFirst()
+    : undefined;
+  if (!row || !seesApplication(operator, row.application_id)) throw new Failure('UNKNOWN_USER');
+  return row.application_id;
+}
+
+interface NewGrant {
+  readonly userId: string;
+  readonly vehicleId: string;
+  readonly role: GrantRole;
+  readonly fromRole?: GrantRole | undefined;
+}
+
+/**
+ * Grants a user access to a vehicle of its application, or changes the role of the grant.
+ * @returns the application of both
+ * @throws Failure UNKNOWN_USER, UNKNOWN_VEHICLE; CHANGED_MEANWHILE if the role is no longer `fromRole`
+ */
+export async function grantVehicle(
+  db: Database,
+  operator: Operator,
+  { userId, vehicleId, role, fromRole }: NewGrant,
+): Promise<number> {
+  const applicationId = await applicationOf(db, operator, userId);
+  const vehicle = await findVehicle(db, { applicationId }, vehicleId);
+  if (fromRole !== undefined) {
+    const grant = await db
+      .selectFrom('vehicle_grant')
+      .select('role')
+      .where('user_id', '=', userId)
+      .where('vehicle_id', '=', vehicle.id)
+      .forUpdate()
+      .executeTakeFirst();
+    if (grant?.role !== fromRole) throw new Failure('CHANGED_MEANWHILE');
+  }
+  await db
+    .insertInto('vehicle_grant')
+    .values({ user_id: userId, vehicle_id: vehicle.id, role })
+    .onConflict((conflict) => conflict.columns(['user_id', 'vehicle_id']).doUpdateSet({ role }))
+    .execute();
+  return applicationId;
+}
+
+/**
+ * Revokes a grant. The database also ends the bookings and authorizations of the user on the vehicle.
+ * @returns the application of user and vehicle
+ * @throws Failure UNKNOWN_USER, UNKNOWN_VEHICLE; NOT_FOUND without a grant
+ */
+async function revokeVehicle(
+  db: Database,
+  operator: Operator,
+  { userId, vehicleId }: { userId: string; vehicleId: string },
+): Promise<number> {
+  const applicationId = await applicationOf(db, operator, userId);
+  const vehicle = await findVehicle(db, { applicationId }, vehicleId);
+  const { numDeletedRows } = await db
+    .deleteFrom('vehicle_grant')
+    .where('user_id', '=', userId)
+    .where('vehicle_id', '=', vehicle.id)
+    .executeTakeFirst();
+  if (numDeletedRows === 0n) throw new Failure('NOT_FOUND', 'the user has no grant for this vehicle');
+  return applicationId;
+}
+
+/**
+ * Deletes a user: its sessions end, and so do its grants with its bookings and authorizations.
+ * @returns its application
+ * @throws Failure UNKNOWN_USER
+ */
+async function deleteUser(db: Database, operator: Operator, userId: string): Promise<number> {
+  const applicationId = await applicationOf(db, operator, userId);
+  await db.updateTable('user_account').set({ deleted_at: sql<Date>`now()` }).where('id', '=', userId).execute();
+  await endSessions(db, { applicationId, userId });
+  await db.deleteFrom('vehicle_grant').where('user_id', '=', userId).execute();
+  return applicationId;
+}
+
+/**
+ * Sets the password of a user and ends its sessions.
+ * @returns its application
+ * @throws Failure UNKNOWN_USER
+ */
+async function resetPassword(
+  db: Database,
+  operator: Operator,
+  { userId, passwordHash, mustChangePassword }: { userId: string; passwordHash: string; mustChangePassword: boolean },
+): Promise<number> {
+  const applicationId = await applicationOf(db, operator, userId);
+  await db
+    .updateTable('user_account')
+    .set({ password_hash: passwordHash, must_change_password: mustChangePassword })
+    .where('id', '=', userId)
+    .execute();
+  await endSessions(db, { applicationId, userId });
+  return applicationId;
+}
+
+/** Ends all sessions of a user. @returns its application. @throws Failure UNKNOWN_USER */
+async function endUserSessions(db: Database, operator: Operator, userId: string): Promise<number> {
+  const applicationId = await applicationOf(db, operator, userId);
+  await endSessions(db, { applicationId, userId });
+  return applicationId;
+}

@@ -1,0 +1,312 @@
+import type { AlarmKind } from '@odograph/contracts/alarms';
+import type { Caller, Viewer } from '@odograph/contracts/caller';
+import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { type GeofencePoint, type GeofenceShape, unwrapRing } from '@odograph/contracts/geofences';
+import { isUuid } from '@odograph/contracts/uuid';
+import { appendAudit, originOf } from '@odograph/database/audit';
+import type { Database } from '@odograph/database/database';
+import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';
+import { requireManager, visibleTo } from '@odograph/database/vehicle-access';
+import type { Http } from '@odograph/http/http';
+import { answers, Succeeded } from '@odograph/http/schemas';
+import { type RawBuilder, sql } from 'kysely';
+import Type from 'typebox';
+import type { Fleet } from '../common/fleet.ts';
+import type { NewGeofence, Parameters } from './schemas.ts';
+import * as schemas from './schemas.ts';
+
+export const route = { tags: ['alarms'] };
+export const Deleted = Type.Object({ deleted: Succeeded }, { title: 'Deleted' });
+export const Changed = Type.Object({ id: Type.String() }, { title: 'Changed' });
+
+type Request = { caller: Caller; ip: string };
+
+export const record = (db: Database, request: Request, action: string, subject: string) =>
+  appendAudit(db, { ...originOf(request), action, subject, outcome: 'done' });
+
+export function addGeofenceCreation(http: Http, { db }: Fleet): void {
+  const createSchema = {
+    ...route,
+    summary: 'Create a geofence: a circle around a Point, or a Polygon',
+    body: schemas.NewGeofence,
+    response: answers(Changed, 'UNAUTHORIZED', 'TOO_MANY'),
+  };
+  http.post('/v1/x/geofences', { schema: createSchema }, async (request) => {
+    await requireManager(db, request.caller);
+    const fields = { name: request.body.name, shape: requireShape(request.body) };
+    return db.transaction().execute(async (trx) => {
+      const id = await createGeofence(trx, request.caller.applicationId, fields);
+      await record(trx, request, 'geofence.create', `geofence:${id}`);
+      return { id };
+    });
+  });
+}
+
+export function addGeofenceChanges(http: Http, { db, changes }: Fleet): void {
+  const replaceSchema = {
+    ...route,
+    summary: 'Replace a geofence; rules that use it begin again',
+    params: schemas.GeofencePath,
+    body: schemas.NewGeofence,
+    response: answers(Changed, 'UNAUTHORIZED', 'NOT_FOUND'),
+  };
+  http.put('/v1/x/geofences/:id', { schema: replaceSchema }, async (request) => {
+    const { caller, params, body } = request;
+    await requireManager(db, caller);
+    const fields = { name: body.name, shape: requireShape(body) };
+    const alarmIds = await db.transaction().execute(async (trx) => {
+      const ended = await updateGeofence(trx, caller.applicationId, params.id, fields);
+      await record(trx, request, 'geofence.change', `geofence:${params.id}`);
+      return ended;
+    });
+    await changes.announce({ alarmIds });
+    return { id: params.id };
+  });
+
+  const deleteSchema = {
+    ...route,
+    summary: 'Delete a geofence that no rule uses',
+    params: schemas.GeofencePath,
+    response: answers(Deleted, 'UNAUTHORIZED', 'NOT_FOUND', 'IN_USE'),
+  };
+  http.delete('/v1/x/geofences/:id', { schema: deleteSchema }, async (request) => {
+    await requireManager(db, request.caller);
+    await db.transaction().execute(async (trx) => {
+      await deleteGeofence(trx, request.caller.applicationId, request.params.id);
+      await record(trx, request, 'geofence.delete', `geofence:${request.params.id}`);
+    });
+    return { deleted: true };
+  });
+}
+
+const mostGeofences = 1000;
+
+/** SQL that is true for a row of an application that the person sees. */
+export const ofApplications = (column: string, { applicationIds }: Viewer): RawBuilder<boolean> =>
+  applicationIds === undefined
+    ? sql<boolean>`true`
+    : sql<boolean>`${sql.ref(column)} = any(${[...applicationIds]}::integer[])`;
+
+/** SQL that is true unless the person is a user who sees no vehicle. */
+export const seesVehicles = (viewer: Viewer): RawBuilder<boolean> =>
+  viewer.userId === undefined
+    ? sql<boolean>`true`
+    : sql<boolean>`exists (select from vehicle where ${visibleTo(viewer)})`;
+
+/** SQL that is true for the rows behind an identifier. @throws Failure INVALID_PARAMETER */
+export function following(column: string, after: string | undefined): RawBuilder<boolean> {
+  if (after === undefined) return sql<boolean>`true`;
+  if (!isUuid(after)) throw invalidParameter('after', 'must be an identifier of the list');
+  return sql<boolean>`${sql.ref(column)} > ${after}`;
+}
+
+export async function firstRow<Row>(db: Database, statement: RawBuilder<Row>): Promise<Row | undefined> {
+  return (await statement.execute(db)).rows[0];
+}
+
+/** @throws Failure NOT_FOUND for a malformed identifier */
+export function requireUuid(id: string): string {
+  if (!isUuid(id)) throw new Failure('NOT_FOUND');
+  return id;
+}
+
+/** Ends open alarms now. @returns their ids */
+export async function endAlarms(db: Database, condition: RawBuilder<boolean>): Promise<string[]> {
+  const { rows } = await sql<{ id: string }>`update alarm set cleared_at = greatest(raised_at, clock_timestamp())
+    where cleared_at is null and ${condition} returning id`.execute(db);
+  return rows.map(({ id }) => id);
+}
+
+interface ShownGeofence {
+  id: string;
+  appId: string;
+  name: string;
+  geometry: object;
+  radiusMetres?: number;
+}
+
+const geofenceColumns = sql`jsonb_strip_nulls(jsonb_build_object('id', geofence.id, 'appId', application.app_id,
+  'name', geofence.name, 'geometry', geofence.geometry, 'radiusMetres', geofence.radius_metres)) as one`;
+
+/** Lists geofences in the order of their identifiers. */
+export async function listGeofences(
+  db: Database,
+  viewer: Viewer,
+  { after, limit }: { after?: string | undefined; limit: number },
+): Promise<ShownGeofence[]> {
+  const { rows } = await sql<{ one: ShownGeofence }>`select ${geofenceColumns}
+    from geofence join application on application.id = geofence.application_id
+    where ${ofApplications('geofence.application_id', viewer)} and ${seesVehicles(viewer)}
+      and ${following('geofence.id', after)}
+    order by geofence.id limit ${limit}`.execute(db);
+  return rows.map(({ one }) => one);
+}
+
+/** Creates a geofence. @returns its identifier @throws Failure TOO_MANY */
+async function createGeofence(
+  db: Database,
+  applicationId: number,
+  { name, shape }: { name: string; shape: GeofenceShape },
+): Promise<string> {
+  await raiseIngestBarrier(db);
+  const row = await firstRow(
+    db,
+    sql<{ id: string }>`insert into geofence (application_id, name, geometry, radius_metres)
+      select ${applicationId}, ${name}, ${geometryOf(shape)}::jsonb, ${radiusOf(shape)}::float8
+      where (select count(*) from geofence where application_id = ${applicationId}) < ${mostGeofences}
+      returning id`,
+  );
+  if (!row) throw new Failure('TOO_MANY', `an application has at most ${mostGeofences} geofences`);
+  return row.id;
+}
+
+const geometryOf = ({ type, coordinates }: GeofenceShape) => JSON.stringify({ type, coordinates });
+const radiusOf = (shape: GeofenceShape) => (shape.type === 'Point' ? shape.radiusMetres : null);
+
+/** Changes a geofence. Rules that use it begin again. @returns the ids of alarms that ended @throws Failure NOT_FOUND */
+async function updateGeofence(
+  db: Database,
+  applicationId: number,
+  id: string,
+  { name, shape }: { name: string; shape: GeofenceShape },
+): Promise<string[]> {
+  await raiseIngestBarrier(db);
+  const row = await firstRow(
+    db,
+    sql<{ moved: boolean }>`with before as (
+        select id, geometry, radius_metres from geofence
+        where id = ${requireUuid(id)} and application_id = ${applicationId} for update)
+      update geofence set name = ${name}, geometry = ${geometryOf(shape)}::jsonb, radius_metres = ${radiusOf(shape)}::float8
+      from before where geofence.id = before.id
+      returning (before.geometry, before.radius_metres) is distinct from (geofence.geometry, geofence.radius_metres) as moved`,
+  );
+  if (!row) throw new Failure('NOT_FOUND');
+  if (!row.moved) return [];
+  const { rows } = await sql<{ id: string }>`update alarm_rule set active_from = clock_timestamp()
+    where geofence_id = ${id} returning id`.execute(db);
+  return endAlarms(db, sql<boolean>`rule_id = any(${rows.map((rule) => rule.id)}::uuid[])`);
+}
+
+/** Deletes a geofence. @throws Failure NOT_FOUND; IN_USE while a rule uses it */
+async function deleteGeofence(db: Database, applicationId: number, id: string): Promise<void> {
+  await raiseIngestBarrier(db);
+  const rule = await firstRow(
+    db,
+    sql<{ name: string }>`select name from alarm_rule
+      where geofence_id = ${requireUuid(id)} and application_id = ${applicationId} limit 1`,
+  );
+  if (rule) throw new Failure('IN_USE', `the alarm rule "${rule.name}" uses it`);
+  const deleted = await firstRow(
+    db,
+    sql`delete from geofence where id = ${id} and application_id = ${applicationId} returning id`,
+  );
+  if (!deleted) throw new Failure('NOT_FOUND');
+}
+
+type ParameterName = keyof Parameters;
+
+/** The parameters of each kind; of several lists, exactly one must be given. */
+const neededParameters: Readonly<Record<AlarmKind, readonly (readonly ParameterName[])[]>> = {
+  towing: [[]],
+  crash: [[]],
+  jamming: [[]],
+  silent: [['afterMinutes']],
+  'low-battery': [['belowPercent'], ['belowVolts', 'canKey']],
+  geofence: [['geofenceId', 'when']],
+  speed: [['limitKmh']],
+  'unanswered-command': [[]],
+};
+
+/** Checks that a rule has the parameters of its kind and no others. @throws Failure INVALID_PARAMETER */
+export function requireParameters(kind: AlarmKind, parameters: Parameters): void {
+  const given = (Object.keys(parameters) as ParameterName[]).filter((name) => parameters[name] !== undefined);
+  const alternatives = neededParameters[kind];
+  const unknown = given.find((name) => !alternatives.some((names) => names.includes(name)));
+  if (unknown !== undefined) throw invalidParameter(`parameters.${unknown}`, `does not belong to the kind ${kind}`);
+  const chosen = alternatives.find((names) => names.some((name) => given.includes(name))) ?? alternatives[0] ?? [];
+  const missing = chosen.find((name) => !given.includes(name));
+  if (missing !== undefined) throw invalidParameter(`parameters.${missing}`, 'is missing');
+  const surplus = given.find((name) => !chosen.includes(name));
+  if (surplus !== undefined) throw invalidParameter(`parameters.${surplus}`, `excludes ${chosen.join(' and ')}`);
+}
+
+/**
+ * Checks the shape of a geofence: a circle, or a polygon that is closed, does not touch itself and does not enclose a pole.
+ * @throws Failure INVALID_PARAMETER
+ */
+function requireShape({ geometry, radiusMetres }: NewGeofence): GeofenceShape {
+  const points = geometry.type === 'Point' ? [geometry.coordinates] : geometry.coordinates.flat();
+  if (points.some(([, latitude]) => Math.abs(latitude) > 90)) throw refused('must have latitudes from -90 to 90');
+  if (geometry.type === 'Point') {
+    if (radiusMetres === undefined) throw invalidParameter('radiusMetres', 'is missing');
+    return { type: 'Point', coordinates: geometry.coordinates, radiusMetres };
+  }
+  if (radiusMetres !== undefined) throw invalidParameter('radiusMetres', 'does not belong to a polygon');
+  const [ring = []] = geometry.coordinates;
+  requireRing(ring);
+  return { type: 'Polygon', coordinates: geometry.coordinates };
+}
+
+const refused = (rule: string): Failure => invalidParameter('geometry', rule);
+
+const areEqual = ([x, y]: GeofencePoint, [otherX, otherY]: GeofencePoint): boolean => x === otherX && y === otherY;
+
+function requireRing(given: readonly GeofencePoint[]): void {
+  const [first, last] = [given[0], given.at(-1)];
+  if (first === undefined || last === undefined || !areEqual(first, last)) {
+    throw refused('must end with the point with which it begins');
+  }
+  const ring = unwrapRing(given);
+  const longitudes = ring.map(([longitude]) => longitude);
+  if (Math.max(...longitudes) - Math.min(...longitudes) >= 180) throw refused('must span less than 180 degrees');
+  const edges = ring.slice(1).map((to, index) => ({ from: ring[index] ?? to, to }));
+  if (edges.some(({ from, to }) => areEqual(from, to))) throw refused('must not repeat a point');
+  requireSimple(edges);
+}
+
+function requireSimple(edges: readonly Edge[]): void {
+  for (const [index, edge] of edges.entries()) {
+    const next = edges[(index + 1) % edges.length] ?? edge;
+    const others = edges.slice(index + 2, index === 0 ? -1 : undefined);
+    if (turnsBack(edge, next) || others.some((other) => meet(edge, other))) {
+      throw refused('must not touch or cross itself');
+    }
+  }
+}
+
+interface Edge {
+  readonly from: GeofencePoint;
+  readonly to: GeofencePoint;
+}
+
+/** Positive if `point` lies left of an edge, zero if on its line. */
+function sideOf({ from, to }: Edge, [x, y]: GeofencePoint): number {
+  return Math.sign((to[0] - from[0]) * (y - from[1]) - (to[1] - from[1]) * (x - from[0]));
+}
+
+/** Whether an edge goes back along the one before it. */
+function turnsBack(edge: Edge, next: Edge): boolean {
+  const forward =
+    (edge.to[0] - edge.from[0]) * (next.to[0] - next.from[0]) +
+    (edge.to[1] - edge.from[1]) * (next.to[1] - next.from[1]);
+  return sideOf(edge, next.to) === 0 && forward < 0;
+}
+
+const isWithin = ({ from, to }: Edge, [x, y]: GeofencePoint): boolean =>
+  Math.min(from[0], to[0]) <= x &&
+  x <= Math.max(from[0], to[0]) &&
+  Math.min(from[1], to[1]) <= y &&
+  y <= Math.max(from[1], to[1]);
+
+/** Whether two edges have a point in common. */
+function meet(one: Edge, other: Edge): boolean {
+  const [oneFrom, oneTo] = [sideOf(other, one.from), sideOf(other, one.to)];
+  const [otherFrom, otherTo] = [sideOf(one, other.from), sideOf(one, other.to)];
+  if (oneFrom * oneTo < 0 && otherFrom * otherTo < 0) return true;
+  return (
+    (oneFrom === 0 && isWithin(other, one.from)) ||
+    (oneTo === 0 && isWithin(other, one.to)) ||
+    (otherFrom === 0 && isWithin(one, other.from)) ||
+    (otherTo === 0 && isWithin(one, other.to))
+  );
+}
