@@ -18,11 +18,22 @@ const allowed: Record<string, readonly string[]> = {
   'event-list': ['contracts', 'database'],
   queue: ['contracts', 'runtime'],
   http: ['contracts', 'runtime'],
+  sessions: ['contracts', 'runtime'],
   simulator: ['contracts', 'keyless', 'codec'],
   cli: ['codec', 'contracts', 'runtime', 'database', 'embedded', 'queue'],
   testkit: ['contracts', 'database', 'embedded', 'http', 'runtime'],
 };
-const serviceMayImport = ['contracts', 'keyless', 'codec', 'runtime', 'database', 'event-list', 'queue', 'http'];
+const serviceMayImport = [
+  'contracts',
+  'keyless',
+  'codec',
+  'runtime',
+  'database',
+  'event-list',
+  'queue',
+  'sessions',
+  'http',
+];
 /** Files of the platform that the image leaves out; like tests, they may use devDependencies. */
 const demo = /^services\/platform\/demo(\.ts$|\/)/;
 const maxFileLines = 420;

@@ -1,7 +1,7 @@
 import type { AvlFamily } from '@odograph/contracts/device-models';
 import type { Database } from '@odograph/database/database';
-import type { DeviceRates } from '@odograph/runtime/device-throttle';
-import { KeyedLookups } from '@odograph/runtime/keyed-lookups';
+import { KeyedLookups } from '@odograph/sessions/keyed-lookups';
+import type { DeviceRates } from '@odograph/sessions/throttle';
 
 /** A device, as far as the doors need it. */
 export interface GatewayDevice {

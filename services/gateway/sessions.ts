@@ -1,4 +1,4 @@
-import type { RegisteredSession, SessionRegistry } from '@odograph/runtime/session-registry';
+import type { RegisteredSession, SessionRegistry } from '@odograph/sessions/session-registry';
 
 /** @returns whether the message answers a command */
 export type AnswerListener = (text: string, isRefused: boolean) => boolean;

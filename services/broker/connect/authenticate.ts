@@ -2,11 +2,11 @@ import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { commandAccount, gatewayAccount, serviceAccountPrefix } from '@odograph/contracts/service-accounts';
 import { deviceIdPattern } from '@odograph/contracts/topics';
-import type { ConnectionLimits } from '@odograph/runtime/connection-limits';
-import type { DeviceThrottles } from '@odograph/runtime/device-throttle';
 import type { Logger } from '@odograph/runtime/logger';
 import { deriveSecret, equalSecrets, hashSecret } from '@odograph/runtime/secrets';
-import type { SessionRegistry } from '@odograph/runtime/session-registry';
+import type { ConnectionLimits } from '@odograph/sessions/connection-limits';
+import type { SessionRegistry } from '@odograph/sessions/session-registry';
+import type { DeviceThrottles } from '@odograph/sessions/throttle';
 import type { AedesOptions, Client } from 'aedes';
 import type { BrokerMetrics } from '../metrics.ts';
 import {

@@ -1,8 +1,8 @@
 import type { Database } from '@odograph/database/database';
 import { within } from '@odograph/runtime/clock';
-import type { DeviceRates } from '@odograph/runtime/device-throttle';
-import { KeyedLookups } from '@odograph/runtime/keyed-lookups';
 import { equalSecrets } from '@odograph/runtime/secrets';
+import { KeyedLookups } from '@odograph/sessions/keyed-lookups';
+import type { DeviceRates } from '@odograph/sessions/throttle';
 import { sql } from 'kysely';
 
 /** What a client presented to sign in. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, createServer } from 'node:tls';
 import { InvalidSettings, readConfig } from '@odograph/runtime/config';
-import { followTlsFiles, readTlsFiles } from '@odograph/runtime/tls-server';
+import { followTlsFiles, readTlsFiles } from '@odograph/sessions/listeners';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';

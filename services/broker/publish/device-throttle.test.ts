@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { deviceTopic } from '@odograph/contracts/topics';
-import { DeviceThrottle } from '@odograph/runtime/device-throttle';
+import { DeviceThrottle } from '@odograph/sessions/throttle';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createDevice } from '@odograph/testkit/fixtures';

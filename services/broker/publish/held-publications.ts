@@ -1,7 +1,7 @@
 import type { UploadFormat } from '@odograph/contracts/queues';
 import type { ReceivedUpload } from '@odograph/queue/upload-intake';
-import type { DeviceThrottle } from '@odograph/runtime/device-throttle';
 import { Gauge, type Registry } from '@odograph/runtime/metrics';
+import type { DeviceThrottle } from '@odograph/sessions/throttle';
 import type { Client, PublishPacket } from 'aedes';
 
 /** The session of a device, as far as its publications need it. */

@@ -3,8 +3,8 @@ import { type UploadReject, uploadRejectsChannel } from '@odograph/contracts/upl
 import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Redis } from '@odograph/runtime/redis';
-import { watchRevocations } from '@odograph/runtime/revocations';
-import type { SessionRegistry } from '@odograph/runtime/session-registry';
+import { watchRevocations } from '@odograph/sessions/revocations';
+import type { SessionRegistry } from '@odograph/sessions/session-registry';
 import { type CredentialStore, validUntil } from '../connect/credentials.ts';
 import type { DeviceBroker } from './device-broker.ts';
 import type { DeviceSession } from './session-registry.ts';

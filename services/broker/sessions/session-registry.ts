@@ -1,6 +1,6 @@
 import { deviceTopic, ownTracksPrefix } from '@odograph/contracts/topics';
-import type { DeviceThrottle } from '@odograph/runtime/device-throttle';
-import type { RegisteredSession } from '@odograph/runtime/session-registry';
+import type { RegisteredSession } from '@odograph/sessions/session-registry';
+import type { DeviceThrottle } from '@odograph/sessions/throttle';
 import type { Client } from 'aedes';
 import type { PresentedCredential } from '../connect/credentials.ts';
 import { ReleaseOrder } from '../publish/held-publications.ts';

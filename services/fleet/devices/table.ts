@@ -7,7 +7,7 @@ import type { Http } from '@odograph/http/http';
 import { sendPage } from '@odograph/http/paging';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, DeviceId, Flag, isTrue, moment, pageHeaders, text, VehicleId, word } from '@odograph/http/schemas';
-import { findPresent, findSessionEnds } from '@odograph/runtime/presence';
+import { findPresent, findSessionEnds } from '@odograph/sessions/presence';
 import { type RawBuilder, sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';

@@ -1,5 +1,5 @@
 import { tooManyRequests } from '@odograph/contracts/failures';
-import { TokenBucket } from '@odograph/runtime/token-bucket';
+import { TokenBucket } from '@odograph/sessions/throttle';
 
 /** Burst size, in seconds of a sender's rates. */
 const burstSeconds = 10;

@@ -7,11 +7,11 @@ import { type DeviceMessage, isCameraFile, readMessages } from '@odograph/codec/
 import { acknowledgeRecords, answerHello, type Frame, readHello, readPacket } from '@odograph/codec/teltonika/packets';
 import { isKnownCodec } from '@odograph/codec/teltonika/upload';
 import type { AvlFamily } from '@odograph/contracts/device-models';
-import type { ConnectionLimits } from '@odograph/runtime/connection-limits';
-import type { DeviceThrottle, DeviceThrottles } from '@odograph/runtime/device-throttle';
 import type { Logger } from '@odograph/runtime/logger';
 import { type Network, networkOf } from '@odograph/runtime/network-address';
-import { TokenBucket } from '@odograph/runtime/token-bucket';
+import type { ConnectionLimits } from '@odograph/sessions/connection-limits';
+import type { DeviceThrottle, DeviceThrottles } from '@odograph/sessions/throttle';
+import { TokenBucket } from '@odograph/sessions/throttle';
 import type { GatewayDevices } from '../devices.ts';
 import type { GatewayMetrics, RefusalReason } from '../metrics.ts';
 import type { AnswerListener, GatewaySession, GatewaySessions } from '../sessions.ts';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { ResolvedConfig } from '@odograph/runtime/config';
-import { type DeviceListeners, listenForDevices } from '@odograph/runtime/device-listeners';
+import { type DeviceListeners, listenForDevices } from '@odograph/sessions/listeners';
 import { TeltonikaConnection, type TeltonikaDoor } from './connection.ts';
 import { receiveDatagrams } from './datagrams.ts';
 

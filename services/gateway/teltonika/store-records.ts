@@ -1,7 +1,7 @@
 import { firstRecordSeconds } from '@odograph/codec/teltonika/upload';
 import { teltonikaFormat } from '@odograph/contracts/queues';
 import { isLate, lateLane, liveLane, type UploadLane } from '@odograph/queue/upload-intake';
-import type { DeviceThrottle } from '@odograph/runtime/device-throttle';
+import type { DeviceThrottle } from '@odograph/sessions/throttle';
 import type { GatewayDevice, GatewayDevices } from '../devices.ts';
 import type { GatewayUploads } from '../uploads.ts';
 

@@ -3,9 +3,9 @@ import type { Tables } from '@odograph/database/tables';
 import { openQueue, openWorker } from '@odograph/queue/queues';
 import { keepSchedule } from '@odograph/queue/schedules';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
-import { findPresent } from '@odograph/runtime/presence';
 import { connectRedis } from '@odograph/runtime/redis';
 import type { ServiceHost } from '@odograph/runtime/service';
+import { findPresent } from '@odograph/sessions/presence';
 import type { Kysely } from 'kysely';
 import {
   clearSilent,

@@ -1,5 +1,5 @@
-import { CallBatcher } from './batcher.ts';
-import { within } from './clock.ts';
+import { CallBatcher } from '@odograph/runtime/batcher';
+import { within } from '@odograph/runtime/clock';
 
 const keysPerStatement = 1000;
 const statementIntervalMs = 10;

@@ -1,8 +1,8 @@
 import { setTimeout as delay, setImmediate as turn } from 'node:timers/promises';
 import { brokerKey, brokerOfSession, disconnectedKey, presenceKey } from '@odograph/contracts/presence';
-import type { FailureReports } from './background-failures.ts';
-import type { Gauge } from './metrics.ts';
-import type { Redis } from './redis.ts';
+import type { FailureReports } from '@odograph/runtime/background-failures';
+import type { Gauge } from '@odograph/runtime/metrics';
+import type { Redis } from '@odograph/runtime/redis';
 
 const brokerKeyTtlMs = 10_000;
 const refreshMs = 3000;

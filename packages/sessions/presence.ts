@@ -1,5 +1,5 @@
 import { brokerKey, brokerOfSession, disconnectedKey, presenceKey } from '@odograph/contracts/presence';
-import type { Redis } from './redis.ts';
+import type { Redis } from '@odograph/runtime/redis';
 
 /** Lua: whether a device has a session whose broker's key exists, in one round trip. */
 const hasLiveSession = `local session = redis.call('HGET', KEYS[1], ARGV[1])

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
-import { shareDescriptors } from './descriptors.ts';
-import { isInNetworks, type Network, networkOf } from './network-address.ts';
+import { shareDescriptors } from '@odograph/runtime/descriptors';
+import { isInNetworks, type Network, networkOf } from '@odograph/runtime/network-address';
 
 export type ConnectionRefusal = 'network' | 'connections' | 'unauthenticated';
 

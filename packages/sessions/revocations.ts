@@ -1,5 +1,5 @@
 import { deviceRevokedChannel } from '@odograph/contracts/presence';
-import type { Redis } from './redis.ts';
+import type { Redis } from '@odograph/runtime/redis';
 import type { RegisteredSession, SessionRegistry } from './session-registry.ts';
 
 const retryMs = 1000;
