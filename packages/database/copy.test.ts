@@ -1,8 +1,8 @@
+import { BinaryRows } from '@odograph/ingest/upload/copy';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { BinaryRows } from './binary-rows.ts';
 import { copyInto } from './copy.ts';
 import { openDatabase } from './database.ts';
 import { sqlState } from './postgres-failure.ts';

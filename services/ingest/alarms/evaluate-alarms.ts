@@ -1,13 +1,16 @@
 import type { Database } from '@odograph/database/database';
-import { groupBy } from '../group-by.ts';
-import { withDecodedCan } from '../upload/decode-frames.ts';
-import { type Interval, isPrivateAt, type LinkedReading } from '../upload/link-readings.ts';
-import { findTows } from '../upload/vehicle-states.ts';
-import type { PreviousState } from '../upload/write-latest-states.ts';
+import {
+  groupBy,
+  type Interval,
+  isPrivateAt,
+  type LinkedReading,
+  type PreviousState,
+  withDecodedCan,
+} from '../pipeline/readings.ts';
 import { type AlarmChange, findAlarms, findReadings, type StoredAlarm, writeAlarms } from './queries.ts';
-import { type Rule, RuleCache } from './rule-cache.ts';
+import { type JudgedReading, type Rule, RuleCache } from './rules.ts';
 import { followSigns, type Sign, type StoredSigns } from './timeline.ts';
-import type { JudgedReading } from './verdicts.ts';
+import { findTows } from './vehicle-states.ts';
 
 /** A vehicle of a batch with rules. */
 interface WatchedVehicle {

@@ -3,7 +3,7 @@ import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import { allCanValues } from '@odograph/database/can-values';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import { instantArray } from '../sql-arrays.ts';
+import { instant, instantArray } from '../pipeline/sql-values.ts';
 
 /** An alarm as stored; times in microseconds. */
 export interface StoredAlarm {
@@ -39,8 +39,6 @@ export interface HistoricReading {
   readonly timeMicroseconds: number;
   readonly reading: Pick<TelemetryReading, 'location' | 'status' | 'can' | 'electric' | 'fleet' | 'alarms'>;
 }
-
-const instant = (microseconds: number) => sql`timestamptz 'epoch' + ${microseconds}::bigint * interval '1 microsecond'`;
 
 /**
  * Finds stored readings of a vehicle after a time and up to another, in time order.

@@ -6,10 +6,10 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { countGaps } from '../pipeline/metrics.ts';
 import { decodeUploads } from '../upload/decode-uploads.ts';
 import { BatchStore } from '../upload/store-batch.ts';
 import { emptyLedger, recordArrivals } from './ledger.ts';
-import { countGaps } from './metrics.ts';
 
 let platform: TestPlatform;
 let application: TestApplication;

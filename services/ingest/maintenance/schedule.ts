@@ -1,13 +1,12 @@
 import type { MaintenanceTask } from '@odograph/contracts/queues';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
-import { countReadings } from '@odograph/database/reading-counts/maintain';
 import type { Tables } from '@odograph/database/tables';
 import { openQueue, openWorker } from '@odograph/queue/queues';
 import { keepSchedule } from '@odograph/queue/schedules';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
-import type { FrameRedecoding } from '../redecode/redecode.ts';
+import { countReadings } from '../pipeline/reading-counts.ts';
 import {
   compressReadings,
   deleteExpired,
@@ -23,6 +22,7 @@ import {
   vacuumBusyTables,
 } from './policies.ts';
 import { purgeDeletedVehicles } from './purge.ts';
+import type { FrameRedecoding } from './redecode.ts';
 
 const hourMs = 3_600_000;
 const purgeMs = 10_000;

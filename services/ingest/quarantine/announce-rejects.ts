@@ -1,6 +1,6 @@
 import { type RejectedReading, type UploadReject, uploadRejectsChannel } from '@odograph/contracts/upload-rejects';
 import { WindowCounter } from '@odograph/runtime/window-counter';
-import { type UploadInProgress, uncheckedReadings, uploadBytes } from '../upload/decode-uploads.ts';
+import { type UploadInProgress, uncheckedReadings, uploadBytes } from '../pipeline/readings.ts';
 
 const windowMs = 60_000;
 const messagesPerWindow = 10;

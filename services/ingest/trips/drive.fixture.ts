@@ -1,4 +1,4 @@
-import type { TripReading } from './segmentation/trip-reading.ts';
+import type { TripReading } from './segmentation/place.ts';
 
 /** Creates a reading with a time only, UNIX seconds. */
 export const emptyReading = (time: number): TripReading => ({

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { Drive } from './drive.fixture.ts';
-import type { TripReading } from './segmentation/trip-reading.ts';
+import type { TripReading } from './segmentation/place.ts';
 
 const step = fc.record({
   kind: fc.constantFrom('go', 'go', 'go', 'stand', 'park', 'dark', 'tow'),

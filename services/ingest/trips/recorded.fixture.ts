@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { emptyReading } from './drive.fixture.ts';
-import type { TripReading } from './segmentation/trip-reading.ts';
+import type { TripReading } from './segmentation/place.ts';
 
 /** Reads a recorded drive or walk from `recorded/`: times and positions only. */
 export async function recordedTrack(name: string): Promise<TripReading[]> {

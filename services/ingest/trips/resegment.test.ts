@@ -14,8 +14,8 @@ import { Drive } from './drive.fixture.ts';
 import { randomReadings } from './random-drive.fixture.ts';
 import { resegment } from './resegment.ts';
 import { segmentDueVehicles } from './schedule.ts';
+import type { TripReading } from './segmentation/place.ts';
 import { segmentTrips } from './segmentation/segment-trips.ts';
-import type { TripReading } from './segmentation/trip-reading.ts';
 import { distributeTouched, touchTrips } from './trip-work.ts';
 
 const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 4 });

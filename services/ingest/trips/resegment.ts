@@ -6,12 +6,12 @@ import {
   findCheckpointAfter,
   findCheckpointBefore,
   isWorthKeeping,
+  loadReadings,
   type NewCheckpoint,
   replaceCheckpoints,
-} from './checkpoints.ts';
-import { loadReadings } from './load-readings.ts';
+} from './readings.ts';
+import type { TripReading } from './segmentation/place.ts';
 import { noReadings, openTrip, type SegmentState, takeReading } from './segmentation/segment-trips.ts';
-import type { TripReading } from './segmentation/trip-reading.ts';
 import { type FoundTrip, replaceTrips } from './store-trips.ts';
 import type { TouchedInterval } from './trip-work.ts';
 

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
+import { instant } from '../pipeline/sql-values.ts';
 import type { Trip } from './segmentation/journey.ts';
 
 interface TimeRange {
@@ -85,8 +86,6 @@ interface TripRow {
   last_latitude: number | null;
   last_longitude: number | null;
 }
-
-const instant = (microseconds: number) => sql`timestamptz 'epoch' + ${microseconds}::bigint * interval '1 microsecond'`;
 const factColumns = [
   ...['settled', 'inferred', 'distance_km', 'fuel_litres', 'fuel_percent', 'electric_kwh'],
   ...['first_latitude', 'first_longitude', 'last_latitude', 'last_longitude'],

@@ -1,6 +1,6 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import { arrayLiteral, instantArray } from '../sql-arrays.ts';
+import { arrayLiteral, instantArray } from '../pipeline/sql-values.ts';
 
 interface StoredReading {
   readonly vehicleId: number;

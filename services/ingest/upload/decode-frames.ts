@@ -1,8 +1,8 @@
 import { compileModelDatabase, type FrameValues } from '@odograph/codec/can/frame-values';
-import type { CanDatum, TelemetryReading } from '@odograph/contracts/telemetry';
+import type { CanDatum } from '@odograph/contracts/telemetry';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import type { LinkedReading } from './link-readings.ts';
+import type { LinkedReading } from '../pipeline/readings.ts';
 
 /** Vehicles in the cache; at this size it is cleared. */
 const maximumVehicles = 200_000;
@@ -77,9 +77,4 @@ export function withoutKeysOf(own: readonly CanDatum[] | undefined, decoded: rea
   if (own === undefined || own.length === 0) return decoded;
   const keys = new Set(own.map(({ key }) => key));
   return decoded.filter(({ key }) => !keys.has(key));
-}
-
-/** Returns a reading whose `can` has the values of the device, then those decoded from its frames. */
-export function withDecodedCan({ reading, decodedCan = [] }: LinkedReading): TelemetryReading {
-  return decodedCan.length === 0 ? reading : { ...reading, can: [...(reading.can ?? []), ...decodedCan] };
 }

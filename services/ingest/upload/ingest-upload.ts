@@ -9,13 +9,12 @@ import { createLatestNow } from '@odograph/runtime/clock';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Sealer } from '@odograph/runtime/sealing';
-import type { IngestMetrics } from '../metrics.ts';
+import type { IngestMetrics } from '../pipeline/metrics.ts';
+import { type UploadInProgress, uploadBytes } from '../pipeline/readings.ts';
 import type { RejectAnnouncer } from '../quarantine/announce-rejects.ts';
-import { QuarantineQuota } from '../quarantine/quarantine-quota.ts';
-import { ChunkBudget } from './chunk-budget.ts';
-import { decodeUploads, type UploadInProgress, uploadBytes } from './decode-uploads.ts';
-import type { DelayedUploads } from './delayed-uploads.ts';
-import type { StorageProgress } from './storage-progress.ts';
+import { QuarantineQuota } from '../quarantine/quarantine-uploads.ts';
+import { ChunkBudget, decodeUploads } from './decode-uploads.ts';
+import type { DelayedUploads, StorageProgress } from './progress.ts';
 import { BatchStore } from './store-batch.ts';
 
 /** The error of a failed job. It repeats no value of a reading, since the queue stores and shows it. */

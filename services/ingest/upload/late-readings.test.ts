@@ -1,10 +1,10 @@
-import { countReadings } from '@odograph/database/reading-counts/maintain';
 import { openSealer } from '@odograph/runtime/sealing';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { countReadings } from '../pipeline/reading-counts.ts';
 import { decodeUploads } from './decode-uploads.ts';
 import { BatchStore } from './store-batch.ts';
 

@@ -1,22 +1,6 @@
-import type { CanDatum, TelemetryReading } from '@odograph/contracts/telemetry';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import { groupBy } from '../group-by.ts';
-import type { UploadInProgress } from './decode-uploads.ts';
-
-/** Half-open, microseconds since the epoch. */
-export interface Interval {
-  fromMicroseconds: number;
-  untilMicroseconds: number;
-}
-
-/** Whether a device time lies in one of these privacy intervals. */
-export function isPrivateAt(privacyIntervals: readonly Interval[], timeMicroseconds: number): boolean {
-  return privacyIntervals.some(
-    ({ fromMicroseconds, untilMicroseconds }) =>
-      fromMicroseconds <= timeMicroseconds && timeMicroseconds < untilMicroseconds,
-  );
-}
+import { groupBy, type Interval, type LinkedReading, type UploadInProgress } from '../pipeline/readings.ts';
 
 /** The vehicle of a device over an interval, with the privacy intervals of that vehicle. */
 export interface Link extends Interval {
@@ -102,20 +86,6 @@ export class LinkCache {
     for (const deviceId of unknown) links.set(deviceId, found.get(deviceId)?.map(toLink) ?? []);
     return links;
   }
-}
-
-/** A reading with the vehicle it belongs to. */
-export interface LinkedReading {
-  vehicleId: number;
-  applicationId: number;
-  deviceId: string;
-  timeMicroseconds: number;
-  receivedAtMs: number;
-  reading: TelemetryReading;
-  /** Values of its frames, without those that the device gave itself; undefined without frames or a CAN database. */
-  decodedCan?: readonly CanDatum[];
-  /** Intervals in which positions of the vehicle are private. */
-  privacyIntervals: readonly Interval[];
 }
 
 /** Devices have few links, so a scan is faster than an index. */

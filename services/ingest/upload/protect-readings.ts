@@ -1,7 +1,7 @@
 import { positionKeyPattern } from '@odograph/contracts/positions';
 import type { CanDatum, TelemetryReading } from '@odograph/contracts/telemetry';
+import { isPrivateAt, type LinkedReading } from '../pipeline/readings.ts';
 import { withoutKeysOf } from './decode-frames.ts';
-import { isPrivateAt, type LinkedReading } from './link-readings.ts';
 
 const positionKey = new RegExp(positionKeyPattern, 'i');
 

@@ -2,23 +2,23 @@ import { isValueFault } from '@odograph/codec/readings';
 import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isDataFault, sqlState } from '@odograph/database/postgres-failure';
-import { SettledHours } from '@odograph/database/reading-counts/maintain';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { AlarmEvaluation } from '../alarms/evaluate-alarms.ts';
+import { writeVehicleStates } from '../alarms/vehicle-states.ts';
 import { writeGaps } from '../gaps/write-gaps.ts';
-import { QuarantineQuota } from '../quarantine/quarantine-quota.ts';
+import { SettledHours } from '../pipeline/reading-counts.ts';
+import type { QuarantineFault, UploadInProgress } from '../pipeline/readings.ts';
 import {
   countDropped,
+  QuarantineQuota,
   quarantineUploads,
   quarantineValues,
   resolveQuarantined,
 } from '../quarantine/quarantine-uploads.ts';
 import { touchTrips } from '../trips/trip-work.ts';
 import { FrameDecoding } from './decode-frames.ts';
-import type { QuarantineFault, UploadInProgress } from './decode-uploads.ts';
 import { LinkCache, linkReadings } from './link-readings.ts';
 import { mergeReadings, protectReadings } from './protect-readings.ts';
-import { writeVehicleStates } from './vehicle-states.ts';
 import { writeLatestStates } from './write-latest-states.ts';
 import { insertOrMergeReadings, mergeAllReadings, type WriteReadings } from './write-readings.ts';
 

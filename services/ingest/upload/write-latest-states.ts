@@ -1,7 +1,6 @@
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import { withDecodedCan } from './decode-frames.ts';
-import type { LinkedReading } from './link-readings.ts';
+import { type LinkedReading, type Position, type PreviousState, withDecodedCan } from '../pipeline/readings.ts';
 
 /** The field groups of a vehicle's latest state. */
 const latestGroups = ['location', 'status', 'can', 'electric', 'sensors', 'fleet', 'alarms'] as const;
@@ -104,25 +103,6 @@ interface LatestRow {
   before_us: number | null;
   parked_location: Position | null;
   parked_us: number | null;
-}
-
-export interface Position {
-  latitude: number;
-  longitude: number;
-}
-
-/** The parking position since a device time in microseconds since the epoch; no location while the ignition is on. */
-export interface Parked {
-  location: Position | null;
-  sinceMicroseconds: number;
-}
-
-/** The state of a vehicle before this batch. */
-export interface PreviousState {
-  vehicleId: number;
-  /** Device time of its newest reading; undefined without readings. */
-  newestMicroseconds: number | undefined;
-  parked: Parked | undefined;
 }
 
 function toIncoming({

@@ -1,9 +1,9 @@
 import type { Readable } from 'node:stream';
 import { type Batch, readBatch, type Send } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
-import { skipCountedHours } from '@odograph/database/reading-counts/skip';
 import { type RawBuilder, sql } from 'kysely';
 import { type Answers, type Part, type PartRequest, startWith } from './answers.ts';
+import { skipCountedHours } from './counted-hours.ts';
 import type { Reader } from './read-budget.ts';
 import {
   instant,

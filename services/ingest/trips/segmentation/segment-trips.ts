@@ -1,9 +1,98 @@
-import { begun, keepValues, noValues, type Values } from './consumption.ts';
-import { type Gap, inferTrip } from './infer-trip.ts';
-import { addReading, beginJourney, drive, endingAt, type Journey, type Trip, tripOf } from './journey.ts';
-import { joinPlaces, judge, type Place, placeOf, sameMoment, type Verdict, wasDriven } from './place.ts';
-import type { Travel } from './travel.ts';
-import { seconds, type TripReading } from './trip-reading.ts';
+import {
+  addReading,
+  beginJourney,
+  begun,
+  type Consumption,
+  consume,
+  drive,
+  endingAt,
+  type Journey,
+  keepValues,
+  noValues,
+  positionOf,
+  type Travel,
+  type Trip,
+  tripOf,
+  used,
+  type Values,
+} from './journey.ts';
+import {
+  isReachable,
+  joinPlaces,
+  judge,
+  type Place,
+  placeOf,
+  sameMoment,
+  seconds,
+  separationMetres,
+  type TripReading,
+  type Verdict,
+  wasDriven,
+} from './place.ts';
+
+/** A time gap whose end is not known yet, because the first readings after it may lack a place. */
+export interface Gap {
+  fromMicroseconds: number;
+  untilMicroseconds: number;
+  before: Place | null;
+  after: Place | null;
+  wasOff: boolean;
+  consumption: Consumption;
+}
+
+const inferredFromMetres = 200;
+
+function odometerKm(from: Place, to: Place, metres: number): number | null {
+  if (from.mileageKm === null || to.mileageKm === null) return null;
+  const km = to.mileageKm - from.mileageKm;
+  const isPlausible = isReachable(from, to, km * 1000) && km >= (0.8 * metres) / 1000 - 0.1;
+  return isPlausible ? km : null;
+}
+
+function acrossGap(gap: Gap, maxEnergyKwh: number | null): Trip | undefined {
+  const { before, after, consumption, fromMicroseconds, untilMicroseconds } = gap;
+  if (!before || !after || !wasDriven(before, after, inferredFromMetres)) return undefined;
+  const metres = separationMetres(before, after) ?? 0;
+  return {
+    startMicroseconds: fromMicroseconds,
+    endMicroseconds: untilMicroseconds,
+    distanceKm: odometerKm(before, after, metres) ?? metres / 1000,
+    firstPosition: positionOf(before),
+    lastPosition: positionOf(after),
+    inferred: true,
+    ...used(consumption, maxEnergyKwh),
+  };
+}
+
+/** Whether later readings may still supply a comparable place. */
+function isWaiting({ before, after }: Gap): boolean {
+  if (!before) return false;
+  return after === null || (before.latitude !== null && after.latitude === null);
+}
+
+/**
+ * Decides whether the vehicle was driven across the gap, as soon as there is a position after it, at the latest after 10 s.
+ * A gap with the ignition off on both sides is no drive; it may be a tow or a ferry.
+ */
+export function inferTrip(
+  state: { gap: Gap | null; maxEnergyKwh: number | null },
+  reading: TripReading,
+  place: Place | undefined,
+  trips: Trip[],
+): void {
+  const { gap } = state;
+  if (!gap) return;
+  const isLate = reading.timeMicroseconds - gap.untilMicroseconds > sameMoment;
+  const isOffOnBothSides = gap.wasOff && reading.ignition === false;
+  if (!isLate) {
+    if (place) gap.after = joinPlaces(gap.after, place);
+    consume(gap.consumption, reading);
+    if (isWaiting(gap) && !isOffOnBothSides) return;
+  }
+  state.gap = null;
+  const trip = isOffOnBothSides ? undefined : acrossGap(gap, state.maxEnergyKwh);
+  if (trip) trips.push(trip);
+}
 
 /**
  * The complete state of segmentation after a reading, as plain data that can be stored and resumed from. Equal states lead

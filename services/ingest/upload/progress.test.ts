@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { StorageProgress } from './storage-progress.ts';
+import { StorageProgress } from './progress.ts';
 
 let waiting = 0;
 let progress: StorageProgress;

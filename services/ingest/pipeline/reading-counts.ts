@@ -1,6 +1,6 @@
+import type { Database } from '@odograph/database/database';
+import type { Tables } from '@odograph/database/tables';
 import { type Kysely, sql } from 'kysely';
-import type { Database } from '../database.ts';
-import type { Tables } from '../tables.ts';
 
 interface StoredReading {
   readonly applicationId: number;

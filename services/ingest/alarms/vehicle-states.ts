@@ -2,9 +2,7 @@ import { greatCircleMetres } from '@odograph/contracts/great-circle';
 import { appendAudit } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
-import { groupBy } from '../group-by.ts';
-import type { LinkedReading } from './link-readings.ts';
-import type { Parked, Position, PreviousState } from './write-latest-states.ts';
+import { groupBy, type LinkedReading, type Parked, type Position, type PreviousState } from '../pipeline/readings.ts';
 
 /** Metres from its parking position beyond which a vehicle counts as towed. */
 const towingMetres = 200;

@@ -1,16 +1,16 @@
 import { type Database, openDatabase } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
-import { countReadings, SettledHours } from '@odograph/database/reading-counts/maintain';
 import type { Tables } from '@odograph/database/tables';
+import { countReadings, SettledHours } from '@odograph/ingest/pipeline/reading-counts';
+import { keysAt, type ReadingInterval } from '@odograph/query/shared/reading-keys';
+import { skipHours } from '@odograph/query/shared/reading-page';
+import type { VehicleScope } from '@odograph/query/shared/vehicle-scope';
 import { compressReadings } from '@odograph/testkit/compress-readings';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { testConfig } from '@odograph/testkit/test-platform';
 import fc from 'fast-check';
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { keysAt, type ReadingInterval } from './reading-keys.ts';
-import { skipHours } from './reading-page.ts';
-import type { VehicleScope } from './vehicle-scope.ts';
 
 let db: Kysely<Tables>;
 beforeAll(async () => {

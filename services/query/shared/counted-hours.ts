@@ -1,6 +1,6 @@
 import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
+import type { Database } from '@odograph/database/database';
 import { type RawBuilder, sql } from 'kysely';
-import type { Database } from '../database.ts';
 
 /** Readings in the order of time, and how many of them to skip. */
 export interface SkippedReadings {

@@ -1,26 +1,123 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import type { CanDatum, RawCanFrame } from '@odograph/contracts/telemetry';
 import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import type { Tables } from '@odograph/database/tables';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import { AlarmEvaluation } from '../alarms/evaluate-alarms.ts';
+import type { LinkedReading } from '../pipeline/readings.ts';
+import { arrayLiteral, instant } from '../pipeline/sql-values.ts';
 import { touchTrips } from '../trips/trip-work.ts';
 import { FrameDecoding, withoutKeysOf } from '../upload/decode-frames.ts';
-import { findPrivacyIntervals, type LinkedReading } from '../upload/link-readings.ts';
+import { findPrivacyIntervals } from '../upload/link-readings.ts';
 import { protectReadings } from '../upload/protect-readings.ts';
 import { writeLatestStates } from '../upload/write-latest-states.ts';
-import {
-  findNextVehicle,
-  lockVehicle,
-  type Redecoding,
-  readNext,
-  recordProgress,
-  type StoredReading,
-  takeRedecoding,
-  writeDecoded,
-} from './queries.ts';
+
+/** A request to decode the frames of a vehicle model again, and how far it is. */
+export interface Redecoding {
+  readonly id: number;
+  readonly model: string;
+  /** Of the vehicle in progress; null before the first one. */
+  readonly vehicleId: number | null;
+}
+
+/** Locks the oldest request that is not finished, unless another process works on it. */
+export async function takeRedecoding(db: Database): Promise<Redecoding | undefined> {
+  const { rows } = await sql<Redecoding>`select id, model, vehicle_id as "vehicleId" from can_redecoding
+    where finished_at is null order by id limit 1 for update skip locked`.execute(db);
+  return rows[0];
+}
+
+/** Finds the first vehicle of a model with an id above another. */
+export async function findNextVehicle(db: Database, model: string, above: number): Promise<number | undefined> {
+  const { rows } = await sql<{ id: number }>`select id from vehicle where lower(model) = lower(${model})
+    and deleted_at is null and id > ${above} order by id limit 1`.execute(db);
+  return rows[0]?.id;
+}
+
+/**
+ * Locks the latest state of a vehicle, as every transaction that stores its readings does first.
+ * @returns false for a vehicle without readings
+ */
+export async function lockVehicle(db: Database, vehicleId: number): Promise<boolean> {
+  const { rows } = await sql`select from vehicle_latest join vehicle on vehicle.id = vehicle_id
+    where vehicle_id = ${vehicleId} and deleted_at is null for update of vehicle_latest`.execute(db);
+  return rows.length > 0;
+}
+
+/** A stored reading; the lists are null where it has no frames. */
+export interface StoredReading {
+  readonly timeMicroseconds: number;
+  readonly applicationId: number;
+  readonly deviceId: string;
+  readonly receivedAtMs: number;
+  readonly frames: RawCanFrame[] | null;
+  readonly can: CanDatum[] | null;
+  readonly decodedCan: CanDatum[] | null;
+}
+
+/** Reads the next readings of a vehicle, in time order, within the interval of a request and after its progress. */
+export async function readNext(
+  db: Database,
+  { id }: Redecoding,
+  vehicleId: number,
+  limit: number,
+): Promise<StoredReading[]> {
+  const {
+    rows: [bounds],
+  } = await sql<{ after: string; from: string; until: string }>`select
+    coalesce(time, '-infinity')::text as after, coalesce(from_time, '-infinity')::text as from, coalesce(until_time, 'infinity')::text as until
+    from can_redecoding where id = ${id}`.execute(db);
+  if (!bounds) return [];
+  // Constant bounds, so that other chunks are not even planned.
+  const { rows } = await sql<StoredReading>`
+    select (extract(epoch from time) * 1000000)::bigint as "timeMicroseconds", application_id as "applicationId",
+      device_id as "deviceId", (extract(epoch from received_at) * 1000)::bigint as "receivedAtMs", frames,
+      case when frames is not null then can end as can, case when frames is not null then decoded_can end as "decodedCan"
+    from reading where vehicle_id = ${vehicleId} and time > ${bounds.after}::timestamptz
+      and time >= ${bounds.from}::timestamptz and time < ${bounds.until}::timestamptz
+    order by time limit ${limit}`.execute(db);
+  return rows;
+}
+
+/** Writes the decoded values of stored readings of one vehicle, in time order, and adds them to the change feed. */
+export async function writeDecoded(db: Database, vehicleId: number, readings: readonly LinkedReading[]): Promise<void> {
+  const times = readings.map(({ timeMicroseconds }) => timeMicroseconds);
+  await sql`
+    with changed as (
+      update reading set decoded_can = incoming.value
+      from unnest(${arrayLiteral(times)}::bigint[],
+        ${arrayLiteral(readings.map(({ decodedCan }) => JSON.stringify(decodedCan ?? [])))}::jsonb[]) as incoming (time_us, value)
+      where reading.vehicle_id = ${vehicleId} and reading.time >= ${instant(times[0] ?? 0)}
+        and reading.time <= ${instant(times.at(-1) ?? 0)}
+        and reading.time = timestamptz 'epoch' + incoming.time_us * interval '1 microsecond'
+      returning application_id, vehicle_id, time)
+    insert into reading_change (application_id, vehicle_ids, times)
+    select application_id, array_agg(vehicle_id), array_agg(time) from changed group by application_id`.execute(db);
+}
+
+export interface Progress {
+  /** Undefined when no vehicle is left. */
+  readonly vehicleId: number | undefined;
+  /** Of the last reading; undefined at the beginning of a vehicle. */
+  readonly timeMicroseconds: number | undefined;
+  readonly vehicles: number;
+  readonly readings: number;
+  readonly changed: number;
+}
+
+/** Records the progress of a request; it is finished when no vehicle is left. */
+export async function recordProgress(db: Database, { id }: Redecoding, progress: Progress): Promise<void> {
+  const { vehicleId, timeMicroseconds, vehicles, readings, changed } = progress;
+  await sql`update can_redecoding set vehicle_id = ${vehicleId ?? null}::integer,
+      time = timestamptz 'epoch' + ${timeMicroseconds ?? null}::bigint * interval '1 microsecond',
+      vehicles_done = vehicles_done + ${vehicles}::integer, readings_done = readings_done + ${readings}::integer,
+      readings_changed = readings_changed + ${changed}::integer,
+      finished_at = case when ${vehicleId === undefined}::boolean then clock_timestamp() end
+    where id = ${id}`.execute(db);
+}
 
 /**
  * Readings that one transaction looks at. Uploads of their vehicle wait for it, and a change of compressed readings first

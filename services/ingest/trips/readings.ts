@@ -1,5 +1,8 @@
+import { allCanValues } from '@odograph/database/can-values';
 import type { Database } from '@odograph/database/database';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import { instant } from '../pipeline/sql-values.ts';
+import type { TripReading } from './segmentation/place.ts';
 import type { SegmentState } from './segmentation/segment-trips.ts';
 
 /** The state of segmentation after the reading at a time. */
@@ -20,7 +23,6 @@ export interface NewCheckpoint extends Pick<Checkpoint, 'timeMicroseconds' | 're
 const columns = sql`(extract(epoch from time) * 1000000)::bigint as "timeMicroseconds", state, readings,
   not exists (select from trip_checkpoint as later
     where later.vehicle_id = trip_checkpoint.vehicle_id and later.time > trip_checkpoint.time) as "isNewest"`;
-const instant = (microseconds: number) => sql`timestamptz 'epoch' + ${microseconds}::bigint * interval '1 microsecond'`;
 
 const minimumReadings = 1000;
 const maximumReadings = 5000;
@@ -73,4 +75,46 @@ export async function replaceCheckpoints(
 export async function deleteOldCheckpoints(db: Database, vehicleId: number, beforeMicroseconds: number): Promise<void> {
   await sql`delete from trip_checkpoint where vehicle_id = ${vehicleId} and time < ${instant(beforeMicroseconds)}
     and time < (select max(time) from trip_checkpoint where vehicle_id = ${vehicleId})`.execute(db);
+}
+
+/** Keys of CAN data that count the litres used in an engine's life (docs/trips.md). */
+const fuelCounterKeys = ['total_fuel_used', 'engine_total_fuel_used', 'fuel_used'];
+
+const fuelCounter = sql`case when can is not null or decoded_can is not null then (
+  select (datum->>'value')::double precision from jsonb_array_elements(${sql.raw(allCanValues)}) as datum
+  where datum->>'key' = any(${fuelCounterKeys}::text[]) and datum->>'value' ~ '^\\d{1,12}(\\.\\d{1,12})?$' limit 1) end`;
+const ofFleet = (name: string) => sql`(fleet->>${sql.lit(name)})::double precision`;
+
+const readingColumns = sql`(extract(epoch from time) * 1000000)::bigint as "timeMicroseconds", latitude, longitude,
+  coalesce(ignition, case fleet->>'engine' when 'ON' then true when 'OFF' then false end) as ignition, movement,
+  speed as "speedKmh", coalesce(mileage, ${ofFleet('mileage')}) as "mileageKm", ${fuelCounter} as "fuelUsedLitres",
+  ${ofFleet('fuel')} as "fuelLitres", ${ofFleet('fuelRange')} as "fuelPercent",
+  lifetime_power_use as "lifetimePowerKwh", coalesce(soc, ${ofFleet('ChargeLevel')}) as "socPercent",
+  max_energy as "maxEnergyKwh"`;
+
+/** Rows per query. */
+const pageSize = 10_000;
+
+/**
+ * Loads readings of a vehicle in time order, page by page.
+ * @param after exclusive; null for no lower bound
+ * @param until inclusive; null for no upper bound
+ */
+export async function* loadReadings(
+  db: Database,
+  vehicleId: number,
+  after: number | null,
+  until: number | null,
+): AsyncGenerator<TripReading[]> {
+  let last = after;
+  for (;;) {
+    const bounds: RawBuilder<unknown>[] = [sql`vehicle_id = ${vehicleId}`];
+    if (last !== null) bounds.push(sql`time > ${instant(last)}`);
+    if (until !== null) bounds.push(sql`time <= ${instant(until)}`);
+    const { rows } = await sql<TripReading>`select ${readingColumns} from reading where ${sql.join(bounds, sql` and `)}
+      order by time limit ${sql.lit(pageSize)}`.execute(db);
+    if (rows.length > 0) yield rows;
+    if (rows.length < pageSize) return;
+    last = rows.at(-1)?.timeMicroseconds ?? last;
+  }
 }

@@ -20,3 +20,7 @@ export function instantArray(microseconds: readonly number[]): RawBuilder<unknow
   return sql`array(select timestamptz 'epoch' + us * interval '1 microsecond'
     from unnest(${arrayLiteral(microseconds)}::bigint[]) with ordinality as given (us, n) order by n)`;
 }
+
+/** Builds a timestamptz. @param microseconds since the epoch */
+export const instant = (microseconds: number): RawBuilder<unknown> =>
+  sql`timestamptz 'epoch' + ${microseconds}::bigint * interval '1 microsecond'`;
