@@ -1,25 +1,25 @@
 import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
 
-/** Metrics of deliveries. None has a label for a webhook, whose number is not bounded. */
+/** Metrics of deliveries. None has a label for a webhook: their number has no limit. */
 export interface EventMetrics {
   readonly attempts: Counter<'outcome'>;
   readonly attemptSeconds: Histogram;
   readonly deadLetters: Counter;
-  readonly lostPositions: Counter;
+  readonly lostCursors: Counter;
   readonly backgroundFailures: Counter<'task'>;
 }
 
-/** What the gauges show. */
+/** Values of the gauges. */
 export interface DeliveryState {
   readonly active: number;
   readonly failing: number;
-  /** Of the webhook whose receiver answers and that has been behind for longest. */
+  /** Maximum over the webhooks whose receivers answer. */
   readonly lagSeconds: number;
 }
 
-/** Work of this service that no client waits for, with what its failure means, for /health. */
+/** Background tasks, with the consequence of their failure for /health. */
 export const eventTasks = {
-  leases: 'webhooks may be delivered to by no process',
+  leases: 'leases of webhooks cannot be renewed',
   reading: 'the list of events cannot be read',
   saving: 'deliveries may be repeated: their outcome cannot be stored',
   log: 'old deliveries stay in the log',
@@ -39,7 +39,7 @@ export function createEventMetrics(registry: Registry, state: () => DeliveryStat
     },
   });
   new Gauge({
-    ...named('webhook_lag_seconds', 'Longest time that a webhook with a receiver that answers has not caught up'),
+    ...named('webhook_lag_seconds', 'Maximum time since a webhook whose receiver answers had caught up'),
     collect() {
       this.set(state().lagSeconds);
     },
@@ -53,8 +53,8 @@ export function createEventMetrics(registry: Registry, state: () => DeliveryStat
       ...named('webhook_attempt_seconds', 'From the start of an attempt to its outcome'),
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
     }),
-    deadLetters: new Counter(named('webhook_dead_letters_total', 'Events given up after three days')),
-    lostPositions: new Counter(
+    deadLetters: new Counter(named('webhook_dead_letters_total', 'Events that became dead letters after three days')),
+    lostCursors: new Counter(
       named('webhook_lost_positions_total', 'Webhooks whose next events were no longer in the list'),
     ),
     backgroundFailures: new Counter({

@@ -9,18 +9,17 @@ import { parseNetworks } from '@odograph/runtime/network-address';
 import { openSealer, readEncryptionKeys } from '@odograph/runtime/sealing';
 import type { Service } from '@odograph/runtime/service';
 import type { ResolveHost } from './delivery/addresses.ts';
-import { sendTestEvent } from './delivery/signed-posts.ts';
-import { DeliverySlots } from './delivery/slots.ts';
-import { WebhookDeliveries } from './delivery/webhook-deliveries.ts';
+import { DeliverySlots } from './delivery/context.ts';
+import { sendTestEvent, WebhookDeliveries } from './delivery/webhook-deliveries.ts';
 import { createEventMetrics, eventTasks } from './metrics.ts';
 import { webhookRoutes } from './registration/routes.ts';
 
-/** Attempts in flight to all receivers together. */
-const mostInFlight = 512;
+/** Maximum attempts in flight to all receivers together. */
+const maxInFlight = 512;
 const statementTimeoutMs = 30_000;
 const preparedStatements = 64;
 
-/** What tests choose. */
+/** Options for tests. */
 export interface EventServiceOptions {
   readonly clock?: Clock;
   readonly resolve?: ResolveHost;
@@ -43,14 +42,14 @@ export function createEventService({
       const sealer = await openSealer(config, 'webhook secrets');
       const allowed = networks === '' ? [] : (parseNetworks(networks) ?? []);
       const addresses = { allowed, ...(resolve && { resolve }) };
-      const options = { db, sealer, clock, addresses, timeLimitMs };
+      const options = { sealer, clock, addresses, timeLimitMs };
       const metrics = createEventMetrics(registry, () => deliveries.state);
       const failures = new BackgroundFailures(eventTasks, logger, metrics.backgroundFailures);
-      const slots = new DeliverySlots(mostInFlight);
+      const slots = new DeliverySlots(maxInFlight);
       const context = { db, slots, metrics, failures, logger, clock, lease: randomUUID() };
       const deliveries = new WebhookDeliveries(context, options);
-      const sendTest = (webhookId: string) => sendTestEvent(options, webhookId);
-      const plugins = [webhookRoutes({ ...options, lease: context.lease, sendTest })];
+      const sendTest = (webhookId: string) => sendTestEvent(db, options, webhookId);
+      const plugins = [webhookRoutes({ db, ...options, lease: context.lease, sendTest })];
       await tokenRoutes(http, accountsIn(db), plugins, answersIn(db, await readEncryptionKeys(config)));
       onStop('webhook deliveries', () => deliveries.stop());
       return {

@@ -12,9 +12,10 @@ import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-datab
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
+import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
 
-const patienceMs = 90_000;
+const timeoutMs = 90_000;
 let settings: Record<string, string>;
 let platform: ChildPlatform;
 let database: OwnDatabase;
@@ -62,13 +63,13 @@ afterEach(() => {
 
 describe('a process that is killed while it delivers', () => {
   it('leaves nothing out, and another continues in the order of each vehicle', {
-    timeout: 4 * patienceMs,
+    timeout: 4 * timeoutMs,
   }, async () => {
     const vehicles = [await createVehicle(db, application), await createVehicle(db, application)];
     const receiver = await startReceiver(() => delay(5));
     const { id } = await register(receiver.url);
     for (const vehicle of vehicles) await endCommands(db, vehicle, 300);
-    await eventually(async () => expect(receiver.accepted.length).toBeGreaterThan(100), patienceMs);
+    await eventually(async () => expect(receiver.accepted.length).toBeGreaterThan(100), timeoutMs);
     await platform.end('SIGKILL');
     const before = receiver.accepted.length;
     expect(before).toBeLessThan(600);
@@ -78,7 +79,7 @@ describe('a process that is killed while it delivers', () => {
     const firsts = (vehicle: { id: string }) => [...new Set(numbersOf(receiver.accepted, vehicle.id))];
     await eventually(async () => {
       for (const vehicle of vehicles) expect(firsts(vehicle)).toHaveLength(300);
-    }, patienceMs);
+    }, timeoutMs);
     for (const vehicle of vehicles) expect(firsts(vehicle)).toEqual(Array.from({ length: 300 }, (_unused, n) => n));
     await receiver.close();
     await api().delete(`/v1/x/webhooks/${id}`);
@@ -90,22 +91,28 @@ describe.each([
   { name: 'webhook-receiver.py', command: 'python3', isMissing: !hasPython },
 ])('examples/$name', ({ name, command, isMissing }) => {
   it.skipIf(isMissing)(
-    'accepts deliveries, and refuses one with another signature',
-    { timeout: patienceMs },
+    'accepts deliveries, and refuses another signature or a stale timestamp',
+    { timeout: timeoutMs },
     async () => {
       const port = await freePort();
       const url = `http://127.0.0.1:${port}/`;
       const { id, secret } = await register(url);
       const output = start(command, [example(name), secret, String(port)]);
-      await eventually(async () => expect(output()).toContain(`listening ${port}`), patienceMs);
+      await eventually(async () => expect(output()).toContain(`listening ${port}`), timeoutMs);
       const { body } = await api().post(`/v1/x/webhooks/${id}/test`);
       expect(body).toMatchObject({ delivered: true, status: 204 });
-      await eventually(async () => expect(output()).toContain(`event webhook.test ${body.eventId}`), patienceMs);
-      const forged = { 'webhook-id': 'x', 'webhook-timestamp': String(Math.floor(Date.now() / 1000)) };
-      for (const signature of ['v1,bm90IGEgc2lnbmF0dXJl', '', 'v1,']) {
-        const headers = { ...forged, 'webhook-signature': signature };
-        expect((await fetch(url, { method: 'POST', headers, body: '{"id":"x"}' })).status).toBe(400);
-      }
+      await eventually(async () => expect(output()).toContain(`event webhook.test ${body.eventId}`), timeoutMs);
+      const now = Math.floor(Date.now() / 1000);
+      const post = async (timestamp: unknown, signature?: string) => {
+        const [id, content] = ['x', '{"id":"x","type":"webhook.test"}'];
+        const genuine = new Webhook(secret).sign(id, new Date(Number(timestamp) * 1000 || 0), content);
+        const headers = { 'webhook-id': id, 'webhook-timestamp': String(timestamp) };
+        const signed = { ...headers, 'webhook-signature': signature ?? genuine };
+        return (await fetch(url, { method: 'POST', headers: signed, body: content })).status;
+      };
+      for (const signature of ['v1,bm90IGEgc2lnbmF0dXJl', '', 'v1,']) expect(await post(now, signature)).toBe(400);
+      expect(await post(now)).toBe(204);
+      for (const stale of [now - 400, now + 400, '']) expect(await post(stale)).toBe(400);
       await api().post(`/v1/x/webhooks/${id}/rotate`);
       expect((await api().post(`/v1/x/webhooks/${id}/test`)).body).toMatchObject({ delivered: true });
     },
@@ -122,7 +129,7 @@ print("verified")`;
 describe('the signature', () => {
   it.skipIf(!hasStandardWebhooks)(
     `is accepted by the package standardwebhooks of PyPI${hasStandardWebhooks ? '' : ' (skipped: no python3 has it)'}`,
-    { timeout: patienceMs },
+    { timeout: timeoutMs },
     async () => {
       const receiver = await startReceiver();
       const { id, secret } = await register(receiver.url);

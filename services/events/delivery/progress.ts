@@ -1,8 +1,8 @@
 import { performance } from 'node:perf_hooks';
 import type { PlatformEvent } from '@odograph/event-list/read-events';
-import type { DeliveryContext } from './delivery-context.ts';
+import type { DeliveryContext } from './context.ts';
 import {
-  type GivenUpEvent,
+  type DeadLetter,
   type LoggedAttempt,
   type Progress,
   type Retry,
@@ -11,15 +11,15 @@ import {
 } from './queries.ts';
 import type { Attempt } from './receiver.ts';
 
-/** Successful attempts of a webhook that the log takes in a second: at a high rate, it would outgrow what it reports on. */
-const loggedSuccesses = 100;
+/** Successful attempts of a webhook logged in a second; more would make the log larger than the events. */
+const maxLoggedSuccesses = 100;
 
-/** Collects what a delivery does, and saves it in one transaction every few hundred deliveries. */
+/** Collects the progress of a delivery, and saves it in one transaction every few hundred deliveries. */
 export class ProgressLog {
   readonly #context: DeliveryContext;
   readonly #webhook: { readonly id: string; readonly version: number };
   #retries = new Map<VehicleKey, Retry | undefined>();
-  #givenUp: GivenUpEvent[] = [];
+  #deadLetters: DeadLetter[] = [];
   #attempts: LoggedAttempt[] = [];
   #isDirty = false;
   #second = 0;
@@ -30,24 +30,26 @@ export class ProgressLog {
     this.#webhook = webhook;
   }
 
-  /** Notes that the position or the health of the delivery changed. */
-  changed(): void {
+  cursorMoved(): void {
     this.#isDirty = true;
   }
 
-  /** @param retry undefined for a vehicle that waits no longer */
+  /** @param retry undefined for a vehicle that has caught up */
   retryChanged(vehicle: VehicleKey, retry: Retry | undefined): void {
     this.#retries.set(vehicle, retry && { ...retry });
     this.#isDirty = true;
   }
 
-  gaveUp(events: readonly GivenUpEvent[]): void {
-    this.#givenUp.push(...events);
-    this.#context.metrics.deadLetters.inc(events.length);
+  addDeadLetters(letters: readonly DeadLetter[]): void {
+    if (letters.length === 0) return;
+    this.#deadLetters.push(...letters);
     this.#isDirty = true;
+    const { metrics, logger } = this.#context;
+    metrics.deadLetters.inc(letters.length);
+    logger.warn({ webhookId: this.#webhook.id, events: letters.length }, 'events became dead letters after three days');
   }
 
-  /** @param count which attempt at this event it was, from 1 */
+  /** @param count the number of the attempt at this event, from 1 */
   attempted({ id, type, vehicleId }: PlatformEvent, count: number, attempt: Attempt): void {
     const { attempts, attemptSeconds } = this.#context.metrics;
     attempts.inc({ outcome: attempt.outcome });
@@ -63,26 +65,26 @@ export class ProgressLog {
     const second = Math.floor(performance.now() / 1000);
     this.#successesInSecond = second === this.#second ? this.#successesInSecond + 1 : 1;
     this.#second = second;
-    return this.#successesInSecond > loggedSuccesses;
+    return this.#successesInSecond > maxLoggedSuccesses;
   }
 
   /**
    * Saves what was collected. A failure is reported, and what was collected is kept for the next call.
-   * @returns false if the webhook was changed meanwhile or is delivered to by another process
+   * @returns false if the webhook was changed meanwhile, or another process has its lease
    */
-  async save(state: Pick<Progress, 'position' | 'health' | 'isGone' | 'release'>): Promise<boolean> {
+  async save(state: Pick<Progress, 'cursor' | 'health' | 'isGone' | 'release'>): Promise<boolean> {
     if (!this.#isDirty && !state.release) return true;
-    const collected = { retries: this.#retries, givenUp: this.#givenUp, attempts: this.#attempts };
-    [this.#retries, this.#givenUp, this.#attempts, this.#isDirty] = [new Map(), [], [], false];
+    const collected = { retries: this.#retries, deadLetters: this.#deadLetters, attempts: this.#attempts };
+    [this.#retries, this.#deadLetters, this.#attempts, this.#isDirty] = [new Map(), [], [], false];
     const { db, lease, failures } = this.#context;
     try {
-      const isOurs = await saveProgress(db, { ...this.#webhook, lease }, { ...state, ...collected });
+      const isLeased = await saveProgress(db, { ...this.#webhook, lease }, { ...state, ...collected });
       failures.succeeded('saving');
-      return isOurs;
+      return isLeased;
     } catch (error) {
       failures.failed('saving', error);
       this.#retries = new Map([...collected.retries, ...this.#retries]);
-      this.#givenUp.unshift(...collected.givenUp);
+      this.#deadLetters.unshift(...collected.deadLetters);
       this.#attempts.unshift(...collected.attempts);
       this.#isDirty = true;
       return true;

@@ -2,13 +2,13 @@ import type { EventType } from '@odograph/contracts/events';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { type EventCursor, formatCursor, parseCursor } from '@odograph/event-list/cursor';
-import type { Sealer } from '@odograph/runtime/sealing';
+import { type Sealer, webhookSecretContext } from '@odograph/runtime/sealing';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 
-/** Lease of a delivering process. An attempt ends well before a lease that is no longer renewed. */
+/** Lease of a delivering process; far longer than an attempt. */
 export const leaseSeconds = 60;
-/** Most webhooks that a process takes over at once, so that several share them. */
-const webhooksPerClaim = 100;
+/** Maximum webhooks claimed at once, so that processes share them. */
+const maxWebhooksPerClaim = 100;
 
 /** SQL that is true for secrets that this process can open; while new ENCRYPTION_KEYS roll out, others need another process. */
 const isOpenable = ({ keyIds }: Sealer): RawBuilder<boolean> =>
@@ -17,23 +17,17 @@ const isOpenable = ({ keyIds }: Sealer): RawBuilder<boolean> =>
 const isDelivered = sql<boolean>`webhook.disabled_at is null and exists (
   select from application where application.id = webhook.application_id and application.deleted_at is null)`;
 
-/** Takes over webhooks that no process delivers to. @returns their ids */
-export async function claimWebhooks(db: Database, sealer: Sealer, lease: string): Promise<string[]> {
-  const { rows } = await sql<{ id: string }>`
-    update webhook set lease = ${lease}, leased_until = clock_timestamp() + ${leaseSeconds} * interval '1 second'
+/** Claims webhooks without a current lease. */
+export async function claimWebhooks(db: Database, sealer: Sealer, lease: string): Promise<void> {
+  await sql`update webhook set lease = ${lease}, leased_until = clock_timestamp() + ${leaseSeconds} * interval '1 second'
     where id in (select id from webhook where ${isDelivered} and ${isOpenable(sealer)}
       and (leased_until is null or leased_until < clock_timestamp()
-        -- A longer lease was made before the clock was set back.
+        -- Made before the clock was set back.
         or leased_until > clock_timestamp() + ${2 * leaseSeconds} * interval '1 second')
-      limit ${webhooksPerClaim} for update skip locked)
-    returning id`.execute(db);
-  return rows.map(({ id }) => id);
+      limit ${maxWebhooksPerClaim} for update skip locked)`.execute(db);
 }
 
-/**
- * Renews the leases of a process that half of their time has passed of.
- * @returns the version of each webhook that it still delivers to
- */
+/** Renews the leases of a process past half their lifetime. @returns the version of each webhook that it delivers to */
 export async function renewLeases(db: Database, lease: string): Promise<Map<string, number>> {
   await sql`update webhook set leased_until = clock_timestamp() + ${leaseSeconds} * interval '1 second'
     where lease = ${lease} and leased_until between clock_timestamp()
@@ -46,17 +40,17 @@ export async function renewLeases(db: Database, lease: string): Promise<Map<stri
 /** A vehicle, or undefined for the events of no vehicle. */
 export type VehicleKey = number | undefined;
 
-/** A vehicle whose next event was not delivered. */
+/** A vehicle whose next event failed. */
 export interface Retry {
-  /** Everything of the vehicle up to here was delivered or given up. */
-  position: EventCursor;
+  /** Everything of the vehicle before it was delivered or is a dead letter. */
+  cursor: EventCursor;
   /** Failures of the next event. */
   failures: number;
   failingSince: Date;
   nextAttemptAt: Date;
 }
 
-/** A webhook as its delivery needs it. */
+/** A webhook with the state of its delivery. */
 export interface DeliveredWebhook {
   readonly id: string;
   readonly applicationId: number;
@@ -70,8 +64,8 @@ export interface DeliveredWebhook {
   readonly sealedPreviousSecret: Buffer | undefined;
   readonly previousSecretUntil: Date | undefined;
   readonly version: number;
-  readonly position: EventCursor;
-  readonly positionSavedAt: Date;
+  readonly cursor: EventCursor;
+  readonly cursorSavedAt: Date;
   readonly health: ReceiverHealth;
   readonly retries: ReadonlyMap<VehicleKey, Retry>;
 }
@@ -86,7 +80,7 @@ export interface ReceiverHealth {
   readonly lastSuccessAt: Date | undefined;
 }
 
-/** Reads a webhook with what waits; undefined for one that was deleted. */
+/** Reads a webhook with its retries; undefined for one that was deleted. */
 export async function loadWebhook(db: Database, id: string): Promise<DeliveredWebhook | undefined> {
   const row = await db
     .selectFrom('webhook')
@@ -99,20 +93,14 @@ export async function loadWebhook(db: Database, id: string): Promise<DeliveredWe
   const { rows: vehicles } = await sql<{ id: number }>`select vehicle_id as id from webhook_vehicle
     where webhook_id = ${id}`.execute(db);
   return {
-    ...{
-      id,
-      applicationId: row.application_id,
-      appId: row.app_id,
-      url: row.url,
-      types: row.event_types,
-      version: row.version,
-    },
+    ...{ id, applicationId: row.application_id, appId: row.app_id, url: row.url, types: row.event_types },
+    version: row.version,
     vehicleIds: row.all_vehicles ? undefined : vehicles.map((vehicle) => vehicle.id),
     sealedSecret: row.sealed_secret,
     sealedPreviousSecret: row.sealed_previous_secret ?? undefined,
     previousSecretUntil: row.previous_secret_until ?? undefined,
-    position: parseCursor(row.position),
-    positionSavedAt: row.position_saved_at,
+    cursor: parseCursor(row.position),
+    cursorSavedAt: row.position_saved_at,
     health: {
       failingSince: row.failing_since ?? undefined,
       pauses: row.pauses,
@@ -125,13 +113,13 @@ export async function loadWebhook(db: Database, id: string): Promise<DeliveredWe
 }
 
 async function loadRetries(db: Database, id: string): Promise<Map<VehicleKey, Retry>> {
-  const { rows } = await sql<Omit<Retry, 'position'> & { vehicleId: number | null; position: string }>`
+  const { rows } = await sql<Omit<Retry, 'cursor'> & { vehicleId: number | null; position: string }>`
     select vehicle_id as "vehicleId", position, failures, failing_since as "failingSince",
       next_attempt_at as "nextAttemptAt" from webhook_retry where webhook_id = ${id}`.execute(db);
   return new Map(
     rows.map(({ vehicleId, position, ...retry }) => [
       vehicleId ?? undefined,
-      { ...retry, position: parseCursor(position) },
+      { ...retry, cursor: parseCursor(position) },
     ]),
   );
 }
@@ -148,30 +136,29 @@ export interface LoggedAttempt {
   readonly error: string | undefined;
 }
 
-/** An event that was given up. */
-export interface GivenUpEvent {
+/** An event that failed for three days. */
+export interface DeadLetter {
   readonly eventId: string;
   readonly type: EventType;
   readonly vehicleId: VehicleKey;
-  /** Positions right before and right behind the event. */
-  readonly position: EventCursor;
-  readonly positionBehind: EventCursor;
+  /** Right before the event; its id is the cursor behind it. */
+  readonly cursor: EventCursor;
   readonly occurredAt: string;
   readonly failedAt: Date;
   readonly error: string;
 }
 
-/** What a delivery has done since it was last saved. */
+/** Progress of a delivery since it was last saved. */
 export interface Progress {
-  readonly position: EventCursor;
+  readonly cursor: EventCursor;
   readonly health: ReceiverHealth;
-  /** The changed ones; undefined for those that have caught up. */
+  /** The changed ones; undefined for vehicles that have caught up. */
   readonly retries: ReadonlyMap<VehicleKey, Retry | undefined>;
-  readonly givenUp: readonly GivenUpEvent[];
+  readonly deadLetters: readonly DeadLetter[];
   readonly attempts: readonly LoggedAttempt[];
   /** The receiver answered 410. */
   readonly isGone: boolean;
-  /** Lets another process take the webhook over. */
+  /** Gives the lease up. */
   readonly release: boolean;
 }
 
@@ -195,61 +182,59 @@ async function saveRetries(db: Database, webhookId: string, retries: Progress['r
         and vehicle_id is not distinct from ${vehicleId}::integer`.execute(db);
       continue;
     }
-    const { position, failures, failingSince, nextAttemptAt } = retry;
+    const { cursor, failures, failingSince, nextAttemptAt } = retry;
     await sql`insert into webhook_retry (webhook_id, vehicle_id, position, failures, failing_since, next_attempt_at)
-      values (${webhookId}, ${vehicleId}, ${formatCursor(position)}, ${failures}, ${failingSince}, ${nextAttemptAt})
+      values (${webhookId}, ${vehicleId}, ${formatCursor(cursor)}, ${failures}, ${failingSince}, ${nextAttemptAt})
       on conflict (webhook_id, vehicle_id) do update set position = excluded.position, failures = excluded.failures,
         failing_since = excluded.failing_since, next_attempt_at = excluded.next_attempt_at`.execute(db);
   }
 }
 
-async function saveGivenUp(db: Database, webhookId: string, events: readonly GivenUpEvent[]): Promise<void> {
-  for (const { eventId, type, vehicleId = null, position, positionBehind, ...event } of events) {
-    const { occurredAt, failedAt, error } = event;
+async function saveDeadLetters(db: Database, webhookId: string, letters: readonly DeadLetter[]): Promise<void> {
+  for (const { eventId, type, vehicleId = null, cursor, occurredAt, failedAt, error } of letters) {
     await sql`insert into webhook_dead_letter
         (webhook_id, event_id, type, vehicle_id, position, position_behind, occurred_at, failed_at, error)
-      values (${webhookId}, ${eventId}, ${type}, ${vehicleId}, ${formatCursor(position)}, ${formatCursor(positionBehind)},
+      values (${webhookId}, ${eventId}, ${type}, ${vehicleId}, ${formatCursor(cursor)}, ${eventId},
         ${occurredAt}, ${failedAt}, ${error})
       on conflict do nothing`.execute(db);
   }
 }
 
 /**
- * Saves what a delivery has done, at once.
- * @returns false if the webhook was changed meanwhile, or belongs to another process: nothing but the log was saved
+ * Saves the progress of a delivery in one transaction.
+ * @returns false if the webhook was changed meanwhile, or another process has its lease: only the log was saved
  */
 export async function saveProgress(
   db: Kysely<Tables>,
   { id, version, lease }: { id: string; version: number; lease: string },
-  { position, health, retries, givenUp, attempts, isGone, release }: Progress,
+  { cursor, health, retries, deadLetters, attempts, isGone, release }: Progress,
 ): Promise<boolean> {
   return db.transaction().execute(async (trx) => {
-    const { numAffectedRows } = await sql`update webhook set position = ${formatCursor(position)},
+    const { numAffectedRows } = await sql`update webhook set position = ${formatCursor(cursor)},
         position_saved_at = clock_timestamp(), failing_since = ${health.failingSince ?? null}, pauses = ${health.pauses},
         paused_until = ${health.pausedUntil ?? null}, last_error = ${health.lastError ?? null},
         last_success_at = ${health.lastSuccessAt ?? null},
         disabled_at = case when ${isGone} then clock_timestamp() end, disabled_reason = case when ${isGone} then 'GONE' end,
         lease = case when not ${release} then lease end, leased_until = case when not ${release} then leased_until end
       where id = ${id} and lease = ${lease} and version = ${version} and disabled_at is null`.execute(trx);
-    const isOurs = numAffectedRows === 1n;
-    if (isOurs) {
+    const isLeased = numAffectedRows === 1n;
+    if (isLeased) {
       await saveRetries(trx, id, retries);
-      await saveGivenUp(trx, id, givenUp);
+      await saveDeadLetters(trx, id, deadLetters);
     }
     const { rows } = await sql`select id from webhook where id = ${id} for key share`.execute(trx);
     if (rows.length > 0) await logAttempts(trx, id, attempts);
-    return isOurs;
+    return isLeased;
   });
 }
 
-/** Counts the dead letters of a webhook. */
 export async function countDeadLetters(db: Database, webhookId: string): Promise<number> {
   const { rows } = await sql<{ count: number }>`select count(*) as count from webhook_dead_letter
     where webhook_id = ${webhookId}`.execute(db);
   return rows[0]?.count ?? 0;
 }
 
-/** A dead letter that is to be sent again. */
+/** A dead letter to be sent again. */
 export interface RequestedReplay {
   readonly eventId: string;
   readonly type: EventType;
@@ -257,7 +242,7 @@ export interface RequestedReplay {
   readonly position: string;
 }
 
-/** Finds the dead letters that are to be sent again, in the order of the requests. */
+/** Finds the dead letters to be sent again, in the order of the requests. */
 export async function findRequestedReplays(db: Database, webhookId: string): Promise<RequestedReplay[]> {
   const { rows } = await sql<RequestedReplay>`select event_id as "eventId", type, vehicle_id as "vehicleId", position
     from webhook_dead_letter where webhook_id = ${webhookId} and replay_requested_at is not null
@@ -265,8 +250,8 @@ export async function findRequestedReplays(db: Database, webhookId: string): Pro
   return rows;
 }
 
-/** Removes a dead letter that was sent or no longer exists, or keeps it with its new error. */
-export async function endReplay(
+/** Removes a dead letter that was sent or whose event was deleted; keeps one that failed again with its new error. */
+export async function finishReplay(
   db: Database,
   webhookId: string,
   eventId: string,
@@ -288,15 +273,11 @@ export async function deleteOldAttempts(db: Database): Promise<void> {
 }
 
 /** Seals secrets under the newest of ENCRYPTION_KEYS. */
-export async function resealSecrets(
-  db: Database,
-  sealer: Sealer,
-  contextOf: (webhookId: string) => string,
-): Promise<void> {
+export async function resealSecrets(db: Database, sealer: Sealer): Promise<void> {
   const { rows } = await sql<{ id: string; sealed: Buffer }>`select id, sealed_secret as sealed from webhook
     where ${isOpenable(sealer)}`.execute(db);
   for (const { id, sealed } of rows.filter((row) => !sealer.isCurrent(row.sealed))) {
-    const current = sealer.seal(sealer.open(sealed, contextOf(id)), contextOf(id));
+    const current = sealer.seal(sealer.open(sealed, webhookSecretContext(id)), webhookSecretContext(id));
     await sql`update webhook set sealed_secret = ${current} where id = ${id} and sealed_secret = ${sealed}`.execute(db);
   }
 }

@@ -1,10 +1,14 @@
+import { createHmac, createSecretKey, type KeyObject, randomBytes } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
+import type { Clock } from '@odograph/http/http';
+import { type Sealer, webhookSecretContext } from '@odograph/runtime/sealing';
 import { type Dispatcher, Pool } from 'undici';
 import { type AddressRules, ForbiddenAddress, permittedLookup, requireLiteralPermitted } from './addresses.ts';
-import { retryAfterMs } from './back-off.ts';
-import type { SignedHeaders } from './signature.ts';
+import type { PostEvent } from './context.ts';
+import { maxInFlight } from './health.ts';
+import type { DeliveredWebhook } from './queries.ts';
 
-/** What came of an attempt, as the metric's label. */
+/** The outcome of an attempt, as the metric's label. */
 export type AttemptOutcome =
   | 'delivered'
   | 'gone'
@@ -21,13 +25,12 @@ export interface Attempt {
   /** Of the answer; undefined without one. */
   readonly status: number | undefined;
   readonly durationMs: number;
-  /** For people; undefined for a delivery that succeeded. */
+  /** For people; undefined after a success. */
   readonly error: string | undefined;
-  /** What the receiver asked for; 0 if it did not. */
+  /** What the receiver's `Retry-After` asks for; 0 without one. */
   readonly retryAfterMs: number;
 }
 
-/** How the connections to a receiver are made. */
 export interface ReceiverOptions extends AddressRules {
   readonly connections: number;
   /** For the whole attempt: connection, request and answer. */
@@ -35,7 +38,7 @@ export interface ReceiverOptions extends AddressRules {
 }
 
 const connectMs = 10_000;
-const mostAnswerBytes = 64 * 1024;
+const maxAnswerBytes = 64 * 1024;
 
 const errorTexts: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
@@ -83,18 +86,18 @@ export class Receiver {
   /** Posts a signed event. Never throws: every failure is an attempt with an error. */
   async post(signed: SignedHeaders, body: string): Promise<Attempt> {
     const startMs = performance.now();
-    const ended = (result: Pick<Attempt, 'outcome' | 'error'> & Partial<Attempt>): Attempt => {
-      return { status: undefined, retryAfterMs: 0, durationMs: Math.round(performance.now() - startMs), ...result };
+    const result = (outcome: Pick<Attempt, 'outcome' | 'error'> & Partial<Attempt>): Attempt => {
+      return { status: undefined, retryAfterMs: 0, durationMs: Math.round(performance.now() - startMs), ...outcome };
     };
     try {
       requireLiteralPermitted(this.#url, this.#options);
       const { status, retryAfter } = await this.#exchange(signed, body);
       if (status === undefined) {
-        return ended({ outcome: 'timeout', error: `no answer in ${this.#options.timeLimitMs / 1000} s` });
+        return result({ outcome: 'timeout', error: `no answer in ${this.#options.timeLimitMs / 1000} s` });
       }
-      return ended({ status, ...describeStatus(status), retryAfterMs: retryAfterMs(retryAfter, new Date()) });
+      return result({ status, ...describeStatus(status), retryAfterMs: parseRetryAfter(retryAfter, new Date()) });
     } catch (error) {
-      return ended(describeError(error));
+      return result(describeError(error));
     }
   }
 
@@ -127,7 +130,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
   #controller: Dispatcher.DispatchController | undefined;
   #answer: Answer = { status: undefined, retryAfter: undefined };
   #bytes = 0;
-  #isOver = false;
+  #isSettled = false;
 
   constructor(timeLimitMs: number, resolve: (answer: Answer) => void, reject: (error: Error) => void) {
     this.#resolve = resolve;
@@ -137,7 +140,7 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#isOver) controller.abort(new Error('too late'));
+    if (this.#isSettled) controller.abort(new Error('too late'));
   }
 
   onResponseStart(_controller: unknown, status: number, headers: Record<string, string | string[] | undefined>): void {
@@ -149,28 +152,100 @@ class AnswerReader implements Dispatcher.DispatchHandler {
 
   onResponseData(_controller: unknown, chunk: Buffer): void {
     this.#bytes += chunk.length;
-    if (this.#bytes > mostAnswerBytes) this.#abandon();
+    if (this.#bytes > maxAnswerBytes) this.#abandon();
   }
 
   onResponseEnd(): void {
-    this.#end(() => this.#resolve(this.#answer));
+    this.#settle(() => this.#resolve(this.#answer));
   }
 
   onResponseError(_controller: unknown, error: Error): void {
     const isAnswered = this.#answer.status !== undefined;
-    this.#end(() => (isAnswered ? this.#resolve(this.#answer) : this.#reject(error)));
+    this.#settle(() => (isAnswered ? this.#resolve(this.#answer) : this.#reject(error)));
   }
 
-  /** Ends with what is known, and closes the connection, which holds the rest of the answer. */
+  /** Resolves with what is known, and closes the connection, which holds the rest of the answer. */
   #abandon(): void {
-    this.#end(() => this.#resolve(this.#answer));
+    this.#settle(() => this.#resolve(this.#answer));
     this.#controller?.abort(new Error('answer abandoned'));
   }
 
-  #end(report: () => void): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+  #settle(report: () => void): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
     clearTimeout(this.#timer);
     report();
   }
+}
+
+/**
+ * Reads `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date.
+ * @returns milliseconds; 0 for other text and for a date in the past
+ */
+export function parseRetryAfter(header: string | undefined, now: Date): number {
+  if (header === undefined) return 0;
+  if (/^\s*\d{1,9}\s*$/.test(header)) return Number(header) * 1000;
+  const date = Date.parse(header);
+  return Number.isNaN(date) ? 0 : Math.max(0, date - now.getTime());
+}
+
+const prefix = 'whsec_';
+const secretBytes = 32;
+
+/** Creates a secret in the form of Standard Webhooks: `whsec_` and 32 random bytes in base64. */
+export function createWebhookSecret(): string {
+  return prefix + randomBytes(secretBytes).toString('base64');
+}
+
+/** A secret as the key of its HMAC. */
+function signingKey(secret: string): KeyObject {
+  return createSecretKey(Buffer.from(secret.slice(prefix.length), 'base64'));
+}
+
+/** Identify and authenticate a delivery. */
+export interface SignedHeaders {
+  readonly 'webhook-id': string;
+  readonly 'webhook-timestamp': string;
+  readonly 'webhook-signature': string;
+}
+
+/**
+ * Signs a delivery with HMAC-SHA-256 under each key (Standard Webhooks, "Webhook headers").
+ * @param keys while a secret is rotated, both
+ */
+export function signHeaders(keys: readonly KeyObject[], id: string, now: Date, body: string): SignedHeaders {
+  const timestamp = String(Math.floor(now.getTime() / 1000));
+  const signatures = keys.map((key) => {
+    const hmac = createHmac('sha256', key).update(`${id}.${timestamp}.`).update(body);
+    return `v1,${hmac.digest('base64')}`;
+  });
+  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
+}
+
+/** Shared by all receivers. */
+export interface PostOptions {
+  readonly sealer: Sealer;
+  readonly clock: Clock;
+  readonly addresses: AddressRules;
+  /** For a whole attempt. */
+  readonly timeLimitMs: number;
+}
+
+/** Opens the connections to the receiver of a webhook. @throws Failure INTERNAL_ERROR for a secret that no key opens */
+export function openReceiver(
+  webhook: DeliveredWebhook,
+  { sealer, clock, addresses, timeLimitMs }: PostOptions,
+): { post: PostEvent; close(): Promise<void> } {
+  const { id, url, sealedSecret, sealedPreviousSecret, previousSecretUntil } = webhook;
+  const open = (sealed: Buffer) => signingKey(sealer.open(sealed, webhookSecretContext(id)).toString());
+  const current = open(sealedSecret);
+  const previous = sealedPreviousSecret && sealer.canOpen(sealedPreviousSecret) ? [open(sealedPreviousSecret)] : [];
+  const receiver = new Receiver(url, { ...addresses, connections: maxInFlight, timeLimitMs });
+  const post: PostEvent = (event) => {
+    const now = clock();
+    const isRotating = previousSecretUntil !== undefined && now < previousSecretUntil;
+    const keys = isRotating ? [current, ...previous] : [current];
+    return receiver.post(signHeaders(keys, event.id, now, event.json), event.json);
+  };
+  return { post, close: () => receiver.close() };
 }

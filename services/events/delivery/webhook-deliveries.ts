@@ -1,19 +1,20 @@
+import { randomUUID } from 'node:crypto';
 import { performance } from 'node:perf_hooks';
 import { setTimeout as delay } from 'node:timers/promises';
-import { findEventHeads } from '@odograph/event-list/read-events';
-import { webhookSecretContext } from '@odograph/runtime/sealing';
+import type { Database } from '@odograph/database/database';
+import { parseCursor } from '@odograph/event-list/cursor';
+import { findEventHeads, readEvents } from '@odograph/event-list/read-events';
 import type { DeliveryState } from '../metrics.ts';
-import type { DeliveryContext } from './delivery-context.ts';
+import type { DeliveryContext, PostEvent } from './context.ts';
 import * as queries from './queries.ts';
-import { replayDeadLetters } from './replays.ts';
-import { openReceiver, type PostOptions } from './signed-posts.ts';
+import { type Attempt, openReceiver, type PostOptions } from './receiver.ts';
 import { WebhookDelivery } from './webhook-delivery.ts';
 
-/** How often deliveries are started, continued and saved. */
+/** Interval of starting, continuing and saving deliveries. */
 const tickMs = 200;
 const syncMs = 1000;
 const pruneMs = 600_000;
-/** A lease lasts a minute, and an attempt 15 s: after this time without a renewal, no attempt is started. */
+/** Without a renewal for this long, no attempt starts: an attempt takes up to 15 s of the minute that a lease lasts. */
 const trustedLeaseMs = 40_000;
 const drainMs = 5000;
 
@@ -22,13 +23,13 @@ interface Running {
   close(): Promise<void>;
 }
 
-/** Delivers to the webhooks that this process has leases for. Several processes share the webhooks. */
+/** Delivers to the webhooks leased by this process; several processes share the webhooks. */
 export class WebhookDeliveries {
   readonly #context: DeliveryContext;
   readonly #options: PostOptions;
   readonly #running = new Map<string, Running>();
-  /** Those whose last attempts are in flight. */
-  readonly #ending = new Map<string, Promise<void>>();
+  /** Deliveries whose last attempts are in flight. */
+  readonly #stopping = new Map<string, Promise<void>>();
   #renewedMs = Number.NEGATIVE_INFINITY;
   #prunedMs = performance.now();
   #isStopped = false;
@@ -50,19 +51,16 @@ export class WebhookDeliveries {
     this.#loop = this.#run();
   }
 
-  /** Lets attempts end for a few seconds, saves, and lets other processes take over. */
+  /** Drains the deliveries for a few seconds, saves them, and releases the leases. */
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#loop;
-    await Promise.all([...this.#running.keys()].map((id) => this.#end(id, true)));
-    await Promise.all(this.#ending.values());
+    await Promise.all([...this.#running.keys()].map((id) => this.#drain(id, true)));
+    await Promise.all(this.#stopping.values());
   }
 
   async #run(): Promise<void> {
-    await this.#report('leases', () => {
-      const { db } = this.#context;
-      return queries.resealSecrets(db, this.#options.sealer, webhookSecretContext);
-    });
+    await this.#report('leases', () => queries.resealSecrets(this.#context.db, this.#options.sealer));
     while (!this.#isStopped) {
       const startedMs = performance.now();
       await this.#tick();
@@ -75,7 +73,7 @@ export class WebhookDeliveries {
     await this.#report('reading', () => this.#findNews());
     await Promise.all(
       [...this.#running].map(async ([id, { delivery }]) => {
-        if (!(await delivery.tick())) void this.#end(id, false);
+        if (!(await delivery.tick())) void this.#drain(id, false);
       }),
     );
     if (performance.now() - this.#prunedMs < pruneMs) return;
@@ -92,7 +90,7 @@ export class WebhookDeliveries {
     }
   }
 
-  /** Renews leases, takes over webhooks, and loads those that were changed. */
+  /** Claims webhooks, renews leases, and loads changed webhooks again. */
   async #sync(): Promise<void> {
     const { db, lease } = this.#context;
     await queries.claimWebhooks(db, this.#options.sealer, lease);
@@ -100,9 +98,9 @@ export class WebhookDeliveries {
     const versions = await queries.renewLeases(db, lease);
     this.#renewedMs = startedMs;
     for (const [id, { delivery }] of this.#running) {
-      if (versions.get(id) !== delivery.version) void this.#end(id, false);
+      if (versions.get(id) !== delivery.version) void this.#drain(id, false);
     }
-    const missing = [...versions.keys()].filter((id) => !this.#running.has(id) && !this.#ending.has(id));
+    const missing = [...versions.keys()].filter((id) => !this.#running.has(id) && !this.#stopping.has(id));
     await Promise.all(missing.map((id) => this.#load(id)));
   }
 
@@ -115,24 +113,24 @@ export class WebhookDeliveries {
     replayDeadLetters(this.#context, webhook, post).catch((error: unknown) => failures.failed('reading', error));
   }
 
-  /** Ends a delivery: attempts in flight have a few seconds. Another delivery of the webhook starts only after it. */
-  #end(id: string, release: boolean): Promise<void> {
+  /** Stops a delivery after a few seconds for attempts in flight; the webhook is loaded again only afterwards. */
+  #drain(id: string, release: boolean): Promise<void> {
     const running = this.#running.get(id);
     if (!running) return Promise.resolve();
     this.#running.delete(id);
-    const ended = (async () => {
+    const stopped = (async () => {
       const { delivery, close } = running;
       const deadlineMs = performance.now() + drainMs;
       while (!delivery.drain() && performance.now() < deadlineMs) await delay(10);
       await delivery.stop(release);
       await close();
-      this.#ending.delete(id);
+      this.#stopping.delete(id);
     })();
-    this.#ending.set(id, ended);
-    return ended;
+    this.#stopping.set(id, stopped);
+    return stopped;
   }
 
-  /** Wakes the deliveries that had read everything and whose application has events since. */
+  /** Wakes idle deliveries whose application has new events. */
   async #findNews(): Promise<void> {
     const idle = [...this.#running.values()].map(({ delivery }) => delivery).filter(({ isIdle }) => isIdle);
     if (idle.length === 0) return;
@@ -142,5 +140,67 @@ export class WebhookDeliveries {
     const withReadings = idle.filter(({ takesReadings }) => takesReadings);
     const heads = await findEventHeads(this.#context.db, idsOf(idle), idsOf(withReadings));
     for (const delivery of idle) delivery.onHeads(heads);
+  }
+}
+
+/**
+ * Replays the requested dead letters of a webhook, one after the other and each once: one that fails stays. One whose event was
+ * deleted from the list is removed.
+ */
+async function replayDeadLetters(
+  context: DeliveryContext,
+  webhook: queries.DeliveredWebhook,
+  post: PostEvent,
+): Promise<void> {
+  for (const replay of await queries.findRequestedReplays(context.db, webhook.id)) {
+    const error = await replayOne(context, webhook, post, replay);
+    await queries.finishReplay(context.db, webhook.id, replay.eventId, error);
+  }
+}
+
+/** @returns the error; undefined after a success */
+async function replayOne(
+  { db, metrics, clock, logger }: DeliveryContext,
+  { id, applicationId }: queries.DeliveredWebhook,
+  post: PostEvent,
+  { eventId, type, vehicleId, position }: queries.RequestedReplay,
+): Promise<string | undefined> {
+  const ofVehicle = vehicleId === null ? {} : { vehicleIds: [vehicleId] };
+  const after = parseCursor(position);
+  const page = await readEvents(db, { applicationId, after, limit: 1, types: new Set([type]), ...ofVehicle }).catch(
+    () => undefined,
+  );
+  const event = page?.events.find((one) => one.id === eventId);
+  if (!event) {
+    logger.info({ webhookId: id, eventId }, 'dead letter dropped: its event is no longer in the list');
+    return undefined;
+  }
+  const { outcome, status, durationMs, error } = await post(event);
+  metrics.attempts.inc({ outcome });
+  await queries.logAttempts(db, id, [
+    { at: clock(), eventId, type, vehicleId: event.vehicleId, attempt: 1, status, durationMs, error },
+  ]);
+  return error;
+}
+
+/** Posts an event of type webhook.test once, whatever the state of the webhook, and logs the attempt. */
+export async function sendTestEvent(
+  db: Database,
+  options: PostOptions,
+  webhookId: string,
+): Promise<{ eventId: string; attempt: Attempt }> {
+  const webhook = await queries.loadWebhook(db, webhookId);
+  if (!webhook) throw new Error('the webhook was deleted');
+  const [eventId, type, time] = [`test-${randomUUID()}`, 'webhook.test', options.clock()];
+  const json = JSON.stringify({ id: eventId, type, time: time.toISOString(), appId: webhook.appId, data: {} });
+  const receiver = openReceiver(webhook, options);
+  try {
+    const attempt = await receiver.post({ id: eventId, json });
+    const { status, durationMs, error } = attempt;
+    const logged = { at: options.clock(), eventId, type, vehicleId: undefined, attempt: 1, status, durationMs, error };
+    await queries.logAttempts(db, webhookId, [logged]);
+    return { eventId, attempt };
+  } finally {
+    await receiver.close();
   }
 }

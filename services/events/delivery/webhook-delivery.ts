@@ -1,26 +1,35 @@
-import type { EventType } from '@odograph/contracts/events';
+import { type EventType, eventTypes, typesOfPattern } from '@odograph/contracts/events';
 import { Failure } from '@odograph/contracts/failures';
 import { type EventCursor, isBefore } from '@odograph/event-list/cursor';
 import { type EventHeads, findEventCursorAt, type PlatformEvent, readEvents } from '@odograph/event-list/read-events';
-import { selectTypes } from '../registration/rules.ts';
-import { patienceMs } from './back-off.ts';
-import type { DeliveryContext, PostEvent } from './delivery-context.ts';
-import { EventWindow } from './event-window.ts';
-import { collectGivenUp, giveUp, mostDeadLetters } from './given-up.ts';
+import type { DeliveryContext, PostEvent, SlotUser } from './context.ts';
+import { EventWindow, type ReadPage, VehicleRetries } from './event-queues.ts';
+import { deadLetterAfterMs, ReceiverState } from './health.ts';
 import { ProgressLog } from './progress.ts';
-import { countDeadLetters, type DeliveredWebhook, type VehicleKey } from './queries.ts';
+import { countDeadLetters, type DeadLetter, type DeliveredWebhook, type VehicleKey } from './queries.ts';
 import type { Attempt } from './receiver.ts';
-import { ReceiverState } from './receiver-state.ts';
-import type { SlotUser } from './slots.ts';
-import { type ReadPage, WaitingVehicles } from './waiting-vehicles.ts';
 
 const eventsPerPage = 500;
-/** More waiting vehicles hold up the others, whose failures would become waiting vehicles too. */
-const mostWaiting = 1000;
+/** With more retrying vehicles, those of the window stop: each of their failures would add another. */
+const maxRetryingVehicles = 1000;
+/** Dead letters of a webhook. Further ones stay in the list only, where a replay by time finds them. */
+const maxDeadLetters = 10_000;
+
+/** The types that patterns such as `trip.*` stand for. */
+function typesOf(patterns: readonly string[]): ReadonlySet<EventType> {
+  const selected = new Set(patterns.flatMap((pattern) => typesOfPattern(pattern) ?? []));
+  return new Set(eventTypes.filter((type) => selected.has(type)));
+}
+
+/** @param cursor right before the event */
+function deadLetterOf(event: PlatformEvent, cursor: EventCursor, error: string, failedAt: Date): DeadLetter {
+  const { id: eventId, type, vehicleId, time: occurredAt } = event;
+  return { eventId, type, vehicleId, cursor, occurredAt, failedAt, error };
+}
 
 /**
- * Delivers the events of one webhook: at least once, one vehicle's in their order, those of several vehicles at the same time. A
- * vehicle whose event fails waits, while the others go on; a receiver that fails as a whole is left alone for a while.
+ * Delivers the events of one webhook: at least once, in order for each vehicle, and for several vehicles at once. A vehicle whose
+ * event fails backs off while the others continue; a receiver that fails as a whole is paused.
  */
 export class WebhookDelivery implements SlotUser {
   readonly #context: DeliveryContext;
@@ -29,7 +38,7 @@ export class WebhookDelivery implements SlotUser {
   readonly #types: ReadonlySet<EventType>;
   readonly #read: ReadPage;
   readonly #window: EventWindow;
-  readonly #waiting: WaitingVehicles;
+  readonly #retries: VehicleRetries;
   readonly #receiver: ReceiverState;
   readonly #progress: ProgressLog;
   /** Vehicles with an event to deliver and none in flight. */
@@ -39,7 +48,7 @@ export class WebhookDelivery implements SlotUser {
   #isReading = false;
   #isStopped = false;
   #isGone = false;
-  #isOurs = true;
+  #isLeased = true;
   #isAbandoned = false;
   #saving = Promise.resolve();
   #behindSinceMs: number | undefined = performance.now();
@@ -48,14 +57,14 @@ export class WebhookDelivery implements SlotUser {
     this.#context = context;
     this.#webhook = webhook;
     this.#post = post;
-    const types = new Set(selectTypes(webhook.types));
+    const types = typesOf(webhook.types);
     this.#types = types;
     const { applicationId, vehicleIds } = webhook;
     this.#read = (request) =>
       readEvents(context.db, { applicationId, types, ...(vehicleIds && { vehicleIds }), ...request });
-    this.#window = new EventWindow(webhook.position);
+    this.#window = new EventWindow(webhook.cursor);
     this.#progress = new ProgressLog(context, webhook);
-    this.#waiting = new WaitingVehicles(webhook.retries, types, { read: this.#read, progress: this.#progress });
+    this.#retries = new VehicleRetries(webhook.retries, types, { read: this.#read, progress: this.#progress });
     this.#receiver = new ReceiverState(webhook.health);
   }
 
@@ -71,7 +80,7 @@ export class WebhookDelivery implements SlotUser {
     return this.#types.has('reading.stored');
   }
 
-  /** Whether it has read everything that it knows of. */
+  /** Whether everything known was read. */
   get isIdle(): boolean {
     return !this.#hasNews && !this.#isReading;
   }
@@ -80,13 +89,13 @@ export class WebhookDelivery implements SlotUser {
     return this.#receiver.health.failingSince !== undefined;
   }
 
-  /** How long it has not caught up; 0 for a receiver that fails, which is not our delay. */
+  /** Time since the delivery last caught up; 0 while the receiver fails. */
   get lagSeconds(): number {
     if (this.#behindSinceMs === undefined || this.isFailing) return 0;
     return (performance.now() - this.#behindSinceMs) / 1000;
   }
 
-  /** Notes how far the lists of applications reach. */
+  /** Reads on if the lists of the application have grown. */
   onHeads({ events, readings }: EventHeads): void {
     const lists = this.takesReadings ? [events, readings] : [events];
     const { transaction } = this.#window.readUntil;
@@ -102,13 +111,12 @@ export class WebhookDelivery implements SlotUser {
     this.#pump();
   }
 
-  /** Starts what is due, and saves what was done. @returns false when the webhook must be loaded again, or is disabled */
+  /** Starts due attempts, and saves the progress. @returns false when the webhook must be loaded again, or is disabled */
   async tick(): Promise<boolean> {
-    const now = this.#context.clock();
-    for (const vehicle of this.#waiting.dueAt(now)) this.#markReady(vehicle);
+    for (const vehicle of this.#retries.dueAt(this.#context.clock())) this.#markReady(vehicle);
     this.#pump();
     await this.#save(false);
-    return this.#isOurs && !this.#isGone;
+    return this.#isLeased && !this.#isGone;
   }
 
   /** Starts no more attempts. @returns whether none is in flight */
@@ -117,7 +125,7 @@ export class WebhookDelivery implements SlotUser {
     return this.#busy.size === 0 && !this.#isReading;
   }
 
-  /** Saves what was done, and ignores what comes of attempts in flight. @param release lets another process take over */
+  /** Saves the progress, and ignores the outcome of attempts in flight. @param release gives the lease up */
   async stop(release: boolean): Promise<void> {
     this.drain();
     this.#isAbandoned = true;
@@ -126,10 +134,10 @@ export class WebhookDelivery implements SlotUser {
 
   #save(release: boolean): Promise<void> {
     this.#saving = this.#saving.then(async () => {
-      if (!this.#isOurs) return;
-      const { position } = this.#window;
-      const state = { position, health: this.#receiver.health, isGone: this.#isGone, release };
-      this.#isOurs = await this.#progress.save(state);
+      if (!this.#isLeased) return;
+      const { cursor } = this.#window;
+      const state = { cursor, health: this.#receiver.health, isGone: this.#isGone, release };
+      this.#isLeased = await this.#progress.save(state);
     });
     return this.#saving;
   }
@@ -139,67 +147,67 @@ export class WebhookDelivery implements SlotUser {
   }
 
   #pump(): void {
-    if (this.#isStopped || this.#isGone || !this.#isOurs || !this.#context.hasLeases()) return;
+    if (this.#isStopped || this.#isGone || !this.#isLeased || !this.#context.hasLeases()) return;
     if (this.#receiver.isPaused(this.#context.clock())) return;
-    while (this.#busy.size < this.#receiver.mostInFlight) {
+    while (this.#busy.size < this.#receiver.maxInFlight) {
       const next = this.#nextReady();
       if (!next) break;
       if (!this.#context.slots.take(this)) return;
       this.#start(next.vehicle);
     }
-    void this.#refill();
+    void this.#readAhead();
   }
 
-  /** The vehicle whose turn it is. After a pause, one that waits shows whether the receiver is back. */
+  /** The vehicle whose turn it is. After a pause, a retry probes the receiver. */
   #nextReady(): { vehicle: VehicleKey } | undefined {
-    if (this.#receiver.isProbing && this.#waiting.size > 0) return this.#waiting.first();
-    const isHeld = this.#waiting.size >= mostWaiting;
-    for (const vehicle of this.#ready) if (!isHeld || this.#waiting.has(vehicle)) return { vehicle };
+    if (this.#receiver.isProbing && this.#retries.size > 0) return this.#retries.first();
+    const isFull = this.#retries.size >= maxRetryingVehicles;
+    for (const vehicle of this.#ready) if (!isFull || this.#retries.has(vehicle)) return { vehicle };
     return undefined;
   }
 
   #start(vehicle: VehicleKey): void {
     this.#ready.delete(vehicle);
     this.#busy.add(vehicle);
-    const work = this.#waiting.has(vehicle) ? this.#deliverWaiting(vehicle) : this.#deliverFirst(vehicle);
+    const work = this.#retries.has(vehicle) ? this.#retry(vehicle) : this.#deliver(vehicle);
     work
       .catch((error: unknown) => (this.#isAbandoned ? undefined : this.#onReadFailure(error)))
       .finally(() => {
         this.#busy.delete(vehicle);
-        const isDue = this.#waiting.has(vehicle)
-          ? this.#waiting.isDue(vehicle, this.#context.clock())
-          : this.#window.firstOf(vehicle) !== undefined;
+        const retry = this.#retries.get(vehicle);
+        const isDue = retry ? retry.nextAttemptAt <= this.#context.clock() : this.#window.firstOf(vehicle);
         if (isDue) this.#markReady(vehicle);
         this.#context.slots.release(this);
         this.#pump();
       });
   }
 
-  async #deliverFirst(vehicle: VehicleKey): Promise<void> {
+  async #deliver(vehicle: VehicleKey): Promise<void> {
     const entry = this.#window.firstOf(vehicle);
     if (!entry) return;
     const attempt = await this.#attempt(entry.event, 1);
     if (attempt.outcome === 'delivered') return this.#window.finish(entry);
     if (this.#isGone) return;
-    this.#waiting.add(vehicle, entry.before, attempt, this.#context.clock());
+    this.#retries.add(vehicle, entry.before, attempt, this.#context.clock());
     this.#window.finishAll(vehicle);
-    await this.#giveUpLongFailing(attempt);
+    await this.#expireEvents(attempt);
   }
 
-  async #deliverWaiting(vehicle: VehicleKey): Promise<void> {
-    const event = await this.#waiting.next(vehicle, () => this.#window.readUntil, this.#context.clock());
+  async #retry(vehicle: VehicleKey): Promise<void> {
+    const event = await this.#retries.next(vehicle, () => this.#window.readUntil, this.#context.clock());
     this.#context.failures.succeeded('reading');
-    if (!event) return;
-    const attempt = await this.#attempt(event, this.#waiting.failuresOf(vehicle) + 1);
+    const retry = this.#retries.get(vehicle);
+    if (!event || !retry) return;
+    const { cursor, failures } = retry;
+    const attempt = await this.#attempt(event, failures + 1);
     const now = this.#context.clock();
-    if (attempt.outcome === 'delivered') return this.#waiting.delivered(vehicle, event, now);
+    if (attempt.outcome === 'delivered') return this.#retries.delivered(vehicle, event, now);
     if (this.#isGone) return;
-    const before = this.#waiting.positionOf(vehicle);
-    if (this.#waiting.failed(vehicle, attempt, now) && isBefore(event.cursor, await this.#findPatienceEnd())) {
-      this.#reportGivenUp([giveUp(event, before, attempt.error ?? '', now)]);
-      this.#waiting.gaveUp(vehicle, event, now);
+    if (this.#retries.failed(vehicle, attempt, now) && isBefore(event.cursor, await this.#findExpiry())) {
+      this.#progress.addDeadLetters([deadLetterOf(event, cursor, attempt.error ?? '', now)]);
+      this.#retries.skip(vehicle, event, now);
     }
-    await this.#giveUpLongFailing(attempt);
+    await this.#expireEvents(attempt);
   }
 
   async #attempt(event: PlatformEvent, count: number): Promise<Attempt> {
@@ -209,59 +217,51 @@ export class WebhookDelivery implements SlotUser {
     this.#progress.attempted(event, count, attempt);
     if (attempt.outcome === 'gone') this.#isGone = true;
     if (attempt.outcome !== 'delivered') this.#receiver.failed(attempt, now);
-    else if (this.#receiver.succeeded(now)) this.#waiting.makeDue(now);
+    else if (this.#receiver.succeeded(now)) this.#retries.makeDue(now);
     return attempt;
   }
 
-  /** Finds the position of the oldest event that is not old enough to be given up. */
-  #findPatienceEnd(): Promise<EventCursor> {
-    const since = new Date(this.#context.clock().getTime() - patienceMs);
+  /** Finds the cursor before which failing events become dead letters. */
+  #findExpiry(): Promise<EventCursor> {
+    const since = new Date(this.#context.clock().getTime() - deadLetterAfterMs);
     return findEventCursorAt(this.#context.db, this.applicationId, since);
   }
 
-  /** While a receiver has been failing as a whole for three days, gives up each event that is as old. */
-  async #giveUpLongFailing({ error = '' }: Attempt): Promise<void> {
+  /** While a receiver has been failing as a whole for three days, makes every event as old a dead letter. */
+  async #expireEvents({ error = '' }: Attempt): Promise<void> {
     const now = this.#context.clock();
-    if (this.#receiver.failingMs(now) < patienceMs || !this.#receiver.isProbing) return;
-    const until = await this.#findPatienceEnd();
-    let most = Math.max(0, mostDeadLetters - (await countDeadLetters(this.#context.db, this.#webhook.id)));
-    const common = {
-      until,
-      describe: (event: PlatformEvent, before: EventCursor) => giveUp(event, before, error, now),
-    };
-    for (const [vehicle, { position: after }] of this.#waiting.entries()) {
-      const ofVehicle = vehicle === undefined ? {} : { vehicleIds: [vehicle] };
-      const isGivenUp = (one: VehicleKey) => one === vehicle;
-      const events = await collectGivenUp(this.#read, { ...common, after, most, ...ofVehicle, isGivenUp });
-      most -= events.length;
-      this.#reportGivenUp(events);
-      this.#waiting.moveTo(vehicle, until);
+    if (!this.#receiver.hasExhaustedRetries(now)) return;
+    const until = await this.#findExpiry();
+    const room = maxDeadLetters - (await countDeadLetters(this.#context.db, this.#webhook.id));
+    const letters: DeadLetter[] = [];
+    const isUndelivered = ({ vehicleId, cursor }: PlatformEvent) =>
+      isBefore(this.#retries.get(vehicleId)?.cursor ?? this.#window.cursor, cursor);
+    const cursors = [this.#window.cursor, ...this.#retries.cursors];
+    let after = cursors.reduce((oldest, one) => (isBefore(one, oldest) ? one : oldest));
+    while (isBefore(after, until) && letters.length < room) {
+      const { events, next, more } = await this.#read({ after, limit: eventsPerPage });
+      let before = after;
+      for (const event of events.filter(({ cursor }) => isBefore(cursor, until))) {
+        if (isUndelivered(event) && letters.length < room) letters.push(deadLetterOf(event, before, error, now));
+        before = event.cursor;
+      }
+      if (!more || !isBefore(after, next)) break;
+      after = next;
     }
-    const { position: after } = this.#window;
-    if (!isBefore(after, until)) return;
-    const isGivenUp = (vehicle: VehicleKey) => !this.#waiting.has(vehicle);
-    this.#reportGivenUp(await collectGivenUp(this.#read, { ...common, after, most, isGivenUp }));
-    this.#restart(until);
+    this.#progress.addDeadLetters(letters);
+    this.#retries.moveAllTo(until);
+    if (isBefore(this.#window.cursor, until)) this.#restart(until);
   }
 
-  #reportGivenUp(events: Parameters<ProgressLog['gaveUp']>[0]): void {
-    if (events.length === 0) return;
-    this.#progress.gaveUp(events);
-    this.#context.logger.warn(
-      { webhookId: this.#webhook.id, events: events.length },
-      'events given up after three days',
-    );
-  }
-
-  #restart(position: EventCursor): void {
-    this.#window.restart(position);
-    for (const vehicle of this.#ready) if (!this.#waiting.has(vehicle)) this.#ready.delete(vehicle);
-    this.#progress.changed();
+  #restart(cursor: EventCursor): void {
+    this.#window.restart(cursor);
+    for (const vehicle of this.#ready) if (!this.#retries.has(vehicle)) this.#ready.delete(vehicle);
+    this.#progress.cursorMoved();
     this.#onNews();
   }
 
-  /** Reads ahead while there is more and room for it. */
-  async #refill(): Promise<void> {
+  /** Reads ahead while there are more events and room for them. */
+  async #readAhead(): Promise<void> {
     if (this.#isReading || !this.#hasNews || this.#isStopped || this.#window.size > eventsPerPage) return;
     this.#isReading = true;
     try {
@@ -269,10 +269,10 @@ export class WebhookDelivery implements SlotUser {
       const after = this.#window.readUntil;
       const page = await this.#read({ after, limit: eventsPerPage });
       this.#context.failures.succeeded('reading');
-      // It was moved meanwhile.
+      // restart() was called meanwhile.
       if (this.#window.readUntil !== after) return this.#onNews();
-      const vehicles = this.#window.add(page, (vehicle) => this.#waiting.has(vehicle));
-      this.#progress.changed();
+      const vehicles = this.#window.add(page, (vehicle) => this.#retries.has(vehicle));
+      this.#progress.cursorMoved();
       for (const vehicle of vehicles) this.#markReady(vehicle);
       if (page.more) this.#hasNews = true;
       else this.#behindSinceMs = undefined;
@@ -286,15 +286,15 @@ export class WebhookDelivery implements SlotUser {
     this.#pump();
   }
 
-  /** After a restore, or longer without delivery than events are kept, continues with the oldest event that may be missing. */
+  /** When the next events were deleted, or after a restore, continues with the oldest that may not be delivered. */
   async #onReadFailure(error: unknown): Promise<void> {
     const { db, failures, metrics, logger } = this.#context;
     if (!(error instanceof Failure) || error.details.reason !== 'EXPIRED') return failures.failed('reading', error);
-    metrics.lostPositions.inc();
+    metrics.lostCursors.inc();
     logger.warn({ webhookId: this.#webhook.id }, 'next events no longer in the list; continuing with the oldest kept');
-    const savedAt = new Date(this.#webhook.positionSavedAt.getTime() - 60_000);
-    const position = await findEventCursorAt(db, this.applicationId, savedAt);
-    for (const [vehicle] of this.#waiting.entries()) this.#waiting.moveTo(vehicle, position);
-    this.#restart(position);
+    const savedAt = new Date(this.#webhook.cursorSavedAt.getTime() - 60_000);
+    const cursor = await findEventCursorAt(db, this.applicationId, savedAt);
+    this.#retries.moveAllTo(cursor);
+    this.#restart(cursor);
   }
 }

@@ -5,8 +5,8 @@ import { type EventCursor, formatCursor, isBefore, parseCursor } from '@odograph
 import { type Sealer, webhookSecretContext } from '@odograph/runtime/sealing';
 import { type RawBuilder, sql } from 'kysely';
 import { leaseSeconds } from '../delivery/queries.ts';
-import { createWebhookSecret } from '../delivery/signature.ts';
-import { type DeadLetterPosition, mostWebhooks, requireId, rotationHours } from './rules.ts';
+import { createWebhookSecret } from '../delivery/receiver.ts';
+import { type DeadLetterCursor, maxWebhooks, requireId, rotationHours } from './rules.ts';
 import type { DeadLetter, DeliveriesQuery, Delivery, Webhook } from './schemas.ts';
 
 /** What an application chooses about a webhook. */
@@ -52,10 +52,10 @@ export async function createWebhook(
         lease, leased_until)
       select id, ${applicationId}, ${url}, ${[...types]}::text[], ${vehicleIds === undefined}::boolean, '', ${position},
         ${lease}::uuid, clock_timestamp() + ${leaseSeconds} * interval '1 second'
-      from chosen where (select count(*) from webhook where application_id = ${applicationId}) < ${mostWebhooks}
+      from chosen where (select count(*) from webhook where application_id = ${applicationId}) < ${maxWebhooks}
       returning id`,
   );
-  if (!row) throw new Failure('TOO_MANY', `an application has at most ${mostWebhooks} webhooks`);
+  if (!row) throw new Failure('TOO_MANY', `an application has at most ${maxWebhooks} webhooks`);
   const sealed = sealer.seal(Buffer.from(secret), webhookSecretContext(row.id));
   await sql`update webhook set sealed_secret = ${sealed} where id = ${row.id}`.execute(db);
   await setVehicles(db, applicationId, row.id, vehicleIds);
@@ -165,7 +165,7 @@ export async function listDeliveries(
 export async function listDeadLetters(
   db: Database,
   id: string,
-  after: DeadLetterPosition | undefined,
+  after: DeadLetterCursor | undefined,
   limit: number,
 ): Promise<DeadLetter[]> {
   const isBehind = after

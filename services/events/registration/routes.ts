@@ -16,7 +16,13 @@ import Type from 'typebox';
 import type { AddressRules } from '../delivery/addresses.ts';
 import type { Attempt } from '../delivery/receiver.ts';
 import * as queries from './queries.ts';
-import { parsePosition, positionOf, requireApplication, requireUrl, requireVehicleIds } from './rules.ts';
+import {
+  formatDeadLetterCursor,
+  parseDeadLetterCursor,
+  requireApplication,
+  requireUrl,
+  requireVehicleIds,
+} from './rules.ts';
 import * as schemas from './schemas.ts';
 
 /** What the routes need. */
@@ -220,13 +226,13 @@ function addDeliveryLists(http: Http, { db }: WebhookRoutes): void {
     },
     async ({ caller, params: { id }, query: { limit, after } }, reply) => {
       await queries.findWebhook(db, caller.applicationId, id);
-      const position = after === undefined ? undefined : parsePosition(after);
+      const position = after === undefined ? undefined : parseDeadLetterCursor(after);
       const found = await queries.listDeadLetters(db, id, position, limit + 1);
       const deadLetters = found.slice(0, limit);
       const last = found.length > limit ? deadLetters.at(-1) : undefined;
       const next = last && {
         path: `${path}/${id}/dead-letters`,
-        parameters: { limit: String(limit), after: positionOf(last) },
+        parameters: { limit: String(limit), after: formatDeadLetterCursor(last) },
       };
       return sendPage(reply, JSON.stringify({ deadLetters }), next);
     },

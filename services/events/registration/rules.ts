@@ -1,14 +1,13 @@
 import type { Caller } from '@odograph/contracts/caller';
-import { type EventType, eventTypes, typesOfPattern } from '@odograph/contracts/events';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { isoMicroseconds, parseTimestamp } from '@odograph/contracts/timestamps';
 import { isUuid } from '@odograph/contracts/uuid';
 import { parseVehicleId } from '@odograph/database/vehicle-access';
 import { type AddressRules, ForbiddenAddress, requireLiteralPermitted } from '../delivery/addresses.ts';
 
-/** Webhooks of one application, each of which reads the list of events. */
-export const mostWebhooks = 50;
-/** How long both secrets sign after a rotation. */
+/** Maximum webhooks of an application; each reads the list of events. */
+export const maxWebhooks = 50;
+/** Time for which both secrets sign after a rotation. */
 export const rotationHours = 24;
 
 /** Refuses users: a webhook sends events of the whole application. @throws Failure UNAUTHORIZED */
@@ -37,12 +36,6 @@ export function requireUrl(text: string, rules: AddressRules): string {
   return url.href;
 }
 
-/** Selects the types that patterns such as `trip.*` stand for, in the order of the table of types. */
-export function selectTypes(patterns: readonly string[]): EventType[] {
-  const selected = new Set(patterns.flatMap((pattern) => typesOfPattern(pattern) ?? []));
-  return eventTypes.filter((type) => selected.has(type));
-}
-
 /** @throws Failure UNKNOWN_VEHICLE for text that is no vehicle id */
 export function requireVehicleIds(ids: readonly string[] | undefined): number[] | undefined {
   return ids?.map((id) => {
@@ -58,17 +51,16 @@ export function requireId(id: string): string {
   return id;
 }
 
-/** Where a page of dead letters continues. */
-export interface DeadLetterPosition {
+/** Continues a page of dead letters. */
+export interface DeadLetterCursor {
   readonly failedAt: string;
   readonly eventId: string;
 }
 
-/** Names the position of a dead letter in the list. */
-export const positionOf = ({ failedAt, eventId }: DeadLetterPosition): string => `${failedAt}_${eventId}`;
+export const formatDeadLetterCursor = ({ failedAt, eventId }: DeadLetterCursor): string => `${failedAt}_${eventId}`;
 
-/** @throws Failure INVALID_PARAMETER for any other text than positionOf returns */
-export function parsePosition(text: string): DeadLetterPosition {
+/** @throws Failure INVALID_PARAMETER for text that formatDeadLetterCursor does not return */
+export function parseDeadLetterCursor(text: string): DeadLetterCursor {
   const [, failedAt = '', eventId = ''] = /^([0-9T:.Z-]{20,30})_(.+)$/.exec(text) ?? [];
   if (eventId === '') throw invalidParameter('after', 'must be the position of a list');
   return { failedAt: isoMicroseconds(parseTimestamp('after', failedAt)), eventId };

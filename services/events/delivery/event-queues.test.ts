@@ -2,7 +2,7 @@ import { type EventCursor, startOf } from '@odograph/event-list/cursor';
 import type { PlatformEvent } from '@odograph/event-list/read-events';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { EventWindow } from './event-window.ts';
+import { EventWindow } from './event-queues.ts';
 import type { VehicleKey } from './queries.ts';
 
 const at = (number: number): EventCursor => ({ ...startOf(1n, 1n), event: BigInt(number) });
@@ -43,7 +43,7 @@ class Model {
 
   get actual() {
     const firsts = vehicles.map((vehicle) => numberOf(this.window.firstOf(vehicle)?.event.cursor));
-    return { firsts, position: numberOf(this.window.position), readUntil: numberOf(this.window.readUntil) };
+    return { firsts, position: numberOf(this.window.cursor), readUntil: numberOf(this.window.readUntil) };
   }
 }
 

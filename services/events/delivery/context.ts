@@ -1,0 +1,75 @@
+import type { Tables } from '@odograph/database/tables';
+import type { PlatformEvent } from '@odograph/event-list/read-events';
+import type { Clock } from '@odograph/http/http';
+import type { FailureReports } from '@odograph/runtime/background-failures';
+import type { Logger } from '@odograph/runtime/logger';
+import type { Kysely } from 'kysely';
+import type { EventMetrics, EventTask } from '../metrics.ts';
+import type { Attempt } from './receiver.ts';
+
+/** Shared by the deliveries of a process. */
+export interface DeliveryContext {
+  readonly db: Kysely<Tables>;
+  readonly slots: DeliverySlots;
+  readonly metrics: EventMetrics;
+  readonly failures: FailureReports<EventTask>;
+  readonly logger: Logger;
+  readonly clock: Clock;
+  /** Of this process. */
+  readonly lease: string;
+  /** Whether the leases of this process have not expired. */
+  hasLeases(): boolean;
+}
+
+/** Posts an event to the receiver of a webhook, signed. */
+export type PostEvent = (event: Pick<PlatformEvent, 'id' | 'json'>) => Promise<Attempt>;
+
+/** A webhook that takes slots. */
+export interface SlotUser {
+  /** Called when a slot is free. */
+  onSlotFree(): void;
+}
+
+/**
+ * Bounds the attempts in flight of all webhooks together. A free slot goes to the waiting webhook with the fewest attempts in
+ * flight, so that slow receivers do not delay others.
+ */
+export class DeliverySlots {
+  #free: number;
+  readonly #inFlight = new Map<SlotUser, number>();
+  readonly #waiting = new Set<SlotUser>();
+
+  constructor(total: number) {
+    this.#free = total;
+  }
+
+  /** Takes a slot. @returns false without a free one; onSlotFree is called later */
+  take(user: SlotUser): boolean {
+    if (this.#free === 0) {
+      this.#waiting.add(user);
+      return false;
+    }
+    this.#free -= 1;
+    this.#inFlight.set(user, this.#inFlightOf(user) + 1);
+    return true;
+  }
+
+  release(user: SlotUser): void {
+    this.#free += 1;
+    const left = this.#inFlightOf(user) - 1;
+    if (left === 0) this.#inFlight.delete(user);
+    else this.#inFlight.set(user, left);
+    // A webhook that is called may not need the slot.
+    while (this.#free > 0 && this.#waiting.size > 0) {
+      const next = [...this.#waiting].reduce((least, one) =>
+        this.#inFlightOf(one) < this.#inFlightOf(least) ? one : least,
+      );
+      this.#waiting.delete(next);
+      next.onSlotFree();
+    }
+  }
+
+  #inFlightOf(user: SlotUser): number {
+    return this.#inFlight.get(user) ?? 0;
+  }
+}

@@ -1,0 +1,87 @@
+import type { ReceiverHealth } from './queries.ts';
+import type { Attempt } from './receiver.ts';
+
+/** Maximum attempts in flight to one receiver. */
+export const maxInFlight = 128;
+/** Maximum attempts in flight before any has succeeded or failed. */
+const initialInFlight = 16;
+/** Failures in a row, of any vehicles, after which the receiver as a whole counts as failing. */
+const failuresBeforePause = 10;
+/** An event that fails for this long becomes a dead letter. */
+export const deadLetterAfterMs = 3 * 86_400_000;
+
+const minBackOffMs = 5000;
+const factor = 4;
+const maxBackOffMs = 2 * 3_600_000;
+const maxRetryAfterMs = 24 * 3_600_000;
+
+/**
+ * Computes the back-off before the next attempt: 5 s, 20 s, 80 s and so on up to two hours, less a random half, so that attempts
+ * that failed together are not repeated together.
+ * @param failures in a row, from 1
+ * @param retryAfterMs the receiver's `Retry-After`: at least this long, but no longer than a day
+ */
+export function backOffMs(failures: number, retryAfterMs = 0, random: () => number = Math.random): number {
+  const wholeMs = Math.min(maxBackOffMs, minBackOffMs * factor ** (failures - 1));
+  return Math.round(Math.max(wholeMs * (0.5 + random() / 2), Math.min(retryAfterMs, maxRetryAfterMs)));
+}
+
+/**
+ * Decides when all deliveries to a receiver pause. After a pause, a single attempt probes the receiver; until one succeeds, each
+ * pause is longer than the one before. The number of attempts in flight grows with successes and halves with each failure
+ * (additive increase, multiplicative decrease).
+ */
+export class ReceiverState {
+  #health: ReceiverHealth;
+  #failuresInRow = 0;
+  #inFlight = initialInFlight;
+
+  constructor(health: ReceiverHealth) {
+    this.#health = health;
+  }
+
+  get health(): ReceiverHealth {
+    return this.#health;
+  }
+
+  isPaused(now: Date): boolean {
+    return (this.#health.pausedUntil?.getTime() ?? 0) > now.getTime();
+  }
+
+  get maxInFlight(): number {
+    return this.isProbing ? 1 : Math.floor(this.#inFlight);
+  }
+
+  /** Whether no attempt has succeeded since the last pause. */
+  get isProbing(): boolean {
+    return this.#health.pauses > 0;
+  }
+
+  /** Whether the receiver has been failing as a whole for so long that its old events become dead letters. */
+  hasExhaustedRetries(now: Date): boolean {
+    return this.isProbing && now.getTime() - (this.#health.failingSince ?? now).getTime() >= deadLetterAfterMs;
+  }
+
+  /** @returns whether the receiver was failing as a whole until now */
+  succeeded(now: Date): boolean {
+    const wasProbing = this.isProbing;
+    this.#failuresInRow = 0;
+    this.#inFlight = Math.min(maxInFlight, this.#inFlight + 1 / this.#inFlight);
+    this.#health = {
+      ...{ failingSince: undefined, pauses: 0, pausedUntil: undefined, lastError: undefined },
+      lastSuccessAt: now,
+    };
+    return wasProbing;
+  }
+
+  failed({ error, retryAfterMs }: Attempt, now: Date): void {
+    this.#failuresInRow += 1;
+    this.#inFlight = Math.max(1, this.#inFlight / 2);
+    this.#health = { ...this.#health, failingSince: this.#health.failingSince ?? now, lastError: error };
+    const isWhole = this.isProbing || this.#failuresInRow >= failuresBeforePause || retryAfterMs > 0;
+    // Of attempts in flight together, the first failure begins the pause.
+    if (!isWhole || this.isPaused(now)) return;
+    const pauses = this.#health.pauses + 1;
+    this.#health = { ...this.#health, pauses, pausedUntil: new Date(now.getTime() + backOffMs(pauses, retryAfterMs)) };
+  }
+}
