@@ -76,6 +76,10 @@ export function verify(secret: string, { body, headers }: Received): void {
   new Webhook(secret).verify(body, headers);
 }
 
+/** Signs a request. @param timestamp UNIX seconds */
+export const sign = (secret: string, id: string, timestamp: number, body: string): string =>
+  new Webhook(secret).sign(id, new Date(timestamp * 1000), body);
+
 /** Ends commands of a vehicle, each of which causes an event; `status` of each counts from `first`. */
 export async function endCommands(
   db: Database,
