@@ -12,6 +12,8 @@ export interface TestFleet {
   readonly api: ApiClient;
   /** A client with the admin token. */
   readonly admin: ApiClient;
+  /** A client with this access token. */
+  readonly as: (token: string) => ApiClient;
   /** A client without a token. */
   readonly anonymous: ApiClient;
 }
@@ -25,6 +27,7 @@ export async function startFleet(settings: Record<string, string> = {}): Promise
     platform,
     application,
     api: clientWithToken(platform.httpUrl, application.token),
+    as: (token) => clientWithToken(platform.httpUrl, token),
     admin: createApiClient(platform.httpUrl, { authorization: `Bearer ${testAdminToken}` }),
     anonymous: createApiClient(platform.httpUrl),
   };

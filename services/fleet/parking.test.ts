@@ -20,8 +20,8 @@ const codes = [
   ['country', 'MISSING_COUNTRY'],
 ] as const;
 
-const { platform, application, api } = await startFleet();
-const foreign = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
+const { platform, application, api, as } = await startFleet();
+const foreign = as((await createApplication(platform.db)).token);
 
 async function createSpot(client = api, more: object = {}): Promise<string> {
   const { status, body } = await client.post('/v1/parkings', { ...fields, ...more });
@@ -91,7 +91,7 @@ describe('/v1/parkings', () => {
 
   it('lists only the spots of the application, by name', async () => {
     const other = await createApplication(platform.db);
-    const theirs = clientWithToken(platform.httpUrl, other.token);
+    const theirs = as(other.token);
     expect((await theirs.get('/v1/parkings')).body).toEqual({ parkings: [] });
     const second = await createSpot(theirs, { name: 'B' });
     const first = await createSpot(theirs, { name: 'A' });

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { clientWithToken } from '@odograph/testkit/api-client';
+import { appendAudit } from '@odograph/database/audit';
 import {
   createApplication,
   createUser,
   createVehicle,
+  type TestApplication,
   type TestUser,
   type TestVehicle,
 } from '@odograph/testkit/fixtures';
@@ -12,13 +13,14 @@ import { describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
 import { hashPassword } from './passwords.ts';
 
-const { platform, application, admin, anonymous } = await startFleet();
+const { platform, application, admin, anonymous, as } = await startFleet();
+const { db } = platform;
 const newVehicle = async (appId = application.appId): Promise<string> =>
   (await admin.post('/v1/x/admin/vehicles', { appId, plate: randomUUID().slice(0, 20) })).body.id;
 
 async function newVehicleWithKey(): Promise<TestVehicle> {
-  const vehicle = await createVehicle(platform.db, application);
-  await platform.db
+  const vehicle = await createVehicle(db, application);
+  await db
     .insertInto('device_key')
     .values({ device_id: vehicle.deviceId, sealed_key: Buffer.alloc(32) })
     .execute();
@@ -29,7 +31,7 @@ async function newVehicleWithKey(): Promise<TestVehicle> {
 async function bookAndAuthorize(user: TestUser, { id: vehicleId }: TestVehicle, fromHours: number): Promise<string> {
   const starts_at = new Date(Date.now() + fromHours * 3_600_000);
   const ends_at = new Date(starts_at.getTime() + 3_600_000);
-  const { id: authorization_id } = await platform.db
+  const { id: authorization_id } = await db
     .insertInto('bluetooth_authorization')
     .values({
       vehicle_id: Number(vehicleId),
@@ -40,7 +42,7 @@ async function bookAndAuthorize(user: TestUser, { id: vehicleId }: TestVehicle, 
     })
     .returning('id')
     .executeTakeFirstOrThrow();
-  const { id } = await platform.db
+  const { id } = await db
     .insertInto('booking')
     .values({
       application_id: application.id,
@@ -97,7 +99,7 @@ describe('/v1/x/admin/users', () => {
       password: '12345678',
     });
     const own = await newVehicle();
-    const foreign = await newVehicle((await createApplication(platform.db)).appId);
+    const foreign = await newVehicle((await createApplication(db)).appId);
     const grants = `/v1/x/admin/users/${user.userId}/vehicles`;
     expect((await admin.post(grants, { vehicleId: own })).status).toBe(200);
     expect((await admin.post(grants, { vehicleId: own })).status).toBe(200);
@@ -122,13 +124,13 @@ describe('/v1/x/admin/users', () => {
   it('deletes a user, resets a password and ends sessions, each with all sessions of the user only', async () => {
     const password = 'the first password';
     const passwordHash = await hashPassword(password);
-    const newUser = () => createUser(platform.db, application, { passwordHash });
+    const newUser = () => createUser(db, application, { passwordHash });
     const neighbour = await newUser();
     const { appId, appKey } = application;
     const login = async ({ username }: TestUser, given = password) =>
       (await anonymous.post('/v1/login', { appId, appKey, username, password: given })).body;
     const works = async ({ token }: { token: string }) =>
-      (await clientWithToken(platform.httpUrl, token).delete('/v1/device', { deviceId: 'none' })).body.error;
+      (await as(token).delete('/v1/device', { deviceId: 'none' })).body.error;
     const path = ({ id }: TestUser) => `/v1/x/admin/users/${id}`;
 
     const [deleted, reset, signedOut] = [await newUser(), await newUser(), await newUser()];
@@ -159,8 +161,8 @@ describe('/v1/x/admin/users', () => {
     async (end) => {
       const [vehicle, other] = [await newVehicleWithKey(), await newVehicleWithKey()];
       const vehicleIds = [vehicle.id, other.id];
-      const user = await createUser(platform.db, application, { vehicleIds });
-      const neighbour = await createUser(platform.db, application, { vehicleIds });
+      const user = await createUser(db, application, { vehicleIds });
+      const neighbour = await createUser(db, application, { vehicleIds });
       const past = await bookAndAuthorize(user, vehicle, -9);
       const current = await bookAndAuthorize(user, vehicle, -0.5);
       const planned = await bookAndAuthorize(user, vehicle, 5);
@@ -177,7 +179,7 @@ describe('/v1/x/admin/users', () => {
         select booking.id, stopped_at is not null as stopped,
           not tstzrange(starts_at, ends_at) && tstzrange(now(), null) as over, revoked_at is not null as revoked
         from booking join bluetooth_authorization held on held.id = authorization_id
-        where booking.vehicle_id = any(${vehicleIds}::integer[])`.execute(platform.db);
+        where booking.vehicle_id = any(${vehicleIds}::integer[])`.execute(db);
       const ended = { stopped: true, over: true, revoked: true };
       expect(new Map(rows.map(({ id, ...row }) => [id, row]))).toEqual(
         new Map([
@@ -187,7 +189,7 @@ describe('/v1/x/admin/users', () => {
           ...others.map((id) => [id, { stopped: false, over: false, revoked: false }] as const),
         ]),
       );
-      const versions = await platform.db
+      const versions = await db
         .selectFrom('device_key')
         .select(['device_id', 'list_version'])
         .where('device_id', 'in', [vehicle.deviceId, other.deviceId])
@@ -200,4 +202,165 @@ describe('/v1/x/admin/users', () => {
       );
     },
   );
+});
+
+/** Creates a booking with its authorization and audit row for a driver. */
+async function book(application: TestApplication, driver: string, accountId: string | null, endsAt: Date) {
+  const vehicle = await createVehicle(db, application);
+  const startsAt = new Date(Date.now() - 7_200_000);
+  const authorization = await db
+    .insertInto('bluetooth_authorization')
+    .values({
+      vehicle_id: Number(vehicle.id),
+      driver_id: driver,
+      level: 'DRIVE',
+      valid_from: startsAt,
+      valid_until: endsAt,
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  const booking = await db
+    .insertInto('booking')
+    .values({
+      ...{ application_id: application.id, vehicle_id: Number(vehicle.id), user_id: driver, account_id: accountId },
+      ...{ type: 'BOOKING', starts_at: startsAt, ends_at: endsAt, authorization_id: authorization.id },
+    })
+    .returning('id')
+    .executeTakeFirstOrThrow();
+  await appendAudit(db, {
+    ...{ chain: application.id, actor: accountId === null ? 'application' : `user:${accountId}`, address: '192.0.2.7' },
+    ...{ action: 'booking.create', subject: `booking:${booking.id}`, details: { driver }, outcome: 'done' },
+  });
+  return { vehicle, bookingId: booking.id };
+}
+
+const anHourAgo = () => new Date(Date.now() - 3_600_000);
+
+/** Lists the tables in which a text occurs in any column. */
+async function tablesWith(text: string): Promise<string[]> {
+  const { rows: tables } = await sql<{ name: string }>`select table_name as name from information_schema.tables
+    where table_schema = 'public' and table_type = 'BASE TABLE'`.execute(db);
+  const found: string[] = [];
+  for (const { name } of tables) {
+    const { rows } = await sql<{ found: boolean }>`select exists (select from ${sql.table(name)} as one
+      where strpos(to_jsonb(one)::text, ${text}) > 0) as found`.execute(db);
+    if (rows[0]?.found === true) found.push(name);
+  }
+  return found;
+}
+
+async function createAccount(application: TestApplication, username: string): Promise<string> {
+  const answer = await admin.post('/v1/x/admin/users', {
+    appId: application.appId,
+    username,
+    password: 'correct horse battery',
+  });
+  return answer.body.userId;
+}
+
+describe('erasing a person', () => {
+  it('leaves neither account id nor user name nor address in any table, and the audit still verifies', async () => {
+    const application = await createApplication(db);
+    const username = `person-${randomUUID()}`;
+    const userId = await createAccount(application, username);
+    const { vehicle } = await book(application, userId, userId, anHourAgo());
+    await admin.post(`/v1/x/admin/users/${userId}/vehicles`, { vehicleId: vehicle.id });
+    await book(application, username, userId, anHourAgo());
+    expect(await tablesWith(userId)).toEqual(
+      expect.arrayContaining(['audit', 'bluetooth_authorization', 'booking', 'user_account', 'vehicle_grant']),
+    );
+
+    const { status, body } = await admin.post(`/v1/x/admin/persons/${userId}/erase`, { appId: application.appId });
+    expect({ status, body }).toEqual({
+      status: 200,
+      body: {
+        pseudonym: expect.stringMatching(/^erased-[0-9a-f-]{36}$/),
+        changed: { commands: 0, bookings: 2, authorizations: 2, auditRows: 4 },
+      },
+    });
+    expect([await tablesWith(userId), await tablesWith(username)]).toEqual([[], []]);
+    const { rows } = await sql<{ count: number }>`select count(*)::integer as count from audit
+      where chain = ${application.id} and address = '192.0.2.7'`.execute(db);
+    expect(rows[0]?.count).toBe(0);
+
+    const { chains } = (await admin.get('/v1/x/admin/audit/verify')).body;
+    const chain = chains.find((one: { appId: string }) => one.appId === application.appId);
+    expect(chain).toMatchObject({ length: 5, erasedRows: 4 });
+    expect(chain).not.toHaveProperty('fault');
+  });
+
+  it('leaves other persons and other applications alone', async () => {
+    const [own, other] = [await createApplication(db), await createApplication(db)];
+    const [driver, neighbour] = [`driver-${randomUUID()}`, `driver-${randomUUID()}`];
+    await book(own, driver, null, anHourAgo());
+    await book(own, neighbour, null, anHourAgo());
+    await book(other, driver, null, anHourAgo());
+    const ambiguous = await admin.post(`/v1/x/admin/persons/${driver}/erase`, {});
+    expect([ambiguous.status, ambiguous.body.field]).toEqual([400, 'appId']);
+    expect((await admin.post(`/v1/x/admin/persons/${driver}/erase`, { appId: own.appId })).status).toBe(200);
+    const { rows } = await sql<{ application_id: number; user_id: string }>`select application_id, user_id from booking
+      where application_id in (${own.id}, ${other.id}) and user_id not like 'erased-%' order by 1`.execute(db);
+    expect(rows).toEqual([
+      { application_id: own.id, user_id: neighbour },
+      { application_id: other.id, user_id: driver },
+    ]);
+  });
+
+  it('is refused while a booking or authorization is open, and for an unknown person', async () => {
+    const application = await createApplication(db);
+    const driver = `driver-${randomUUID()}`;
+    await book(application, driver, null, new Date(Date.now() + 3_600_000));
+    const open = await admin.post(`/v1/x/admin/persons/${driver}/erase`, {});
+    expect([open.status, open.body.error]).toEqual([409, 'NOT_ALL_AUTHORIZATIONS_REVOKED']);
+    expect(await tablesWith(driver)).toContain('booking');
+    const unknown = await admin.post(`/v1/x/admin/persons/${randomUUID()}/erase`, {});
+    expect([unknown.status, unknown.body.error]).toEqual([404, 'UNKNOWN_USER']);
+  });
+
+  it('is possible only by the function: the audit refuses other changes', async () => {
+    const application = await createApplication(db);
+    await book(application, 'a driver', null, anHourAgo());
+    await expect(
+      sql`update audit set actor = 'x', salt = null where chain = ${application.id}`.execute(db),
+    ).rejects.toThrow('only ever added');
+  });
+});
+
+describe('exporting a person', () => {
+  it('returns account, grants, bookings, authorizations, trips during bookings and audit rows, and records it', async () => {
+    const application = await createApplication(db);
+    const username = `person-${randomUUID()}`;
+    const userId = await createAccount(application, username);
+    const { vehicle, bookingId } = await book(application, userId, userId, anHourAgo());
+    await admin.post(`/v1/x/admin/users/${userId}/vehicles`, { vehicleId: vehicle.id });
+    await book(application, 'somebody else', null, anHourAgo());
+    const { status, body } = await admin.get(`/v1/x/admin/persons/${username}?appId=${application.appId}`);
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      account: [{ id: userId, username }],
+      grants: [{ vehicle_id: Number(vehicle.id) }],
+      bookings: [{ id: bookingId }],
+      authorizations: [{ level: 'DRIVE' }],
+      trips: [],
+    });
+    expect(body.audit.map(({ action }: { action: string }) => action)).toEqual([
+      'user.create',
+      'booking.create',
+      'grant.give',
+      'person.export',
+    ]);
+    expect(JSON.stringify(body)).not.toContain('password');
+    const audit = (await admin.get(`/v1/x/admin/audit?appId=${application.appId}`)).body.audit;
+    expect(audit.at(-1)).toMatchObject({ action: 'person.export', subject: `user:${userId}` });
+  });
+
+  it('succeeds while others write to the same audit', async () => {
+    const application = await createApplication(db);
+    const driver = `driver-${randomUUID()}`;
+    await book(application, driver, null, anHourAgo());
+    const answers = await Promise.all(
+      Array.from({ length: 12 }, () => admin.get(`/v1/x/admin/persons/${driver}?appId=${application.appId}`)),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array.from({ length: 12 }, () => 200));
+  });
 });

@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
+import { createApiClient } from '@odograph/testkit/api-client';
 import { createApplication, createOperator, createUser, createVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
 
-const { platform, application, api, admin } = await startFleet();
+const { platform, application, api, admin, as } = await startFleet();
 const { db, httpUrl } = platform;
-const foreign = clientWithToken(httpUrl, (await createApplication(db)).token);
+const foreign = as((await createApplication(db)).token);
 
 const circle = { name: 'depot', geometry: { type: 'Point', coordinates: [2.35, 48.85] }, radiusMetres: 300 };
 const polygon = (...ring: number[][]) => ({ name: 'area', geometry: { type: 'Polygon', coordinates: [ring] } });
@@ -154,7 +154,7 @@ describe('alarm rules', () => {
 
   it('are listed in pages, changed by name without a new beginning, and deleted', async () => {
     const owner = await createApplication(db);
-    const client = clientWithToken(httpUrl, owner.token);
+    const client = as(owner.token);
     const vehicle = await createVehicle(db, owner);
     const ids = [
       await createRule({ kind: 'speed', parameters: { limitKmh: 90 }, vehicleIds: [vehicle.id] }, client),
@@ -198,7 +198,7 @@ describe('alarm rules', () => {
     const owner = await createApplication(db);
     await sql`insert into alarm_rule (application_id, name, kind, all_vehicles)
       select ${owner.id}, 'rule', 'crash', true from generate_series(1, 100)`.execute(db);
-    const answer = await clientWithToken(httpUrl, owner.token).post('/v1/x/alarm-rules', { name: 'r', kind: 'crash' });
+    const answer = await as(owner.token).post('/v1/x/alarm-rules', { name: 'r', kind: 'crash' });
     expect(answerOf(answer)).toEqual([409, 'TOO_MANY', '']);
   });
 
@@ -206,7 +206,7 @@ describe('alarm rules', () => {
     const [granted, hidden] = [await createVehicle(db, application), await createVehicle(db, application)];
     const [manager, driver] = await Promise.all(
       (['manager', 'driver'] as const).map(async (role) =>
-        clientWithToken(httpUrl, (await createUser(db, application, { vehicleIds: [granted.id], role })).token),
+        as((await createUser(db, application, { vehicleIds: [granted.id], role })).token),
       ),
     );
     if (!manager || !driver) throw new Error('no users');
@@ -234,7 +234,7 @@ describe('alarm rules', () => {
 describe('alarms', () => {
   it('are listed newest first in pages that lose and repeat none, and filtered', async () => {
     const owner = await createApplication(db);
-    const client = clientWithToken(httpUrl, owner.token);
+    const client = as(owner.token);
     const [one, other] = [await createVehicle(db, owner), await createVehicle(db, owner)];
     const [crash, towing] = [await createRule({ kind: 'crash' }, client), await createRule({ kind: 'towing' }, client)];
     const raisedAt = (minute: number) => `2026-03-01T10:0${minute}:00.000001Z`;

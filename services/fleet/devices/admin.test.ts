@@ -4,13 +4,21 @@ import { deviceRevokedChannel } from '@odograph/contracts/presence';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis } from '@odograph/runtime/redis';
 import { hashSecret } from '@odograph/runtime/secrets';
-import { clientWithToken } from '@odograph/testkit/api-client';
-import { createApplication, createImei } from '@odograph/testkit/fixtures';
+import { createBrowser } from '@odograph/testkit/api-client';
+import {
+  createApplication,
+  createImei,
+  createOperator,
+  createUnlinkedVehicle,
+  createVehicle,
+} from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
+import { maximumDevices } from './imports.ts';
 
-const { platform, application, api, admin } = await startFleet();
+const { platform, application, api, admin, as } = await startFleet();
+const { db } = platform;
 const newId = () => `test-${randomUUID()}`;
 const newVehicle = async (appId = application.appId): Promise<string> =>
   (await admin.post('/v1/x/admin/vehicles', { appId, plate: randomUUID().slice(0, 20) })).body.id;
@@ -39,7 +47,7 @@ describe('/v1/x/admin/devices', () => {
     const vehicleId = await newVehicle();
     const id = newId();
     const { body } = await admin.post('/v1/x/admin/devices', { id, model: 'obd', vehicleId });
-    const row = await platform.db.selectFrom('device').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    const row = await db.selectFrom('device').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
     expect(row).toMatchObject({ model_id: 'obd', application_id: application.id });
     expect(row.secret_sha256).toEqual(hashSecret(body.secret));
     expect(JSON.stringify((await admin.get(`/v1/x/admin/devices?appId=${application.appId}`)).body)).not.toContain(
@@ -68,14 +76,14 @@ describe('/v1/x/admin/devices', () => {
     const { body } = await admin.post(`/v1/x/admin/devices/${id}/secret`);
     expect((await notified)[1]).toBe(id);
     redis.disconnect();
-    const row = await platform.db.selectFrom('device').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    const row = await db.selectFrom('device').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
     expect(row.secret_sha256).toEqual(hashSecret(body.secret));
     expect((await admin.post('/v1/x/admin/devices/none/secret')).body.error).toBe('UNKNOWN_DEVICE');
   });
 
   it('keeps the old secret valid during the overlap', async () => {
     const id = await newDevice();
-    const rowOf = () => platform.db.selectFrom('device').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    const rowOf = () => db.selectFrom('device').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
     const old = (await rowOf()).secret_sha256;
     const { body } = await admin.post(`/v1/x/admin/devices/${id}/secret`, { overlapSeconds: 3600 });
     const row = await rowOf();
@@ -92,14 +100,14 @@ describe('/v1/x/admin/devices', () => {
   it('revokes the certificates issued before now', async () => {
     const id = await newDevice();
     expect((await admin.delete(`/v1/x/admin/devices/${id}/certificates`)).status).toBe(200);
-    const row = await platform.db.selectFrom('device').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
+    const row = await db.selectFrom('device').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
     expect(Math.abs((row.certificates_issued_from?.getTime() ?? 0) - Date.now())).toBeLessThan(10_000);
     expect((await admin.delete('/v1/x/admin/devices/none/certificates')).body.error).toBe('UNKNOWN_DEVICE');
   });
 
   it('links, moves and unlinks a device by the rules of /v1/device', async () => {
     const [first, second] = [await newVehicle(), await newVehicle()];
-    const foreign = await newVehicle((await createApplication(platform.db)).appId);
+    const foreign = await newVehicle((await createApplication(db)).appId);
     const link = `/v1/x/admin/devices/${await newDevice()}/link`;
     const linkedVehicles = async () => {
       const { body } = await admin.get(`/v1/x/admin/vehicles?appId=${application.appId}&after=${Number(first) - 1}`);
@@ -155,8 +163,8 @@ describe('/v1/x/admin/devices', () => {
   it('releases a device from its vehicle and application, to be claimed with a new code', async () => {
     const vehicleId = await newVehicle();
     const deviceId = await newDevice({ vehicleId });
-    const next = await createApplication(platform.db);
-    const nextApi = clientWithToken(platform.httpUrl, next.token);
+    const next = await createApplication(db);
+    const nextApi = as(next.token);
     const link = { deviceId, vehicleId: await newVehicle(next.appId) };
     const codes: string[] = [];
     for (let round = 0; round < 2; round += 1) {
@@ -174,8 +182,7 @@ describe('/v1/x/admin/devices', () => {
   it('deletes a device: its link ends, its credentials are invalid, and its id can be used again', async () => {
     const vehicleId = await newVehicle();
     const deviceId = await newDevice({ vehicleId });
-    const rowOf = () =>
-      platform.db.selectFrom('device').selectAll().where('id', '=', deviceId).executeTakeFirstOrThrow();
+    const rowOf = () => db.selectFrom('device').selectAll().where('id', '=', deviceId).executeTakeFirstOrThrow();
     const before = await rowOf();
     expect((await admin.delete(`/v1/x/admin/devices/${deviceId}`)).status).toBe(200);
     const deleted = await rowOf();
@@ -198,11 +205,131 @@ describe('/v1/x/admin/devices', () => {
 
   it('stores no secret of a device in plain text', async () => {
     const { body } = await admin.post('/v1/x/admin/devices', { id: newId(), model: 'generic' });
-    const { rows } = await sql<{ row: string }>`select to_jsonb(device)::text as row from device`.execute(platform.db);
+    const { rows } = await sql<{ row: string }>`select to_jsonb(device)::text as row from device`.execute(db);
     const text = rows.map(({ row }) => row).join('\n');
     expect(text).toContain(hashSecret(body.secret).toString('hex'));
     for (const secret of [body.secret, body.claimCode, body.claimCode.replaceAll('-', '')]) {
       expect(text).not.toContain(secret);
     }
+  });
+});
+
+const post = (csv: string, check = false, as = admin) => as.post('/v1/x/admin/device-imports', { csv, check });
+const file = (...lines: string[]) => ['id,model,appId,vehicleId,plate,bluetoothName', ...lines].join('\r\n');
+const stored = async (...ids: string[]) =>
+  db.selectFrom('device').selectAll().where('id', 'in', ids).orderBy('id').execute();
+
+describe('POST /v1/x/admin/device-imports', () => {
+  it('creates all devices of a file with their links, and shows each secret once', async () => {
+    const [first, second, third] = ['a', 'b', 'c'].map((letter) => `${letter}-${newId()}`) as [string, string, string];
+    const [byId, byPlate] = [
+      await createUnlinkedVehicle(db, application),
+      await createUnlinkedVehicle(db, application),
+    ];
+    const plate = `PL ${randomUUID().slice(0, 8)}`;
+    await sql`update vehicle set plate = ${plate} where id = ${byPlate}::integer`.execute(db);
+    const { body } = await post(
+      file(
+        `${first},generic,${application.appId},${byId},,ODO-1`,
+        `${second}, tracker ,,,${plate.replace(' ', '-')},`,
+        '',
+        `${third},obd`,
+      ),
+    );
+    expect(body).toMatchObject({ lines: 3, faults: [] });
+    const rows = await stored(first, second, third);
+    expect(
+      rows.map(({ model_id, application_id, bluetooth_name }) => [model_id, application_id, bluetooth_name]),
+    ).toEqual([
+      ['generic', application.id, 'ODO-1'],
+      ['tracker', application.id, ''],
+      ['obd', null, ''],
+    ]);
+    expect(rows.map(({ secret_sha256 }) => secret_sha256)).toEqual(
+      body.devices.map(({ secret }: { secret: string }) => hashSecret(secret)),
+    );
+    expect(body.devices[2].claimCode).toMatch(/^[A-Z0-9-]+$/);
+    const links = await sql<{ vehicle: string }>`select vehicle_id::text as vehicle from device_link
+      where device_id in (${first}, ${second}) order by device_id`.execute(db);
+    expect(links.rows.map(({ vehicle }) => vehicle)).toEqual([byId, byPlate]);
+    const audit = await sql<{ actions: string[] }>`select array_agg(action order by action) as actions from audit
+      where subject in (${`device:${first}`}, ${`device:${third}`})`.execute(db);
+    expect(audit.rows[0]?.actions).toEqual(['device.create', 'device.create', 'device.link']);
+  });
+
+  it.each([true, false])('names the fault of every line, and writes none of them (check: %s)', async (check) => {
+    const linked = await createVehicle(db, application);
+    const free = await createUnlinkedVehicle(db, application);
+    const good = newId();
+    const { body } = await post(
+      file(
+        `${good},generic,${application.appId},${free}`,
+        'not an id,generic',
+        `${newId()},none`,
+        `${linked.deviceId},generic`,
+        `${newId()},generic,${application.appId},${linked.id}`,
+        `${good},generic`,
+        `${newId()},generic,,${free}`,
+        `${newId()},generic,app-missing`,
+        `${newId()},generic,,,ZZ-MISSING`,
+        `${newId()},generic,,1,AB-1`,
+        `${newId()},generic,a,b,c,d,e`,
+      ),
+      check,
+    );
+    const messages = body.faults.map(({ line, column }: { line: number; column: string }) => [line, column]);
+    expect(messages).toEqual([
+      [3, 'id'],
+      [4, 'model'],
+      [5, ''],
+      [6, ''],
+      [7, ''],
+      [8, ''],
+      [9, ''],
+      [10, 'plate'],
+      [11, 'plate'],
+      [12, ''],
+    ]);
+    expect(body.faults[1].message).toMatch(/^must be a device model: /);
+    expect(body.devices).toEqual([]);
+    expect(await stored(good)).toEqual([]);
+  });
+
+  it('writes nothing when it only checks, also for a file without a fault', async () => {
+    const id = newId();
+    expect((await post(`id;model\n${id};generic`, true)).body).toEqual({ lines: 1, faults: [], devices: [] });
+    expect(await stored(id)).toEqual([]);
+    expect((await post(`id;model\n${id};generic`)).body.devices).toHaveLength(1);
+  });
+
+  it.each([
+    ['', 'INVALID_PARAMETER'],
+    ['id,type\na,b', [1, 'type']],
+    ['model\ngeneric', [1, 'id']],
+    ['id,model,id\na,b,c', [1, 'id']],
+    ['id,model', [1, '']],
+    ['id,model\n"a,b', [2, '']],
+    ['\n\n', [1, '']],
+    [`id,model\n${'a,generic\n'.repeat(maximumDevices + 1)}`, [1, '']],
+  ])('refuses a file that is no table of devices: %j', async (csv, expected) => {
+    const { body } = await post(csv);
+    const [fault] = body.faults ?? [];
+    expect(fault ? [fault.line, fault.column] : body.error).toEqual(expected);
+  });
+
+  it('confines an operator with limits to its applications, and refuses one who only reads', async () => {
+    const foreign = await createApplication(db);
+    const vehicle = await createUnlinkedVehicle(db, foreign);
+    const browserOf = async (role: 'viewer' | 'operator') =>
+      createBrowser(platform.httpUrl, (await createOperator(db, { role, applicationIds: [application.id] })).cookie);
+    const csv = file(
+      `${newId()},generic,${foreign.appId}`,
+      `${newId()},generic,,${vehicle}`,
+      `${newId()},generic`,
+      `${newId()},generic,${application.appId}`,
+    );
+    const { body } = await post(csv, false, await browserOf('operator'));
+    expect(body.faults.map(({ line }: { line: number }) => line)).toEqual([2, 3, 4]);
+    expect((await post(csv, false, await browserOf('viewer'))).status).toBe(403);
   });
 });

@@ -12,7 +12,7 @@ import { type Kysely, sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import { Compile } from 'typebox/compile';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
-import { Plate } from '../vehicles/description.ts';
+import { Plate } from '../common/vehicle-description.ts';
 import { changeLinks, vehiclesOf } from './links.ts';
 import { NewDevice, NewSecrets, type ProvisionedDevice, provisionDevice, recordProvisioning } from './provisioning.ts';
 

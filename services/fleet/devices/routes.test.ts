@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
-import { clientWithToken } from '@odograph/testkit/api-client';
 import {
   archiveVehicle,
   createApplication,
@@ -17,7 +16,7 @@ import { describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
 import { applyStep, type ModelLink, rankTimes, type Step } from './link-model.fixture.ts';
 
-const { platform, application, api, admin } = await startFleet();
+const { platform, application, api, admin, as } = await startFleet();
 
 const newVehicle = (owner = application) => createUnlinkedVehicle(platform.db, owner);
 const newDevice = async (applicationId: number | null = application.id) =>
@@ -50,7 +49,7 @@ describe('/v1/device', () => {
 
   it('gives a device without an owner only to an application with its claim code', async () => {
     const other = await createApplication(platform.db);
-    const otherApi = clientWithToken(platform.httpUrl, other.token);
+    const otherApi = as(other.token);
     const [vehicleId, otherVehicleId] = [await newVehicle(), await newVehicle(other)];
     const { body: device } = await admin.post('/v1/x/admin/devices', { id: `test-${randomUUID()}`, model: 'generic' });
     const { deviceId, claimCode } = device;
@@ -137,7 +136,7 @@ describe('/v1/device', () => {
 
   it('hides vehicles without a grant, and their devices, from a user', async () => {
     const user = await createUser(platform.db, application);
-    const asUser = clientWithToken(platform.httpUrl, user.token);
+    const asUser = as(user.token);
     const hidden = await createVehicle(platform.db, application);
     const [vehicleId, deviceId] = [await newVehicle(), await newDevice()];
     expect((await asUser.delete('/v1/device', { deviceId: hidden.deviceId })).body.error).toBe('UNKNOWN_DEVICE');

@@ -17,14 +17,14 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
 import { sortColumns } from './table.ts';
 
-const { platform, admin } = await startFleet();
+const { platform, admin, as } = await startFleet();
 const { db } = platform;
 let application: TestApplication;
 let client: ApiClient;
 
 beforeEach(async () => {
   application = await createApplication(db);
-  client = clientWithToken(platform.httpUrl, application.token);
+  client = as(application.token);
 });
 
 const list = async (query = '', as = client) => (await as.get(`/v1/x/devices?${query}`)).body;
@@ -153,7 +153,7 @@ describe('GET /v1/x/devices', () => {
     const { deviceId: stock } = await createDevice(db);
     const foreign = await createVehicle(db, await createApplication(db));
     const user = await createUser(db, application, { vehicleIds: [mine.id], role: 'viewer' });
-    expect(await ids('', clientWithToken(platform.httpUrl, user.token))).toEqual([mine.deviceId]);
+    expect(await ids('', as(user.token))).toEqual([mine.deviceId]);
     const limited = await createOperator(db, { role: 'viewer', applicationIds: [application.id] });
     const all = [mine.deviceId, other.deviceId, spare].sort();
     expect(await ids('', createBrowser(platform.httpUrl, limited.cookie))).toEqual(all);

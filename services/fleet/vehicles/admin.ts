@@ -9,7 +9,7 @@ import { AppId, answers, DeviceId, pageLimit, VehicleId, word } from '@odograph/
 import { type RawBuilder, sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
-import { accessories, DescriptionFields, Plate } from './description.ts';
+import { accessories, DescriptionFields, Plate } from '../common/vehicle-description.ts';
 
 const maximumId = 2_147_483_647;
 const TankLitres = Type.Number({ minimum: 0, maximum: 1_000_000, description: '0 if unknown' });

@@ -10,8 +10,8 @@ import { AppId, answers, EmptyAnswer, moment, pageLimit, text, VehicleId, word }
 import { sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { DescriptionFields, Plate } from '../common/vehicle-description.ts';
 import { createVehicle } from './admin.ts';
-import { DescriptionFields, Plate } from './description.ts';
 
 const states = ['pending', 'approved', 'declined'] as const;
 const nullable = (example: string) => Type.Union([Type.String({ examples: [example] }), Type.Null()]);

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { GrantRole } from '@odograph/database/vehicle-access';
-import { clientWithToken } from '@odograph/testkit/api-client';
 import {
   createDevice,
   createUnlinkedVehicle,
@@ -11,12 +10,12 @@ import {
 import { describe, expect, it } from 'vitest';
 import { startFleet } from '../fleet.fixture.ts';
 
-const { platform, application } = await startFleet();
+const { platform, application, as } = await startFleet();
 const spot = { name: 'A', address: 'B', zipcode: 'C', city: 'D', country: 'E' };
 
 async function userOf(vehicle: TestVehicle, role: GrantRole) {
   const user = await createUser(platform.db, application, { vehicleIds: [vehicle.id], role });
-  return { ...user, client: clientWithToken(platform.httpUrl, user.token) };
+  return { ...user, client: as(user.token) };
 }
 
 type User = Awaited<ReturnType<typeof userOf>>;

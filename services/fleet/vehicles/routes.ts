@@ -8,9 +8,9 @@ import { answers, EmptyAnswer, Flag, isTrue, text, VehicleId, word } from '@odog
 import { sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { accessories, Plate } from '../common/vehicle-description.ts';
 import { changeLinks } from '../devices/links.ts';
 import { operatedVehicles } from './admin.ts';
-import { accessories, Plate } from './description.ts';
 import { privacy } from './privacy.ts';
 import {
   deleteVehicle,
