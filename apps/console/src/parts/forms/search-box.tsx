@@ -1,7 +1,7 @@
 import { useRef } from 'preact/hooks';
 
 /** A search is started this long after the last key. */
-const typingMs = 250;
+export const typingMs = 250;
 
 interface SearchBoxOptions {
   readonly label: string;

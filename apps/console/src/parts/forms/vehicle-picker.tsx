@@ -1,49 +1,211 @@
 import './vehicle-picker.css';
 import { useSignal } from '@preact/signals';
-import { answerOf, api, type Schema } from '../../api/client.ts';
+import type { ComponentChildren } from 'preact';
+import { useId, useRef } from 'preact/hooks';
+import { answerOf, api, onlyJson, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { texts } from '../../texts/texts.ts';
-import { SearchBox } from './search-box.tsx';
+import { CloseIcon } from '../layout/icons.tsx';
+import { SearchBox, typingMs } from './search-box.tsx';
 
-type Found = Schema<'TableVehicle'>;
+type TableVehicle = Schema<'TableVehicle'>;
 
-const mostFound = 8;
+/** A vehicle by its identifier, and its plate where that is known. */
+export type NamedVehicle = Pick<TableVehicle, 'id' | 'plate'>;
 
-async function find(search: string): Promise<readonly Found[]> {
-  if (search === '') return [];
-  const query = { q: search, limit: mostFound };
-  const answer = await answerOf(api.GET('/v1/x/vehicles', { params: { query } }));
-  // The same address also answers CSV.
-  return typeof answer === 'string' ? [] : answer.vehicles;
+const maxFound = 8;
+const maxSuggestions = 20;
+const directorySize = 1000;
+
+async function listVehicles(
+  appId: string | undefined,
+  query: { q?: string; limit: number },
+): Promise<readonly TableVehicle[]> {
+  const params = { query: { ...query, ...(appId !== undefined && { appId }) } };
+  return onlyJson(await answerOf(api.GET('/v1/x/vehicles', { params }))).vehicles;
 }
 
-/** A search for vehicles by plate, VIN or device whose results are buttons. */
-export function VehiclePicker({ label, onPick }: { label: string; onPick: (vehicle: Found) => void }) {
-  const search = useSignal('');
-  const { data, failure } = useLoad(() => find(search.value), [search.value]);
+/** Finds the plates of vehicles; one beyond the first 1,000 of the application keeps its identifier. @throws CallFailure */
+export async function nameVehicles(appId: string | undefined, ids: readonly string[]): Promise<NamedVehicle[]> {
+  if (ids.length === 0) return [];
+  const vehicles = await listVehicles(appId, { limit: directorySize });
+  const plates = new Map(vehicles.map(({ id, plate }) => [id, plate]));
+  return ids.map((id) => ({ id, plate: plates.get(id) ?? id }));
+}
+
+/**
+ * Reads the text of a `VehicleField`: a suggestion, an identifier, or a plate that only one vehicle has.
+ * @returns its id; undefined for an empty field, and for text that names no vehicle or several
+ */
+export async function readVehicle(text: string, appId: string | undefined): Promise<string | undefined> {
+  const written = text.trim();
+  const id = /(?:^| · )(\d{10})$/.exec(written)?.[1];
+  if (id !== undefined || written === '') return id;
+  const normalize = (plate: string) => plate.toUpperCase().replace(/[^A-Z0-9]/g, '');
+  const plate = normalize(written);
+  const found = await listVehicles(appId, { q: plate, limit: maxSuggestions });
+  const matches = found.filter((vehicle) => normalize(vehicle.plate) === plate);
+  return matches.length === 1 ? matches[0]?.id : undefined;
+}
+
+interface VehicleFieldOptions {
+  readonly label: string;
+  readonly name: string;
+  /** Only vehicles of this application. */
+  readonly appId?: string | undefined;
+  readonly hint?: string;
+  readonly required?: boolean;
+}
+
+/** A form field for one vehicle, with suggestions by plate, VIN and make while a person types. */
+export function VehicleField({ label, name, appId, hint, required = false }: VehicleFieldOptions) {
+  const found = useSignal<readonly NamedVehicle[]>([]);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const list = useId();
+  const suggest = (q: string) => {
+    clearTimeout(timer.current);
+    timer.current = setTimeout(() => {
+      // Without suggestions the field still takes a plate.
+      listVehicles(appId, { q, limit: maxSuggestions }).then(
+        (vehicles) => {
+          found.value = vehicles;
+        },
+        () => undefined,
+      );
+    }, typingMs);
+  };
   return (
-    <div class="vehicle-picker">
+    <label class="field">
+      <span>{label}</span>
+      <input
+        class="input"
+        name={name}
+        list={list}
+        autocomplete="off"
+        required={required}
+        placeholder={texts.value.vehicleHint}
+        onInput={({ currentTarget }) => suggest(currentTarget.value.trim())}
+      />
+      <datalist id={list}>
+        {found.value.map(({ id, plate }) => (
+          <option key={id} value={`${plate} · ${id}`} />
+        ))}
+      </datalist>
+      {hint && <small class="muted">{hint}</small>}
+    </label>
+  );
+}
+
+interface VehicleSearchOptions {
+  readonly label: string;
+  readonly placeholder: string;
+  readonly appId?: string | undefined;
+  /** Attributes of the list of results. */
+  readonly list: { readonly class: string; readonly 'aria-label': string };
+  readonly describe: (vehicle: TableVehicle) => ComponentChildren;
+  readonly onPick: (vehicle: TableVehicle) => void;
+}
+
+/** A search for vehicles by plate, VIN, device or make whose results are buttons. */
+function VehicleSearch({ label, placeholder, appId, list, describe, onPick }: VehicleSearchOptions) {
+  const search = useSignal('');
+  const q = search.value;
+  const find = async () => (q === '' ? [] : listVehicles(appId, { q, limit: maxFound }));
+  const { data, failure } = useLoad(find, [q]);
+  return (
+    <>
       <SearchBox
         label={label}
-        placeholder={label}
+        placeholder={placeholder}
         initial=""
         onSearch={(typed) => {
           search.value = typed;
         }}
       />
       {failure && <p class="notice wrong">{failure}</p>}
-      {search.value !== '' && data && (
-        <ul class="card" aria-label={label}>
+      {q !== '' && data && (
+        <ul {...list}>
           {data.length === 0 && <li class="muted">{texts.value.map.noMatch}</li>}
           {data.map((vehicle) => (
             <li key={vehicle.id}>
               <button type="button" class="button plain" onClick={() => onPick(vehicle)}>
-                <strong>{vehicle.plate}</strong>
-                <span class="muted">{`${vehicle.brand} ${vehicle.model} ${vehicle.deviceId}`.trim()}</span>
+                {describe(vehicle)}
               </button>
             </li>
           ))}
         </ul>
+      )}
+    </>
+  );
+}
+
+/** Starts something with a vehicle that a person searches for. */
+export function VehiclePicker({ label, onPick }: { label: string; onPick: (vehicle: TableVehicle) => void }) {
+  return (
+    <div class="vehicle-picker">
+      <VehicleSearch
+        label={label}
+        placeholder={label}
+        list={{ class: 'card', 'aria-label': label }}
+        describe={({ plate, brand, model, deviceId }) => (
+          <>
+            <strong>{plate}</strong>
+            <span class="muted">{`${brand} ${model} ${deviceId}`.trim()}</span>
+          </>
+        )}
+        onPick={onPick}
+      />
+    </div>
+  );
+}
+
+interface VehicleChoiceOptions {
+  readonly label: string;
+  /** Undefined for vehicles of all applications. */
+  readonly appId: string | undefined;
+  readonly chosen: readonly NamedVehicle[];
+  /** Whether another choice replaces the first. */
+  readonly isSingle?: boolean;
+  readonly error?: string | undefined;
+  readonly onChange: (chosen: readonly NamedVehicle[]) => void;
+}
+
+/** Chooses vehicles, and lists those that are chosen. */
+export function VehicleChoice({ label, appId, chosen, isSingle = false, error, onChange }: VehicleChoiceOptions) {
+  const { vehicleChoice: text, map } = texts.value;
+  const id = useId();
+  const without = (vehicle: NamedVehicle) => chosen.filter((one) => one.id !== vehicle.id);
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset has borders of its own
+    <div class="field vehicle-choice" role="group" aria-labelledby={id}>
+      <span id={id}>{label}</span>
+      {chosen.length > 0 && (
+        <ul class="chips">
+          {chosen.map((vehicle) => (
+            <li key={vehicle.id}>
+              {vehicle.plate}
+              <button type="button" aria-label={text.remove(vehicle.plate)} onClick={() => onChange(without(vehicle))}>
+                <CloseIcon size={14} />
+              </button>
+            </li>
+          ))}
+        </ul>
+      )}
+      {(!isSingle || chosen.length === 0) && (
+        <VehicleSearch
+          key={chosen.length}
+          label={text.search}
+          placeholder={map.search}
+          appId={appId}
+          list={{ class: 'vehicle-choice-found', 'aria-label': text.found }}
+          describe={({ plate }) => plate}
+          onPick={(vehicle) => onChange(isSingle ? [vehicle] : [...without(vehicle), vehicle])}
+        />
+      )}
+      {error && (
+        <small class="field-error" role="alert">
+          {error}
+        </small>
       )}
     </div>
   );

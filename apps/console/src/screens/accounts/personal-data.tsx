@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
-import { readVehicle, VehicleField } from '../../parts/forms/vehicle-field.tsx';
+import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
 import { SaveButton } from '../../parts/layout/copy.tsx';
 import { operatorApplications } from '../../session.ts';
 import { formatNumber } from '../../texts/format.ts';

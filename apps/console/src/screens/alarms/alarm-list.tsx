@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useLoad } from '../../api/use-load.ts';
 import { ConnectionLine } from '../../live/connection-line.tsx';
 import { Field } from '../../parts/forms/fields.tsx';
-import { nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-choice.tsx';
+import { nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { changeQuery } from '../../parts/layout/application-choice.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { StateMark } from '../../parts/layout/vehicle-state.tsx';

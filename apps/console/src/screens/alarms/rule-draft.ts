@@ -1,4 +1,4 @@
-import type { NamedVehicle } from '../../parts/forms/vehicle-choice.tsx';
+import type { NamedVehicle } from '../../parts/forms/vehicle-picker.tsx';
 import { isOperator } from '../../session.ts';
 import type { AlarmKind } from './alarm-data.ts';
 import type { Rule } from './rule-data.ts';

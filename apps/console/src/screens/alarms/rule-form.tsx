@@ -4,7 +4,7 @@ import { answerOf, api, type CallFailure } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
 import { errorBeyond, errorOf, Field, NumberInput, TextInput } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
-import { nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-choice.tsx';
+import { nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { isOperator } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';

@@ -3,7 +3,7 @@ import { answerOf, api } from '../../api/client.ts';
 import { Dialog } from '../../parts/forms/dialog.tsx';
 import { Field, SelectField } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
-import { type NamedVehicle, VehicleChoice } from '../../parts/forms/vehicle-choice.tsx';
+import { type NamedVehicle, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { fromLocalInput, toLocalInput } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';

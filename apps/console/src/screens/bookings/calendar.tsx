@@ -2,7 +2,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Confirm, Dialog } from '../../parts/forms/dialog.tsx';
-import { type NamedVehicle, nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-choice.tsx';
+import { type NamedVehicle, nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { changeQuery, headerFor } from '../../parts/layout/application-choice.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { address } from '../../router.ts';

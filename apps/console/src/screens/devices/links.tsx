@@ -3,7 +3,7 @@ import { answerOf, api, CallFailure } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { Confirm } from '../../parts/forms/dialog.tsx';
 import { readFields } from '../../parts/forms/fields.tsx';
-import { readVehicle, VehicleField } from '../../parts/forms/vehicle-field.tsx';
+import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import type { DeviceDetail } from './device-data.ts';

@@ -3,7 +3,7 @@ import { answerOf, api, CallFailure } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
-import { readVehicle, VehicleField } from '../../parts/forms/vehicle-field.tsx';
+import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
 import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { operatorApplications } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
