@@ -13,7 +13,7 @@ class FaultsFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ['packages/**/*.test.ts', 'services/**/*.test.ts', 'test/**/*.test.ts'],
-    globalSetup: ['packages/testkit/global-setup.ts', 'apps/console/build.ts'],
+    globalSetup: ['packages/testkit/global-setup.ts', 'scripts/build/build.ts'],
     // Platforms of many tests run at once, and only those of the gateway's tests need this port.
     env: { TELTONIKA_PORT: '0' },
     testTimeout: 120_000,

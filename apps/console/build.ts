@@ -1,31 +1,11 @@
-import { createHash } from 'node:crypto';
-import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
 const directory = import.meta.dirname;
 const output = join(directory, 'dist');
-/** Names what was built: the hash of the sources. */
-const stamp = join(output, '.sources');
-const single = ['index.html', 'package.json', 'vite.config.ts', 'build.ts'];
 const compressible = /\.(?:js|mjs|css|json|svg|html)$/;
-
-/** Lists the source files, relative to the workspace. */
-function sourceFiles(): string[] {
-  const below = (folder: string) =>
-    readdirSync(join(directory, folder), { recursive: true, encoding: 'utf8', withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => relative(directory, join(entry.parentPath, entry.name)));
-  return [...single, ...below('src')].sort();
-}
-
-/** Hashes the sources and the versions of every dependency. */
-function hashSources(): string {
-  const hash = createHash('sha256').update(readFileSync(join(directory, '../../package-lock.json')));
-  for (const path of sourceFiles()) hash.update(path).update(readFileSync(join(directory, path)));
-  return hash.digest('hex');
-}
 
 /** Writes NAME.br and NAME.gz of each file that compresses, so that no request compresses anything. */
 async function compress(folder: string): Promise<void> {
@@ -39,22 +19,19 @@ async function compress(folder: string): Promise<void> {
   }
 }
 
-/**
- * Builds the console into dist/, unless dist/ was built from these sources.
- * @throws what Vite reports; the former build stays
- */
-export default async function buildConsole(): Promise<void> {
-  const hash = hashSources();
-  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === hash) return;
-  console.error('building the console');
+/** Builds the console into dist/. @throws what Vite reports; the former build stays */
+export async function buildConsole(): Promise<void> {
   const { build } = await import('vite');
   // Two processes may build at the same time, such as a test and a start.
   const unfinished = `${output}-${process.pid}`;
   try {
     const outDir = relative(directory, unfinished);
     await build({ configFile: join(directory, 'vite.config.ts'), logLevel: 'warn', build: { outDir } });
+    const licenses = join(unfinished, 'licenses.md');
+    const notice = readFileSync(join(directory, '../../NOTICE'), 'utf8');
+    writeFileSync(join(unfinished, 'licenses.txt'), `${notice}\n${readFileSync(licenses, 'utf8')}`);
+    rmSync(licenses);
     await compress(unfinished);
-    writeFileSync(join(unfinished, '.sources'), hash);
     rmSync(output, { recursive: true, force: true });
     renameSync(unfinished, output);
   } finally {

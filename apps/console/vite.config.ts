@@ -5,6 +5,7 @@ export default defineConfig({
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
   build: {
     target: 'es2023',
+    license: { fileName: 'licenses.md' },
     // A data: URL would need its own exception in the content security policy.
     assetsInlineLimit: 0,
     // The map library is one module of 1.1 MB; 290 kB compressed.

@@ -1,46 +1,9 @@
+import { readEvents } from './event-stream.ts';
 import { failureOf, OdographFailure, type Outcome, unreachable } from './failures.ts';
 import { backOffMs, delay } from './retry.ts';
 
 /** The platform sends at least a heartbeat each 15 s. */
 const longestSilenceMs = 40_000;
-
-/** An event of a server-sent stream (WHATWG HTML, "Server-sent events"). */
-interface ReceivedEvent {
-  readonly event: string;
-  readonly data: string;
-  /** Where the stream continues after this event; unchanged when undefined. */
-  readonly id: string | undefined;
-}
-
-/** Reads the lines of one event. */
-function parseEvent(lines: readonly string[]): ReceivedEvent {
-  const fields = lines.map((line): [name: string, value: string] => {
-    const [name = ''] = line.split(':', 1);
-    return [name, line.slice(name.length + 1).replace(/^ /, '')];
-  });
-  const valuesOf = (wanted: string) => fields.filter(([name]) => name === wanted).map(([, value]) => value);
-  return { event: valuesOf('event').at(-1) ?? 'message', data: valuesOf('data').join('\n'), id: valuesOf('id').at(-1) };
-}
-
-/** Reads a stream event by event. @param onBytes called with every piece, heartbeats included */
-async function* readEvents(body: ReadableStream<Uint8Array>, onBytes: () => void): AsyncGenerator<ReceivedEvent> {
-  const reader = body.getReader();
-  const decoder = new TextDecoder();
-  let text = '';
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      onBytes();
-      text += decoder.decode(value, { stream: true });
-      const events = text.split('\n\n');
-      text = events.pop() ?? '';
-      for (const event of events) yield parseEvent(event.split('\n'));
-    }
-  } finally {
-    void reader.cancel().catch(() => undefined);
-  }
-}
 
 /** Opens the stream; the data is the body of the answer. */
 type Open = (lastEventId: string | undefined, signal: AbortSignal) => Promise<Outcome<ReadableStream | null>>;

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { get as httpGet, type IncomingMessage } from 'node:http';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { consoleService } from './service.ts';
@@ -73,5 +75,26 @@ describe('the console', () => {
       expect([path, response.status]).toEqual([path, 404]);
       expect(await response.json()).toMatchObject({ error: 'NOT_FOUND' });
     }
+  });
+
+  it('answers the clients of the interface to everyone, and 304 while they are unchanged', async () => {
+    const wheel = (await fetch(`${platform.httpUrl}/client.whl`, { redirect: 'manual' })).headers.get('location') ?? '';
+    expect(wheel).toMatch(/^\/odograph-[\d.]+-py3-none-any\.whl$/);
+    for (const path of ['/client.tgz', wheel]) {
+      const etag = (await get(path)).headers.get('etag') ?? '';
+      // fetch would ask for an answer that no cache has.
+      const request = httpGet(platform.httpUrl + path, { headers: { 'if-none-match': etag } });
+      const [answer] = (await once(request, 'response')) as [IncomingMessage];
+      answer.resume();
+      expect(answer.statusCode).toBe(304);
+    }
+  });
+
+  it('answers the licences of everything that it bundles', async () => {
+    const response = await get('/licenses');
+    expect(response.headers.get('content-type')).toMatch(/^text\/plain/);
+    const text = await response.text();
+    for (const name of ['Apache License', 'preact', 'maplibre-gl', 'uplot', 'world-atlas'])
+      expect(text).toContain(name);
   });
 });

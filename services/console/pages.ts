@@ -2,9 +2,14 @@ import { fileURLToPath } from 'node:url';
 import staticFiles from '@fastify/static';
 import type { Http } from '@odograph/http/http';
 import { servePages } from '@odograph/http/page-policy';
+import { platformVersion } from '@odograph/runtime/platform-version';
 
-/** What apps/console/build.ts makes. */
+/** The outputs of scripts/build. */
 const built = fileURLToPath(new URL('../../apps/console/dist/', import.meta.url));
+const clients = fileURLToPath(new URL('../../clients/dist/', import.meta.url));
+
+/** pip reads the name, the version and the kind of a wheel from its address. */
+const wheel = `odograph-${platformVersion()}-py3-none-any.whl`;
 
 /** The addresses of the console's screens. All of them answer the same page, which shows the screen of its address. */
 const screens = [
@@ -28,7 +33,8 @@ const screens = [
 ];
 
 /**
- * Serves the web console (apps/console): its page and the files that it loads. They hold no data, so they need no session.
+ * Serves the web console (apps/console): its page and the files that it loads; and the clients of the interface. None of them
+ * holds data, so they need no session.
  * @param mapOrigin the site of the map's tiles, which browsers may then load data and images from
  */
 export async function consolePages(http: Http, mapOrigin: string | undefined): Promise<void> {
@@ -42,9 +48,13 @@ export async function consolePages(http: Http, mapOrigin: string | undefined): P
     maxAge: '365d',
     immutable: true,
   });
-  for (const screen of screens) {
-    http.get(screen, { schema: { hide: true } }, async (_request, reply) =>
-      reply.header('cache-control', 'no-cache').sendFile('index.html', built, { cacheControl: false }),
+  const serve = (path: string, file: string, folder: string) =>
+    http.get(path, { schema: { hide: true } }, async (_request, reply) =>
+      reply.header('cache-control', 'no-cache').sendFile(file, folder, { cacheControl: false }),
     );
-  }
+  for (const screen of screens) serve(screen, 'index.html', built);
+  serve('/licenses', 'licenses.txt', built);
+  serve('/client.tgz', 'client.tgz', clients);
+  serve(`/${wheel}`, wheel, clients);
+  http.get('/client.whl', { schema: { hide: true } }, async (_request, reply) => reply.redirect(`/${wheel}`));
 }

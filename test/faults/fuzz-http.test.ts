@@ -41,7 +41,7 @@ let platform: TestPlatform;
 let operations: Operation[];
 beforeAll(async () => {
   platform = await startTestPlatform(services, { ACK_TIMEOUT_MS: '100' });
-  operations = operationsOf({ ...(await readDocument(platform.httpUrl)) });
+  operations = operationsOf(Object(await readDocument(platform.httpUrl)));
 });
 afterAll(async () => {
   agent.destroy();

@@ -19,27 +19,21 @@ async function run(program: string, parameters: readonly string[], options: Exec
   );
 }
 
-/** A project that has installed the client as it would be published. */
+/** A project that has installed the client from a platform. */
 export interface UnpackedClient {
   readonly directory: string;
   remove(): Promise<void>;
 }
 
-/** Packs the client, and unpacks it with what it imports into a new project. */
-export async function unpackClient(): Promise<UnpackedClient> {
+/** Installs the client of a platform into a new project, without a registry, and the types of Node.js beside it. */
+export async function installClient(httpUrl: string): Promise<UnpackedClient> {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-client-'));
-  const modules = join(directory, 'node_modules');
-  for (const name of ['openapi-fetch', 'openapi-typescript-helpers']) {
-    await cp(join(root, 'node_modules', name), join(modules, name), { recursive: true });
+  await writeFile(join(directory, 'package.json'), '{ "type": "module" }');
+  const options = ['--no-audit', '--no-fund', '--registry', 'http://127.0.0.1:1', '--cache', join(directory, 'cache')];
+  await run('npm', ['install', `${httpUrl}/client.tgz`, ...options], { cwd: directory });
+  for (const name of ['@types/node', 'undici-types']) {
+    await cp(join(root, 'node_modules', name), join(directory, 'node_modules', name), { recursive: true });
   }
-  await cp(join(root, 'node_modules/@types/node'), join(modules, '@types/node'), { recursive: true });
-  await cp(join(root, 'node_modules/undici-types'), join(modules, 'undici-types'), { recursive: true });
-  await run('npm', ['pack', '--workspace', 'packages/client', '--pack-destination', directory], { cwd: root });
-  const { version } = JSON.parse(await readFile(join(root, 'packages/client/package.json'), 'utf8')) as {
-    version: string;
-  };
-  await run('tar', ['--extract', '--gzip', '--file', `odograph-client-${version}.tgz`], { cwd: directory });
-  await cp(join(directory, 'package'), join(modules, '@odograph/client'), { recursive: true });
   return { directory, remove: () => rm(directory, { recursive: true, force: true }) };
 }
 

@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { endSessions } from '@odograph/fleet/accounts/tokens';
 import { queryService } from '@odograph/query/service';
@@ -15,7 +17,6 @@ import {
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
-import { writeLimits } from '../../apps/console/form-limits.ts';
 import {
   answerOf,
   type ClientOptions,
@@ -23,16 +24,16 @@ import {
   type FailureCode,
   type Tokens,
 } from '../../packages/client/client.ts';
-import { writeInterfaceTypes, writeKeyedPaths } from '../../packages/client/interface-types.fixture.ts';
+import { documentPath } from '../../scripts/build/interface.ts';
 import { loadServices } from '../../services/platform/services.ts';
 import { hasBrowser, startBrowser, watchPage } from '../console/browser.fixture.ts';
 import { answerLost, follow, Network, readAll, readDocument, refused, type Seen, type Send } from './client.fixture.ts';
 import {
   bundleForBrowsers,
+  installClient,
   listingProgram,
   runDocument,
   type UnpackedClient,
-  unpackClient,
 } from './client-package.fixture.ts';
 
 let platform: TestPlatform;
@@ -61,11 +62,9 @@ afterAll(async () => {
   await platform?.stop();
 });
 
-it('the types of the client and the limits of the console are those of the OpenAPI document; npm run interface:types writes them', async () => {
-  const document = await readDocument(platform.httpUrl);
-  await expect(await writeInterfaceTypes(document)).toMatchFileSnapshot('../../packages/client/interface.d.ts');
-  await expect(writeKeyedPaths(document)).toMatchFileSnapshot('../../packages/client/keyed-paths.ts');
-  await expect(writeLimits(document)).toMatchFileSnapshot('../../apps/console/src/api/limits.ts');
+it('is generated from the OpenAPI document that the platform serves', async () => {
+  const document: unknown = JSON.parse(readFileSync(documentPath, 'utf8'));
+  expect(document).toEqual(await readDocument(platform.httpUrl));
 });
 
 describe('the session of a client', () => {
@@ -283,9 +282,18 @@ describe('events', () => {
 describe('the package', () => {
   let unpacked: UnpackedClient;
   beforeAll(async () => {
-    unpacked = await unpackClient();
+    unpacked = await installClient(platform.httpUrl);
   });
   afterAll(() => unpacked?.remove());
+
+  it('has its licence, its notice and those of what it bundles', async () => {
+    const folder = join(unpacked.directory, 'node_modules/@odograph/client');
+    const names = readdirSync(folder);
+    expect(names).toEqual(expect.arrayContaining(['LICENSE', 'NOTICE', 'README.md', 'THIRD-PARTY-LICENSES.txt']));
+    expect(readFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), 'utf8')).toMatch(
+      /openapi-fetch 0\.[\s\S]*MIT License/,
+    );
+  });
 
   it('has less than 15 kB with what it imports, minified and compressed', async () => {
     expect(gzipSync(await bundleForBrowsers(unpacked)).length).toBeLessThan(15_000);

@@ -1,49 +1,58 @@
-import { spawn, spawnSync } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { execFile, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { childEnvironment } from '@odograph/runtime/config';
+import { platformVersion } from '@odograph/runtime/platform-version';
 import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
 
-const newEnough = 'import sys; sys.exit(sys.version_info < (3, 11))';
-const hasPython = spawnSync('python3', ['-c', newEnough]).status === 0;
-const source = fileURLToPath(new URL('../../clients/python', import.meta.url));
+const hasPip =
+  spawnSync('python3', ['-c', 'import pip, sys; sys.exit(sys.version_info < (3, 11))'], { stdio: 'ignore' }).status ===
+  0;
+const tests = fileURLToPath(new URL('../../clients/python/test_client.py', import.meta.url));
 
-let platform: TestPlatform;
-let application: TestApplication;
-let directory: string;
+describe.skipIf(!hasPip)('the Python client of a platform', () => {
+  let platform: TestPlatform;
+  let application: TestApplication;
+  let directory: string;
 
-beforeAll(async () => {
-  if (!hasPython) return;
-  platform = await startTestPlatform(await loadServices());
-  application = await createApplication(platform.db);
-  for (const _ of [1, 2, 3]) await createVehicle(platform.db, application);
-  directory = mkdtempSync(join(tmpdir(), 'odograph-python-'));
-  cpSync(source, directory, { recursive: true });
+  beforeAll(async () => {
+    platform = await startTestPlatform(await loadServices());
+    application = await createApplication(platform.db);
+    for (const _ of [1, 2, 3]) await createVehicle(platform.db, application);
+    directory = mkdtempSync(join(tmpdir(), 'odograph-python-'));
+    const wheel = `${platform.httpUrl}/odograph-${platformVersion()}-py3-none-any.whl`;
+    await run('-m', 'pip', 'install', '--no-index', '--no-cache-dir', '--quiet', '--target', directory, wheel);
+  });
+  afterAll(async () => {
+    await platform?.stop();
+    if (directory !== undefined) rmSync(directory, { recursive: true });
+  });
+
+  /** Runs Python with the installed client. @returns the output */
+  async function run(...parameters: string[]): Promise<string> {
+    const { appId, appKey } = application;
+    const settings = { ODOGRAPH_URL: platform.httpUrl, APP_ID: appId, APP_KEY: appKey, PYTHONPATH: directory };
+    const { stdout, stderr } = await promisify(execFile)('python3', parameters, { env: childEnvironment(settings) });
+    return stdout + stderr;
+  }
+
+  it('is installed by pip, and passes its own tests on the platform', async () => {
+    expect(await run('-P', tests, '--verbose')).toMatch(/Ran 8 tests in [\s\S]*\nOK/);
+  });
+
+  it('is complete: pip finds each file unchanged, and the licence', async () => {
+    const check = `import hashlib, base64, importlib.metadata as m
+d = m.distribution('odograph')
+for f in d.files:
+    content = f.read_binary()
+    assert not f.hash or base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b'=') == f.hash.value.encode()
+print(d.version, sorted(f.name for f in d.files if 'licenses' in str(f)))`;
+    expect(await run('-c', check)).toContain("['LICENSE', 'NOTICE']");
+  });
 });
-afterAll(async () => {
-  await platform?.stop();
-  if (directory !== undefined) rmSync(directory, { recursive: true });
-});
-
-/** Runs a Python program of the client. @returns what it wrote */
-async function run(...parameters: string[]): Promise<string> {
-  const { appId, appKey } = application;
-  const settings = [`ODOGRAPH_URL=${platform.httpUrl}`, `APP_ID=${appId}`, `APP_KEY=${appKey}`];
-  const child = spawn('env', [...settings, 'python3', ...parameters], { cwd: directory });
-  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
-  return stdout + stderr;
-}
-
-it.skipIf(!hasPython)(
-  'the Python client is generated from the running platform, and passes its own tests on it',
-  async () => {
-    expect(await run('generate.py', `${platform.httpUrl}/docs/json`)).toMatch(/^\d{3} operations in /);
-    expect(await run('-m', 'unittest', '-v', 'test_client.py')).toMatch(/Ran 8 tests in [\s\S]*\nOK/);
-  },
-  120_000,
-);

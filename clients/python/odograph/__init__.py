@@ -1,4 +1,4 @@
-"""Client of Odograph's HTTP interface. `operations.py` and `models.py` are written by generate.py."""
+"""Client of Odograph's HTTP interface. `operations.py` and `models.py` are generated when the platform is built."""
 
 from .client import Client, OdographError
 from .operations import Operations

@@ -1,7 +1,7 @@
+import { readEvents, type StreamEvent } from '@odograph/client/event-stream';
 import { signal } from '@preact/signals';
 import type { Schema } from '../api/client.ts';
 import { checkSession } from '../session.ts';
-import { readEvents, type StreamEvent } from './event-stream.ts';
 
 /** An event of GET /v1/x/events. */
 export type LiveEvent =

@@ -1,6 +1,10 @@
-import openapiTypescript, { astToString, type OpenAPI3 } from 'openapi-typescript';
-
-export type OpenApiDocument = OpenAPI3;
+/** The part of an OpenAPI document that is read here. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: object;
+  readonly paths: Readonly<Record<string, object>>;
+  readonly components: { readonly schemas: Readonly<Record<string, object>> };
+}
 
 interface Content {
   readonly examples?: Readonly<Record<string, unknown>>;
@@ -13,7 +17,7 @@ interface Operation {
   readonly responses: Answers;
 }
 
-const head = '// Made from the OpenAPI document of the platform: npm run interface:types. Do not edit.\n\n';
+const head = '// Generated from the OpenAPI document by scripts/interface. Do not edit.\n\n';
 const annotations = /^(?:description|summary|example|examples|title|tags)$/;
 
 /** Headers that every answer has are of no use in a type. */
@@ -55,32 +59,16 @@ function simplify({ responses, ...operation }: Operation): object {
   };
 }
 
-function operationsOf(document: OpenAPI3): [path: string, method: string, operation: Operation][] {
-  return Object.entries(document.paths ?? {}).flatMap(([path, methods]) =>
+function operationsOf(document: OpenApiDocument): [path: string, method: string, operation: Operation][] {
+  return Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods as Readonly<Record<string, Operation>>).map(
       ([method, operation]): [string, string, Operation] => [path, method, operation],
     ),
   );
 }
 
-/** Keeps the schemas that others of the document refer to. */
-function withoutUnused(document: OpenAPI3): OpenAPI3 {
-  const schemas = document.components?.schemas ?? {};
-  const used = new Set<string>();
-  const follow = (value: unknown): void => {
-    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
-      if (used.has(name)) continue;
-      used.add(name);
-      follow(schemas[name]);
-    }
-  };
-  follow(document.paths);
-  const kept = Object.entries(schemas).filter(([name]) => used.has(name));
-  return { ...document, components: { schemas: Object.fromEntries(kept) } };
-}
-
-/** Writes the types of every route; those of the failures of an operation are one union. */
-export async function writeInterfaceTypes(document: OpenApiDocument): Promise<string> {
+/** Keeps what types show of a document; the failures of an operation become one answer. */
+export function reduceDocument(document: OpenApiDocument): unknown {
   const operations = operationsOf(document);
   const paths: Record<string, Record<string, object>> = {};
   for (const [path, method, operation] of operations) {
@@ -93,10 +81,8 @@ export async function writeInterfaceTypes(document: OpenApiDocument): Promise<st
     required: ['error', 'message'],
     properties: { error: { enum: [...codes].sort() }, message: text, field: text, reason: text, oldest: text },
   };
-  const schemas = { ...document.components?.schemas, Failure };
-  const whole = essential({ openapi: document.openapi, info: document.info, paths, components: { schemas } });
-  const types = await openapiTypescript(withoutUnused(whole as OpenAPI3), { alphabetize: true });
-  return head + astToString(types);
+  const schemas = { ...document.components.schemas, Failure };
+  return essential({ openapi: document.openapi, info: document.info, paths, components: { schemas } });
 }
 
 /** Writes the paths whose POST takes an idempotency key. */

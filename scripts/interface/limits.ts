@@ -33,7 +33,7 @@ export function writeLimits(document: { readonly paths?: object }): string {
     if (!schema) throw new Error(`the interface has no form ${path}`);
     return [path, Object.fromEntries(limitsOf(schema))];
   });
-  return `// Made from the OpenAPI document of the platform: npm run interface:types. Do not edit.
+  return `// Generated from the OpenAPI document by scripts/interface. Do not edit.
 
 export const limits = ${JSON.stringify(Object.fromEntries(limits), null, 2)} as const;
 `;

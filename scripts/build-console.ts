@@ -1,3 +1,0 @@
-import buildConsole from '../apps/console/build.ts';
-
-await buildConsole();
