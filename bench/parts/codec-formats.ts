@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
+import type { DecodedTelemetry } from '@odograph/codec/shared/readings';
+import { decodeMessages } from '@odograph/codec/uploads';
 import { type CanFrame, compileDecoder } from '../../packages/codec/can/decode.ts';
 import { compileModelDatabase } from '../../packages/codec/can/frame-values.ts';
 import { parseDbc } from '../../packages/codec/can/parse-dbc.ts';
 import { encodeCbor } from '../../packages/codec/native/cbor.ts';
 import { decodeTelemetry } from '../../packages/codec/native/telemetry.ts';
-import type { DecodedTelemetry } from '../../packages/codec/readings.ts';
-import { decodeMessages } from '../../packages/codec/sources.ts';
 import { type AvlCodec, encodeAvlRecords } from '../../packages/codec/teltonika/encode.ts';
 import { decodeTeltonika } from '../../packages/codec/teltonika/upload.ts';
 import type { SourceFormatName } from '../../packages/contracts/sources.ts';

@@ -1,6 +1,6 @@
 import type { SourceFormatName } from '@odograph/contracts/sources';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
-import { type FieldTable, readFieldTable } from './fields.ts';
+import { type FieldTable, readFieldTable } from './shared/source-format.ts';
 
 type Message = Record<string, unknown>;
 

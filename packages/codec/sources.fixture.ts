@@ -1,6 +1,6 @@
 import type { SourceFormatName } from '@odograph/contracts/sources';
-import type { SourceRequest } from './source-format.ts';
-import { decodeMessages, sourceFormats } from './sources.ts';
+import type { SourceRequest } from './shared/source-format.ts';
+import { decodeMessages, sourceFormats } from './uploads.ts';
 
 /** When the requests of tests arrive. */
 export const receivedAtMs = Date.parse('2025-11-21T08:00:00Z');

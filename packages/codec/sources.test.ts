@@ -2,10 +2,10 @@ import { positionKeyPattern } from '@odograph/contracts/positions';
 import type { SourceFormatName } from '@odograph/contracts/sources';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isValueFault } from './readings.ts';
-import { InvalidMessage } from './source-format.ts';
+import { isValueFault } from './shared/readings.ts';
+import { InvalidMessage } from './shared/source-format.ts';
 import { canOf, receive } from './sources.fixture.ts';
-import { decodeMessages, sourceFormats } from './sources.ts';
+import { decodeMessages, sourceFormats } from './uploads.ts';
 
 /** Returns what a function throws. */
 function refusalOf(act: () => unknown): unknown {

@@ -35,3 +35,54 @@ export function typesOfPattern(pattern: string): readonly EventType[] | undefine
   const start = pattern.endsWith('*') ? pattern.slice(0, -1) : undefined;
   return eventTypes.filter((type) => (start === undefined ? type === pattern : type.startsWith(start)));
 }
+
+/**
+ * What changed, in Redis: a stream whose entries name vehicles, commands and alarms. Readers look up their state, so that no
+ * position is ever in Redis. An entry is added after the transaction that changed them, at least once while Redis is
+ * available.
+ */
+export interface Changes {
+  readonly vehicleIds: readonly number[];
+  readonly commandIds: readonly string[];
+  readonly alarmIds: readonly string[];
+}
+
+/** Names the stream of changes. */
+export function changesKey(prefix: string): string {
+  return `${prefix}:changes`;
+}
+
+/** Entries are trimmed after this time. */
+export const changesKeptMs = 600_000;
+/** And beyond this number, so that they take at most 250 MB of Redis: an id has ten digits and a comma. */
+export const maximumChangeEntries = 20_000;
+const maximumIdsPerEntry = 1000;
+
+/** Writes changes as the fields of entries: `vehicles`, `commands` and `alarms`, each a list of ids separated by commas. */
+export function writeChanges({ vehicleIds, commandIds, alarmIds }: Changes): string[][] {
+  const lists: readonly [name: string, ids: readonly (number | string)[]][] = [
+    ['vehicles', vehicleIds],
+    ['commands', commandIds],
+    ['alarms', alarmIds],
+  ];
+  return lists.flatMap(([name, ids]) => {
+    const entries: string[][] = [];
+    for (let start = 0; start < ids.length; start += maximumIdsPerEntry) {
+      entries.push([name, ids.slice(start, start + maximumIdsPerEntry).join(',')]);
+    }
+    return entries;
+  });
+}
+
+/** Reads the fields of one entry. */
+export function readChanges(fields: readonly string[]): Changes {
+  const listOf = (name: string): string[] => {
+    const at = fields.findIndex((field, index) => index % 2 === 0 && field === name);
+    return at === -1 ? [] : (fields[at + 1]?.split(',') ?? []);
+  };
+  return {
+    vehicleIds: listOf('vehicles').map(Number).filter(Number.isSafeInteger),
+    commandIds: listOf('commands'),
+    alarmIds: listOf('alarms'),
+  };
+}

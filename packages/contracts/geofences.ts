@@ -1,4 +1,4 @@
-import { earthRadiusMetres, greatCircleMetres, radians } from './great-circle.ts';
+import { earthRadiusMetres, greatCircleMetres, radians } from './positions.ts';
 
 /** A corner or centre as in GeoJSON: longitude, latitude. */
 export type GeofencePoint = readonly [longitude: number, latitude: number];

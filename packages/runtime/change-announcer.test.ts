@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { changesKey, readChanges } from '@odograph/contracts/changes';
+import { changesKey, readChanges } from '@odograph/contracts/events';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
 import { spawnRedis } from '@odograph/testkit/redis-server';

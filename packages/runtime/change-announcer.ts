@@ -4,7 +4,7 @@ import {
   changesKey,
   maximumChangeEntries,
   writeChanges,
-} from '@odograph/contracts/changes';
+} from '@odograph/contracts/events';
 import type { Logger } from './logger.ts';
 import { Counter, type Registry } from './metrics.ts';
 import type { Redis } from './redis.ts';

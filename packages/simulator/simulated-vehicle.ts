@@ -1,5 +1,5 @@
 import type { DeviceAction } from '@odograph/contracts/commands';
-import { earthRadiusMetres, radians } from '@odograph/contracts/great-circle';
+import { earthRadiusMetres, radians } from '@odograph/contracts/positions';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import type { CommandAnswer } from './device-connection.ts';
 

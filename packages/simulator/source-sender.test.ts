@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { decodeMessages, sourceFormats } from '@odograph/codec/sources';
+import { decodeMessages, sourceFormats } from '@odograph/codec/uploads';
 import { sourceFormatNames } from '@odograph/contracts/sources';
 import { afterEach, expect, it } from 'vitest';
 import { SourceSender } from './source-sender.ts';

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { keyListChannel } from '@odograph/contracts/key-lists';
+import { keyListChannel } from '@odograph/contracts/topics';
 import { accountsIn } from '@odograph/database/accounts';
 import { openDatabase, pingDatabase } from '@odograph/database/database';
 import { answersIn } from '@odograph/database/kept-answers';

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { commandAccount, gatewayAccount } from '@odograph/contracts/service-accounts';
+import { commandAccount, gatewayAccount } from '@odograph/contracts/caller';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { deriveSecret } from '@odograph/runtime/secrets';

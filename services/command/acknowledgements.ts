@@ -1,7 +1,7 @@
 import { CommandAcknowledgement } from '@odograph/contracts/commands';
-import { parseKeyListAcknowledgementId } from '@odograph/contracts/key-lists';
 import type { QueuedAcknowledgement } from '@odograph/contracts/queues';
-import { isUuid } from '@odograph/contracts/uuid';
+import { isUuid } from '@odograph/contracts/text-patterns';
+import { parseKeyListAcknowledgementId } from '@odograph/contracts/topics';
 import { describeDatabaseError, type RefusedWork } from '@odograph/database/postgres-failure';
 import type { Sealer } from '@odograph/runtime/sealing';
 import Value from 'typebox/value';

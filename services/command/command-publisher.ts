@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
+import { commandAccount } from '@odograph/contracts/caller';
 import type { CommandMessage } from '@odograph/contracts/commands';
-import { commandAccount } from '@odograph/contracts/service-accounts';
 import { deviceTopic } from '@odograph/contracts/topics';
 import type { KeyListMessage } from '@odograph/keyless/key-list';
 import { adminTokensOf } from '@odograph/runtime/admin-token';

@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { Failure, type FailureCode, invalidParameter } from '@odograph/contracts/failures';
-import { isUuid } from '@odograph/contracts/uuid';
+import { isUuid } from '@odograph/contracts/text-patterns';
 import type { Database } from '@odograph/database/database';
 import { findVehicle, requireManager } from '@odograph/database/vehicle-access';
 import type { Http } from '@odograph/http/http';

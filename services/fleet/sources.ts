@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Operator, OperatorRequest } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { type SourceFormatName, sourceFormatNames } from '@odograph/contracts/sources';
-import { isUuid } from '@odograph/contracts/uuid';
+import { isUuid } from '@odograph/contracts/text-patterns';
 import { findApplicationId, findListed } from '@odograph/database/accounts';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';

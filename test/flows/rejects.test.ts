@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { brokerService } from '@odograph/broker/service';
-import { deviceTopic } from '@odograph/contracts/topics';
-import type { RejectMessage } from '@odograph/contracts/upload-rejects';
+import { deviceTopic, type RejectMessage } from '@odograph/contracts/topics';
 import { ingestService } from '@odograph/ingest/service';
 import { openQueue } from '@odograph/queue/queues';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';

@@ -1,4 +1,4 @@
-import { secondsOf } from '@odograph/codec/fields';
+import { secondsOf } from '@odograph/codec/shared/source-format';
 import { UsageFailure } from '../failures.ts';
 import { inspectFile, rowsOf } from '../registration-file.ts';
 import { type HistoryRow, numberOf, places } from './rows.ts';

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { secondsOf } from '@odograph/codec/fields';
+import { secondsOf } from '@odograph/codec/shared/source-format';
 import { SaxesParser } from 'saxes';
 import { type HistoryRow, numberOf } from './rows.ts';
 

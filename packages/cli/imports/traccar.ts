@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
-import { sourceFormats } from '@odograph/codec/sources';
+import { sourceFormats } from '@odograph/codec/uploads';
 import { inspectFile, rowsOf } from '../registration-file.ts';
 import type { HistoryRow } from './rows.ts';
 

@@ -1,5 +1,5 @@
 import type { CanDatabase, CanMessage, CanSignal, DbcFault } from './database.ts';
-import type { Labels, SignalStatement, SignalTarget, Statement, StatementOf } from './dbc-statements.ts';
+import type { Labels, SignalStatement, SignalTarget, Statement, StatementOf } from './dbc-tokens.ts';
 import { maximumFaults, StatementFault } from './dbc-tokens.ts';
 import { parseDecimal } from './decimal.ts';
 import { bytesNeeded } from './signal-bits.ts';

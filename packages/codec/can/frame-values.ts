@@ -1,9 +1,18 @@
+import { readFile } from 'node:fs/promises';
+import { fileURLToPath } from 'node:url';
 import { positionKeyPattern } from '@odograph/contracts/positions';
-import type { CanDatum, RawCanFrame } from '@odograph/contracts/telemetry';
-import { maximumReadingBytes } from '@odograph/contracts/telemetry';
+import { type CanDatum, maximumReadingBytes, type RawCanFrame } from '@odograph/contracts/telemetry';
 import type { CanDatabase, CanSignal, DbcFault } from './database.ts';
 import { compileDecoder, type Decoder } from './decode.ts';
 import { parseDbc } from './parse-dbc.ts';
+
+/** The DBC files that ship with Odograph. */
+export const shippedDatabases = ['obd2', 'j1939'] as const;
+
+/** Reads a DBC file that ships with Odograph. */
+export function readShipped(name: (typeof shippedDatabases)[number]): Promise<Buffer> {
+  return readFile(fileURLToPath(new URL(`data/${name}.dbc`, import.meta.url)));
+}
 
 /** Decodes the frames of a reading to values for `can`; unknown frames and signals beyond the end of a frame give none. */
 export type FrameValues = (frames: readonly RawCanFrame[]) => CanDatum[];

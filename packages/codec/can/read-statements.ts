@@ -1,5 +1,5 @@
 import type { AttributeValue, DbcFault, SelectorRange } from './database.ts';
-import type { AttributeScope, Labels, SignalTarget, Statement, Target } from './dbc-statements.ts';
+import type { AttributeScope, Labels, SignalTarget, Statement, Target } from './dbc-tokens.ts';
 import { maximumFaults, StatementFault, TokenReader } from './dbc-tokens.ts';
 
 /** Statements without an effect on decoding. */

@@ -1,5 +1,13 @@
-import { addFields, completeReading, type Draft, readFieldTable, secondsOf } from '../fields.ts';
-import { requireDevice, requireObject, type SourceFormat } from '../source-format.ts';
+import {
+  addFields,
+  completeReading,
+  type Draft,
+  readFieldTable,
+  requireDevice,
+  requireObject,
+  type SourceFormat,
+  secondsOf,
+} from '../shared/source-format.ts';
 
 const flespiParameters = readFieldTable(new URL('parameters.json', import.meta.url));
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isValueFault } from '../readings.ts';
+import { isValueFault } from '../shared/readings.ts';
 import { decodeTelemetry } from './telemetry.ts';
 
 const whole = {

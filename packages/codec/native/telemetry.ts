@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { maximumReadingsPerUpload } from '@odograph/contracts/telemetry';
-import { checkReadings, type DecodedTelemetry, spoiled, type UploadFault } from '../readings.ts';
+import { checkReadings, type DecodedTelemetry, spoiled, type UploadFault } from '../shared/readings.ts';
 import { decodeCbor, isCbor } from './cbor.ts';
 
 /** An upload that cannot be read as a whole. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { canOf, receive, receivedAtMs } from '../sources.fixture.ts';
-import { decodeMessages, sourceFormats } from '../sources.ts';
+import { decodeMessages, sourceFormats } from '../uploads.ts';
 
 describe('what OsmAnd and Traccar Client send', () => {
   // Queries and bodies of the tests of Traccar's decoder.

@@ -1,5 +1,14 @@
-import { addFields, completeReading, type Draft, readFieldTable, secondsOf } from '../fields.ts';
-import { objectOf, requireDevice, requireObject, type SourceFormat } from '../source-format.ts';
+import {
+  addFields,
+  completeReading,
+  type Draft,
+  objectOf,
+  readFieldTable,
+  requireDevice,
+  requireObject,
+  type SourceFormat,
+  secondsOf,
+} from '../shared/source-format.ts';
 
 const osmandParameters = readFieldTable(new URL('parameters.json', import.meta.url));
 const secondsPerHourInKilometres = 3.6;

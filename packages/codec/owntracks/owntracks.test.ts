@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { canOf, receive } from '../sources.fixture.ts';
-import { decodeMessages } from '../sources.ts';
+import { decodeMessages } from '../uploads.ts';
 
 describe('what OwnTracks sends', () => {
   it('reads a location, with the speed in km/h', () => {

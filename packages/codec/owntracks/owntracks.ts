@@ -1,5 +1,15 @@
-import { addFields, completeReading, type Draft, readFieldTable, secondsOf } from '../fields.ts';
-import { InvalidMessage, requireDevice, requireObject, requireText, type SourceFormat } from '../source-format.ts';
+import {
+  addFields,
+  completeReading,
+  type Draft,
+  InvalidMessage,
+  readFieldTable,
+  requireDevice,
+  requireObject,
+  requireText,
+  type SourceFormat,
+  secondsOf,
+} from '../shared/source-format.ts';
 
 const owntracksFields = readFieldTable(new URL('fields.json', import.meta.url));
 /** MQTT topic; its last part is the *Device ID* of the app. */

@@ -1,6 +1,6 @@
 import type { AvlFamily } from '@odograph/contracts/device-models';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
-import { addToCan } from '../fields.ts';
+import { addToCan } from '../shared/source-format.ts';
 import { type AbsentValues, type AvlTable, avlTable, measure } from './avl-table.ts';
 import { readBeacons, readTags } from './beacon-lists.ts';
 

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { AvlFamily } from '@odograph/contracts/device-models';
 import type { TelemetryReading } from '@odograph/contracts/telemetry';
-import { addToCan } from '../fields.ts';
-import { checkReadings, type DecodedTelemetry, spoiled } from '../readings.ts';
+import { checkReadings, type DecodedTelemetry, spoiled } from '../shared/readings.ts';
+import { addToCan } from '../shared/source-format.ts';
 import { type AvlRecords, decodeAvlRecords, isAvlCodec } from './avl.ts';
 import { type DeviceMessage, readMessages } from './commands.ts';
 import { crc16 } from './crc16.ts';

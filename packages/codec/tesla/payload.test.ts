@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { InvalidMessage } from '../source-format.ts';
+import { InvalidMessage } from '../shared/source-format.ts';
 import { receive } from '../sources.fixture.ts';
 import { decodePayload } from './payload.ts';
 

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { InvalidMessage } from '../source-format.ts';
+import { InvalidMessage } from '../shared/source-format.ts';
 
 /** The numbers and names of fleet-telemetry's vehicle_data.proto: fields, types of values, and their enumerations. */
 interface VehicleData {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { InvalidMessage } from '../source-format.ts';
+import { InvalidMessage } from '../shared/source-format.ts';
 import { canOf, receive } from '../sources.fixture.ts';
 
 describe('what Traccar forwards', () => {

@@ -1,5 +1,15 @@
-import { addFields, completeReading, type Draft, type FieldTable, readFieldTable, secondsOf } from '../fields.ts';
-import { objectOf, requireDevice, requireObject, type SourceFormat } from '../source-format.ts';
+import {
+  addFields,
+  completeReading,
+  type Draft,
+  type FieldTable,
+  objectOf,
+  readFieldTable,
+  requireDevice,
+  requireObject,
+  type SourceFormat,
+  secondsOf,
+} from '../shared/source-format.ts';
 
 const attributes = readFieldTable(new URL('attributes.json', import.meta.url));
 const kilometresPerNauticalMile = 1.852;

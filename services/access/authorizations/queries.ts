@@ -1,6 +1,6 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
-import { isUuid } from '@odograph/contracts/uuid';
+import { isUuid } from '@odograph/contracts/text-patterns';
 import type { Database } from '@odograph/database/database';
 import {
   type AccessibleVehicle,

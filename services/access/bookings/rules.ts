@@ -1,5 +1,5 @@
 import { Failure } from '@odograph/contracts/failures';
-import { greatCircleMetres } from '@odograph/contracts/great-circle';
+import { greatCircleMetres } from '@odograph/contracts/positions';
 import { type Interval, latestEnd } from '../authorizations/rules.ts';
 
 export type BookingType = 'BOOKING' | 'FREE_FLOATING';

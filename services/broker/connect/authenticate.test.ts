@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { commandAccount, gatewayAccount } from '@odograph/contracts/service-accounts';
+import { commandAccount, gatewayAccount } from '@odograph/contracts/caller';
 import { hashSecret } from '@odograph/runtime/secrets';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { commandAccount, gatewayAccount, serviceAccountPrefix } from '@odograph/contracts/service-accounts';
+import { commandAccount, gatewayAccount, serviceAccountPrefix } from '@odograph/contracts/caller';
 import { deviceIdPattern } from '@odograph/contracts/topics';
 import type { Logger } from '@odograph/runtime/logger';
 import { deriveSecret, equalSecrets, hashSecret } from '@odograph/runtime/secrets';

@@ -1,5 +1,4 @@
-import { deviceTopic } from '@odograph/contracts/topics';
-import { type UploadReject, uploadRejectsChannel } from '@odograph/contracts/upload-rejects';
+import { deviceTopic, type UploadReject, uploadRejectsChannel } from '@odograph/contracts/topics';
 import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Redis } from '@odograph/runtime/redis';

@@ -1,5 +1,5 @@
 import type { AcknowledgementMessage } from '@odograph/contracts/commands';
-import { parseKeyListAcknowledgementId } from '@odograph/contracts/key-lists';
+import { parseKeyListAcknowledgementId } from '@odograph/contracts/topics';
 import { appendAudit, operatorChain } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';

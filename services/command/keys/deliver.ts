@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { keyListChannel } from '@odograph/contracts/key-lists';
+import { keyListChannel } from '@odograph/contracts/topics';
 import type { Database } from '@odograph/database/database';
 import { type KeyListMessage, signKeyList } from '@odograph/keyless/key-list';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';

@@ -1,9 +1,13 @@
 import { cborNames } from '@odograph/codec/native/cbor';
 import { AcknowledgementMessage, CommandMessage } from '@odograph/contracts/commands';
-import { KeyListMessage } from '@odograph/contracts/key-lists';
 import { maximumPacketBytes, maximumReadingsPerUpload, TelemetryReading } from '@odograph/contracts/telemetry';
-import { type DeviceChannel, deviceIdPattern, deviceTopic } from '@odograph/contracts/topics';
-import { RejectMessage } from '@odograph/contracts/upload-rejects';
+import {
+  type DeviceChannel,
+  deviceIdPattern,
+  deviceTopic,
+  KeyListMessage,
+  RejectMessage,
+} from '@odograph/contracts/topics';
 
 /** A JSON Schema; TypeBox writes no other keywords for these messages. */
 export interface MessageSchema {

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { checkReadings, type DecodedReading } from '@odograph/codec/readings';
+import { checkReadings, type DecodedReading } from '@odograph/codec/shared/readings';
 import type { Operator } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { QueuedUpload } from '@odograph/contracts/queues';

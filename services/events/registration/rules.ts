@@ -1,7 +1,7 @@
 import type { Caller } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/text-patterns';
 import { isoMicroseconds, parseTimestamp } from '@odograph/contracts/timestamps';
-import { isUuid } from '@odograph/contracts/uuid';
 import { parseVehicleId } from '@odograph/database/vehicle-access';
 import { type AddressRules, ForbiddenAddress, requireLiteralPermitted } from '../delivery/addresses.ts';
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { isUuid } from '@odograph/contracts/uuid';
+import { isUuid } from '@odograph/contracts/text-patterns';
 import { findListed } from '@odograph/database/accounts';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';

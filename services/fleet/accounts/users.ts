@@ -1,6 +1,6 @@
 import { type Operator, type OperatorRequest, seesApplication } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
-import { isUuid } from '@odograph/contracts/uuid';
+import { isUuid } from '@odograph/contracts/text-patterns';
 import { findApplicationId } from '@odograph/database/accounts';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';

@@ -2,7 +2,7 @@ import type { AlarmKind } from '@odograph/contracts/alarms';
 import type { Caller, Viewer } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { type GeofencePoint, type GeofenceShape, unwrapRing } from '@odograph/contracts/geofences';
-import { isUuid } from '@odograph/contracts/uuid';
+import { isUuid } from '@odograph/contracts/text-patterns';
 import { appendAudit, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';

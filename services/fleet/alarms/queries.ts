@@ -1,8 +1,8 @@
 import type { AlarmKind } from '@odograph/contracts/alarms';
 import type { Caller, Viewer } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/text-patterns';
 import { isoMicroseconds, parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
-import { isUuid } from '@odograph/contracts/uuid';
 import { type ShownAlarm, selectAlarms } from '@odograph/database/alarms';
 import type { Database } from '@odograph/database/database';
 import { raiseIngestBarrier } from '@odograph/database/ingest-barrier';

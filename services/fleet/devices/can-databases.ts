@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { decodeFile } from '@odograph/codec/can/dbc-tokens';
-import { compileModelDatabase } from '@odograph/codec/can/frame-values';
-import { readShipped, shippedDatabases } from '@odograph/codec/can/shipped';
+import { compileModelDatabase, readShipped, shippedDatabases } from '@odograph/codec/can/frame-values';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { isoMicroseconds, parseOptionalTimestamp } from '@odograph/contracts/timestamps';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readShipped } from '@odograph/codec/can/shipped';
+import { readShipped } from '@odograph/codec/can/frame-values';
 import { createBrowser } from '@odograph/testkit/api-client';
 import { createOperator, createUnlinkedVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';

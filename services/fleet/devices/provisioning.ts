@@ -1,6 +1,5 @@
-import type { OperatorRequest } from '@odograph/contracts/caller';
+import { type OperatorRequest, serviceAccountPrefix } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { serviceAccountPrefix } from '@odograph/contracts/service-accounts';
 import { deviceIdPattern } from '@odograph/contracts/topics';
 import { findApplicationId, findScope } from '@odograph/database/accounts';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';

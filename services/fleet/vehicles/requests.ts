@@ -1,6 +1,6 @@
 import { type Operator, seesApplication } from '@odograph/contracts/caller';
 import { Failure } from '@odograph/contracts/failures';
-import { isUuid, uuidPattern } from '@odograph/contracts/uuid';
+import { isUuid, uuidPattern } from '@odograph/contracts/text-patterns';
 import { findListed } from '@odograph/database/accounts';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';

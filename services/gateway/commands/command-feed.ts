@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { gatewayAccount } from '@odograph/contracts/caller';
 import { CommandMessage } from '@odograph/contracts/commands';
-import { gatewayAccount } from '@odograph/contracts/service-accounts';
 import { everyCommandTopic, parseDeviceTopic } from '@odograph/contracts/topics';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
 import type { FailureReports } from '@odograph/runtime/background-failures';

@@ -1,5 +1,5 @@
-import { InvalidMessage, isTooDeep, type SourceMessage } from '@odograph/codec/source-format';
-import { sourceFormats } from '@odograph/codec/sources';
+import { InvalidMessage, isTooDeep, type SourceMessage } from '@odograph/codec/shared/source-format';
+import { sourceFormats } from '@odograph/codec/uploads';
 import { Failure } from '@odograph/contracts/failures';
 import { createdDeviceId, type SourceFormatName } from '@odograph/contracts/sources';
 import { maximumPacketBytes, maximumReadingsPerUpload } from '@odograph/contracts/telemetry';

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
-import { InvalidMessage, type SourceMessage } from '@odograph/codec/source-format';
-import { sourceFormats } from '@odograph/codec/sources';
+import { InvalidMessage, type SourceMessage } from '@odograph/codec/shared/source-format';
 import { decodePayload } from '@odograph/codec/tesla/payload';
+import { sourceFormats } from '@odograph/codec/uploads';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { SourceFormatName } from '@odograph/contracts/sources';
 import { deviceIdPattern } from '@odograph/contracts/topics';

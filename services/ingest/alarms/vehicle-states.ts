@@ -1,4 +1,4 @@
-import { greatCircleMetres } from '@odograph/contracts/great-circle';
+import { greatCircleMetres } from '@odograph/contracts/positions';
 import { appendAudit } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';

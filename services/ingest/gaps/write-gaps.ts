@@ -1,4 +1,4 @@
-import { isValueFault } from '@odograph/codec/readings';
+import { isValueFault } from '@odograph/codec/shared/readings';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
 import { groupBy, type UploadInProgress, uncheckedReadings } from '../pipeline/readings.ts';

@@ -1,5 +1,5 @@
 import { readElements } from '@odograph/codec/native/telemetry';
-import type { DecodedReading, DecodedTelemetry, UploadFault } from '@odograph/codec/readings';
+import type { DecodedReading, DecodedTelemetry, UploadFault } from '@odograph/codec/shared/readings';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import type { CanDatum, TelemetryReading } from '@odograph/contracts/telemetry';
 

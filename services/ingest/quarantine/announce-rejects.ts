@@ -1,4 +1,4 @@
-import { type RejectedReading, type UploadReject, uploadRejectsChannel } from '@odograph/contracts/upload-rejects';
+import { type RejectedReading, type UploadReject, uploadRejectsChannel } from '@odograph/contracts/topics';
 import { WindowCounter } from '@odograph/runtime/window-counter';
 import { type UploadInProgress, uncheckedReadings, uploadBytes } from '../pipeline/readings.ts';
 

@@ -1,4 +1,4 @@
-import type { DecodedReading } from '@odograph/codec/readings';
+import type { DecodedReading } from '@odograph/codec/shared/readings';
 import { decodeUpload } from '@odograph/codec/uploads';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { maximumClockLeadSeconds } from '@odograph/contracts/telemetry';

@@ -1,4 +1,4 @@
-import { isValueFault } from '@odograph/codec/readings';
+import { isValueFault } from '@odograph/codec/shared/readings';
 import type { QueuedUpload, UploadBatch } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
 import { describeDatabaseError, RefusedWork } from '@odograph/database/postgres-failure';

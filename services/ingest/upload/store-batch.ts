@@ -1,4 +1,4 @@
-import { isValueFault } from '@odograph/codec/readings';
+import { isValueFault } from '@odograph/codec/shared/readings';
 import type { Database } from '@odograph/database/database';
 import { shareIngestBarrier } from '@odograph/database/ingest-barrier';
 import { isDataFault, sqlState } from '@odograph/database/postgres-failure';

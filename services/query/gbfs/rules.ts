@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { GbfsSettings, GbfsVehicleType } from '@odograph/contracts/gbfs';
 import { type GeofencePoint, type GeofenceShape, unwrapRing } from '@odograph/contracts/geofences';
-import { earthRadiusMetres, greatCircleMetres, radians } from '@odograph/contracts/great-circle';
+import { earthRadiusMetres, greatCircleMetres, radians } from '@odograph/contracts/positions';
 import type { GbfsSystem, HiddenState, Spot, SystemVehicle } from './queries.ts';
 
 /** A vehicle as vehicle_status.json has it. */

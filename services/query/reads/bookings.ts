@@ -1,7 +1,7 @@
 import type { Viewer } from '@odograph/contracts/caller';
 import { invalidParameter } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/text-patterns';
 import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
-import { isUuid } from '@odograph/contracts/uuid';
 import {
   authorizationJson,
   bookingJson,

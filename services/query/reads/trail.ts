@@ -1,4 +1,4 @@
-import { earthRadiusMetres, greatCircleMetres, radians } from '@odograph/contracts/great-circle';
+import { earthRadiusMetres, greatCircleMetres, radians } from '@odograph/contracts/positions';
 import { isoMicroseconds } from '@odograph/contracts/timestamps';
 import type { Database } from '@odograph/database/database';
 import { findVisibleVehicle } from '@odograph/database/vehicle-access';

@@ -1,6 +1,6 @@
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { isUuid } from '@odograph/contracts/text-patterns';
 import { isoMicroseconds, type Microseconds, parseOptionalTimestamp } from '@odograph/contracts/timestamps';
-import { isUuid } from '@odograph/contracts/uuid';
 import { readBatch } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
 import { showTrip, type TripRow, tripColumns, tripIsOver, tripTables, writeTimestamp } from '@odograph/database/trips';

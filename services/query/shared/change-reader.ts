@@ -1,4 +1,4 @@
-import { changesKeptMs, changesKey, readChanges } from '@odograph/contracts/changes';
+import { changesKeptMs, changesKey, readChanges } from '@odograph/contracts/events';
 import type { Redis } from '@odograph/runtime/redis';
 
 const entriesPerRead = 1000;

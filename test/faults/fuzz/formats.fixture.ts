@@ -1,9 +1,9 @@
+import type { DecodedTelemetry } from '@odograph/codec/shared/readings';
+import { InvalidMessage } from '@odograph/codec/shared/source-format';
+import { decodeMessages, sourceFormats } from '@odograph/codec/uploads';
 import fc, { type Arbitrary } from 'fast-check';
 import { encodeCbor } from '../../../packages/codec/native/cbor.ts';
 import { decodeTelemetry, readElements } from '../../../packages/codec/native/telemetry.ts';
-import type { DecodedTelemetry } from '../../../packages/codec/readings.ts';
-import { InvalidMessage } from '../../../packages/codec/source-format.ts';
-import { decodeMessages, sourceFormats } from '../../../packages/codec/sources.ts';
 import { type AvlCodec, avlCodecs, encodeAvlRecords } from '../../../packages/codec/teltonika/encode.ts';
 import {
   type FrameResult,

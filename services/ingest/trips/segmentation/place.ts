@@ -1,4 +1,4 @@
-import { greatCircleMetres } from '@odograph/contracts/great-circle';
+import { greatCircleMetres } from '@odograph/contracts/positions';
 
 /** The fields of a reading that trips are made from; null where absent. */
 export interface TripReading {
