@@ -183,11 +183,12 @@ describe('architecture', () => {
     expect(cycles).toEqual([]);
   });
 
-  it('only the settings read the environment, and in tests the choice of engines and databases', () => {
+  it('only the settings read the environment, and in tests the choice of engines, databases and programs', () => {
     const readers = files.filter(({ path }) => readFileSync(join(root, path), 'utf8').includes('process.env'));
     expect(readers.map(({ path }) => path).filter((path) => !path.endsWith('architecture.test.ts'))).toEqual([
       'packages/runtime/config.ts',
       'packages/testkit/engines.ts',
+      'packages/testkit/programs.ts',
       'packages/testkit/test-database.ts',
     ]);
   });

@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -13,8 +12,6 @@ import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
 import { testAdminToken } from '@odograph/testkit/test-platform';
 
 /** Parts for tests of the broker: a Redis to kill, the contents of the queue, raw MQTT packets. */
-
-export const hasRedisServer = spawnSync('redis-server', ['--version']).status === 0;
 
 export interface OwnRedis {
   readonly url: string;

@@ -1,9 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { createApiClient } from '@odograph/testkit/api-client';
 import { createUser } from '@odograph/testkit/fixtures';
+import { hasBrowser } from '@odograph/testkit/programs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasBrowser, watchPage } from './browser.fixture.ts';
+import { watchPage } from './browser.fixture.ts';
 import { type ConsoleSetup, findAllBarriers, startConsole, uniqueName } from './console.fixture.ts';
 import { createAccount, password } from './fleet.fixture.ts';
 

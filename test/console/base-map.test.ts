@@ -6,11 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createApplication, type TestApplication } from '@odograph/testkit/fixtures';
 import { createPmtiles, worldTile } from '@odograph/testkit/pmtiles';
+import { hasBrowser } from '@odograph/testkit/programs';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { colourAt, hasBrowser, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { colourAt, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createAccount, password } from './fleet.fixture.ts';
 
 let browser: Browser;

@@ -1,8 +1,8 @@
 import { clientWithToken } from '@odograph/testkit/api-client';
 import { createVehicle } from '@odograph/testkit/fixtures';
+import { hasBrowser } from '@odograph/testkit/programs';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasBrowser } from './browser.fixture.ts';
 import { type ConsoleSetup, findAllBarriers, startConsole } from './console.fixture.ts';
 
 let setup: ConsoleSetup;

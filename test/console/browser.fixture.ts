@@ -1,21 +1,16 @@
-import { existsSync } from 'node:fs';
 import { inflateSync } from 'node:zlib';
+import { browserPath } from '@odograph/testkit/programs';
 import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
-const programs = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
-const program = programs.find((path) => existsSync(path));
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 /** Small, since the map is drawn by software. */
 const viewport = { width: 960, height: 640 };
-
-/** Whether this machine has the browser that the tests of the console need. */
-export const hasBrowser = program !== undefined;
 
 /** Starts Chromium without a screen, with WebGL by software; the caller closes it. */
 export function startBrowser(): Promise<Browser> {
   const args = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--disable-quic'];
-  return chromium.launch({ executablePath: program ?? '', args });
+  return chromium.launch({ executablePath: browserPath ?? '', args });
 }
 
 /** A page of the console, with all that went wrong in it. */
@@ -41,7 +36,7 @@ export async function watchPage(
     ...options,
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(patienceMs);
+  page.setDefaultTimeout(timeoutMs);
   const errors: string[] = [];
   const foreignRequests: string[] = [];
   page.on('pageerror', (error) => errors.push(String(error)));

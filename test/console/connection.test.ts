@@ -1,10 +1,11 @@
 import { connectDevice } from '@odograph/simulator/device-connection';
+import { hasBrowser } from '@odograph/testkit/programs';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
 import { startTcpProxy, type TcpProxy } from '../faults/parts/tcp-proxy.fixture.ts';
-import { hasBrowser, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { startBufferingProxy } from './buffering-proxy.fixture.ts';
 import { createAccount, createTestFleet, endSessions, password, reading, type TestFleet } from './fleet.fixture.ts';
 

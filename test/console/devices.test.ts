@@ -4,9 +4,10 @@ import { connectDevice } from '@odograph/simulator/device-connection';
 import { TeltonikaDevice } from '@odograph/simulator/teltonika-device';
 import { createDevice, createImei, createUser, createVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { hasBrowser } from '@odograph/testkit/programs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../services/fleet/accounts/passwords.ts';
-import { hasBrowser, watchPage } from './browser.fixture.ts';
+import { watchPage } from './browser.fixture.ts';
 import { type ConsoleSetup, findAllBarriers, startConsole, uniqueName } from './console.fixture.ts';
 import { password, reading } from './fleet.fixture.ts';
 

@@ -1,11 +1,12 @@
 import { clientWithToken } from '@odograph/testkit/api-client';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { hasBrowser } from '@odograph/testkit/programs';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { hasBrowser, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createAccount, password } from './fleet.fixture.ts';
 
 interface Place {

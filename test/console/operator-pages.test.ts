@@ -1,9 +1,10 @@
 import { createApiClient } from '@odograph/testkit/api-client';
+import { hasBrowser } from '@odograph/testkit/programs';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { hasBrowser, startBrowser, watchPage } from './browser.fixture.ts';
+import { startBrowser, watchPage } from './browser.fixture.ts';
 
 let platform: TestPlatform;
 let browser: Browser;

@@ -1,19 +1,13 @@
 import { clientWithToken, createApiClient } from '@odograph/testkit/api-client';
 import { createOperator } from '@odograph/testkit/fixtures';
+import { hasBrowser } from '@odograph/testkit/programs';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { hashPassword } from '../../services/fleet/accounts/passwords.ts';
 import { loadServices } from '../../services/platform/services.ts';
 import { startTcpProxy, type TcpProxy } from '../faults/parts/tcp-proxy.fixture.ts';
-import {
-  findBarriers,
-  hasBrowser,
-  openSignedIn,
-  startBrowser,
-  type WatchedPage,
-  watchPage,
-} from './browser.fixture.ts';
+import { findBarriers, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createAccount, createTestFleet, endSessions, password, reading, type TestFleet } from './fleet.fixture.ts';
 
 let platform: TestPlatform;

@@ -1,8 +1,9 @@
+import { hasBrowser } from '@odograph/testkit/programs';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { findBarriers, hasBrowser, startBrowser, watchPage } from './browser.fixture.ts';
+import { findBarriers, startBrowser, watchPage } from './browser.fixture.ts';
 
 let platform: TestPlatform;
 let browser: Browser;

@@ -4,9 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createLogger } from '@odograph/runtime/logger';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { eventually } from '@odograph/testkit/eventually';
+import { hasRedisServer } from '@odograph/testkit/programs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Load } from './parts/load.fixture.ts';
-import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { scale } from './parts/scale.fixture.ts';
 import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 

@@ -7,11 +7,11 @@ import { type ApiAnswer, clientWithToken } from '@odograph/testkit/api-client';
 import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platform';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { hasRedisServer } from '@odograph/testkit/programs';
 import { spawnRedis } from '@odograph/testkit/redis-server';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { createSteppedClock, type SteppedClock } from './parts/stepped-clock.fixture.ts';
 
 const timeoutMs = 120_000;

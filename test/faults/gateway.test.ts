@@ -9,12 +9,12 @@ import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platf
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createImei, createSource, createVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { hasRedisServer } from '@odograph/testkit/programs';
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { randomNumbers, scale } from './parts/scale.fixture.ts';
 import { report } from './parts/testbed.fixture.ts';
 import { TraccarForwarder } from './parts/traccar-forwarder.fixture.ts';

@@ -6,8 +6,8 @@ import { migrate } from '@odograph/database/migrate';
 import { type EmbeddedTimescale, startEmbeddedTimescale } from '@odograph/embedded/postgres/timescaledb';
 import { holderPid } from '@odograph/embedded/process/engine-owner.fixture';
 import { eventually } from '@odograph/testkit/eventually';
+import { hasRedisServer } from '@odograph/testkit/programs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { randomNumbers, scale } from './parts/scale.fixture.ts';
 import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 

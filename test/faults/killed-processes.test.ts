@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { hasRedisServer } from '@odograph/testkit/programs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { randomNumbers, scale } from './parts/scale.fixture.ts';
 import { openTestbed, type ProcessName, report, type Testbed } from './parts/testbed.fixture.ts';
 

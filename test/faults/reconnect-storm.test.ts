@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication } from '@odograph/testkit/fixtures';
+import { hasRedisServer } from '@odograph/testkit/programs';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { connectAndUpload } from './parts/raw-device.fixture.ts';
-import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { scale } from './parts/scale.fixture.ts';
 import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 

@@ -9,12 +9,12 @@ import { type ChildPlatform, spawnPlatform } from '@odograph/testkit/child-platf
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { hasRedisServer } from '@odograph/testkit/programs';
 import { spawnRedis } from '@odograph/testkit/redis-server';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startLoad } from './parts/load.fixture.ts';
-import { hasRedisServer } from './parts/redis-server.fixture.ts';
 import { scale } from './parts/scale.fixture.ts';
 import { startTcpProxy } from './parts/tcp-proxy.fixture.ts';
 import { report } from './parts/testbed.fixture.ts';

@@ -9,8 +9,8 @@ import { identifyProcess, isRunning, type ProcessIdentity } from '@odograph/embe
 import { childEnvironment } from '@odograph/runtime/config';
 import { eventually } from '@odograph/testkit/eventually';
 import { freePort } from '@odograph/testkit/free-port';
+import { hasRedisServer } from '@odograph/testkit/programs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { hasRedisServer } from './parts/redis-server.fixture.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const timeoutMs = 240_000;

@@ -14,6 +14,7 @@ import {
   type TestApplication,
   type TestVehicle,
 } from '@odograph/testkit/fixtures';
+import { hasBrowser } from '@odograph/testkit/programs';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, describe, expect, expectTypeOf, it } from 'vitest';
@@ -26,7 +27,7 @@ import {
 } from '../../packages/client/client.ts';
 import { documentPath } from '../../scripts/build/interface.ts';
 import { loadServices } from '../../services/platform/services.ts';
-import { hasBrowser, startBrowser, watchPage } from '../console/browser.fixture.ts';
+import { startBrowser, watchPage } from '../console/browser.fixture.ts';
 import { answerLost, follow, Network, readAll, readDocument, refused, type Seen, type Send } from './client.fixture.ts';
 import {
   bundleForBrowsers,

@@ -11,10 +11,10 @@ import { type ApiClient, clientWithToken } from '@odograph/testkit/api-client';
 import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testkit/child-platform';
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication, type TestVehicle } from '@odograph/testkit/fixtures';
+import { hasRedisServer } from '@odograph/testkit/programs';
 import { type RedisServer, spawnRedis } from '@odograph/testkit/redis-server';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { hasRedisServer } from '../faults/parts/redis-server.fixture.ts';
 
 let directory: string;
 let redis: RedisServer;

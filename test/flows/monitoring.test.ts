@@ -4,7 +4,7 @@ import { readFile, statfs } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { createSelfSigned, hasOpenssl } from '@odograph/broker/connect/certificates.fixture';
+import { createSelfSigned } from '@odograph/broker/connect/certificates.fixture';
 import { type Database, openDatabase } from '@odograph/database/database';
 import { findLastBackup } from '@odograph/database/installation';
 import { platformVersion } from '@odograph/runtime/platform-version';
@@ -13,6 +13,7 @@ import { type ChildPlatform, settingsFrom, spawnPlatform } from '@odograph/testk
 import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { hasOpenssl } from '@odograph/testkit/programs';
 import { testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { parser } from '@prometheus-io/lezer-promql';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';

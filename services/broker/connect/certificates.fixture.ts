@@ -4,8 +4,6 @@ import { join } from 'node:path';
 
 /** Certificates that openssl creates for one test, in its directory. */
 
-export const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
-
 const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
 
 function openssl(...parameters: string[]): void {

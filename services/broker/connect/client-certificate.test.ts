@@ -7,12 +7,13 @@ import { deviceRevokedChannel } from '@odograph/contracts/presence';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { hasOpenssl } from '@odograph/testkit/programs';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { closed, openRedis, packet } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
-import { createSelfSigned, hasOpenssl, issueCertificate } from './certificates.fixture.ts';
+import { createSelfSigned, issueCertificate } from './certificates.fixture.ts';
 
 type Options = NonNullable<Parameters<typeof connectDevice>[2]>;
 

@@ -7,11 +7,12 @@ import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { hasOpenssl } from '@odograph/testkit/programs';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterEach, expect, it } from 'vitest';
 import { openSocket } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
-import { createSelfSigned, hasOpenssl } from './certificates.fixture.ts';
+import { createSelfSigned } from './certificates.fixture.ts';
 
 let platform: TestPlatform;
 const sockets: Socket[] = [];

@@ -5,11 +5,12 @@ import { join } from 'node:path';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { hasOpenssl } from '@odograph/testkit/programs';
 import { startTestPlatform } from '@odograph/testkit/test-platform';
 import { expect, it } from 'vitest';
 import { openSocket } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
-import { createSelfSigned, hasOpenssl } from './certificates.fixture.ts';
+import { createSelfSigned } from './certificates.fixture.ts';
 
 it.skipIf(!hasOpenssl)('accepts uploads over TLS and over plain connections', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-tls-'));

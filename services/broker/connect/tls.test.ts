@@ -10,10 +10,11 @@ import { connectDevice } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
+import { hasOpenssl } from '@odograph/testkit/programs';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { brokerService } from '../service.ts';
-import { createRevocationList, createSelfSigned, hasOpenssl, issueCertificate } from './certificates.fixture.ts';
+import { createRevocationList, createSelfSigned, issueCertificate } from './certificates.fixture.ts';
 
 it('rejects a revocation list without its authorities', () => {
   expect(() => readConfig({ MQTT_TLS_CLIENT_CRL: 'list.pem' })).toThrow(InvalidSettings);

@@ -2,17 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connectDevice, type DeviceConnection } from '@odograph/simulator/device-connection';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
+import { hasRedisServer } from '@odograph/testkit/programs';
 import { openUploadQueues } from '@odograph/testkit/queued-uploads';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import {
-  closed,
-  hasRedisServer,
-  type OwnRedis,
-  openRedis,
-  startOwnRedis,
-  startStallingProxy,
-} from '../broker.fixture.ts';
+import { closed, type OwnRedis, openRedis, startOwnRedis, startStallingProxy } from '../broker.fixture.ts';
 import { brokerService } from '../service.ts';
 
 describe.skipIf(!hasRedisServer)('while Redis does not store uploads', () => {

@@ -7,19 +7,12 @@ import { hashSecret } from '@odograph/runtime/secrets';
 import type { Service } from '@odograph/runtime/service';
 import { connectDevice } from '@odograph/simulator/device-connection';
 import { createDevice } from '@odograph/testkit/fixtures';
+import { hasRedisServer } from '@odograph/testkit/programs';
 import { afterEachStatement, type StatementText } from '@odograph/testkit/statements';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import type { KyselyPlugin, Updateable } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import {
-  closed,
-  connackOf,
-  connectPacket,
-  hasRedisServer,
-  openRedis,
-  openSocket,
-  startOwnRedis,
-} from '../broker.fixture.ts';
+import { closed, connackOf, connectPacket, openRedis, openSocket, startOwnRedis } from '../broker.fixture.ts';
 import { openEngines } from '../engines.ts';
 import { brokerService, startBroker } from '../service.ts';
 

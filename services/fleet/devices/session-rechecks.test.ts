@@ -1,4 +1,3 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,12 +8,11 @@ import { connectRedis } from '@odograph/runtime/redis';
 import { createApiClient } from '@odograph/testkit/api-client';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice } from '@odograph/testkit/fixtures';
+import { hasRedisServer } from '@odograph/testkit/programs';
 import { spawnRedis } from '@odograph/testkit/redis-server';
 import { startTestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { expect, it } from 'vitest';
 import { fleetService } from '../service.ts';
-
-const hasRedisServer = spawnSync('redis-server', ['--version']).status === 0;
 
 it.skipIf(!hasRedisServer)(
   'brokers are notified of new credentials once Redis takes it, and /health fails until then',

@@ -1,0 +1,23 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+
+/**
+ * Reports a program that tests need; without it they are skipped.
+ * @throws in continuous integration (CI=true), where a skipped test would go unnoticed
+ */
+function required(name: string, isInstalled: boolean): boolean {
+  if (!isInstalled && process.env['CI'] === 'true') throw new Error(`${name} is not installed: CI=true requires it`);
+  return isInstalled;
+}
+
+const runs = (program: string, ...parameters: string[]) => spawnSync(program, parameters).status === 0;
+
+/** For tests that kill a Redis of their own. */
+export const hasRedisServer = required('redis-server', runs('redis-server', '--version'));
+
+/** For tests with certificates. */
+export const hasOpenssl = required('openssl', runs('openssl', 'version'));
+
+/** For tests of the console; undefined without a browser. */
+export const browserPath = ['/usr/bin/chromium', '/usr/bin/google-chrome'].find((path) => existsSync(path));
+export const hasBrowser = required('Chromium', browserPath !== undefined);
