@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { bytesOf, decodeFault, hexLines } from '../../apps/console/src/parts/quarantine/decode.ts';
-import { findSyntaxFault, locate } from '../../apps/console/src/parts/quarantine/json-fault.ts';
+import {
+  bytesOf,
+  decodeFault,
+  findSyntaxFault,
+  hexLines,
+  locate,
+} from '../../apps/console/src/parts/quarantine/decode.ts';
 
 const fault = (values: object) => ({ index: null, reason: 'INVALID_FIELD', ...values });
 const encode = (text: string) => new TextEncoder().encode(text);

@@ -8,8 +8,7 @@ import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { operatorApplications, session } from '../../session.ts';
 import { formatAgo, formatFull } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { ActionButton } from './action-button.tsx';
-import { ShownOnce } from './shown-once.tsx';
+import { ActionButton, ShownOnce } from './action-button.tsx';
 
 type Operator = Schema<'ListedOperator'>;
 type OperatorPassword = Schema<'OperatorPassword'>;

@@ -1,19 +1,76 @@
 import { useSignal } from '@preact/signals';
+import { answerOf, api } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { ConnectionLine } from '../../live/connection-line.tsx';
+import { Dialog } from '../../parts/forms/dialog.tsx';
 import { Field } from '../../parts/forms/fields.tsx';
+import { useSave } from '../../parts/forms/use-save.tsx';
 import { nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { changeQuery } from '../../parts/layout/application-choice.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { StateMark } from '../../parts/layout/vehicle-state.tsx';
-import { mayChange } from '../../session.ts';
+import { actingFor, mayChange } from '../../session.ts';
 import { formatDuration, formatFull, formatTime, fromLocalInput, toLocalInput } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { Acknowledge } from './acknowledge.tsx';
-import { type Alarm, type AlarmFilter, type AlarmKind, isFiltered, readFilter } from './alarm-data.ts';
-import { valueText } from './alarm-text.ts';
-import { loadRules, type Rule } from './rule-data.ts';
-import { useAlarms } from './use-alarms.ts';
+import { type Alarm, type AlarmFilter, type AlarmKind, isFiltered, readFilter, useAlarms } from './alarm-data.ts';
+import { loadRules, type Rule, valueText } from './alarm-text.ts';
+
+interface AcknowledgeOptions {
+  readonly alarm: Alarm;
+  readonly onDone: (alarm: Alarm | undefined) => void;
+  readonly onClose: () => void;
+}
+
+/** Acknowledges an alarm with a note. Of two people, the second sees who was first. */
+function Acknowledge({ alarm, onDone, onClose }: AcknowledgeOptions) {
+  const { alarms: text, cancel } = texts.value;
+  const note = useSignal('');
+  const saving = useSave<Alarm>(undefined);
+  const acknowledge = () => {
+    let answered: Alarm | undefined;
+    const call = async () => {
+      const params = { path: { id: alarm.id }, header: actingFor(alarm.appId) };
+      answered = await answerOf(
+        api.POST('/v1/x/alarms/{id}/acknowledge', { params, body: { note: note.value.trim() } }),
+      );
+    };
+    saving.run(call, () => onDone(answered));
+  };
+  return (
+    <Dialog title={text.acknowledgeTitle(text.kinds[alarm.kind], alarm.plate)} onClose={onClose}>
+      <form
+        class="form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          acknowledge();
+        }}
+      >
+        <Field label={text.note} hint={text.noteHint} error={saving.failure?.message}>
+          {(input) => (
+            <textarea
+              {...input}
+              class="input"
+              rows={3}
+              maxLength={2000}
+              value={note.value}
+              onInput={({ currentTarget }) => {
+                note.value = currentTarget.value;
+              }}
+            />
+          )}
+        </Field>
+        <div class="row">
+          <button type="button" class="button" onClick={onClose}>
+            {cancel}
+          </button>
+          <button type="submit" class="button primary" disabled={saving.isBusy}>
+            {text.acknowledge}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  );
+}
 
 const kindsOf = (): AlarmKind[] => Object.keys(texts.value.alarms.kinds) as AlarmKind[];
 const seconds = (from: string, until: string): number => (Date.parse(until) - Date.parse(from)) / 1000;

@@ -1,7 +1,26 @@
+import { answerOf, api, type Schema } from '../../api/client.ts';
+import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { formatDuration, formatNumber, formatPercent, formatSpeed } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import type { Alarm } from './alarm-data.ts';
-import type { Geofence, Rule } from './rule-data.ts';
+
+export type Rule = Schema<'AlarmRule'>;
+export type Geofence = Schema<'Geofence'>;
+
+/** An application has at most 100 rules and 1,000 geofences. */
+const limit = 1000;
+
+/** Loads the rules of an application, of all if it is empty. @throws CallFailure */
+export async function loadRules(appId: string): Promise<readonly Rule[]> {
+  const params = { query: { limit }, header: headerFor(appId) };
+  return (await answerOf(api.GET('/v1/x/alarm-rules', { params }))).rules;
+}
+
+/** Loads the geofences of an application, of all if it is empty. @throws CallFailure */
+export async function loadGeofences(appId: string): Promise<readonly Geofence[]> {
+  const params = { query: { limit }, header: headerFor(appId) };
+  return (await answerOf(api.GET('/v1/x/geofences', { params }))).geofences;
+}
 
 /** Writes the value that an alarm reports. @param rule says whether a low battery was measured in volts */
 export function valueText({ kind, value }: Alarm, rule: Rule | undefined): string {

@@ -7,8 +7,8 @@ import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { CloseIcon } from '../../parts/layout/icons.tsx';
 import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+import { type Geofence, loadGeofences } from './alarm-text.ts';
 import { type Draft, type DraftPoint, nowhere, toBody, toDraft } from './geofence-shapes.ts';
-import { type Geofence, loadGeofences } from './rule-data.ts';
 
 const facts = limits['/v1/x/geofences'];
 

@@ -1,4 +1,4 @@
-import type { Geofence } from './rule-data.ts';
+import type { Geofence } from './alarm-text.ts';
 
 /** A corner or a centre while it is drawn or typed, decimal degrees. */
 export interface DraftPoint {

@@ -4,14 +4,51 @@ import { answerOf, api, type CallFailure } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
 import { errorBeyond, errorOf, Field, NumberInput, TextInput } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
-import { nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
+import { type NamedVehicle, nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { isOperator } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
 import type { AlarmKind } from './alarm-data.ts';
-import { conditionText } from './alarm-text.ts';
-import { type Geofence, loadRules, type Rule } from './rule-data.ts';
-import { type Draft, type ParameterName, parametersOf, toBody, toDraft } from './rule-draft.ts';
+import { conditionText, type Geofence, loadRules, type Rule } from './alarm-text.ts';
+
+type Parameters = Rule['parameters'];
+export type ParameterName = keyof Parameters;
+type Measure = 'percent' | 'volts';
+
+/** What the form holds. */
+export interface Draft {
+  readonly name: string;
+  readonly kind: AlarmKind;
+  readonly measure: Measure;
+  readonly parameters: Parameters;
+  readonly isForAll: boolean;
+  readonly vehicles: readonly NamedVehicle[];
+}
+
+/** The parameters of each kind (docs/alarms.md). */
+function parametersOf({ kind, measure }: Draft): readonly ParameterName[] {
+  if (kind === 'silent') return ['afterMinutes'];
+  if (kind === 'low-battery') return measure === 'percent' ? ['belowPercent'] : ['belowVolts', 'canKey'];
+  if (kind === 'geofence') return ['geofenceId', 'when'];
+  return kind === 'speed' ? ['limitKmh'] : [];
+}
+
+function toDraft(rule: Rule | undefined): Draft {
+  if (!rule) {
+    const isForAll = isOperator();
+    return { name: '', kind: 'speed', measure: 'percent', parameters: { when: 'outside' }, isForAll, vehicles: [] };
+  }
+  const { name, kind, parameters, vehicleIds } = rule;
+  const measure = parameters.belowVolts === undefined ? 'percent' : 'volts';
+  const vehicles = (vehicleIds ?? []).map((id) => ({ id, plate: id }));
+  return { name, kind, measure, parameters, isForAll: vehicleIds === undefined, vehicles };
+}
+
+function toBody(draft: Draft) {
+  const { name, kind, parameters, isForAll, vehicles } = draft;
+  const own = Object.fromEntries(parametersOf(draft).map((parameter) => [parameter, parameters[parameter]]));
+  return { name: name.trim(), kind, parameters: own, ...(!isForAll && { vehicleIds: vehicles.map(({ id }) => id) }) };
+}
 
 const facts = limits['/v1/x/alarm-rules'];
 

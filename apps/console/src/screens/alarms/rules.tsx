@@ -7,8 +7,7 @@ import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx
 import { RowActions } from '../../parts/lists/map-list.tsx';
 import { mayChange } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
-import { conditionText } from './alarm-text.ts';
-import { type Geofence, loadGeofences, loadRules, type Rule } from './rule-data.ts';
+import { conditionText, type Geofence, loadGeofences, loadRules, type Rule } from './alarm-text.ts';
 import { RuleForm } from './rule-form.tsx';
 
 interface RowOptions {

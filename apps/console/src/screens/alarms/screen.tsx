@@ -1,8 +1,7 @@
 import './alarms.css';
 import type { ComponentChildren } from 'preact';
 import { ApplicationChoice, chosenApplication } from '../../parts/layout/application-choice.tsx';
-import { Empty } from '../../parts/layout/placeholders.tsx';
-import { Tabs } from '../../parts/layout/tabs.tsx';
+import { Empty, Tabs } from '../../parts/layout/placeholders.tsx';
 import { address } from '../../router.ts';
 import { isOperator, operatorApplications } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';

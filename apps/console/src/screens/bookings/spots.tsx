@@ -1,5 +1,8 @@
 import { type Signal, useSignal } from '@preact/signals';
-import { answerOf, api } from '../../api/client.ts';
+import type { Feature } from 'geojson';
+import type { GeoJSONSource, MapMouseEvent } from 'maplibre-gl';
+import { useEffect, useRef } from 'preact/hooks';
+import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { ConfirmDeletion } from '../../parts/forms/dialog.tsx';
 import { errorBeyond, errorOf, Field, NumberInput, TextInput } from '../../parts/forms/fields.tsx';
@@ -7,10 +10,117 @@ import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { MapList, MapWithSide } from '../../parts/lists/map-list.tsx';
+import { useMap } from '../../parts/map/base-map.ts';
+import { boundsOf } from '../../parts/map/route-layer.ts';
 import { mayChange } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
-import { draftOf, loadSpots, type Spot, type SpotDraft, saveSpot, spotTexts } from './spot-data.ts';
-import { SpotMap } from './spot-map.tsx';
+
+export type Spot = Schema<'ParkingSpot'>;
+
+/** The texts of a spot that a person types, in the order of the form. */
+const spotTexts = ['name', 'address', 'address2', 'zipcode', 'city', 'country'] as const;
+
+/** Reads the parking spots of an application. @throws CallFailure */
+async function loadSpots(appId: string): Promise<readonly Spot[]> {
+  return (await answerOf(api.GET('/v1/parkings', { params: { header: headerFor(appId) } }))).parkings;
+}
+
+/** A spot while a person writes it. */
+export type SpotDraft = Readonly<Record<(typeof spotTexts)[number], string>> & {
+  readonly latitude: number | undefined;
+  readonly longitude: number | undefined;
+};
+
+/** The draft of a spot, empty for a new one. */
+function draftOf(spot: Spot | undefined): SpotDraft {
+  const { name = '', address = '', address2 = '', zipcode = '', city = '', country = '' } = spot ?? {};
+  return { name, address, address2, zipcode, city, country, latitude: spot?.latitude, longitude: spot?.longitude };
+}
+
+/** Creates a spot, or changes one. @throws CallFailure */
+function saveSpot(appId: string, id: string | undefined, draft: SpotDraft): Promise<unknown> {
+  const { latitude, longitude, ...written } = draft;
+  const body = { ...written, ...(latitude !== undefined && longitude !== undefined && { latitude, longitude }) };
+  const header = headerFor(appId);
+  return id === undefined
+    ? answerOf(api.POST('/v1/parkings', { params: { header }, body }))
+    : answerOf(api.POST('/v1/parkings/{id}', { params: { path: { id }, header }, body }));
+}
+
+interface SpotMapOptions {
+  readonly spots: readonly Spot[];
+  /** The place of the spot that is written; it moves with a click. */
+  readonly place: { readonly latitude: number; readonly longitude: number } | undefined;
+  readonly isWriting: boolean;
+  readonly onPlace: (latitude: number, longitude: number) => void;
+  readonly onPick: (id: string) => void;
+}
+
+function featuresOf(spots: readonly Spot[], place: SpotMapOptions['place']): Feature[] {
+  const points = spots.flatMap(({ id, name, latitude, longitude }) =>
+    latitude === undefined || longitude === undefined ? [] : [{ id, name, latitude, longitude, isDraft: false }],
+  );
+  const draft = place ? [{ id: '', name: '', ...place, isDraft: true }] : [];
+  return [...points, ...draft].map(({ latitude, longitude, ...properties }) => ({
+    type: 'Feature',
+    properties,
+    geometry: { type: 'Point', coordinates: [longitude, latitude] },
+  }));
+}
+
+/** The parking spots on the map. A click picks one, or gives the one that is written its place. */
+function SpotMap({ spots, place, isWriting, onPlace, onPick }: SpotMapOptions) {
+  const { container, map } = useMap((created, { parked, accent, surface, label, halo }) => {
+    created.addSource('spots', { type: 'geojson', data: { type: 'FeatureCollection', features: [] } });
+    created.addLayer({
+      id: 'spots',
+      type: 'circle',
+      source: 'spots',
+      paint: {
+        'circle-radius': ['case', ['get', 'isDraft'], 9, 7],
+        'circle-color': ['case', ['get', 'isDraft'], accent, parked],
+        'circle-stroke-color': surface,
+        'circle-stroke-width': 2,
+      },
+    });
+    created.addLayer({
+      id: 'spot-names',
+      type: 'symbol',
+      source: 'spots',
+      layout: {
+        ...{ 'text-field': ['get', 'name'], 'text-font': ['system-ui'], 'text-size': 12 },
+        ...{ 'text-anchor': 'top', 'text-offset': [0, 0.8] },
+      },
+      paint: { 'text-color': label, 'text-halo-color': halo, 'text-halo-width': 1.4 },
+    });
+  });
+  const clicked = useRef({ isWriting, onPlace, onPick });
+  clicked.current = { isWriting, onPlace, onPick };
+  useEffect(() => {
+    const features = featuresOf(spots, place);
+    void map?.getSource<GeoJSONSource>('spots')?.setData({ type: 'FeatureCollection', features });
+  }, [map, spots, place?.latitude, place?.longitude]);
+  useEffect(() => {
+    const known = spots.flatMap(({ latitude, longitude }) =>
+      latitude === undefined || longitude === undefined ? [] : [[longitude, latitude] as const],
+    );
+    const bounds = boundsOf(known);
+    if (map && bounds) map.fitBounds(bounds, { padding: 60, maxZoom: 14, animate: false });
+  }, [map, spots.length]);
+  useEffect(() => {
+    if (!map) return undefined;
+    const click = ({ point, lngLat }: MapMouseEvent) => {
+      const now = clicked.current;
+      if (now.isWriting) return now.onPlace(lngLat.lat, lngLat.lng);
+      const [found] = map.queryRenderedFeatures(point, { layers: ['spots'] });
+      const id: unknown = found?.properties['id'];
+      if (typeof id === 'string') now.onPick(id);
+    };
+    map.on('click', click);
+    return () => map.off('click', click);
+  }, [map]);
+  return <section class="map" ref={container} aria-label={texts.value.parkingSpots.map} />;
+}
 
 const longestText = 256;
 

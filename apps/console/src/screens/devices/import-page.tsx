@@ -1,11 +1,103 @@
 import { useSignal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { SaveButton } from '../../parts/layout/copy.tsx';
 import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { loadAddresses, loadModels } from './device-data.ts';
-import { CreatedDevices, type ImportResult } from './import-result.tsx';
+import { type DeviceAddresses, type DeviceModel, loadAddresses, loadModels } from './device-data.ts';
+import { settingsOf, TeltonikaSettings } from './settings.tsx';
+
+type ImportedDevice = Schema<'ImportedDevice'>;
+
+/** The devices of an import, with what their settings need. */
+export interface ImportResult {
+  readonly devices: readonly ImportedDevice[];
+  readonly models: readonly DeviceModel[];
+  readonly addresses: DeviceAddresses;
+}
+
+function cell(text: string): string {
+  return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+const csvOf = (rows: readonly (readonly string[])[]): string => rows.map((row) => row.map(cell).join(',')).join('\r\n');
+
+/** Writes the settings of MQTT devices as a file for the people who install them. */
+function credentialsFile(devices: readonly ImportedDevice[], url: string): string {
+  const rows = devices.map((secrets) => {
+    const { clientId, username, password, topic } = settingsOf(secrets, url);
+    return [url, clientId, username, password, topic, secrets.claimCode ?? ''];
+  });
+  return csvOf([['url', 'clientId', 'username', 'password', 'topic', 'claimCode'], ...rows]);
+}
+
+/** Writes the ids of devices with one more column, and the claim codes of those in stock. */
+function idsFile(
+  devices: readonly ImportedDevice[],
+  head: readonly string[],
+  column: (device: ImportedDevice) => string[],
+) {
+  const rows = devices.map((device) => [device.deviceId, ...column(device), device.claimCode ?? '']);
+  return csvOf([head, ...rows]);
+}
+
+interface GroupOptions {
+  readonly title: string;
+  /** What is downloaded, which is shown only now. */
+  readonly file: readonly [name: string, content: string];
+  readonly children?: ComponentChildren;
+}
+
+/** The devices that report in one way, with a file of their secrets. */
+function Group({ title, file: [name, content], children }: GroupOptions) {
+  const { devices: text } = texts.value;
+  return (
+    <section class="card form" aria-label={title}>
+      <h2>{title}</h2>
+      {children}
+      <p class="notice late">{text.importShownOnce}</p>
+      <div class="row">
+        <SaveButton name={name} type="text/csv" content={content} title={text.downloadCredentials} />
+      </div>
+    </section>
+  );
+}
+
+/** Shows the settings of the devices that were created, by the way in which they report. */
+function CreatedDevices({ devices, models, addresses }: ImportResult) {
+  const { devices: text } = texts.value;
+  const protocols = new Map(models.map(({ name, protocol }) => [name, protocol]));
+  const reporting = (protocol: DeviceModel['protocol']) =>
+    devices.filter(({ model }) => protocols.get(model) === protocol);
+  const [mqtt, teltonika, source] = [reporting('mqtt'), reporting('teltonika'), reporting('source')];
+  const mqttFile = ['devices-credentials.csv', credentialsFile(mqtt, addresses.urls[0] ?? '')] as const;
+  const teltonikaFile = idsFile(teltonika, ['imei', 'claimCode'], () => []);
+  const passwords = idsFile(source, ['deviceId', 'password', 'claimCode'], ({ secret }) => [secret]);
+  return (
+    <>
+      <p class="notice good" role="status">
+        {text.importDone(formatNumber(devices.length))}
+      </p>
+      {mqtt.length > 0 && <Group title={text.importMqtt(formatNumber(mqtt.length))} file={mqttFile} />}
+      {teltonika.length > 0 && (
+        <TeltonikaSettings title={text.importTeltonika(formatNumber(teltonika.length))} urls={addresses.teltonika}>
+          <SaveButton name="devices-teltonika.csv" type="text/csv" content={teltonikaFile} title={text.downloadImeis} />
+        </TeltonikaSettings>
+      )}
+      {source.length > 0 && (
+        <Group title={text.importSource(formatNumber(source.length))} file={['devices-passwords.csv', passwords]}>
+          <p>{text.sourceText}</p>
+        </Group>
+      )}
+      <div class="row">
+        <a class="button" href="/devices">
+          {text.back}
+        </a>
+      </div>
+    </>
+  );
+}
 
 type Outcome = Schema<'DeviceImport'>;
 

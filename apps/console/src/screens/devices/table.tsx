@@ -3,9 +3,8 @@ import { SearchBox } from '../../parts/forms/search-box.tsx';
 import { type Column, DataTable } from '../../parts/lists/data-table.tsx';
 import { address, navigate } from '../../router.ts';
 import { hasRole } from '../../session.ts';
-import { formatAgo, formatDay, formatFull, formatNumber } from '../../texts/format.ts';
+import { formatAgo, formatDay, formatFull, formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { Connection } from './connection.tsx';
 import {
   type DeviceFilter,
   type DeviceRequest,
@@ -15,6 +14,23 @@ import {
   loadPage,
   type TableDevice,
 } from './device-data.ts';
+
+/** Whether a device is connected, or since when it is not; one behind another system never is. */
+export function Connection({ device }: { device: Pick<TableDevice, 'connected' | 'disconnectedSince' | 'protocol'> }) {
+  const { devices: text } = texts.value;
+  const { connected, disconnectedSince, protocol } = device;
+  if (protocol === 'source' && !connected && !disconnectedSince) {
+    return <span class="muted">{text.throughSource}</span>;
+  }
+  const state = connected ? 'connected' : 'disconnected';
+  return (
+    <span class={`device-connection ${state}`} title={disconnectedSince && formatFull(disconnectedSince)}>
+      <span class="dot" aria-hidden="true" />
+      {connected && text.connected}
+      {!connected && (disconnectedSince ? text.disconnected(formatTime(disconnectedSince)) : text.neverConnected)}
+    </span>
+  );
+}
 
 function readRequest(): DeviceRequest {
   const { query } = address.value;

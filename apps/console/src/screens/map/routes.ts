@@ -1,8 +1,11 @@
+import { useSignal } from '@preact/signals';
 import type { LineString } from 'geojson';
+import { useEffect } from 'preact/hooks';
 import { answerOf, api, CallFailure } from '../../api/client.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import type { Route } from '../../parts/map/route-layer.ts';
 import { actingFor } from '../../session.ts';
+import type { RouteKind, ShownRoute } from './vehicle-card.tsx';
 
 const daySeconds = 86_400;
 const trailSeconds = 3600;
@@ -10,7 +13,7 @@ const trailSeconds = 3600;
 const tripDays = [1, 7, 31];
 
 /** Loads where a vehicle was in the last hour. @throws CallFailure */
-export async function loadTrail(vehicle: LiveVehicle): Promise<Route> {
+async function loadTrail(vehicle: LiveVehicle): Promise<Route> {
   const until = Math.floor(Date.now() / 1000);
   const query = { from: until - trailSeconds, until, limit: 5000 };
   const call = api.GET('/v1/vehicle/{id}/history', {
@@ -33,7 +36,7 @@ export interface Trip {
 }
 
 /** Loads the last completed trip of a vehicle; undefined when there was none for a month. @throws CallFailure */
-export async function loadLastTrip(vehicle: LiveVehicle): Promise<Trip | undefined> {
+async function loadLastTrip(vehicle: LiveVehicle): Promise<Trip | undefined> {
   const header = actingFor(vehicle.appId);
   const { id } = vehicle;
   for (const days of tripDays) {
@@ -55,4 +58,43 @@ export async function loadLastTrip(vehicle: LiveVehicle): Promise<Trip | undefin
     return { start: last.timestamp, minutes: last.duration, km: last.distance, route };
   }
   return undefined;
+}
+
+const none: Route = [];
+
+/** The trail or the last trip of the chosen vehicle, one at a time. */
+export function useRoute(selected: string | undefined) {
+  const shown = useSignal<ShownRoute | undefined>(undefined);
+  const line = useSignal<Route>(none);
+  const clear = () => {
+    shown.value = undefined;
+    line.value = none;
+  };
+  useEffect(clear, [selected]);
+
+  const load = async (kind: RouteKind, vehicle: LiveVehicle): Promise<void> => {
+    const asked: ShownRoute = { kind, state: 'loading' };
+    shown.value = asked;
+    line.value = none;
+    const trip = kind === 'last trip' ? await loadLastTrip(vehicle) : undefined;
+    const route = kind === 'trail' ? await loadTrail(vehicle) : (trip?.route ?? none);
+    // Another vehicle or route may have been chosen meanwhile.
+    if (shown.value !== asked) return;
+    shown.value = route.length > 1 ? { kind, state: 'drawn', trip } : { kind, state: 'none' };
+    line.value = route;
+  };
+
+  return {
+    shown: shown.value,
+    line: line.value,
+    toggle(kind: RouteKind, vehicle: LiveVehicle): void {
+      if (shown.value?.kind === kind) {
+        clear();
+        return;
+      }
+      load(kind, vehicle).catch(() => {
+        if (shown.value?.kind === kind) shown.value = { kind, state: 'failed' };
+      });
+    },
+  };
 }

@@ -10,9 +10,16 @@ import { address, navigate } from '../../router.ts';
 import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { FleetMap } from './fleet-map.tsx';
-import { type ListedVehicle, matches, SearchField, SideList, StateFilters } from './side-list.tsx';
-import { type Found, useFleetSearch } from './use-fleet-search.ts';
-import { useRoute } from './use-route.ts';
+import { useRoute } from './routes.ts';
+import {
+  type Found,
+  type ListedVehicle,
+  matches,
+  SearchField,
+  SideList,
+  StateFilters,
+  useFleetSearch,
+} from './side-list.tsx';
 import { VehicleCard } from './vehicle-card.tsx';
 
 const order: Readonly<Record<ShownState, number>> = {

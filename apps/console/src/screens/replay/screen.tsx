@@ -16,10 +16,10 @@ import {
   mostVehicles,
   open,
   type ReplayedVehicle,
+  ReplayMap,
   type ReplayRequest,
   readRequest,
-} from './replay-data.ts';
-import { ReplayMap } from './replay-map.tsx';
+} from './replay-map.tsx';
 
 const paces = [1, 10, 30, 100, 300, 1000] as const;
 

@@ -5,8 +5,7 @@ import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { formatFull, formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { type Field, loadFields, type Window } from './series-data.ts';
-import { Figures, PeriodBar } from './series-figures.tsx';
+import { type Field, Figures, loadFields, PeriodBar, type Window } from './series-figures.tsx';
 
 /** The fields that show the health of a traction battery, in the order in which they are shown. */
 const batteryFields = [

@@ -4,8 +4,7 @@ import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { address, navigate } from '../../router.ts';
 import { texts } from '../../texts/texts.ts';
-import { type Field, loadFields, type Window } from './series-data.ts';
-import { Figures, fieldName, PeriodBar } from './series-figures.tsx';
+import { type Field, Figures, fieldName, loadFields, PeriodBar, type Window } from './series-figures.tsx';
 
 /** Shown until a person chooses others, as far as the vehicle has them. */
 const usualFields = ['speed', 'soc', 'mileage'];

@@ -1,8 +1,20 @@
-import './trips.css';
 import { useSignal } from '@preact/signals';
+import type { FeatureCollection } from 'geojson';
+import type { GeoJSONSource, Map as MapLibreMap } from 'maplibre-gl';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { createBaseMap } from '../../parts/map/base-map.ts';
+import { addMarkerImages } from '../../parts/map/marker-images.ts';
+import { type MapPalette, paletteOf } from '../../parts/map/palette.ts';
+import { addRouteLayer, boundsOf, drawLines } from '../../parts/map/route-layer.ts';
+import { type Band, Chart } from '../../parts/time/chart.tsx';
+import { PlayBar } from '../../parts/time/play-bar.tsx';
+import { linesOf, loadTrail, type Moment, momentAt, type Trail } from '../../parts/time/trail.ts';
+import { isDark } from '../../preferences.ts';
+import { actingFor } from '../../session.ts';
 import {
   formatDay,
   formatDistance,
@@ -12,8 +24,193 @@ import {
   formatTime,
 } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { Replay } from './replay.tsx';
-import { loadTrips, type Trip } from './trip-data.ts';
+import { loadBreaks } from './series-figures.tsx';
+
+export type Trip = Schema<'Trip'>;
+
+/** Loads the completed trips that started in an interval, the newest first. @throws CallFailure */
+async function loadTrips({ id, appId }: LiveVehicle, fromMs: number, untilMs: number): Promise<readonly Trip[]> {
+  const query = { from: Math.floor(fromMs / 1000), until: Math.floor(untilMs / 1000) };
+  try {
+    const call = api.GET('/v1/vehicle/{id}/trips', { params: { path: { id }, query, header: actingFor(appId) } });
+    return [...((await answerOf(call)).trips ?? [])].reverse();
+  } catch (error) {
+    if (error instanceof CallFailure && error.code === 'NO_DATA') return [];
+    throw error;
+  }
+}
+
+const paces = [1, 10, 30, 100] as const;
+const mostPoints = 5000;
+
+const intervalOf = ({ timestamp, duration }: Trip) => {
+  const from = Math.floor(Date.parse(timestamp) / 1000);
+  return { from, until: Math.ceil(from + duration * 60) + 1 };
+};
+
+function describeTrip({ distance, duration, average_speed }: Trip, { stops }: Trail): string {
+  const { trips: text } = texts.value;
+  const stopped = stops.reduce((sum, { seconds }) => sum + seconds, 0);
+  return [
+    formatDistance(distance),
+    formatDuration(duration * 60),
+    `${text.average} ${formatSpeed(average_speed)}`,
+    text.stops(stops.length, formatDuration(stopped)),
+  ].join(' · ');
+}
+
+/** The speeds over the trip, with a break at each gap. */
+function speedsOf({ points }: Trail): { times: number[]; speeds: (number | null)[] } {
+  const line = points.flatMap(({ time, speed, isAfterGap }): [number, number | null][] =>
+    isAfterGap
+      ? [
+          [time - 0.001, null],
+          [time, speed],
+        ]
+      : [[time, speed]],
+  );
+  return { times: line.map(([time]) => time), speeds: line.map(([, speed]) => speed) };
+}
+
+interface PlayerOptions {
+  readonly vehicle: LiveVehicle;
+  readonly trip: Trip;
+  readonly trail: Trail;
+  readonly bands: readonly Band[];
+}
+
+function Player({ vehicle, trip, trail, bands }: PlayerOptions) {
+  const { trips: text, replay } = texts.value;
+  const [first, last] = [trail.points[0]?.time ?? 0, trail.points.at(-1)?.time ?? 0];
+  const time = useSignal(first);
+  useEffect(() => {
+    time.value = first;
+  }, [first]);
+  const { times, speeds } = useMemo(() => speedsOf(trail), [trail]);
+  const moment = momentAt(trail, time.value);
+  const { from, until } = intervalOf(trip);
+  return (
+    <>
+      <div class="trips-map">
+        <TripMap trail={trail} moment={moment} />
+      </div>
+      <section class="replay" aria-label={text.replay}>
+        <PlayBar
+          from={first}
+          until={last}
+          time={time}
+          label={text.time}
+          note={moment?.speed == null ? '–' : formatSpeed(moment.speed)}
+          paces={paces}
+        />
+        <Chart
+          label={text.chart}
+          times={times}
+          values={speeds}
+          format={formatSpeed}
+          height={130}
+          bands={bands}
+          isFromZero
+          time={time.value}
+          onPoint={(at) => {
+            time.value = at;
+          }}
+        />
+        <p class="muted">
+          {`${describeTrip(trip, trail)} · `}
+          <a href={`/replay?vehicles=${vehicle.id}&from=${from}&until=${until}`}>{replay.withOthers}</a>
+        </p>
+      </section>
+    </>
+  );
+}
+
+/** A trip on the map and as a chart of speed that point at the same moment. */
+function Replay({ vehicle, trip }: { vehicle: LiveVehicle; trip: Trip }) {
+  const { data, failure, reload } = useLoad(async () => {
+    const { from, until } = intervalOf(trip);
+    const [trail, { bands }] = await Promise.all([
+      loadTrail(vehicle.id, from, until, mostPoints),
+      loadBreaks(vehicle.id, from, until),
+    ]);
+    return { trail, bands };
+  }, [vehicle.id, trip.trip_id]);
+  if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
+  if (data.trail.points.length === 0) return <Empty title={texts.value.trips.noPositions} />;
+  return <Player vehicle={vehicle} trip={trip} {...data} />;
+}
+
+interface TripMapOptions {
+  readonly trail: Trail;
+  readonly moment: Moment | undefined;
+}
+
+const points = (features: FeatureCollection['features']): FeatureCollection => ({
+  type: 'FeatureCollection',
+  features,
+});
+
+function pointOf({ longitude, latitude }: { longitude: number; latitude: number }, properties: object) {
+  const geometry = { type: 'Point' as const, coordinates: [longitude, latitude] };
+  return { type: 'Feature' as const, geometry, properties };
+}
+
+function addMarkers(map: MapLibreMap, palette: MapPalette): void {
+  addMarkerImages(map, palette);
+  for (const name of ['stops', 'vehicle']) map.addSource(name, { type: 'geojson', data: points([]) });
+  map.addLayer({
+    id: 'stops',
+    type: 'symbol',
+    source: 'stops',
+    layout: { 'icon-image': 'parked', 'icon-allow-overlap': true },
+  });
+  map.addLayer({
+    id: 'vehicle',
+    type: 'symbol',
+    source: 'vehicle',
+    layout: {
+      'icon-image': 'moving',
+      'icon-size': 1.25,
+      'icon-rotate': ['get', 'angle'],
+      'icon-rotation-alignment': 'map',
+      'icon-allow-overlap': true,
+      'icon-ignore-placement': true,
+    },
+  });
+}
+
+/** A trip on the map, with its stops and the vehicle at one moment. */
+function TripMap({ trail, moment }: TripMapOptions) {
+  const container = useRef<HTMLDivElement>(null);
+  const [map, setMap] = useState<MapLibreMap | undefined>(undefined);
+  const dark = isDark();
+  useEffect(() => {
+    if (!container.current) return undefined;
+    const created = createBaseMap(container.current, { isDark: dark });
+    created.on('load', () => {
+      addRouteLayer(created, paletteOf(dark));
+      addMarkers(created, paletteOf(dark));
+      setMap(created);
+    });
+    return () => {
+      setMap(undefined);
+      created.remove();
+    };
+  }, [dark]);
+  useEffect(() => {
+    if (!map) return;
+    const lines = linesOf(trail);
+    drawLines(map, lines);
+    void map.getSource<GeoJSONSource>('stops')?.setData(points(trail.stops.map((stop) => pointOf(stop, {}))));
+    const bounds = boundsOf(lines.flat());
+    if (bounds) map.fitBounds(bounds, { padding: 50, maxZoom: 15, animate: false });
+  }, [map, trail]);
+  useEffect(() => {
+    const features = moment ? [pointOf(moment, { angle: moment.angle })] : [];
+    void map?.getSource<GeoJSONSource>('vehicle')?.setData(points(features));
+  }, [map, moment]);
+  return <section class="map" ref={container} aria-label={texts.value.trips.map} />;
+}
 
 const weekMs = 7 * 86_400_000;
 

@@ -1,13 +1,122 @@
 import './vehicles.css';
-import { usePages } from '../../api/use-pages.ts';
+import { signal } from '@preact/signals';
+import type { ComponentChildren } from 'preact';
+import { answerOf, api, onlyJson, type Schema } from '../../api/client.ts';
+import { nextPage, type Page, usePages } from '../../api/use-pages.ts';
 import { SearchBox } from '../../parts/forms/search-box.tsx';
-import { StateMark } from '../../parts/layout/vehicle-state.tsx';
+import { StateMark, shownState, stateText } from '../../parts/layout/vehicle-state.tsx';
 import { DataTable } from '../../parts/lists/data-table.tsx';
 import { prefer, preferences } from '../../preferences.ts';
 import { address, navigate } from '../../router.ts';
+import { formatAgo, formatDistance, formatFull, formatPercent, formatSpeed, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import { type ColumnName, chosenVehicles, columnNames, columnsOf, usualColumns } from './columns.tsx';
-import { loadPage, parametersOf, type TableRequest } from './table-data.ts';
+
+export type TableVehicle = Schema<'TableVehicle'>;
+
+/** What the table shows, as in its address. */
+export interface TableRequest {
+  readonly search: string;
+  /** None: all but archived. */
+  readonly states: readonly string[];
+  /** A column, with a minus sign in descending order. */
+  readonly sort: string;
+}
+
+const pageSize = 200;
+
+/** The parameters of GET /v1/x/vehicles. */
+export function parametersOf({ search, states, sort }: TableRequest): Readonly<Record<string, string>> {
+  return { ...(search !== '' && { q: search }), ...(states.length > 0 && { state: states.join(',') }), sort };
+}
+
+/** Loads a page of the table. @throws CallFailure */
+export async function loadPage(request: TableRequest, after: string | undefined): Promise<Page<TableVehicle>> {
+  const query = { ...parametersOf(request), limit: pageSize, ...(after !== undefined && { after }) };
+  const call = api.GET('/v1/x/vehicles', { params: { query } });
+  const { vehicles, total } = onlyJson(await answerOf(call));
+  return { rows: vehicles, total, after: nextPage((await call).response) };
+}
+
+const mostReplayed = 10;
+
+interface Column {
+  /** As in the parameters `sort` and `columns` of GET /v1/x/vehicles. */
+  readonly name: ColumnName;
+  readonly isNumber?: true;
+  readonly cell: (vehicle: TableVehicle) => ComponentChildren;
+}
+
+/** All columns in their order. */
+export const columnNames = [
+  ...(['plate', 'state', 'brand', 'model', 'speed', 'soc', 'range', 'mileage', 'parkedSince', 'lastContact'] as const),
+  ...(['deviceId', 'vin', 'energy', 'appId', 'id'] as const),
+] as const;
+export type ColumnName = (typeof columnNames)[number];
+
+/** Those that are shown until a person chooses others. */
+export const usualColumns: readonly ColumnName[] = columnNames.slice(0, 11);
+
+const whenKnown = <Value,>(value: Value | undefined, write: (value: Value) => string): string =>
+  value === undefined ? '' : write(value);
+
+/** The vehicles chosen for a replay, by their ids. */
+export const chosenVehicles = signal<readonly string[]>([]);
+
+/** A vehicle's plate, and the box that chooses it. */
+function PlateCell({ vehicle: { id, plate } }: { vehicle: TableVehicle }) {
+  const isChosen = chosenVehicles.value.includes(id);
+  return (
+    <span class="plate-cell">
+      <input
+        type="checkbox"
+        aria-label={texts.value.replay.choose(plate)}
+        checked={isChosen}
+        disabled={!isChosen && chosenVehicles.value.length >= mostReplayed}
+        onChange={() => {
+          chosenVehicles.value = isChosen
+            ? chosenVehicles.value.filter((one) => one !== id)
+            : [...chosenVehicles.value, id];
+        }}
+      />
+      <a href={`/vehicles/${id}`}>{plate}</a>
+    </span>
+  );
+}
+
+const cells: Readonly<Record<ColumnName, (vehicle: TableVehicle) => ComponentChildren>> = {
+  plate: (vehicle) => <PlateCell vehicle={vehicle} />,
+  state: (vehicle) => (
+    <span class="state-cell">
+      <StateMark state={shownState(vehicle)} size={14} />
+      {stateText(vehicle)}
+    </span>
+  ),
+  brand: ({ brand }) => brand,
+  model: ({ model }) => model,
+  speed: ({ speed, state }) => (state === 'moving' ? whenKnown(speed, formatSpeed) : ''),
+  soc: ({ soc }) => whenKnown(soc, formatPercent),
+  range: ({ range }) => whenKnown(range, formatDistance),
+  mileage: ({ mileage }) => whenKnown(mileage, formatDistance),
+  parkedSince: ({ parkedSince }) => (
+    <span title={whenKnown(parkedSince, formatFull)}>{whenKnown(parkedSince, formatTime)}</span>
+  ),
+  lastContact: ({ lastContact }) => (
+    <span title={whenKnown(lastContact, formatFull)}>{whenKnown(lastContact, formatAgo)}</span>
+  ),
+  deviceId: ({ deviceId }) => deviceId,
+  vin: ({ vin }) => vin,
+  energy: ({ energy }) => energy,
+  appId: ({ appId }) => appId,
+  id: ({ id }) => id,
+};
+const numbers: ReadonlySet<ColumnName> = new Set(['speed', 'soc', 'range', 'mileage']);
+
+/** The columns with these names, in the order of the table. */
+export function columnsOf(names: readonly ColumnName[]): readonly Column[] {
+  return columnNames
+    .filter((name) => names.includes(name))
+    .map((name) => ({ name, cell: cells[name], ...(numbers.has(name) && { isNumber: true as const }) }));
+}
 
 const states = ['moving', 'parked', 'silent', 'private'] as const;
 
