@@ -6,14 +6,14 @@ import type { Http } from '@odograph/http/http';
 import { openDurableQueue, openQueue } from '@odograph/queue/queues';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHost } from '@odograph/runtime/service';
-import { deviceReference } from './device-reference/routes.ts';
-import { importRoutes } from './imports/routes.ts';
+import { deviceReference } from './device-reference/page.ts';
+import { importRoutes } from './imports.ts';
 import { PmtilesFile } from './map/pmtiles-file.ts';
 import { mapOrigin, mapRoutes } from './map/routes.ts';
 import { consolePages } from './pages.ts';
-import { pipelineRoutes } from './pipeline/routes.ts';
+import { pipelineRoutes } from './pipeline.ts';
 import { quarantineRoutes } from './quarantine/routes.ts';
-import { queuePage } from './queues/routes.ts';
+import { queuePage } from './queues.ts';
 
 const databaseConnections = 2;
 

@@ -18,7 +18,7 @@ import type { AccessOptions } from '../access-options.ts';
 import { type DeviceKey, findVehicleKey } from '../device-keys/queries.ts';
 import { commandSecrets } from './issue.ts';
 import { findAuthorization, type NewAuthorization } from './queries.ts';
-import { AuthorizationPath, rightToUse, route } from './schemas.ts';
+import { AuthorizationPath, rightToUse, route } from './rules.ts';
 
 /** Action of the device protocol for each command string; a device model lists the actions it supports. */
 const actions: Readonly<Record<BluetoothCommand, string>> = {
@@ -188,26 +188,22 @@ export function deviceCommandRoutes({ db, sealer }: AccessOptions): RoutePlugin 
   const commandsOf = async (caller: Caller, id: string) =>
     findDeviceCommands(db, sealer, await findAuthorization(db, caller, id));
 
+  const [inQuery, inPath] = ['/v1/bluetooth-token', '/v1/bluetooth-token/:authorizationId'];
+  const config = { right: rightToUse };
   return (http) => {
-    http.get(
-      '/v1/bluetooth-token/params',
-      { config: { right: rightToUse }, schema: { ...paramsSchema, querystring: AuthorizationPath } },
-      async ({ caller, query }) => paramsOf(caller, query.authorizationId),
+    const query = { querystring: AuthorizationPath };
+    const path = { params: AuthorizationPath };
+    http.get(`${inQuery}/params`, { config, schema: { ...paramsSchema, ...query } }, async (request) =>
+      paramsOf(request.caller, request.query.authorizationId),
     );
-    http.get(
-      '/v1/bluetooth-token/:authorizationId/params',
-      { config: { right: rightToUse }, schema: { ...paramsSchema, params: AuthorizationPath } },
-      async ({ caller, params }) => paramsOf(caller, params.authorizationId),
+    http.get(`${inPath}/params`, { config, schema: { ...paramsSchema, ...path } }, async (request) =>
+      paramsOf(request.caller, request.params.authorizationId),
     );
-    http.get(
-      '/v1/bluetooth-token/commands',
-      { config: { right: rightToUse }, schema: { ...commandsSchema, querystring: AuthorizationPath } },
-      async ({ caller, query }) => commandsOf(caller, query.authorizationId),
+    http.get(`${inQuery}/commands`, { config, schema: { ...commandsSchema, ...query } }, async (request) =>
+      commandsOf(request.caller, request.query.authorizationId),
     );
-    http.get(
-      '/v1/bluetooth-token/:authorizationId/commands',
-      { config: { right: rightToUse }, schema: { ...commandsSchema, params: AuthorizationPath } },
-      async ({ caller, params }) => commandsOf(caller, params.authorizationId),
+    http.get(`${inPath}/commands`, { config, schema: { ...commandsSchema, ...path } }, async (request) =>
+      commandsOf(request.caller, request.params.authorizationId),
     );
   };
 }

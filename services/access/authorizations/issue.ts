@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
-import { appendAudit, originOf } from '@odograph/database/audit';
+import { auditChange, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { RequestContext } from '@odograph/http/http';
 import { encryptionKey, sessionKey } from '@odograph/keyless/key-hierarchy';
@@ -161,11 +161,5 @@ export async function auditAuthorization(
   id: string,
   details: Readonly<Record<string, string | number>>,
 ): Promise<void> {
-  await appendAudit(db, {
-    ...originOf({ caller, ip }),
-    action: `authorization.${action}`,
-    subject: `authorization:${id}`,
-    details,
-    outcome: 'done',
-  });
+  await auditChange(db, originOf({ caller, ip }), `authorization.${action}`, `authorization:${id}`, details);
 }

@@ -11,6 +11,7 @@ import {
 } from '@odograph/database/vehicle-access';
 import type { Level } from '@odograph/keyless/token';
 import { type RawBuilder, sql } from 'kysely';
+import type { ListPart } from '../list-stream.ts';
 import type { AuthorizationTimes, Category, Interval } from './rules.ts';
 
 /** An authorization that is neither revoked nor replaced. */
@@ -227,20 +228,12 @@ export interface ListedAuthorization extends Interval {
   readonly position: string;
 }
 
-/** A part of a list: `count` authorizations by their start, after another one, or after `offset` of them. */
-export interface ListPart {
-  readonly now: Date;
-  readonly offset: number;
-  readonly after?: ListedAuthorization | undefined;
-  readonly count: number;
-}
-
 /** Reads a part of a list of the authorizations that the caller may see. */
 export async function listAuthorizations(
   db: Database,
   caller: Caller,
   { category, vehicleId, driverId }: ListFilter,
-  { now, offset, after, count }: ListPart,
+  { now, offset, after, count }: ListPart<ListedAuthorization> & { readonly now: Date },
 ): Promise<ListedAuthorization[]> {
   const ofVehicle = vehicleId === undefined ? sql`true` : sql`grant_.vehicle_id = ${vehicleId}`;
   const ofDriver = driverId === undefined ? sql`true` : isOfDriver(caller, driverId);

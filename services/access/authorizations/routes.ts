@@ -6,7 +6,7 @@ import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, checkedObject, checkedWord, EmptyAnswer, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import { type AccessOptions, changeAccess } from '../access-options.ts';
-import { resolveDriverId } from '../drivers/resolve-driver.ts';
+import { resolveDriverId } from '../resolve-driver.ts';
 import * as issue from './issue.ts';
 import {
   type Authorization,
@@ -15,7 +15,6 @@ import {
   lockVehicle,
   type NewAuthorization,
 } from './queries.ts';
-import { parseDate, requireInterval, requireLevel, requireSuspended, requireSuspension } from './rules.ts';
 import {
   AuthorizationId,
   AuthorizationPath,
@@ -23,9 +22,14 @@ import {
   DriverId,
   dates,
   fields,
+  parseDate,
+  requireInterval,
+  requireLevel,
+  requireSuspended,
+  requireSuspension,
   rightToUse,
   route,
-} from './schemas.ts';
+} from './rules.ts';
 
 function describe({ vehicleId, driverId, from, until }: NewAuthorization) {
   return { vehicleId: String(vehicleId), userId: driverId, from: from.toISOString(), until: until.toISOString() };

@@ -1,6 +1,9 @@
 import { Failure, type FailureCode } from '@odograph/contracts/failures';
 import { parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
+import type { Right } from '@odograph/http/operator-rights';
+import { moment, text, timestamp, VehicleId } from '@odograph/http/schemas';
 import type { Level } from '@odograph/keyless/token';
+import Type from 'typebox';
 
 /** `from` inclusive, `until` exclusive. */
 export interface Interval {
@@ -83,3 +86,30 @@ export function requireSuspended(authorization: AuthorizationTimes, now: Date): 
   const { suspendedUntil } = authorization;
   if (suspendedUntil === undefined || suspendedUntil <= now) throw new Failure('NOT_SUSPENDED');
 }
+
+export const route = { tags: ['bluetooth authorizations'] };
+/** Operators who only read must not open vehicles. */
+export const rightToUse: Right = ['operator', 'application'];
+
+export const dates = {
+  from: Type.Optional(timestamp('start')),
+  until: Type.Optional(timestamp('end, exclusive')),
+};
+export const AuthorizationId = Type.String({
+  minLength: 1,
+  maxLength: 256,
+  description: 'authorization identifier',
+  examples: ['0197a1de-5f0e-7000-8000-000000000001'],
+});
+export const AuthorizationPath = Type.Object({ authorizationId: AuthorizationId });
+export const DriverId = text(1, 256, { description: 'driver identifier', examples: ['driver-17'] });
+
+const key = Type.String({ description: 'session key, base64url', examples: ['q83vEjRWeJCrze8SNFZ4kA'] });
+const token = Type.String({ description: 'authorization token for Bluetooth, base64url', examples: ['AQIDBAUGBwg'] });
+export const credentials = { token, key };
+export const fields = {
+  vehicleId: VehicleId,
+  userId: DriverId,
+  from: moment('start, inclusive'),
+  until: moment('end, exclusive'),
+};

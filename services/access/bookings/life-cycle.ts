@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Failure } from '@odograph/contracts/failures';
-import { appendAudit, originOf } from '@odograph/database/audit';
+import { auditChange, originOf } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { RequestContext } from '@odograph/http/http';
 import type { Sealer } from '@odograph/runtime/sealing';
 import { type DeviceCommands, findBookingCommands } from '../authorizations/device-commands.ts';
 import { type Issued, issueAuthorization, replaceAuthorization, revokeAuthorization } from '../authorizations/issue.ts';
 import { lockLatestAuthorization, lockVehicle } from '../authorizations/queries.ts';
-import { resolveDriver } from '../drivers/resolve-driver.ts';
+import { resolveDriver } from '../resolve-driver.ts';
 import * as queries from './queries.ts';
 import * as rules from './rules.ts';
 
@@ -38,16 +38,9 @@ async function audit(
   action: string,
   { id, vehicleId, userId, type, from, until, authorizationId }: queries.Booking,
 ): Promise<void> {
-  await appendAudit(db, {
-    ...originOf({ caller, ip }),
-    action: `booking.${action}`,
-    subject: `booking:${id}`,
-    details: {
-      ...{ vehicleId, driver: userId, type, authorizationId },
-      ...{ from: from.toISOString(), until: until?.toISOString() ?? null },
-    },
-    outcome: 'done',
-  });
+  const interval = { from: from.toISOString(), until: until?.toISOString() ?? null };
+  const details = { vehicleId, driver: userId, type, authorizationId, ...interval };
+  await auditChange(db, originOf({ caller, ip }), `booking.${action}`, `booking:${id}`, details);
 }
 
 interface AuthorizedBooking {

@@ -7,7 +7,8 @@ import { accessibleTo } from '@odograph/database/vehicle-access';
 import { hasDevice, outOfService } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
 import { lockVehicle } from '../authorizations/queries.ts';
-import type { Driver } from '../drivers/resolve-driver.ts';
+import type { ListPart } from '../list-stream.ts';
+import type { Driver } from '../resolve-driver.ts';
 import type { BookingInterval, BookingTimes, BookingType, Observation } from './rules.ts';
 
 /** A booking that is not deleted. */
@@ -94,19 +95,12 @@ export interface ListedBooking extends Booking {
   readonly position: string;
 }
 
-/** A part of a list: `count` bookings after another one, or after `offset` of them. */
-export interface ListPart {
-  readonly offset: number;
-  readonly after?: ListedBooking | undefined;
-  readonly count: number;
-}
-
 /** Reads a part of the bookings of a vehicle that the caller may see, the latest start first. */
 export async function listOfVehicle(
   db: Database,
   caller: Caller,
   vehicleId: number,
-  { offset, after, count }: ListPart,
+  { offset, after, count }: ListPart<ListedBooking>,
 ): Promise<ListedBooking[]> {
   const isAfter = after && sql`(booking.starts_at, booking.id) < (${after.position}::timestamptz, ${after.id}::uuid)`;
   const { rows } = await sql<BookingRow & { position: string }>`

@@ -1,20 +1,108 @@
+import { parseTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { type Http, requestContext } from '@odograph/http/http';
-import { sendPage } from '@odograph/http/paging';
 import { leaveOutEmpty } from '@odograph/http/parameters';
-import { answers, pageHeaders, Succeeded } from '@odograph/http/schemas';
+import {
+  answers,
+  checkedWord,
+  moment,
+  momentOrEmpty,
+  pageHeaders,
+  Succeeded,
+  text,
+  timestamp,
+  VehicleId,
+  word,
+} from '@odograph/http/schemas';
 import Type from 'typebox';
 import { type AccessOptions, changeAccess } from '../access-options.ts';
-import { streamList } from '../list-stream.ts';
+import { DeviceCommands } from '../authorizations/device-commands.ts';
+import { AuthorizationId, credentials, DriverId } from '../authorizations/rules.ts';
+import { ListPage, sendList } from '../list-stream.ts';
 import { createBooking, deleteBooking, stopBooking, updateBooking } from './life-cycle.ts';
 import { type Booking, findBooking, type ListedBooking, listActive, listOfVehicle } from './queries.ts';
-import * as schemas from './schemas.ts';
+
+/** Parses a timestamp of a request, to the millisecond. @throws Failure INVALID_PARAMETER naming the field */
+function parseMoment(field: string, value: Timestamp): Date {
+  return new Date(Number(parseTimestamp(field, value) / 1000n));
+}
+
+const BookingId = Type.String({
+  description: 'booking identifier',
+  examples: ['0197a1de-5f0e-7000-8000-000000000002'],
+});
+const VehiclePath = Type.Object({ id: VehicleId });
+const BookingPath = Type.Object({ id: BookingId });
+
+const types = ['BOOKING', 'FREE_FLOATING'] as const;
+
+const BookingRequest = Type.Object(
+  {
+    from: timestamp('start, not earlier than 5 minutes before the request'),
+    until: Type.Optional(
+      timestamp('end, exclusive; a BOOKING needs it, a FREE_FLOATING one lasts until the next booking'),
+    ),
+    type: Type.Optional(checkedWord(types)),
+    driver: Type.Optional(
+      text(0, 256, { description: 'default: the requesting user, or the application', examples: ['driver-17'] }),
+    ),
+  },
+  { documentedAs: { required: ['from', 'type'] } },
+);
+
+const BookingChange = Type.Object({
+  from: Type.Optional(timestamp('new start')),
+  until: Type.Optional(timestamp('new end, exclusive')),
+});
+
+const fields = {
+  from: moment('start, inclusive'),
+  until: momentOrEmpty('end, exclusive; empty while open-ended'),
+  vehicleId: VehicleId,
+  authorizationId: AuthorizationId,
+  userId: DriverId,
+  bookingType: word(types),
+};
+/** Interface specification, "Booking fields". */
+const BookingRecord = Type.Object({ id: BookingId, ...fields }, { title: 'Booking' });
+const BookingList = Type.Object({ bookings: Type.Array(BookingRecord) }, { title: 'Bookings' });
+
+const BookedAnswer = Type.Object(
+  {
+    booked: Succeeded,
+    bookingId: BookingId,
+    ...fields,
+    authorization: Type.Object({ id: AuthorizationId, ...credentials }, { title: 'BookedAuthorization' }),
+    commands: DeviceCommands,
+  },
+  { title: 'Booked' },
+);
+const UpdatedAnswer = Type.Object(
+  { updated: Succeeded, authorizationId: AuthorizationId, ...credentials },
+  { title: 'UpdatedBooking' },
+);
+const DeletionRefused = Type.Object({
+  deleted: Type.Boolean({ examples: [false] }),
+  error: word(['BOOKING_EXPIRED']),
+  message: Type.String(),
+});
+
+/** Formats the fields that every answer with a booking contains. */
+function describeBooking({ from, until, vehicleId, authorizationId, userId, type }: Booking) {
+  return {
+    from: from.toISOString(),
+    until: until?.toISOString() ?? '',
+    vehicleId: String(vehicleId),
+    authorizationId,
+    userId,
+    bookingType: type,
+  };
+}
 
 const route = { tags: ['bookings'] };
-const largestOffset = 1_000_000_000;
 
-const toRecord = (booking: Booking) => ({ id: booking.id, ...schemas.describeBooking(booking) });
+const toRecord = (booking: Booking) => ({ id: booking.id, ...describeBooking(booking) });
 
 function addVehicleBookings(http: Http, options: AccessOptions): void {
   const { db, clock } = options;
@@ -24,10 +112,10 @@ function addVehicleBookings(http: Http, options: AccessOptions): void {
       schema: {
         ...route,
         summary: 'Book a vehicle for a driver, with an authorization for the interval',
-        params: schemas.VehiclePath,
-        body: schemas.BookingRequest,
+        params: VehiclePath,
+        body: BookingRequest,
         response: answers(
-          schemas.BookedAnswer,
+          BookedAnswer,
           ...(['UNAUTHORIZED', 'DRIVER_WITHOUT_ACCOUNT', 'INVALID_BOOKING_TYPE', 'INVALID_INTERVAL'] as const),
           ...(['NO_DEVICE', 'VEHICLE_ARCHIVED', 'VEHICLE_NOT_AVAILABLE', 'UNKNOWN_VEHICLE'] as const),
         ),
@@ -36,8 +124,8 @@ function addVehicleBookings(http: Http, options: AccessOptions): void {
     async (request) => {
       const { from, until, type, driver } = request.body;
       const interval = {
-        from: schemas.parseMoment('from', from),
-        until: until === undefined ? undefined : schemas.parseMoment('until', until),
+        from: parseMoment('from', from),
+        until: until === undefined ? undefined : parseMoment('until', until),
       };
       const wanted = { vehicleId: request.params.id, type, driver, interval };
       const { booking, issued, commands } = await db
@@ -46,7 +134,7 @@ function addVehicleBookings(http: Http, options: AccessOptions): void {
       return {
         booked: true,
         bookingId: booking.id,
-        ...schemas.describeBooking(booking),
+        ...describeBooking(booking),
         authorization: { id: issued.authorization.id, token: issued.token, key: issued.key },
         commands,
       };
@@ -62,26 +150,17 @@ function addVehicleBookingList(http: Http, { db }: AccessOptions): void {
         ...route,
         summary: 'The bookings of a vehicle, the latest start first',
         answerHeaders: pageHeaders,
-        params: schemas.VehiclePath,
-        querystring: Type.Object({
-          offset: Type.Integer({ minimum: 0, maximum: largestOffset, default: 0, description: 'bookings to skip' }),
-          limit: Type.Optional(
-            Type.Integer({ minimum: 0, maximum: largestOffset, description: 'bookings to return; all by default' }),
-          ),
-        }),
-        response: answers(schemas.BookingList, 'UNKNOWN_VEHICLE'),
+        params: VehiclePath,
+        querystring: ListPage('bookings'),
+        response: answers(BookingList, 'UNKNOWN_VEHICLE'),
       },
     },
-    async ({ caller, params, query: { offset, limit } }, reply) => {
+    async ({ caller, params, query }, reply) => {
       const { id } = await findVehicle(db, caller, params.id);
-      const read = (after: ListedBooking | undefined, count: number) =>
-        listOfVehicle(db, caller, id, { offset, after, count });
-      const body = await streamList('bookings', toRecord, read, limit);
-      if (limit === undefined || limit === 0) return sendPage(reply, body, undefined);
-      const following = await listOfVehicle(db, caller, id, { offset: offset + limit, count: 1 });
-      const parameters = { offset: String(offset + limit), limit: String(limit) };
-      const next = { path: `/v1/vehicle/${id}/booking`, parameters };
-      return sendPage(reply, body, following.length > 0 ? next : undefined);
+      return sendList<ListedBooking>(reply, query, {
+        ...{ name: 'bookings', path: `/v1/vehicle/${id}/booking`, describe: toRecord },
+        read: (part) => listOfVehicle(db, caller, id, part),
+      });
     },
   );
 }
@@ -93,8 +172,8 @@ function addBookingReading(http: Http, { db, clock }: AccessOptions): void {
       schema: {
         ...route,
         summary: 'One booking',
-        params: schemas.BookingPath,
-        response: answers(schemas.BookingRecord, 'NOT_FOUND'),
+        params: BookingPath,
+        response: answers(BookingRecord, 'NOT_FOUND'),
       },
     },
     async ({ caller, params }) => toRecord(await findBooking(db, caller, params.id)),
@@ -106,7 +185,7 @@ function addBookingReading(http: Http, { db, clock }: AccessOptions): void {
       schema: {
         ...route,
         summary: 'The bookings that have started and not ended',
-        response: answers(schemas.BookingList),
+        response: answers(BookingList),
       },
     },
     async ({ caller }) => ({ bookings: (await listActive(db, caller, clock())).map(toRecord) }),
@@ -121,10 +200,10 @@ function addBookingChanges(http: Http, options: AccessOptions): void {
       schema: {
         ...route,
         summary: 'Change the interval of a booking, which replaces its authorization',
-        params: schemas.BookingPath,
-        body: schemas.BookingChange,
+        params: BookingPath,
+        body: BookingChange,
         response: answers(
-          schemas.UpdatedAnswer,
+          UpdatedAnswer,
           ...([
             'NOT_FOUND',
             'BOOKING_EXPIRED',
@@ -141,8 +220,8 @@ function addBookingChanges(http: Http, options: AccessOptions): void {
       const { from, until } = request.body;
       const wanted = {
         id: request.params.id,
-        from: from === undefined ? undefined : schemas.parseMoment('from', from),
-        until: until === undefined ? undefined : schemas.parseMoment('until', until),
+        from: from === undefined ? undefined : parseMoment('from', from),
+        until: until === undefined ? undefined : parseMoment('until', until),
       };
       const { authorization, token, key } = await changeAccess(options, (trx) =>
         updateBooking(trx, options, requestContext(request, clock), wanted),
@@ -157,7 +236,7 @@ function addBookingChanges(http: Http, options: AccessOptions): void {
       schema: {
         ...route,
         summary: 'End a booking now and revoke its authorization',
-        params: schemas.BookingPath,
+        params: BookingPath,
         response: answers(Type.Object({ stopped: Succeeded }), 'NOT_FOUND', 'BOOKING_EXPIRED', 'UNAUTHORIZED'),
       },
     },
@@ -175,10 +254,10 @@ function addBookingDeletion(http: Http, options: AccessOptions): void {
       schema: {
         ...route,
         summary: 'Delete a booking before its start, or a free-floating one whose driver could not use the vehicle',
-        params: schemas.BookingPath,
+        params: BookingPath,
         response: {
           ...answers(Type.Object({ deleted: Succeeded }), 'NOT_FOUND', 'UNAUTHORIZED'),
-          409: schemas.DeletionRefused,
+          409: DeletionRefused,
         },
       },
     },

@@ -1,28 +1,22 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Caller } from '@odograph/contracts/caller';
+import { Failure } from '@odograph/contracts/failures';
+import { auditChange, originOf } from '@odograph/database/audit';
+import type { Database } from '@odograph/database/database';
 import { findVehicle } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
-import { type Http, requestContext } from '@odograph/http/http';
-import { sendPage } from '@odograph/http/paging';
+import { type Http, type RequestContext, requestContext } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
 import { answers, EmptyAnswer, moment, pageHeaders, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
-import type { AccessOptions } from '../access-options.ts';
+import { type AccessOptions, changeAccess } from '../access-options.ts';
 import { type ListedAuthorization, type ListFilter, listAuthorizations } from '../authorizations/queries.ts';
-import { categories } from '../authorizations/rules.ts';
-import { AuthorizationId, route as authorizationRoute, DriverId } from '../authorizations/schemas.ts';
-import { streamList } from '../list-stream.ts';
-import { listDriverVehicles } from './queries.ts';
-import { type RevocationOptions, revokeDriver } from './revoke-driver.ts';
+import { AuthorizationId, route as authorizationRoute, categories, DriverId } from '../authorizations/rules.ts';
+import { ListPage, sendList } from '../list-stream.ts';
+import * as queries from './queries.ts';
 
 const driverRoute = { tags: ['drivers'] };
-const largest = 2_147_483_647;
-const Page = Type.Object({
-  offset: Type.Integer({ minimum: 0, maximum: largest, default: 0, description: 'authorizations to skip' }),
-  limit: Type.Optional(
-    Type.Integer({ minimum: 0, maximum: largest, description: 'authorizations to return; all by default' }),
-  ),
-});
-type Page = Type.Static<typeof Page>;
+const Page = ListPage('authorizations');
 const DriverPath = Type.Object({ userid: DriverId });
 const Authorization = Type.Object(
   { authorizationId: AuthorizationId, from: moment('start, inclusive'), until: moment('end, exclusive') },
@@ -44,26 +38,70 @@ const DriverVehicle = Type.Object(
   { title: 'DriverVehicle' },
 );
 
-type Reply = Parameters<typeof sendPage>[0];
+const pollMs = 100;
 
-/** Sends a list of authorizations by their start: all of them, or a page with a link to the next one. */
-async function sendList(
+export interface RevocationOptions extends AccessOptions {
+  /** How long to wait for devices to confirm their key lists. */
+  readonly ackTimeoutMs: number;
+  /** Whether the device has a live session; throws while that is unknown. */
+  isConnected(deviceId: string): Promise<boolean>;
+}
+
+function notAll(devices: readonly queries.UnconfirmedDevice[], reason: string): Failure {
+  const message = `${devices.length} devices have not confirmed the revocation; they receive it once they are connected`;
+  return new Failure('NOT_ALL_AUTHORIZATIONS_REVOKED', message, { reason });
+}
+
+async function awaitConfirmations(
+  db: Database,
+  { ackTimeoutMs, isConnected }: RevocationOptions,
+  devices: readonly queries.UnconfirmedDevice[],
+): Promise<void> {
+  const endMs = performance.now() + ackTimeoutMs;
+  let waiting = devices;
+  if (waiting.length === 0) return;
+  const connected = await Promise.all(waiting.map(({ deviceId }) => isConnected(deviceId).catch(() => true)));
+  if (connected.includes(false)) throw notAll(waiting, 'DEVICE_OFFLINE');
+  for (;;) {
+    waiting = await queries.filterUnconfirmed(db, waiting);
+    if (waiting.length === 0) return;
+    if (performance.now() >= endMs) throw notAll(waiting, 'NO_ACKNOWLEDGEMENT');
+    await delay(pollMs);
+  }
+}
+
+/**
+ * Revokes all authorizations of a driver that the caller may see, and waits until their devices have confirmed it.
+ * @throws Failure NOT_ALL_AUTHORIZATIONS_REVOKED after `ackTimeoutMs`; at once when a device has no session
+ */
+async function revokeDriver(
+  options: RevocationOptions,
+  { caller, address: ip, now }: RequestContext,
+  driverId: string,
+): Promise<void> {
+  const { db } = options;
+  await changeAccess(options, async (trx) => {
+    const authorizations = await queries.revokeAuthorizations(trx, caller, driverId, now);
+    await auditChange(trx, originOf({ caller, ip }), 'driver.delete', `driver:${driverId}`, { authorizations });
+  });
+  await awaitConfirmations(db, options, await queries.findUnconfirmed(db, caller, driverId, now));
+}
+
+type Reply = Parameters<typeof sendList>[0];
+
+function sendAuthorizations(
   { db, clock }: AccessOptions,
   reply: Reply,
   caller: Caller,
   { path, ...filter }: ListFilter & { path: string },
-  { offset, limit }: Page,
+  page: ListPage,
 ): Promise<Reply> {
   const now = clock();
-  const read = (after: ListedAuthorization | undefined, count: number) =>
-    listAuthorizations(db, caller, filter, { now, offset, after, count });
-  const describe = ({ id, from, until }: ListedAuthorization) => ({ authorizationId: id, from, until });
-  const body = await streamList('authorizations', describe, read, limit);
-  if (limit === undefined || limit === 0) return sendPage(reply, body, undefined);
-  const nextOffset = offset + limit;
-  const following = await listAuthorizations(db, caller, filter, { now, offset: nextOffset, count: 1 });
-  const parameters = { offset: String(nextOffset), limit: String(limit) };
-  return sendPage(reply, body, following.length > 0 ? { path, parameters } : undefined);
+  return sendList<ListedAuthorization>(reply, page, {
+    ...{ name: 'authorizations', path },
+    describe: ({ id, from, until }) => ({ authorizationId: id, from, until }),
+    read: (part) => listAuthorizations(db, caller, filter, { now, ...part }),
+  });
 }
 
 function addVehicleLists(http: Http, options: AccessOptions): void {
@@ -81,7 +119,7 @@ function addVehicleLists(http: Http, options: AccessOptions): void {
       },
       async ({ caller, query }, reply) => {
         const path = `/v1/vehicles/authorizations/${category}`;
-        return sendList(options, reply, caller, { path, category }, query);
+        return sendAuthorizations(options, reply, caller, { path, category }, query);
       },
     );
 
@@ -100,7 +138,7 @@ function addVehicleLists(http: Http, options: AccessOptions): void {
       async ({ caller, params, query }, reply) => {
         const { id: vehicleId } = await findVehicle(options.db, caller, params.id);
         const path = `/v1/vehicle/${vehicleId}/authorizations/${category}`;
-        return sendList(options, reply, caller, { path, category, vehicleId }, query);
+        return sendAuthorizations(options, reply, caller, { path, category, vehicleId }, query);
       },
     );
   }
@@ -122,7 +160,7 @@ function addDriverLists(http: Http, options: AccessOptions): void {
       },
       async ({ caller, params: { userid: driverId }, query }, reply) => {
         const path = `/v1/user/${encodeURIComponent(driverId)}/authorizations/${category}`;
-        return sendList(options, reply, caller, { path, category, driverId }, query);
+        return sendAuthorizations(options, reply, caller, { path, category, driverId }, query);
       },
     );
   }
@@ -139,7 +177,7 @@ function addDriver(http: Http, options: RevocationOptions): void {
         response: answers(Type.Array(DriverVehicle)),
       },
     },
-    async ({ caller, params }) => listDriverVehicles(options.db, caller, params.userid, options.clock()),
+    async ({ caller, params }) => queries.listDriverVehicles(options.db, caller, params.userid, options.clock()),
   );
 
   http.delete(

@@ -156,10 +156,7 @@ export async function countReasons(db: Database, operator: Operator): Promise<Re
   return rows;
 }
 
-/**
- * Finds a quarantined upload.
- * @throws Failure NOT_FOUND
- */
+/** @throws Failure NOT_FOUND */
 export async function findQuarantined(db: Database, operator: Operator, id: number): Promise<QuarantinedUpload> {
   const row = await selectUploads(db).where('id', '=', id).where(visibleTo(operator)).executeTakeFirst();
   if (!row) throw new Failure('NOT_FOUND', 'no quarantined upload has this id');
@@ -207,8 +204,8 @@ export async function findLastId(db: Database): Promise<number> {
   return row?.last ?? 0;
 }
 
-/** Returns those of the ids that do not exist, or that the operator does not see. */
-export async function findMissing(db: Database, operator: Operator, ids: readonly number[]): Promise<number[]> {
+/** @throws Failure NOT_FOUND if the operator does not see an upload with each of the ids */
+export async function requirePresent(db: Database, operator: Operator, ids: readonly number[]): Promise<void> {
   const rows = await db
     .selectFrom('quarantine')
     .select('id')
@@ -216,7 +213,9 @@ export async function findMissing(db: Database, operator: Operator, ids: readonl
     .where(visibleTo(operator))
     .execute();
   const present = new Set(rows.map(({ id }) => id));
-  return ids.filter((id) => !present.has(id));
+  const missing = ids.filter((id) => !present.has(id));
+  if (missing.length === 0) return;
+  throw new Failure('NOT_FOUND', `no quarantined upload has id ${missing.join(', ')}`, { field: 'ids' });
 }
 
 /** Marks uploads as resolved without storing them; those resolved already stay as they are. Returns the ids dismissed. */

@@ -5,7 +5,7 @@ import type { QueuedUpload } from '@odograph/contracts/queues';
 import type { Database } from '@odograph/database/database';
 import { countUnfinishedJobs, type TypedQueue } from '@odograph/queue/queues';
 import { quarantineContext, type Sealer } from '@odograph/runtime/sealing';
-import { findLastId, findMissing, findPayloads, findUnresolvedPayloads, type SealedUpload } from './queries.ts';
+import { findLastId, findPayloads, findUnresolvedPayloads, requirePresent, type SealedUpload } from './queries.ts';
 
 /** Uploads have at most 256 KiB, so a job stays within 8 MiB. */
 const uploadsPerJob = 32;
@@ -58,10 +58,7 @@ export async function replayUploads(
   { operator, ids }: { operator: Operator; ids: readonly number[] },
 ): Promise<number> {
   const distinct = [...new Set(ids)];
-  const missing = await findMissing(db, operator, distinct);
-  if (missing.length > 0) {
-    throw new Failure('NOT_FOUND', `no quarantined upload has id ${missing.join(', ')}`, { field: 'ids' });
-  }
+  await requirePresent(db, operator, distinct);
   for (let start = 0; start < distinct.length; start += uploadsPerJob) {
     await enqueue(target, await findPayloads(db, operator, distinct.slice(start, start + uploadsPerJob)));
   }

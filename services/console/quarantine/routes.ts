@@ -1,7 +1,7 @@
 import { readUpload } from '@odograph/codec/uploads';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { uploadFormats } from '@odograph/contracts/queues';
-import { appendAudit, operatorOrigin } from '@odograph/database/audit';
+import { auditChange, operatorOrigin } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { findVisibleVehicle } from '@odograph/database/vehicle-access';
@@ -14,10 +14,10 @@ import Type from 'typebox';
 import {
   countReasons,
   dismissUploads,
-  findMissing,
   findPayloads,
   findQuarantined,
   listQuarantine,
+  requirePresent,
   resealQuarantine,
 } from './queries.ts';
 import { type ReplayTarget, replayUnresolved, replayUploads } from './replay.ts';
@@ -147,19 +147,15 @@ function addOpenRoute(http: Http, db: Database, { sealer }: ReplayTarget): void 
         ),
       },
     },
-    async ({ body: { id }, ip, operator }) => {
-      const [upload] = await findPayloads(db, operator, [Number(id)]);
+    async (request) => {
+      const { id } = request.body;
+      const [upload] = await findPayloads(db, request.operator, [Number(id)]);
       if (!upload) throw new Failure('NOT_FOUND', 'no quarantined upload has this id');
       const payload = sealer.open(upload.sealed, quarantineContext(upload.deviceId));
-      await appendAudit(db, {
-        ...operatorOrigin({ ip, operator }),
-        action: 'quarantine.open',
-        subject: `quarantine:${id}`,
-        details: { deviceId: upload.deviceId },
-        outcome: 'done',
-      });
+      const { deviceId } = upload;
+      await auditChange(db, operatorOrigin(request), 'quarantine.open', `quarantine:${id}`, { deviceId });
       const readings = readUpload(upload.format, payload, upload.receivedAtMs).map((reading) => reading ?? null);
-      return { id, deviceId: upload.deviceId, base64: payload.toString('base64'), readings };
+      return { id, deviceId, base64: payload.toString('base64'), readings };
     },
   );
 }
@@ -178,15 +174,9 @@ function addResealRoute(http: Http, db: Database, { sealer }: ReplayTarget): voi
         ),
       },
     },
-    async ({ ip, operator }) => {
+    async (request) => {
       const counted = await resealQuarantine(db, sealer);
-      await appendAudit(db, {
-        ...operatorOrigin({ ip, operator }),
-        action: 'quarantine.reseal',
-        subject: 'quarantine',
-        details: { ...counted },
-        outcome: 'done',
-      });
+      await auditChange(db, operatorOrigin(request), 'quarantine.reseal', 'quarantine', { ...counted });
       return counted;
     },
   );
@@ -217,19 +207,15 @@ function addReplayRoute(http: Http, db: Database, target: ReplayTarget): void {
         response: answers(Type.Object({ replayed: Type.Integer() }), 'NOT_FOUND'),
       },
     },
-    async ({ body: { ids, all }, ip, operator }) => {
+    async (request) => {
+      const { ids, all } = request.body;
+      const { operator } = request;
       if ((ids === undefined) === (all === undefined)) throw invalidParameter('ids', 'or all is required, not both');
       const replayed =
         ids === undefined
           ? await replayUnresolved(db, target, operator)
           : await replayUploads(db, target, { operator, ids: ids.map(Number) });
-      await appendAudit(db, {
-        ...operatorOrigin({ ip, operator }),
-        action: 'quarantine.replay',
-        subject: 'quarantine',
-        details: { replayed },
-        outcome: 'done',
-      });
+      await auditChange(db, operatorOrigin(request), 'quarantine.replay', 'quarantine', { replayed });
       return { replayed };
     },
   );
@@ -248,22 +234,14 @@ function addDismissRoute(http: Http, db: Kysely<Tables>): void {
         response: answers(Type.Object({ dismissed: Type.Integer() }), 'NOT_FOUND'),
       },
     },
-    async ({ body, ip, operator }) => {
-      const ids = body.ids.map(Number);
-      const missing = await findMissing(db, operator, ids);
-      if (missing.length > 0) {
-        throw new Failure('NOT_FOUND', `no quarantined upload has id ${missing.join(', ')}`, { field: 'ids' });
-      }
+    async (request) => {
+      const { ids, reason } = request.body;
+      const numbers = ids.map(Number);
+      await requirePresent(db, request.operator, numbers);
       const dismissed = await db.transaction().execute(async (trx) => {
-        const dismissedIds = await dismissUploads(trx, ids, body.reason);
+        const dismissedIds = await dismissUploads(trx, numbers, reason);
         for (const id of dismissedIds) {
-          await appendAudit(trx, {
-            ...operatorOrigin({ ip, operator }),
-            action: 'quarantine.dismiss',
-            subject: `quarantine:${id}`,
-            details: { reason: body.reason },
-            outcome: 'done',
-          });
+          await auditChange(trx, operatorOrigin(request), 'quarantine.dismiss', `quarantine:${id}`, { reason });
         }
         return dismissedIds.length;
       });

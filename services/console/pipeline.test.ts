@@ -2,7 +2,7 @@ import { sampleIntervalSeconds } from '@odograph/database/pipeline-samples';
 import { createApiClient } from '@odograph/testkit/api-client';
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { consoleService } from '../service.ts';
+import { consoleService } from './service.ts';
 
 let platform: TestPlatform;
 /** Samples of a time that no process of another test measures. */

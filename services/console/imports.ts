@@ -5,18 +5,18 @@ import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { QueuedUpload } from '@odograph/contracts/queues';
 import { maximumClockLeadSeconds, maximumReadingsPerUpload } from '@odograph/contracts/telemetry';
 import { findScope } from '@odograph/database/accounts';
-import { appendAudit, operatorOrigin } from '@odograph/database/audit';
+import { auditChange, operatorOrigin } from '@odograph/database/audit';
+import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { findDeviceOwner, findVehicleOwner } from '@odograph/database/vehicle-access';
 import type { RoutePlugin } from '@odograph/http/authentication';
 import { AppId, answers, DeviceId, VehicleId } from '@odograph/http/schemas';
 import type { DurableAdd, TypedQueue } from '@odograph/queue/queues';
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import Type, { type Static } from 'typebox';
-import { findLinks, type Link } from './queries.ts';
 
-/** Jobs with late uploads that may wait: an import does not fill the queue, it goes at the pace of ingest. */
-const mostWaitingJobs = 64;
+/** Maximum waiting jobs with late uploads: an import continues at the pace of ingest instead of filling the queue. */
+const maxWaitingJobs = 64;
 
 const ImportRequest = Type.Object({
   appId: Type.Optional(
@@ -46,7 +46,7 @@ const ImportAnswer = Type.Object(
   { title: 'ImportedReadings' },
 );
 
-/** What an import needs of the queues. */
+/** The queue of late uploads. */
 export interface ImportTarget {
   readonly add: DurableAdd<'late-uploads'>;
   readonly queue: TypedQueue<'late-uploads'>;
@@ -76,23 +76,46 @@ export function importRoutes(db: Kysely<Tables>, target: ImportTarget): RoutePlu
           response: answers(ImportAnswer, 'UNKNOWN_VEHICLE', 'UNKNOWN_DEVICE', 'UNKNOWN_APPLICATION'),
         },
       },
-      async ({ body, operator, ip }) => {
+      async (request) => {
+        const { body } = request;
         const { readings, first } = body;
-        const owner = await findOwner(db, operator, body);
+        const owner = await findOwner(db, request.operator, body);
         const links = await findLinks(db, body);
         const { uploads, accepted, faults } = distribute(readings, links);
         await enqueue(target, uploads);
         if (first) {
-          await appendAudit(db, {
-            ...operatorOrigin({ ip, operator }, owner),
-            ...{ action: 'readings.import', outcome: 'done' },
-            subject: body.vehicleId === undefined ? `device:${body.deviceId}` : `vehicle:${body.vehicleId}`,
-          });
+          const subject = body.vehicleId === undefined ? `device:${body.deviceId}` : `vehicle:${body.vehicleId}`;
+          await auditChange(db, operatorOrigin(request, owner), 'readings.import', subject);
         }
         return { accepted, faults };
       },
     );
   };
+}
+
+/** A link between a device and a vehicle; times in microseconds, both unbounded when null. */
+interface Link {
+  readonly deviceId: string;
+  readonly vehicleId: number;
+  readonly applicationId: number;
+  readonly from: number | null;
+  readonly until: number | null;
+}
+
+/** Finds the links, past and present, of a device, or of a vehicle. */
+async function findLinks(
+  db: Database,
+  { deviceId, vehicleId }: { deviceId?: string | undefined; vehicleId?: string | undefined },
+): Promise<Link[]> {
+  const ofDevice = sql<boolean>`device_link.device_id = ${deviceId ?? null}`;
+  const ofVehicle = sql<boolean>`device_link.vehicle_id = ${vehicleId ?? null}::integer`;
+  const { rows } = await sql<Link>`
+    select device_link.device_id as "deviceId", vehicle.id as "vehicleId", vehicle.application_id as "applicationId",
+      (extract(epoch from nullif(lower(period), '-infinity')) * 1000000)::bigint as from,
+      (extract(epoch from nullif(upper(period), 'infinity')) * 1000000)::bigint as until
+    from device_link join vehicle on vehicle.id = device_link.vehicle_id
+    where ${vehicleId === undefined ? ofDevice : ofVehicle} and vehicle.deleted_at is null`.execute(db);
+  return rows;
 }
 
 /**
@@ -154,7 +177,7 @@ function distribute(
 async function enqueue({ add, queue }: ImportTarget, uploads: QueuedUpload[]): Promise<void> {
   if (uploads.length === 0) return;
   try {
-    if ((await queue.getJobCountByTypes('wait', 'active')) > mostWaitingJobs) {
+    if ((await queue.getJobCountByTypes('wait', 'active')) > maxWaitingJobs) {
       throw new Failure('OVERLOADED', 'late uploads are waiting to be stored', { retryAfterSeconds: 1 });
     }
     const bytes = uploads.reduce((sum, { text = '' }) => sum + Buffer.byteLength(text), 0);
