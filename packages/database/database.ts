@@ -1,14 +1,22 @@
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely';
 import { Client } from 'pg';
 import { createPool, type PoolOptions, parsers } from './pool.ts';
+import { openSessions } from './session.ts';
 import type { Tables } from './tables.ts';
 
 /** A database or a transaction; the first parameter of every function with SQL. */
 export type Database = Kysely<Tables> | Transaction<Tables>;
 
+interface DatabaseOptions extends PoolOptions {
+  /** Maximum of prepared statements per connection, for a fixed set of statements; none by default. */
+  preparedStatements?: number;
+}
+
 /** Opens the database with its own pool; `destroy()` closes it. */
-export function openDatabase(options: PoolOptions): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: new PostgresDialect({ pool: createPool(options) }) });
+export function openDatabase({ preparedStatements = 0, ...options }: DatabaseOptions): Kysely<Tables> {
+  return new Kysely<Tables>({
+    dialect: new PostgresDialect({ pool: openSessions(createPool(options), preparedStatements) }),
+  });
 }
 
 /** Checks that the database answers. @throws when it is unavailable */

@@ -1,3 +1,7 @@
+import type { Database } from '@odograph/database/database';
+import { CopyData } from '@odograph/database/session';
+import { CompiledQuery } from 'kysely';
+
 /** Signature, flags and extension area of PostgreSQL's binary COPY format (PostgreSQL, COPY, "File Formats"). */
 const header = Buffer.from('PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0', 'latin1');
 /** Microseconds from the UNIX epoch to PostgreSQL's, the year 2000. */
@@ -6,7 +10,7 @@ const jsonbVersion = 1;
 const twoTo32 = 2 ** 32;
 /** Bytes of the length that precedes a field. */
 const lengthBytes = 4;
-const longestBytesOfUnit = 3;
+const maxBytesOfUnit = 3;
 
 /** Builds rows in PostgreSQL's binary COPY format, field by field in the order of the columns. */
 export class BinaryRows {
@@ -63,7 +67,7 @@ export class BinaryRows {
 
   text(value: string): void {
     const start = this.#length;
-    this.#reserve(lengthBytes + value.length * longestBytesOfUnit);
+    this.#reserve(lengthBytes + value.length * maxBytesOfUnit);
     const bytes = this.#bytes.write(value, start + lengthBytes);
     this.#view.setInt32(start, bytes);
     this.#length = start + lengthBytes + bytes;
@@ -72,7 +76,7 @@ export class BinaryRows {
   /** @param json as text */
   jsonb(json: string): void {
     const start = this.#length;
-    this.#reserve(lengthBytes + 1 + json.length * longestBytesOfUnit);
+    this.#reserve(lengthBytes + 1 + json.length * maxBytesOfUnit);
     this.#view.setInt8(start + lengthBytes, jsonbVersion);
     const bytes = 1 + this.#bytes.write(json, start + lengthBytes + 1);
     this.#view.setInt32(start, bytes);
@@ -102,4 +106,19 @@ export class BinaryRows {
     this.#bytes = larger;
     this.#view = new DataView(larger.buffer);
   }
+}
+
+/**
+ * Adds rows to a table with COPY, all of them or none.
+ * @param columns in the order of a row's fields
+ * @throws DatabaseError
+ */
+export async function copyInto(
+  db: Database,
+  table: string,
+  columns: readonly string[],
+  rows: BinaryRows,
+): Promise<void> {
+  const statement = `copy ${table} (${columns.join(', ')}) from stdin (format binary)`;
+  await db.executeQuery(CompiledQuery.raw(statement, [new CopyData(rows.end())]));
 }

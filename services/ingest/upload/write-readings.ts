@@ -1,9 +1,8 @@
-import { copyInto } from '@odograph/database/copy';
 import type { Database } from '@odograph/database/database';
 import { CompiledQuery, sql } from 'kysely';
 import { groupBy, type LinkedReading, type PreviousState } from '../pipeline/readings.ts';
 import { arrayLiteral, instantArray } from '../pipeline/sql-values.ts';
-import { BinaryRows } from './copy.ts';
+import { BinaryRows, copyInto } from './copy.ts';
 
 type Scalar = number | boolean | string | undefined;
 
@@ -104,7 +103,7 @@ async function insertReadings(db: Database, readings: readonly LinkedReading[]):
   if (readings.length === 0) return;
   const rows = new BinaryRows();
   for (const reading of readings) addReading(rows, reading);
-  await copyInto(db, 'reading', columns, rows.end());
+  await copyInto(db, 'reading', columns, rows);
   await recordChanges(db, readings);
 }
 

@@ -1,11 +1,10 @@
-import { BinaryRows } from '@odograph/ingest/upload/copy';
+import { openDatabase } from '@odograph/database/database';
+import { sqlState } from '@odograph/database/postgres-failure';
 import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { copyInto } from './copy.ts';
-import { openDatabase } from './database.ts';
-import { sqlState } from './postgres-failure.ts';
+import { BinaryRows, copyInto } from './copy.ts';
 
 // One connection, because a temporary table exists in one session.
 const db = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 1 });
@@ -57,7 +56,7 @@ describe('copied rows', () => {
         const all = Array.from({ length: times }, () => values).flat();
         const rows = new BinaryRows();
         for (const [id, value] of all.entries()) add(rows, id, value);
-        await copyInto(db, 'copied', columns, rows.end());
+        await copyInto(db, 'copied', columns, rows);
         const stored = await sql`select whole, small, big, fraction, yes, word, document,
           (extract(epoch from moment) * 1000000)::bigint as moment from copied order by id`.execute(db);
         const absent = { whole: null, small: null, big: null, fraction: null, yes: null, word: null };
@@ -72,12 +71,12 @@ describe('copied rows', () => {
     const twice = new BinaryRows();
     for (const id of [1, 2, 1]) add(twice, id, {});
     await db.connection().execute(async (connection) => {
-      const refused = copyInto(connection, 'copied', columns, twice.end());
+      const refused = copyInto(connection, 'copied', columns, twice);
       await expect(refused).rejects.toSatisfy((error) => sqlState(error) === '23505');
       const count = await sql<{ count: number }>`select count(*) as count from copied`.execute(connection);
       expect(count.rows).toEqual([{ count: 0 }]);
     });
-    await expect(copyInto(db, 'no_such_table', columns, new BinaryRows().end())).rejects.toSatisfy(
+    await expect(copyInto(db, 'no_such_table', columns, new BinaryRows())).rejects.toSatisfy(
       (error) => sqlState(error) === '42P01',
     );
   });

@@ -1,0 +1,91 @@
+import { finished } from 'node:stream/promises';
+import { currentTracer } from '@odograph/runtime/tracing';
+import type { PostgresCursor, PostgresPool, PostgresPoolClient, PostgresQueryResult } from 'kysely';
+import type { Pool, PoolClient, QueryResult } from 'pg';
+import { from } from 'pg-copy-streams';
+
+/** The data of a COPY FROM STDIN statement: its only parameter. */
+export class CopyData {
+  readonly bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+}
+
+/** Returns the command and the first table of a statement, such as `select reading`; no text that could hold a value. */
+function summarizeStatement(text: string): string {
+  const command = /^\s*(\w+)/.exec(text)?.[1]?.toLowerCase() ?? 'statement';
+  const table = /\b(?:from|into|update|copy)\s+(?:only\s+)?"?([a-z_][a-z_0-9.]*)/i.exec(text)?.[1];
+  return table === undefined ? command : `${command} ${table}`;
+}
+
+/** Passes the statements of Kysely to a connection: prepares them, runs COPY, and makes spans of traced work. */
+class Session implements PostgresPoolClient {
+  readonly #client: PoolClient;
+  readonly #maxPrepared: number;
+  /** Names of the prepared statements by their text. */
+  readonly #names = new Map<string, string>();
+
+  constructor(client: PoolClient, maxPrepared: number) {
+    this.#client = client;
+    this.#maxPrepared = maxPrepared;
+  }
+
+  query<Row>(cursor: PostgresCursor<Row>): PostgresCursor<Row>;
+  query<Row>(text: string, values: readonly unknown[]): Promise<PostgresQueryResult<Row>>;
+  query(text: unknown, values: readonly unknown[] = []): unknown {
+    if (typeof text !== 'string') throw new TypeError('cursors are not supported');
+    const tracer = currentTracer();
+    if (tracer?.traceparent === undefined) return this.#run(text, values);
+    const attributes = { 'db.system.name': 'postgresql', 'db.query.summary': summarizeStatement(text) };
+    const span = tracer.startSpan({ name: attributes['db.query.summary'], kind: 'client', attributes });
+    const result = this.#run(text, values);
+    result.then(
+      () => span.end(),
+      (error: unknown) => span.fail(error),
+    );
+    return result;
+  }
+
+  release(): void {
+    this.#client.release();
+  }
+
+  #run(text: string, values: readonly unknown[]): Promise<Pick<QueryResult, 'command' | 'rows'>> {
+    const [data] = values;
+    if (data instanceof CopyData) return this.#copy(text, data);
+    const name = values.length > 0 ? this.#nameOf(text) : undefined;
+    return this.#client.query({ text, values: [...values], ...(name !== undefined && { name }) });
+  }
+
+  async #copy(text: string, { bytes }: CopyData): Promise<Pick<QueryResult, 'command' | 'rows'>> {
+    const stream = this.#client.query(from(text));
+    stream.end(bytes);
+    await finished(stream);
+    return { command: 'COPY', rows: [] };
+  }
+
+  /** A name lets PostgreSQL reuse the plan: planning is most of the cost of a join by primary keys. */
+  #nameOf(text: string): string | undefined {
+    const known = this.#names.get(text);
+    if (known !== undefined || this.#names.size >= this.#maxPrepared) return known;
+    const name = `statement-${this.#names.size + 1}`;
+    this.#names.set(text, name);
+    return name;
+  }
+}
+
+/** Adapts a pool to Kysely, with one session for each connection, because prepared statements belong to a connection. */
+export function openSessions(pool: Pool, maxPrepared: number): PostgresPool {
+  const sessions = new WeakMap<PoolClient, Session>();
+  return {
+    async connect() {
+      const client = await pool.connect();
+      const known = sessions.get(client) ?? new Session(client, maxPrepared);
+      sessions.set(client, known);
+      return known;
+    },
+    end: () => pool.end(),
+  };
+}
