@@ -1,6 +1,6 @@
 import { isoMicroseconds, parseOptionalTimestamp, type Timestamp } from '@odograph/contracts/timestamps';
 import { findScope } from '@odograph/database/accounts';
-import { type ChainVerdict, operatorChain, verifyAudit } from '@odograph/database/audit';
+import { operatorChain, verifyAudit } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import type { Tables } from '@odograph/database/tables';
@@ -84,9 +84,9 @@ function addAuditRoutes(http: Http, { db }: Fleet): void {
   http.get(
     '/v1/x/admin/audit',
     listOptions,
-    async ({ query: { appId, order = 'oldest', after, limit, search, ...period }, operator }) => {
+    async ({ query: { appId, order = 'oldest', after, limit, search, ...interval }, operator }) => {
       const chain = (await findScope(db, operator, appId)) ?? operatorChain;
-      const [from, until] = [momentOf('from', period.from), momentOf('until', period.until)];
+      const [from, until] = [momentOf('from', interval.from), momentOf('until', interval.until)];
       return { audit: await listAudit(db, chain, { order, after, limit, search, from, until }) };
     },
   );
@@ -99,18 +99,6 @@ function addAuditRoutes(http: Http, { db }: Fleet): void {
     const chains = await verifyChains(db);
     return { ok: chains.every(({ fault }) => fault === undefined), chains };
   });
-}
-
-/** A row of the audit as the operator sees it. */
-interface AuditRow {
-  position: number;
-  at: string;
-  actor: string;
-  address: string;
-  action: string;
-  subject: string;
-  details: Record<string, unknown>;
-  outcome: string;
 }
 
 /** Which rows of a chain to list, and in which order of their positions. */
@@ -128,7 +116,7 @@ interface AuditSearch {
 }
 
 /** Lists rows of a chain by position. */
-async function listAudit(db: Database, chain: number, request: AuditSearch): Promise<AuditRow[]> {
+async function listAudit(db: Database, chain: number, request: AuditSearch): Promise<Type.Static<typeof AuditRow>[]> {
   const { order, after, limit, search, from, until } = request;
   const isNewest = order === 'newest';
   const conditions = [
@@ -140,7 +128,7 @@ async function listAudit(db: Database, chain: number, request: AuditSearch): Pro
       ? []
       : [sql`strpos(lower(concat_ws(' ', actor, action, subject)), lower(${search}::text)) > 0`]),
   ];
-  const { rows } = await sql<AuditRow>`
+  const { rows } = await sql<Type.Static<typeof AuditRow>>`
     select position, ${isoTime('at', 'microseconds')} as at, actor, address, action,
       subject, details, outcome
     from audit where ${sql.join(conditions, sql` and `)}
@@ -148,13 +136,8 @@ async function listAudit(db: Database, chain: number, request: AuditSearch): Pro
   return rows;
 }
 
-/** The result of verifying a chain; `appId` is null for the operator's own chain. */
-interface NamedVerdict extends Omit<ChainVerdict, 'chain'> {
-  appId: string | null;
-}
-
 /** Verifies all chains in one snapshot, without blocking writers. */
-async function verifyChains(db: Kysely<Tables>): Promise<NamedVerdict[]> {
+async function verifyChains(db: Kysely<Tables>): Promise<Type.Static<typeof Verdict>[]> {
   return db
     .transaction()
     .setIsolationLevel('repeatable read')

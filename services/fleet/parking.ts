@@ -158,18 +158,13 @@ function addVehicleParking(http: Http, { db }: Fleet): void {
 /** The routes for parking spots (interface specification, "Parking spots"). */
 export const parking: FleetRoutes = { token: [addSpotReading, addSpotChanges, addVehicleParking] };
 
-/** The fields of a parking spot in a request; undefined if left out. */
-interface SpotFields {
-  name?: string;
-  address?: string;
-  address2?: string;
-  zipcode?: string;
-  city?: string;
-  country?: string;
-  /** Degrees. */
-  latitude?: number | undefined;
-  longitude?: number | undefined;
-}
+/** The fields of a parking spot in a request. */
+type SpotFields = {
+  [Field in keyof Type.Static<typeof SpotChange>]?: Type.Static<typeof SpotChange>[Field] | undefined;
+};
+type ParkingSpot = Type.Static<typeof ParkingSpot>;
+/** A new spot; without a place where latitude and longitude are undefined. */
+type CompleteSpot = ReturnType<typeof requireSpot>;
 
 const required = [
   ['name', 'MISSING_NAME'],
@@ -186,7 +181,7 @@ const missingCodes: readonly FailureCode[] = required.map(([, code]) => code);
  * Completes a new spot; only address2 may be empty.
  * @throws Failure MISSING_… for the first field that is missing or blank
  */
-function requireSpot(fields: SpotFields): Required<SpotFields> {
+function requireSpot(fields: SpotFields) {
   const { name = '', address = '', address2 = '', zipcode = '', city = '', country = '' } = fields;
   const { latitude, longitude } = fields;
   const spot = { name, address, address2, zipcode, city, country, latitude, longitude };
@@ -204,14 +199,6 @@ function requireFilled(fields: SpotFields): void {
   }
   const blank = required.find(([field]) => fields[field]?.trim() === '');
   if (blank) throw new Failure(blank[1], undefined, { field: blank[0] });
-}
-
-/** A parking spot (interface specification, "Fleet management records"); an addition: its place, where that is known. */
-interface ParkingSpot extends Required<Omit<SpotFields, 'latitude' | 'longitude'>> {
-  id: string;
-  shortId: string;
-  latitude?: number;
-  longitude?: number;
 }
 
 /** Without characters that are easily confused. */
@@ -242,7 +229,7 @@ function toSpot({ latitude, longitude, ...spot }: SpotRow): ParkingSpot {
 }
 
 /** Creates a spot. @returns its id */
-async function createSpot(db: Database, applicationId: number, fields: Required<SpotFields>): Promise<string> {
+async function createSpot(db: Database, applicationId: number, fields: CompleteSpot): Promise<string> {
   for (;;) {
     const row = await db
       .insertInto('parking')

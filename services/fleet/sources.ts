@@ -16,7 +16,7 @@ import { sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from './common/fleet.ts';
 
-const maximumOverlapHours = 30 * 24;
+const maxOverlapHours = 30 * 24;
 const SourceId = Type.String({ examples: ['1b4e28ba-2fa1-41d2-883f-0016d3cca427'] });
 const SourcePath = Type.Object({ id: SourceId });
 const Format = word(sourceFormatNames, { description: 'which other system or app it is' });
@@ -113,7 +113,7 @@ function addChanges(http: Http, { db }: Fleet): void {
     body: Type.Object({
       overlapHours: Type.Integer({
         minimum: 0,
-        maximum: maximumOverlapHours,
+        maximum: maxOverlapHours,
         default: 24,
         description: 'how long the old secret stays valid, at most until the new one is used; 0 ends it at once',
       }),
@@ -211,28 +211,6 @@ interface NewSource {
   readonly commandToken: string | undefined;
 }
 
-/** A source as operators see it. Counts are a few seconds old. */
-interface ListedSource {
-  sourceId: string;
-  appId: string;
-  format: SourceFormatName;
-  createDevices: boolean;
-  takesCommands: boolean;
-  createdAt: string;
-  /** Null: it has never been authenticated. */
-  lastSeenAt: string | null;
-  messages: number;
-  devices: number;
-  unknownMessages: number;
-  refusedRequests: number;
-}
-
-/** The secret of a source; only a hash of it is stored. */
-interface SourceSecret {
-  sourceId: string;
-  secret: string;
-}
-
 /** The columns of a command token, sealed; of none when undefined. */
 function commandTokenColumns(sealer: Sealer, sourceId: string, token: string | undefined) {
   const sealed = token === undefined ? null : sealer.seal(Buffer.from(token), sourceTokenContext(sourceId));
@@ -240,7 +218,11 @@ function commandTokenColumns(sealer: Sealer, sourceId: string, token: string | u
 }
 
 /** Creates a source. */
-export async function createSource(db: Database, sealer: Sealer, source: NewSource): Promise<SourceSecret> {
+export async function createSource(
+  db: Database,
+  sealer: Sealer,
+  source: NewSource,
+): Promise<Type.Static<typeof SourceSecret>> {
   const secret = createSecret();
   const id = randomUUID();
   await db
@@ -257,8 +239,11 @@ export async function createSource(db: Database, sealer: Sealer, source: NewSour
   return { sourceId: id, secret };
 }
 
-/** Lists sources by the time of their creation: those of some applications, or all. */
-async function listSources(db: Database, among: readonly number[] | undefined): Promise<ListedSource[]> {
+/** Lists sources with counts that are a few seconds old, by the time of their creation: those of some applications, or all. */
+async function listSources(
+  db: Database,
+  among: readonly number[] | undefined,
+): Promise<Type.Static<typeof ListedSource>[]> {
   const rows = await db
     .selectFrom('source')
     .innerJoin('application', 'application.id', 'source.application_id')
@@ -309,7 +294,7 @@ async function lockSource(
  * Replaces the secret of a source. @returns the new secret
  * @param overlapHours how long the old secret stays valid, at most until the first use of the new one; 0 ends it at once
  */
-async function rotateSecret(db: Database, id: string, overlapHours: number): Promise<SourceSecret> {
+async function rotateSecret(db: Database, id: string, overlapHours: number): Promise<Type.Static<typeof SourceSecret>> {
   const secret = createSecret();
   const previous =
     overlapHours === 0

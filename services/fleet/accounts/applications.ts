@@ -1,4 +1,4 @@
-import { type Operator, type OperatorRequest, seesApplication } from '@odograph/contracts/caller';
+import { type Operator, seesApplication } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { findApplicationId } from '@odograph/database/accounts';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';
@@ -10,7 +10,7 @@ import { AppId, answers, EmptyAnswer, moment, text, word } from '@odograph/http/
 import { ExpectedVersion, requireVersion, Version, versionOf } from '@odograph/http/versions';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
-import { type Kysely, sql } from 'kysely';
+import { type Kysely, type Selectable, sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { changeLinks } from '../devices/links.ts';
@@ -26,7 +26,7 @@ const ApplicationKey = Type.Object(
   { title: 'ApplicationKey' },
 );
 const ApplicationPath = Type.Object({ appId: AppId });
-const maximumOverlapHours = 30 * 24;
+const maxOverlapHours = 30 * 24;
 /** Deletions per transaction; ingest waits for one transaction at most. */
 const vehiclesPerTransaction = 50;
 const View = word(['dynamic', 'fleet', 'combined']);
@@ -45,6 +45,8 @@ const settings = {
   deviceUploadsPerSecond: deviceRate('publications per second', 1e6),
   deviceBytesPerSecond: deviceRate('bytes per second', 1e9),
 };
+/** A rate of 0 is the setting of the platform. */
+type ApplicationSettings = Type.Static<Type.TObject<typeof settings>>;
 const Settings = Type.Object({ ...settings, version: Version }, { title: 'ApplicationSettings' });
 const SettingsChange = Type.Object({
   ...Type.Partial(Type.Object({ ...settings, timeZone: text(1, 64, { examples: ['Europe/Paris'] }) })).properties,
@@ -117,15 +119,10 @@ function addSettingsRoutes(http: Http, { db }: Fleet): void {
       }
       return db.transaction().execute(async (trx) => {
         const applicationId = await findApplicationId(trx, appId, operator.applicationIds);
-        requireVersion(version, await lockSettings(trx, applicationId));
-        const settings = await changeSettings(trx, appId, change);
-        await auditChange(
-          trx,
-          operatorOrigin({ ip, operator }, applicationId),
-          'application.settings',
-          `application:${appId}`,
-          change,
-        );
+        requireVersion(version, await readSettings(trx, applicationId, sql`for no key update`));
+        const settings = await changeSettings(trx, applicationId, change);
+        const origin = operatorOrigin({ ip, operator }, applicationId);
+        await auditChange(trx, origin, 'application.settings', `application:${appId}`, change);
         return { ...settings, version: versionOf(settings) };
       });
     },
@@ -139,7 +136,7 @@ function addCredentialRoutes(http: Http, { db }: Fleet): void {
     body: Type.Object({
       overlapHours: Type.Integer({
         minimum: 0,
-        maximum: maximumOverlapHours,
+        maximum: maxOverlapHours,
         default: 24,
         description: 'how long the old appKey stays valid; 0 ends it at once',
       }),
@@ -153,7 +150,8 @@ function addCredentialRoutes(http: Http, { db }: Fleet): void {
       db.transaction().execute(async (trx) => {
         const applicationId = await findApplicationId(trx, appId, operator.applicationIds);
         const appKey = await rotateKey(trx, applicationId, overlapHours);
-        await record(trx, { ip, operator, applicationId, appId, action: 'application.key', details: { overlapHours } });
+        const origin = operatorOrigin({ ip, operator }, applicationId);
+        await auditChange(trx, origin, 'application.key', `application:${appId}`, { overlapHours });
         return { appId, appKey };
       }),
   );
@@ -170,14 +168,8 @@ function addCredentialRoutes(http: Http, { db }: Fleet): void {
       db.transaction().execute(async (trx) => {
         const applicationId = await findApplicationId(trx, appId, operator.applicationIds);
         const ended = await endSessions(trx, { applicationId });
-        await record(trx, {
-          ip,
-          operator,
-          applicationId,
-          appId,
-          action: 'application.sessions.end',
-          details: { ended },
-        });
+        const origin = operatorOrigin({ ip, operator }, applicationId);
+        await auditChange(trx, origin, 'application.sessions.end', `application:${appId}`, { ended });
         return { ended };
       }),
   );
@@ -210,36 +202,14 @@ function addDeletion(http: Http, { db, changes }: Fleet): void {
       const applicationId = await findAnyApplicationId(db, operator, appId);
       await db.transaction().execute(async (trx) => {
         await deleteAccounts(trx, applicationId);
-        await record(trx, { ip, operator, applicationId, appId, action: 'application.delete' });
+        const origin = operatorOrigin({ ip, operator }, applicationId);
+        await auditChange(trx, origin, 'application.delete', `application:${appId}`);
       });
       await deleteVehicles(db, changes, applicationId);
       await disownDevices(db, applicationId);
       return {};
     },
   );
-}
-
-interface RecordedChange extends OperatorRequest {
-  readonly applicationId: number;
-  readonly appId: string;
-  readonly action: string;
-  readonly details?: Readonly<Record<string, number>>;
-}
-
-/** Records a change of an application in its audit. */
-async function record(
-  trx: Database,
-  { applicationId, appId, action, details = {}, ...request }: RecordedChange,
-): Promise<void> {
-  const subject = `application:${appId}`;
-  await auditChange(trx, operatorOrigin(request, applicationId), action, subject, details);
-}
-
-/** An application as the operator sees it, without its appKey. */
-interface Application {
-  appId: string;
-  name: string;
-  createdAt: string;
 }
 
 /** Creates an application. @returns its credentials; only a hash of the appKey is stored */
@@ -254,7 +224,10 @@ export async function createApplication(db: Database, name: string): Promise<{ a
 }
 
 /** Lists applications in the order of their creation: those with these ids, or all. */
-async function listApplications(db: Database, ids: readonly number[] | undefined): Promise<Application[]> {
+async function listApplications(
+  db: Database,
+  ids: readonly number[] | undefined,
+): Promise<Type.Static<typeof Application>[]> {
   const rows = await db
     .selectFrom('application')
     .select(['app_id', 'name', 'created_at'])
@@ -265,40 +238,25 @@ async function listApplications(db: Database, ids: readonly number[] | undefined
   return rows.map((row) => ({ appId: row.app_id, name: row.name, createdAt: row.created_at.toISOString() }));
 }
 
-/** The settings of an application. */
-interface ApplicationSettings {
-  /** The shape of GET /v1/vehicles and GET /v1/vehicle/{id}/status. */
-  view: 'dynamic' | 'fleet' | 'combined';
-  /** IANA name; decides when a month begins. */
-  timeZone: string;
-  tariffPerKm: number;
-  tariffPerMinute: number;
-  /** Rates of each device of the application; 0 for the settings of the platform. */
-  deviceUploadsPerSecond: number;
-  deviceBytesPerSecond: number;
-}
-
-interface SettingsRow {
-  view: 'dynamic' | 'fleet' | null;
+type SettingsRow = Pick<Selectable<Tables['application']>, 'view'> & {
   time_zone: string;
   tariff_per_km: number;
   tariff_per_minute: number;
   device_uploads_per_second: number | null;
   device_bytes_per_second: number | null;
-}
+};
+const settingsColumns = sql`view, time_zone, tariff_per_km, tariff_per_minute, device_uploads_per_second,
+  device_bytes_per_second`;
 
 /** The new value of a rate: the old one without a change, null for 0. */
 function changedRate(column: string, rate: number | undefined) {
   return rate === undefined ? sql.ref(column) : sql`nullif(${rate}::integer, 0)`;
 }
 
-/**
- * Changes the given settings of an application. @returns all of its settings
- * @throws Failure UNKNOWN_APPLICATION
- */
+/** Changes the given settings of an application that readSettings has locked. @returns all of its settings */
 async function changeSettings(
   db: Database,
-  appId: string,
+  applicationId: number,
   { view, timeZone, tariffPerKm, tariffPerMinute, ...rates }: Partial<ApplicationSettings>,
 ): Promise<ApplicationSettings> {
   const { rows } = await sql<SettingsRow>`update application set
@@ -308,29 +266,20 @@ async function changeSettings(
       tariff_per_minute = coalesce(${tariffPerMinute ?? null}::double precision, tariff_per_minute),
       device_uploads_per_second = ${changedRate('device_uploads_per_second', rates.deviceUploadsPerSecond)},
       device_bytes_per_second = ${changedRate('device_bytes_per_second', rates.deviceBytesPerSecond)}
-    where app_id = ${appId} and deleted_at is null
+    where id = ${applicationId}
     returning ${settingsColumns}`.execute(db);
-  return toSettings(rows);
+  return toSettings(rows[0]);
 }
 
-const settingsColumns = sql`view, time_zone, tariff_per_km, tariff_per_minute, device_uploads_per_second,
-  device_bytes_per_second`;
-
-/** Reads the settings of an application. @throws Failure UNKNOWN_APPLICATION */
-export async function readSettings(db: Database, applicationId: number): Promise<ApplicationSettings> {
+/** Reads the settings of an application. @param lock keeps them unchanged until the transaction ends */
+async function readSettings(db: Database, applicationId: number, lock = sql``): Promise<ApplicationSettings> {
   const { rows } = await sql<SettingsRow>`select ${settingsColumns} from application
-    where id = ${applicationId} and deleted_at is null`.execute(db);
-  return toSettings(rows);
+    where id = ${applicationId} and deleted_at is null ${lock}`.execute(db);
+  return toSettings(rows[0]);
 }
 
-/** Reads the settings of an application, and locks them until the transaction ends. @throws Failure UNKNOWN_APPLICATION */
-async function lockSettings(db: Database, applicationId: number): Promise<ApplicationSettings> {
-  const { rows } = await sql<SettingsRow>`select ${settingsColumns} from application
-    where id = ${applicationId} and deleted_at is null for no key update`.execute(db);
-  return toSettings(rows);
-}
-
-function toSettings([row]: readonly SettingsRow[]): ApplicationSettings {
+/** @throws Failure UNKNOWN_APPLICATION without a row */
+function toSettings(row: SettingsRow | undefined): ApplicationSettings {
   if (!row) throw new Failure('UNKNOWN_APPLICATION');
   return {
     view: row.view ?? 'combined',

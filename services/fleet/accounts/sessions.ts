@@ -1,6 +1,6 @@
-import { type OperatorRole, operatorRoles, type SignedIn, sessionDays } from '@odograph/contracts/caller';
+import { operatorRoles, type SignedIn, sessionDays } from '@odograph/contracts/caller';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
-import { appendAudit, operatorChain } from '@odograph/database/audit';
+import { auditChange, operatorChain } from '@odograph/database/audit';
 import type { Database } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { leaveOutEmpty } from '@odograph/http/parameters';
@@ -44,6 +44,7 @@ const SignedInUser = Type.Object(
   { title: 'SignedInUser' },
 );
 const SignedInPerson = Type.Union([SignedInOperator, SignedInUser], { title: 'SignedInPerson' });
+type Person = Type.Static<typeof SignedInPerson>;
 const SignIn = Type.Object(
   {
     name: Type.Optional(text(1, 256, { description: 'operator', examples: ['alex'] })),
@@ -81,8 +82,7 @@ async function signIn(fleet: Fleet, { name, appId, username, password }: Credent
     return db.transaction().execute(async (trx) => {
       const token = await signInOperator(trx, operator, config.SESSION_SECONDS);
       const actor = `operator:${operator.name}`;
-      const entry = { actor, address, action: 'operator.sign-in', subject: actor, outcome: 'done' };
-      await appendAudit(trx, { chain: operatorChain, ...entry });
+      await auditChange(trx, { chain: operatorChain, actor, address }, 'operator.sign-in', actor);
       return token;
     });
   }
@@ -147,16 +147,11 @@ function addSessionRoutes(http: Http, { db }: Fleet): void {
   });
 }
 
-interface PasswordChange {
-  readonly currentPassword: string;
-  readonly newPassword: string;
-}
-
 /** Verifies the current password and stores the new one. @returns whether the current one was still the same */
 async function replacePassword(
   { db, loginLimit }: Fleet,
   request: FastifyRequest,
-  { currentPassword, newPassword }: PasswordChange,
+  { currentPassword, newPassword }: { readonly currentPassword: string; readonly newPassword: string },
 ): Promise<boolean> {
   const { signedIn, ip: address } = request;
   const tokenSha256 = sessionOf(request);
@@ -171,8 +166,7 @@ async function replacePassword(
     return db.transaction().execute(async (trx) => {
       if (!(await changeOperatorPassword(trx, operator, { newHash, tokenSha256 }))) return false;
       const actor = `operator:${operator.name}`;
-      const entry = { actor, address, action: 'operator.password', subject: actor, outcome: 'done' };
-      await appendAudit(trx, { chain: operatorChain, ...entry });
+      await auditChange(trx, { chain: operatorChain, actor, address }, 'operator.password', actor);
       return true;
     });
   }
@@ -183,8 +177,7 @@ async function replacePassword(
   return db.transaction().execute(async (trx) => {
     if (!(await changePassword(trx, { userId, oldHash: oldHash ?? '', newHash, tokenSha256 }))) return false;
     const actor = `user:${userId}`;
-    const entry = { actor, address, action: 'user.password', subject: actor, outcome: 'done' };
-    await appendAudit(trx, { chain: applicationId, ...entry });
+    await auditChange(trx, { chain: applicationId, actor, address }, 'user.password', actor);
     return true;
   });
 }
@@ -241,7 +234,7 @@ async function findUserOf(db: Database, appId: string, username: string): Promis
   return application && findUser(db, application.id, username);
 }
 
-/** When a browser session that begins now ends at the latest. @param sessionSeconds SESSION_SECONDS, which no session outlives */
+/** When a browser session that begins now ends at the latest. */
 const latestEnd = (sessionSeconds: number) =>
   sql<Date>`now() + make_interval(secs => ${Math.min(sessionDays * 86_400, sessionSeconds)})`;
 
@@ -334,27 +327,8 @@ async function changeOperatorPassword(
   return true;
 }
 
-/** The person of a session as the routes answer it. */
-type Person =
-  | {
-      kind: 'operator';
-      name: string;
-      role: OperatorRole;
-      limited: boolean;
-      applications: { appId: string; name: string }[];
-      mustChangePassword: boolean;
-    }
-  | {
-      kind: 'user';
-      username: string;
-      userId: string;
-      appId: string;
-      applicationName: string;
-      mustChangePassword: boolean;
-    };
-
 async function describeOperator(db: Database, id: string): Promise<Person | undefined> {
-  const { rows } = await sql<Omit<Extract<Person, { kind: 'operator' }>, 'kind'>>`
+  const { rows } = await sql<Omit<Type.Static<typeof SignedInOperator>, 'kind'>>`
     with limits as (select application_id from operator_application where operator_id = ${id})
     select name, role, exists (select from limits) as limited, must_change_password as "mustChangePassword",
       (select coalesce(json_agg(json_build_object('appId', app_id, 'name', application.name) order by application.id), '[]')

@@ -59,20 +59,16 @@ function addUserRoutes(http: Http, { db }: Fleet): void {
       'ALREADY_EXISTS',
     ),
   };
-  http.post(
-    '/v1/x/admin/users',
-    { schema: createSchema },
-    async ({ body: { appId, username, password, mustChangePassword }, ip, operator }) => {
-      requirePasswordLength(password);
-      const applicationId = await findApplicationId(db, appId, operator.applicationIds);
-      const user = { applicationId, username, passwordHash: await hashPassword(password), mustChangePassword };
-      return db.transaction().execute(async (trx) => {
-        const userId = await createUser(trx, user);
-        await auditChange(trx, operatorOrigin({ ip, operator }, applicationId), 'user.create', `user:${userId}`);
-        return { userId };
-      });
-    },
-  );
+  http.post('/v1/x/admin/users', { schema: createSchema }, async ({ body, ip, operator }) => {
+    requirePasswordLength(body.password);
+    const applicationId = await findApplicationId(db, body.appId, operator.applicationIds);
+    const passwordHash = await hashPassword(body.password);
+    return db.transaction().execute(async (trx) => {
+      const userId = await createUser(trx, applicationId, body, passwordHash);
+      await auditChange(trx, operatorOrigin({ ip, operator }, applicationId), 'user.create', `user:${userId}`);
+      return { userId };
+    });
+  });
 
   const listSchema = {
     summary: 'List the users of an application',
@@ -182,25 +178,23 @@ function addRevocationRoutes(http: Http, { db }: Fleet): void {
   });
 }
 
-interface NewUser {
-  applicationId: number;
-  username: string;
-  passwordHash: string;
-  mustChangePassword: boolean;
-}
-
 const nameIsTaken = 'the application has a user of this name already, in upper or lower case';
 
 /** Creates a user of an application. @throws Failure ALREADY_EXISTS if the name is taken, ignoring case */
-export async function createUser(db: Database, user: NewUser): Promise<string> {
+export async function createUser(
+  db: Database,
+  applicationId: number,
+  { username, mustChangePassword }: Type.Static<typeof NewUser>,
+  passwordHash: string,
+): Promise<string> {
   const { id } = await failOnConstraint({ user_account_username: ['ALREADY_EXISTS', nameIsTaken] }, () =>
     db
       .insertInto('user_account')
       .values({
-        application_id: user.applicationId,
-        username: user.username,
-        password_hash: user.passwordHash,
-        must_change_password: user.mustChangePassword,
+        application_id: applicationId,
+        username,
+        password_hash: passwordHash,
+        must_change_password: mustChangePassword,
       })
       .returning('id')
       .executeTakeFirstOrThrow(),
@@ -208,24 +202,15 @@ export async function createUser(db: Database, user: NewUser): Promise<string> {
   return id;
 }
 
-/** A user with its grants. */
-interface ListedUser {
-  userId: string;
-  username: string;
-  mustChangePassword: boolean;
-  vehicleIds: string[];
-  grants: { vehicleId: string; plate: string; role: GrantRole }[];
-}
-
 /** Lists the users of an application by name, with their grants. */
-async function listUsers(db: Database, applicationId: number): Promise<ListedUser[]> {
+async function listUsers(db: Database, applicationId: number): Promise<Type.Static<typeof User>[]> {
   const rows = await db
     .selectFrom('user_account')
     .leftJoin('vehicle_grant', 'vehicle_grant.user_id', 'user_account.id')
     .leftJoin('vehicle', 'vehicle.id', 'vehicle_grant.vehicle_id')
     .select(['user_account.id', 'username', 'must_change_password'])
     .select(
-      sql<ListedUser['grants']>`coalesce(json_agg(
+      sql<Type.Static<typeof User>['grants']>`coalesce(json_agg(
         json_build_object('vehicleId', vehicle_grant.vehicle_id::text, 'plate', vehicle.plate, 'role', vehicle_grant.role)
         order by vehicle_grant.vehicle_id) filter (where vehicle_grant.vehicle_id is not null), '[]')`.as('grants'),
     )

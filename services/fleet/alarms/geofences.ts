@@ -79,7 +79,7 @@ export function addGeofenceChanges(http: Http, { db, changes }: Fleet): void {
   });
 }
 
-const mostGeofences = 1000;
+const maxGeofences = 1000;
 
 /** SQL that is true for a row of an application that the person sees. */
 export const ofApplications = (column: string, { applicationIds }: Viewer): RawBuilder<boolean> =>
@@ -117,14 +117,6 @@ export async function endAlarms(db: Database, condition: RawBuilder<boolean>): P
   return rows.map(({ id }) => id);
 }
 
-interface ShownGeofence {
-  id: string;
-  appId: string;
-  name: string;
-  geometry: object;
-  radiusMetres?: number;
-}
-
 const geofenceColumns = sql`jsonb_strip_nulls(jsonb_build_object('id', geofence.id, 'appId', application.app_id,
   'name', geofence.name, 'geometry', geofence.geometry, 'radiusMetres', geofence.radius_metres)) as one`;
 
@@ -133,8 +125,8 @@ export async function listGeofences(
   db: Database,
   viewer: Viewer,
   { after, limit }: { after?: string | undefined; limit: number },
-): Promise<ShownGeofence[]> {
-  const { rows } = await sql<{ one: ShownGeofence }>`select ${geofenceColumns}
+): Promise<schemas.Geofence[]> {
+  const { rows } = await sql<{ one: schemas.Geofence }>`select ${geofenceColumns}
     from geofence join application on application.id = geofence.application_id
     where ${ofApplications('geofence.application_id', viewer)} and ${seesVehicles(viewer)}
       and ${following('geofence.id', after)}
@@ -153,10 +145,10 @@ async function createGeofence(
     db,
     sql<{ id: string }>`insert into geofence (application_id, name, geometry, radius_metres)
       select ${applicationId}, ${name}, ${geometryOf(shape)}::jsonb, ${radiusOf(shape)}::float8
-      where (select count(*) from geofence where application_id = ${applicationId}) < ${mostGeofences}
+      where (select count(*) from geofence where application_id = ${applicationId}) < ${maxGeofences}
       returning id`,
   );
-  if (!row) throw new Failure('TOO_MANY', `an application has at most ${mostGeofences} geofences`);
+  if (!row) throw new Failure('TOO_MANY', `an application has at most ${maxGeofences} geofences`);
   return row.id;
 }
 

@@ -10,30 +10,20 @@ import { isoTime } from '@odograph/database/iso-time';
 import { accessibleTo, parseVehicleId, visibleTo } from '@odograph/database/vehicle-access';
 import { type RawBuilder, sql } from 'kysely';
 import { endAlarms, firstRow, following, ofApplications, requireUuid, seesVehicles } from './geofences.ts';
-import type { AlarmsQuery, Parameters } from './schemas.ts';
+import type { AlarmRule, AlarmsQuery, Parameters } from './schemas.ts';
 
 /** Rules of an application, all of which each of its readings may be compared with. */
-const mostRules = 100;
-
-interface ShownRule {
-  id: string;
-  appId: string;
-  name: string;
-  kind: AlarmKind;
-  parameters: Parameters;
-  vehicleIds?: string[];
-  activeFrom: string;
-}
+const maxRules = 100;
 
 /** Lists the rules of applications; for a user, those of vehicles that it sees. */
 export async function listRules(
   db: Database,
   viewer: Viewer,
   { after, limit }: { after?: string | undefined; limit: number },
-): Promise<ShownRule[]> {
+): Promise<AlarmRule[]> {
   const isVisible = sql`((rule.all_vehicles and ${seesVehicles(viewer)}) or ${viewer.userId === undefined}
     or visible.ids <> '[]')`;
-  const { rows } = await sql<{ one: ShownRule }>`
+  const { rows } = await sql<{ one: AlarmRule }>`
     select jsonb_strip_nulls(jsonb_build_object('id', rule.id, 'appId', application.app_id, 'name', rule.name,
       'kind', rule.kind, 'parameters', rule.parameters || jsonb_build_object('geofenceId', rule.geofence_id),
       'vehicleIds', case when not rule.all_vehicles then visible.ids end,
@@ -82,10 +72,10 @@ export async function createRule(db: Database, applicationId: number, fields: Ru
       select ${applicationId}, ${fields.name}, ${fields.kind}, ${parametersOf(fields)}::jsonb, ${geofenceId}::uuid,
         ${fields.vehicleIds === undefined}::boolean
       where (select count(*) from alarm_rule where application_id = ${applicationId} and deleted_at is null)
-        < ${mostRules}
+        < ${maxRules}
       returning id`,
   );
-  if (!row) throw new Failure('TOO_MANY', `an application has at most ${mostRules} alarm rules`);
+  if (!row) throw new Failure('TOO_MANY', `an application has at most ${maxRules} alarm rules`);
   await addVehicles(db, row.id, fields.vehicleIds ?? []);
   return row.id;
 }

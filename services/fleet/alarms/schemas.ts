@@ -48,6 +48,7 @@ export const Geofence = Type.Object(
   { id: uuid('geofence identifier'), appId, name: Type.String(), geometry: Geometry, radiusMetres },
   { title: 'Geofence' },
 );
+export type Geofence = Static<typeof Geofence>;
 
 /** Which of them a rule needs depends on its kind; see rules.ts. */
 export const Parameters = Type.Partial(
@@ -67,7 +68,7 @@ export const Parameters = Type.Partial(
 );
 export type Parameters = Static<typeof Parameters>;
 
-const mostVehiclesPerRule = 1000;
+const maxVehiclesPerRule = 1000;
 export const NewAlarmRule = Type.Object({
   name,
   kind: word(alarmKinds),
@@ -75,7 +76,7 @@ export const NewAlarmRule = Type.Object({
   vehicleIds: Type.Optional(
     Type.Array(VehicleId, {
       minItems: 1,
-      maxItems: mostVehiclesPerRule,
+      maxItems: maxVehiclesPerRule,
       description: 'the vehicles it applies to; left out for all vehicles of the application',
     }),
   ),
@@ -93,6 +94,7 @@ export const AlarmRule = Type.Object(
   },
   { title: 'AlarmRule' },
 );
+export type AlarmRule = Static<typeof AlarmRule>;
 
 const limit = Type.Integer({ minimum: 1, maximum: 1000, default: 100, description: 'most elements of the answer' });
 export const ListQuery = Type.Object({

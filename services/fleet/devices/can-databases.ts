@@ -92,7 +92,7 @@ function addDatabaseRoutes(http: Http, { db }: Fleet): void {
     response: answers(Type.Object({ databases: Type.Array(ListedDatabase) })),
   };
   http.get('/v1/x/admin/can-databases', { schema: listSchema }, async () => ({
-    databases: (await listCanDatabases(db)).map((one) => ({ ...one, positionKeys: [...one.positionKeys] })),
+    databases: await listCanDatabases(db),
   }));
 
   const deleteSchema = {
@@ -213,26 +213,11 @@ function addRedecodingRoutes(http: Http, { db }: Fleet): void {
 export const canDatabases: FleetRoutes = { operator: [addDatabaseRoutes, addImportRoute, addRedecodingRoutes] };
 
 /** A DBC file to store, checked. */
-interface NewCanDatabase {
-  readonly model: string;
-  readonly file: string;
-  readonly dbc: string;
-  readonly sha256: string;
-  readonly messages: number;
-  readonly signals: number;
-  readonly positionKeys: readonly string[];
-}
-
-/** A stored DBC file as it is listed. */
-interface CanDatabaseRow extends Omit<NewCanDatabase, 'dbc'> {
-  readonly importedAt: string;
-  /** Vehicles of the model. */
-  readonly vehicles: number;
-}
+type NewCanDatabase = Omit<Type.Static<typeof ListedDatabase>, 'importedAt' | 'vehicles'> & { readonly dbc: string };
 
 /** Lists the DBC files by model. */
-async function listCanDatabases(db: Database): Promise<CanDatabaseRow[]> {
-  const { rows } = await sql<CanDatabaseRow>`
+async function listCanDatabases(db: Database): Promise<Type.Static<typeof ListedDatabase>[]> {
+  const { rows } = await sql<Type.Static<typeof ListedDatabase>>`
     select model, file, sha256, messages, signals, position_keys as "positionKeys", ${isoTime('imported_at')} as "importedAt",
       (select count(*)::integer from vehicle where lower(vehicle.model) = lower(can_database.model) and deleted_at is null) as vehicles
     from can_database order by lower(model)`.execute(db);
@@ -275,22 +260,9 @@ async function requestRedecoding(
   return rows[0]?.id;
 }
 
-/** How far a request to decode frames again is. */
-interface RedecodingRow {
-  readonly id: string;
-  readonly model: string;
-  readonly requestedAt: string;
-  readonly finishedAt: string | null;
-  /** Vehicles of the model. */
-  readonly vehicles: number;
-  readonly vehiclesDone: number;
-  readonly readingsDone: number;
-  readonly readingsChanged: number;
-}
-
 /** Finds a request to decode frames again. */
-async function findRedecoding(db: Database, id: string): Promise<RedecodingRow | undefined> {
-  const { rows } = await sql<RedecodingRow>`
+async function findRedecoding(db: Database, id: string): Promise<Type.Static<typeof Redecoding> | undefined> {
+  const { rows } = await sql<Type.Static<typeof Redecoding>>`
     select id::text, model, ${isoTime('requested_at')} as "requestedAt", ${isoTime('finished_at')} as "finishedAt",
       vehicles_done as "vehiclesDone", readings_done as "readingsDone", readings_changed as "readingsChanged",
       (select count(*)::integer from vehicle where lower(vehicle.model) = lower(can_redecoding.model) and deleted_at is null)

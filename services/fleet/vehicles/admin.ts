@@ -30,6 +30,7 @@ const ListedVehicle = Type.Object(
   },
   { title: 'OperatedVehicle' },
 );
+type ListedVehicle = Type.Static<typeof ListedVehicle>;
 
 function addExport(http: Http, { db }: Fleet): void {
   const exportSchema = {
@@ -113,25 +114,6 @@ function addTankCapacityRoute(http: Http, { db }: Fleet): void {
   );
 }
 
-/** The description of a vehicle. */
-interface VehicleDescription {
-  plate: string;
-  vin: string;
-  brand: string;
-  model: string;
-  energy: string;
-  seats: number;
-  gearbox: '' | 'AUTOMATIC' | 'MANUAL';
-  kind: string;
-  accessories: string[];
-}
-
-interface ListedVehicle extends VehicleDescription {
-  id: string;
-  archived: boolean;
-  deviceId: string | null;
-}
-
 const plateIsTaken = 'the application has a vehicle with these letters and digits in its plate already';
 
 /**
@@ -141,7 +123,7 @@ const plateIsTaken = 'the application has a vehicle with these letters and digit
 export async function createVehicle(
   db: Database,
   applicationId: number,
-  description: VehicleDescription,
+  description: Omit<ListedVehicle, 'id' | 'archived' | 'deviceId'>,
 ): Promise<string> {
   const { id } = await failOnConstraint({ vehicle_plate: ['ALREADY_EXISTS', plateIsTaken] }, () =>
     db
@@ -177,10 +159,11 @@ async function listVehicles(
     .orderBy('vehicle.id')
     .limit(limit)
     .execute();
-  return rows.map(({ id, archived_at, device_id, gearbox, ...row }) => ({
+  return rows.map(({ id, archived_at, device_id, gearbox, accessories, ...row }) => ({
     ...row,
     id: String(id),
-    gearbox: gearbox as VehicleDescription['gearbox'],
+    gearbox: gearbox as ListedVehicle['gearbox'],
+    accessories: accessories as ListedVehicle['accessories'],
     archived: archived_at !== null,
     deviceId: device_id,
   }));

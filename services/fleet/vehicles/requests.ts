@@ -119,20 +119,6 @@ function addDecline(http: Http, { db }: Fleet): void {
   });
 }
 
-/** A request for a vehicle as the operator sees it. */
-interface VehicleRequest {
-  requestId: string;
-  appId: string;
-  userId: string | null;
-  plate: string;
-  request: string;
-  state: 'pending' | 'approved' | 'declined';
-  vehicleId: string | null;
-  reason: string | null;
-  createdAt: string;
-  decidedAt: string | null;
-}
-
 /** Lists requests by age, oldest first, at most `limit` after the one with the id `after`. */
 async function listRequests(
   db: Database,
@@ -144,11 +130,11 @@ async function listRequests(
   }: {
     /** The applications; all without it. */
     among: readonly number[] | undefined;
-    state: VehicleRequest['state'] | undefined;
+    state: (typeof states)[number] | undefined;
     after: string | undefined;
     limit: number;
   },
-): Promise<VehicleRequest[]> {
+): Promise<Type.Static<typeof ListedRequest>[]> {
   let query = db
     .selectFrom('vehicle_request as request')
     .innerJoin('application', 'application.id', 'request.application_id')
