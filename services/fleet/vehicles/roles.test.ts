@@ -107,6 +107,16 @@ describe('the role of a grant', () => {
     ]);
   });
 
+  it('of another user, or on another vehicle, gives no access to a vehicle and its device', async () => {
+    const [own, other] = [await createVehicle(platform.db, application), await createVehicle(platform.db, application)];
+    const user = await userOf(own, 'manager');
+    await userOf(other, 'manager');
+    expect((await user.client.get(`/v1/vehicle/${other.id}`)).body.error).toBe('UNKNOWN_VEHICLE');
+    expect(await useVehicle(user, other)).toEqual(['404 UNKNOWN_VEHICLE']);
+    const { devices } = (await user.client.get('/v1/x/devices')).body;
+    expect(devices.map(({ deviceId }: { deviceId: string }) => deviceId)).toEqual([own.deviceId]);
+  });
+
   const [permitted, refused] = [['200'], ['403 UNAUTHORIZED']];
   it.each<[GrantRole, string, (user: User, vehicle: TestVehicle) => Promise<unknown>, string[]]>([
     ['viewer', 'a current booking and authorization', bookAndAuthorize, refused],
