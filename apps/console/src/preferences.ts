@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals';
+import { assign } from './signals.ts';
 
 const storageKey = 'odograph-preferences';
 
@@ -38,9 +39,7 @@ export function prefer(change: Partial<Preferences>): void {
 
 const darkQuery = matchMedia('(prefers-color-scheme: dark)');
 const systemIsDark = signal(darkQuery.matches);
-darkQuery.addEventListener('change', ({ matches }) => {
-  systemIsDark.value = matches;
-});
+darkQuery.addEventListener('change', ({ matches }) => assign(systemIsDark, matches));
 
 /** Whether the page is dark now; for what CSS cannot colour, such as the map. */
 export const isDark = (): boolean =>

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals';
+import { assign } from './signals.ts';
 
 interface Address {
   readonly path: string;
@@ -10,9 +11,7 @@ const read = (): Address => ({ path: location.pathname, query: new URLSearchPara
 /** The address of the page. */
 export const address = signal<Address>(read());
 
-addEventListener('popstate', () => {
-  address.value = read();
-});
+addEventListener('popstate', () => assign(address, read()));
 
 /** Opens an address of the console. `replace` leaves no entry in the history. */
 export function navigate(to: string, { replace = false } = {}): void {

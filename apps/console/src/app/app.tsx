@@ -19,6 +19,7 @@ import { LoadFailure, Loading } from '../parts/layout/placeholders.tsx';
 import { address, navigate } from '../router.ts';
 import { SignInAgain, SignInScreen } from '../screens/sign-in/screen.tsx';
 import { isOperator, mustChangePassword, readSession, session } from '../session.ts';
+import { assign } from '../signals.ts';
 import { texts } from '../texts/texts.ts';
 
 /** A component that loads when it is first shown. */
@@ -35,9 +36,7 @@ function lazy(load: () => Promise<ComponentType>): ComponentType {
           loaded = show;
           component.value = { show };
         },
-        () => {
-          component.value = { failed: true };
-        },
+        () => assign(component, { failed: true }),
       );
     };
     useEffect(() => {

@@ -2,6 +2,7 @@ import { type Signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useId, useRef } from 'preact/hooks';
 import { messageOf } from '../../api/client.ts';
+import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 
 /** A dialog over the page; Escape and a click outside close it. */
@@ -80,9 +81,7 @@ export function Confirm({ title, children, action, isDangerous = false, typed, o
               autocomplete="off"
               aria-labelledby={hint}
               value={text.value}
-              onInput={({ currentTarget }) => {
-                text.value = currentTarget.value;
-              }}
+              onInput={({ currentTarget }) => assign(text, currentTarget.value)}
             />
           </label>
         )}
@@ -123,9 +122,7 @@ export function ConfirmDeletion<Thing>({ deleted, titleOf, text, onDelete }: Con
       title={titleOf(thing)}
       action={texts.value.remove}
       isDangerous
-      onClose={() => {
-        deleted.value = undefined;
-      }}
+      onClose={() => assign(deleted, undefined)}
       onConfirm={() => onDelete(thing)}
     >
       <p class="muted">{text}</p>

@@ -2,6 +2,26 @@ import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef } from 'preact/hooks';
 import type { CallFailure } from '../../api/client.ts';
 
+interface FormOptions {
+  readonly class: string;
+  readonly 'aria-label'?: string;
+  readonly onSubmit: (form: HTMLFormElement) => void;
+  readonly children: ComponentChildren;
+}
+
+/** A form that the page submits in place of the browser. */
+export function Form({ onSubmit, ...attributes }: FormOptions) {
+  return (
+    <form
+      {...attributes}
+      onSubmit={(event) => {
+        event.preventDefault();
+        onSubmit(event.currentTarget);
+      }}
+    />
+  );
+}
+
 /** Reads the fields of a form as text; files are left out. */
 export function readFields(form: HTMLFormElement): Readonly<Record<string, string>> {
   const entries = [...new FormData(form)].flatMap(([name, value]) =>

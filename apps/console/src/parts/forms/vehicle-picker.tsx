@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useId, useRef } from 'preact/hooks';
 import { answerOf, api, onlyJson, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
+import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import { CloseIcon } from '../layout/icons.tsx';
 import { SearchBox, typingMs } from './search-box.tsx';
@@ -67,9 +68,7 @@ export function VehicleField({ label, name, appId, hint, required = false }: Veh
     timer.current = setTimeout(() => {
       // Without suggestions the field still takes a plate.
       listVehicles(appId, { q, limit: maxSuggestions }).then(
-        (vehicles) => {
-          found.value = vehicles;
-        },
+        (vehicles) => assign(found, vehicles),
         () => undefined,
       );
     }, typingMs);
@@ -114,14 +113,7 @@ function VehicleSearch({ label, placeholder, appId, list, describe, onPick }: Ve
   const { data, failure } = useLoad(find, [q]);
   return (
     <>
-      <SearchBox
-        label={label}
-        placeholder={placeholder}
-        initial=""
-        onSearch={(typed) => {
-          search.value = typed;
-        }}
-      />
+      <SearchBox label={label} placeholder={placeholder} initial="" onSearch={(typed) => assign(search, typed)} />
       {failure && <p class="notice wrong">{failure}</p>}
       {q !== '' && data && (
         <ul {...list}>

@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals';
+import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 
 const shownMs = 2000;
@@ -24,9 +25,7 @@ export function CopyButton({ text, label, title }: { text: string; label: string
   const start = async () => {
     await copy(text);
     isCopied.value = true;
-    setTimeout(() => {
-      isCopied.value = false;
-    }, shownMs);
+    setTimeout(() => assign(isCopied, false), shownMs);
   };
   const shown = isCopied.value ? copied : (title ?? copyText);
   return (

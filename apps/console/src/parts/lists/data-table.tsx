@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Pages } from '../../api/use-pages.ts';
+import { assign } from '../../signals.ts';
 import { formatNumber } from '../../texts/format.ts';
 import { Empty, LoadFailure, Loading } from '../layout/placeholders.tsx';
 
@@ -99,9 +100,7 @@ export function DataTable<Row>({ label, pages, columns, keyOf, sort, onSort, cou
   const frame = useRef<HTMLDivElement>(null);
   const top = useSignal(0);
   const height = useSignal(800);
-  useEffect(() => {
-    height.value = frame.current?.clientHeight ?? 800;
-  });
+  useEffect(() => assign(height, frame.current?.clientHeight ?? 800));
   if (!rows) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   const first = Math.max(0, Math.floor(top.value / rowHeight) - spare);
   const last = Math.min(rows.rows.length, Math.ceil((top.value + height.value) / rowHeight) + spare);

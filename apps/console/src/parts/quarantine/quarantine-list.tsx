@@ -4,8 +4,10 @@ import { useMemo } from 'preact/hooks';
 import { answerOf, api, messageOf, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { mayChange } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { formatBytes, formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+import { Form } from '../forms/fields.tsx';
 import { VehiclePicker } from '../forms/vehicle-picker.tsx';
 import { Empty, LoadFailure, Loading } from '../layout/placeholders.tsx';
 import { bytesOf, type DecodedFault, decodeFault, hexLines, isBinary, type Span, textOf } from './decode.ts';
@@ -161,27 +163,19 @@ function Dismissal({ isDisabled, onDismiss }: DismissalOptions) {
   const { quarantine: text } = texts.value;
   const reason = useSignal('');
   return (
-    <form
-      class="dismiss"
-      onSubmit={(event) => {
-        event.preventDefault();
-        onDismiss(reason.value);
-      }}
-    >
+    <Form class="dismiss" onSubmit={() => onDismiss(reason.value)}>
       <input
         class="input"
         required
         maxLength={1000}
         aria-label={text.dismissReason}
         placeholder={text.dismissReason}
-        onInput={({ currentTarget }) => {
-          reason.value = currentTarget.value;
-        }}
+        onInput={({ currentTarget }) => assign(reason, currentTarget.value)}
       />
       <button type="submit" class="button danger" disabled={isDisabled}>
         {text.dismiss}
       </button>
-    </form>
+    </Form>
   );
 }
 
@@ -236,12 +230,7 @@ function Row({ upload, onOutcome }: RepairOptions) {
   const [first, ...others] = faults;
   return (
     <li>
-      <details
-        class="upload"
-        onToggle={({ currentTarget }) => {
-          isOpen.value = currentTarget.open;
-        }}
-      >
+      <details class="upload" onToggle={({ currentTarget }) => assign(isOpen, currentTarget.open)}>
         <summary>
           <time dateTime={receivedAt} title={formatFull(receivedAt)}>
             {formatTime(receivedAt)}

@@ -1,6 +1,7 @@
 import './play-bar.css';
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { assign } from '../../signals.ts';
 import { formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -60,18 +61,14 @@ export function PlayBar({ from, until, time, label, note, paces }: PlayBarOption
         max={until}
         step={1}
         value={time.value}
-        onInput={({ currentTarget }) => {
-          time.value = Number(currentTarget.value);
-        }}
+        onInput={({ currentTarget }) => assign(time, Number(currentTarget.value))}
       />
       <output>{[formatTime(time.value * 1000), note].filter((part) => part !== undefined).join(' · ')}</output>
       <select
         class="input"
         aria-label={text.pace}
         value={pace.value}
-        onChange={({ currentTarget }) => {
-          pace.value = Number(currentTarget.value);
-        }}
+        onChange={({ currentTarget }) => assign(pace, Number(currentTarget.value))}
       >
         {paces.map((one) => (
           <option key={one} value={one}>

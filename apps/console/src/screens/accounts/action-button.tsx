@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { Confirm } from '../../parts/forms/dialog.tsx';
 import { CopyButton } from '../../parts/layout/copy.tsx';
+import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 
 interface ActionButtonOptions {
@@ -18,9 +19,7 @@ interface ActionButtonOptions {
 /** A button whose action is confirmed in a dialog. */
 export function ActionButton({ action, title, children, isDangerous = false, typed, onConfirm }: ActionButtonOptions) {
   const isAsking = useSignal(false);
-  const setAsking = (asks: boolean) => {
-    isAsking.value = asks;
-  };
+  const setAsking = (asks: boolean) => assign(isAsking, asks);
   return (
     <>
       <button type="button" class={`button${isDangerous ? ' danger' : ''}`} onClick={() => setAsking(true)}>

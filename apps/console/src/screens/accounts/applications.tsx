@@ -2,10 +2,11 @@ import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
+import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { navigate } from '../../router.ts';
 import { hasRole, operatorApplications, readSession } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { formatDay, formatFull, formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { ActionButton, ShownOnce } from './action-button.tsx';
@@ -49,9 +50,7 @@ function SettingsFields({ loaded }: { loaded: Settings }) {
         name="view"
         value={view.value}
         options={views.map((one) => [one, text.views[one]])}
-        onChange={(one) => {
-          view.value = one;
-        }}
+        onChange={(one) => assign(view, one)}
       />
       <TextField label={text.settings.timeZone} name="timeZone" required defaultValue={loaded.timeZone} />
       {numbers.map((name) => (
@@ -96,14 +95,7 @@ function SettingsForm({ appId, loaded }: FormOptions) {
     }
   };
   return (
-    <form
-      class="card form"
-      onSubmit={(event) => {
-        event.preventDefault();
-        const form = event.currentTarget;
-        void action.run(() => save(form));
-      }}
-    >
+    <Form class="card form" onSubmit={(form) => void action.run(() => save(form))}>
       <h2>{text.settingsTitle}</h2>
       <SettingsFields loaded={loaded} />
       <div role="status">{outcome.value?.isGood && <p class="notice good">{outcome.value.text}</p>}</div>
@@ -118,7 +110,7 @@ function SettingsForm({ appId, loaded }: FormOptions) {
           </button>
         </div>
       )}
-    </form>
+    </Form>
   );
 }
 
@@ -132,9 +124,8 @@ function Key({ appId }: { appId: string }) {
     const body = { overlapHours: Number(overlap.value) };
     appKey.value = (await answerOf(api.POST('/v1/x/admin/applications/{appId}/key', { params, body }))).appKey;
   };
-  const endSessions = async () => {
-    ended.value = (await answerOf(api.DELETE('/v1/x/admin/applications/{appId}/sessions', { params }))).ended;
-  };
+  const endSessions = async () =>
+    assign(ended, (await answerOf(api.DELETE('/v1/x/admin/applications/{appId}/sessions', { params }))).ended);
   return (
     <section class="card form">
       <h2>{text.tokens}</h2>
@@ -148,9 +139,7 @@ function Key({ appId }: { appId: string }) {
             label={text.keyOverlap}
             value={overlap.value}
             options={text.keyOverlaps}
-            onChange={(hours) => {
-              overlap.value = hours;
-            }}
+            onChange={(hours) => assign(overlap, hours)}
           />
         </ActionButton>
         <ActionButton action={text.endSessions} title={text.endAllTitle(appId)} onConfirm={endSessions}>
@@ -211,9 +200,7 @@ export function ApplicationPage({ appId }: { appId: string }) {
 function NewApplication({ onCreated }: { onCreated: (created: Schema<'ApplicationKey'>) => void }) {
   const { accounts: text } = texts.value;
   const action = useAction();
-  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
-    event.preventDefault();
-    const form = event.currentTarget;
+  const submit = (form: HTMLFormElement) => {
     void action.run(async () => {
       const { name = '' } = readFields(form);
       onCreated(await answerOf(api.POST('/v1/x/admin/applications', { body: { name } })));
@@ -221,13 +208,13 @@ function NewApplication({ onCreated }: { onCreated: (created: Schema<'Applicatio
     });
   };
   return (
-    <form class="card form inline-form" onSubmit={submit}>
+    <Form class="card form inline-form" onSubmit={submit}>
       <TextField label={text.newApplication} name="name" required maxLength={256} />
       <button type="submit" class="button primary" disabled={action.isRunning}>
         {text.create}
       </button>
       <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
-    </form>
+    </Form>
   );
 }
 

@@ -3,9 +3,10 @@ import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Dialog } from '../../parts/forms/dialog.tsx';
-import { readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
+import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
 import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { operatorApplications, session } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { formatAgo, formatFull } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { ActionButton, ShownOnce } from './action-button.tsx';
@@ -66,9 +67,7 @@ function NewOperator({ onCreated }: { onCreated: (made: OperatorPassword) => voi
   const { accounts: text } = texts.value;
   const values = useSignal<OperatorValues>({ role: 'viewer', appIds: [] });
   const action = useAction();
-  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
-    event.preventDefault();
-    const form = event.currentTarget;
+  const submit = (form: HTMLFormElement) => {
     void action.run(async () => {
       const { name = '' } = readFields(form);
       const body = { name, role: values.value.role, appIds: [...values.value.appIds], mustChangePassword: true };
@@ -79,7 +78,7 @@ function NewOperator({ onCreated }: { onCreated: (made: OperatorPassword) => voi
   return (
     <details class="card new-operator">
       <summary>{text.newOperator}</summary>
-      <form class="form" onSubmit={submit}>
+      <Form class="form" onSubmit={submit}>
         <TextField
           label={text.name}
           name="name"
@@ -87,19 +86,14 @@ function NewOperator({ onCreated }: { onCreated: (made: OperatorPassword) => voi
           required
           pattern="[A-Za-z0-9][A-Za-z0-9._@\-]{0,63}"
         />
-        <ValuesFields
-          values={values.value}
-          onChange={(changed) => {
-            values.value = changed;
-          }}
-        />
+        <ValuesFields values={values.value} onChange={(changed) => assign(values, changed)} />
         <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
         <div class="row">
           <button type="submit" class="button primary" disabled={action.isRunning}>
             {text.create}
           </button>
         </div>
-      </form>
+      </Form>
     </details>
   );
 }
@@ -143,19 +137,8 @@ function EditOperator({ operator, onClose }: EditOptions) {
   };
   return (
     <Dialog title={text.editTitle(name)} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void action.run(save);
-        }}
-      >
-        <ValuesFields
-          values={values.value}
-          onChange={(changed) => {
-            values.value = changed;
-          }}
-        />
+      <Form class="form" onSubmit={() => void action.run(save)}>
+        <ValuesFields values={values.value} onChange={(changed) => assign(values, changed)} />
         <div role="alert">
           {meanwhile.value && <p class="notice late">{meanwhile.value}</p>}
           {action.failure && <p class="notice wrong">{action.failure}</p>}
@@ -168,7 +151,7 @@ function EditOperator({ operator, onClose }: EditOptions) {
             {text.save}
           </button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }

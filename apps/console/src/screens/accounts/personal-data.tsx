@@ -1,10 +1,11 @@
 import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
-import { readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
+import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
 import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
 import { SaveButton } from '../../parts/layout/copy.tsx';
 import { operatorApplications } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { ActionButton } from './action-button.tsx';
@@ -55,9 +56,8 @@ function PersonData() {
   const person = useSignal<FoundPerson | undefined>(undefined);
   const pseudonym = useSignal<string | undefined>(undefined);
   const action = useAction();
-  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
-    event.preventDefault();
-    const id = (readFields(event.currentTarget)['person'] ?? '').trim();
+  const submit = (form: HTMLFormElement) => {
+    const id = (readFields(form)['person'] ?? '').trim();
     person.value = undefined;
     pseudonym.value = undefined;
     void action.run(async () => {
@@ -69,20 +69,18 @@ function PersonData() {
   return (
     <section class="card form">
       <h2>{text.person}</h2>
-      <form class="grant-form" onSubmit={submit}>
+      <Form class="grant-form" onSubmit={submit}>
         <TextField label={text.personId} name="person" required maxLength={256} />
         <SelectField
           label={text.application}
           value={appId.value}
           options={applications.map((one) => [one.appId, one.name])}
-          onChange={(chosen) => {
-            appId.value = chosen;
-          }}
+          onChange={(chosen) => assign(appId, chosen)}
         />
         <button type="submit" class="button" disabled={action.isRunning}>
           {text.find}
         </button>
-      </form>
+      </Form>
       <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
       <div role="status">{pseudonym.value && <p class="notice good">{text.personErased(pseudonym.value)}</p>}</div>
       {person.value && (
@@ -144,32 +142,27 @@ function VehicleData() {
   const vehicle = useSignal<FoundVehicle | undefined>(undefined);
   const erased = useSignal<string | undefined>(undefined);
   const action = useAction();
-  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
-    event.preventDefault();
-    const written = readFields(event.currentTarget)['vehicle'] ?? '';
+  const submit = (form: HTMLFormElement) => {
+    const written = readFields(form)['vehicle'] ?? '';
     vehicle.value = undefined;
     erased.value = undefined;
-    void action.run(async () => {
-      vehicle.value = await findVehicle(written, appId.value);
-    });
+    void action.run(async () => assign(vehicle, await findVehicle(written, appId.value)));
   };
   return (
     <section class="card form">
       <h2>{text.vehicle}</h2>
-      <form class="grant-form" onSubmit={submit}>
+      <Form class="grant-form" onSubmit={submit}>
         <VehicleField label={text.plateOf} name="vehicle" appId={appId.value || undefined} required />
         <SelectField
           label={text.application}
           value={appId.value}
           options={applications.map((one) => [one.appId, one.name])}
-          onChange={(chosen) => {
-            appId.value = chosen;
-          }}
+          onChange={(chosen) => assign(appId, chosen)}
         />
         <button type="submit" class="button" disabled={action.isRunning}>
           {text.find}
         </button>
-      </form>
+      </Form>
       <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
       <div role="status">{erased.value && <p class="notice good">{text.vehicleErased(erased.value)}</p>}</div>
       {vehicle.value && (

@@ -2,11 +2,12 @@ import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
+import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
 import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { address, navigate } from '../../router.ts';
 import { hasRole, operatorApplications } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import { ActionButton, ShownOnce } from './action-button.tsx';
 
@@ -105,9 +106,7 @@ function GrantRow({ user, grant, action, onChanged }: Omit<GrantsOptions, 'appId
 function NewGrant({ user, appId, action, onChanged }: GrantsOptions & { action: Action }) {
   const { accounts: text } = texts.value;
   const role = useSignal<Role>('driver');
-  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
-    event.preventDefault();
-    const form = event.currentTarget;
+  const submit = (form: HTMLFormElement) => {
     void action.run(async () => {
       const vehicleId = await readVehicle(readFields(form)['vehicle'] ?? '', appId);
       if (vehicleId === undefined) throw new CallFailure('UNKNOWN_VEHICLE', texts.value.noSuchVehicle);
@@ -118,20 +117,18 @@ function NewGrant({ user, appId, action, onChanged }: GrantsOptions & { action: 
     });
   };
   return (
-    <form class="grant-form" onSubmit={submit}>
+    <Form class="grant-form" onSubmit={submit}>
       <VehicleField label={text.grantVehicle} name="vehicle" appId={appId} required />
       <SelectField
         label={text.role}
         value={role.value}
         options={roles.map((one) => [one, text.grantRoles[one]])}
-        onChange={(one) => {
-          role.value = roleOf(one);
-        }}
+        onChange={(one) => assign(role, roleOf(one))}
       />
       <button type="submit" class="button" disabled={action.isRunning}>
         {text.grant}
       </button>
-    </form>
+    </Form>
   );
 }
 
@@ -251,9 +248,7 @@ interface NewUserOptions {
 function NewUser({ appId, onCreated }: NewUserOptions) {
   const { accounts: text } = texts.value;
   const action = useAction();
-  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
-    event.preventDefault();
-    const form = event.currentTarget;
+  const submit = (form: HTMLFormElement) => {
     void action.run(async () => {
       const { username = '' } = readFields(form);
       const password = createPassword();
@@ -264,13 +259,13 @@ function NewUser({ appId, onCreated }: NewUserOptions) {
     });
   };
   return (
-    <form class="card form inline-form" onSubmit={submit}>
+    <Form class="card form inline-form" onSubmit={submit}>
       <TextField label={text.newUser} name="username" required maxLength={256} />
       <button type="submit" class="button primary" disabled={action.isRunning}>
         {text.create}
       </button>
       <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
-    </form>
+    </Form>
   );
 }
 

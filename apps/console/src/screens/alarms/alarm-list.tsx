@@ -3,13 +3,14 @@ import { answerOf, api } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { ConnectionLine } from '../../live/connection-line.tsx';
 import { Dialog } from '../../parts/forms/dialog.tsx';
-import { Field } from '../../parts/forms/fields.tsx';
+import { Field, Form } from '../../parts/forms/fields.tsx';
 import { useSave } from '../../parts/forms/use-save.tsx';
 import { nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { changeQuery } from '../../parts/layout/application-choice.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { StateMark } from '../../parts/layout/vehicle-state.tsx';
 import { actingFor, mayChange } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { formatDuration, formatFull, formatTime, fromLocalInput, toLocalInput } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { type Alarm, type AlarmFilter, type AlarmKind, isFiltered, readFilter, useAlarms } from './alarm-data.ts';
@@ -38,13 +39,7 @@ function Acknowledge({ alarm, onDone, onClose }: AcknowledgeOptions) {
   };
   return (
     <Dialog title={text.acknowledgeTitle(text.kinds[alarm.kind], alarm.plate)} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          acknowledge();
-        }}
-      >
+      <Form class="form" onSubmit={() => acknowledge()}>
         <Field label={text.note} hint={text.noteHint} error={saving.failure?.message}>
           {(input) => (
             <textarea
@@ -53,9 +48,7 @@ function Acknowledge({ alarm, onDone, onClose }: AcknowledgeOptions) {
               rows={3}
               maxLength={2000}
               value={note.value}
-              onInput={({ currentTarget }) => {
-                note.value = currentTarget.value;
-              }}
+              onInput={({ currentTarget }) => assign(note, currentTarget.value)}
             />
           )}
         </Field>
@@ -67,7 +60,7 @@ function Acknowledge({ alarm, onDone, onClose }: AcknowledgeOptions) {
             {text.acknowledge}
           </button>
         </div>
-      </form>
+      </Form>
     </Dialog>
   );
 }
@@ -238,9 +231,7 @@ export function AlarmList({ appId }: { appId: string }) {
   const list = useAlarms(filter);
   const { data: rules } = useLoad(() => loadRules(appId), [appId]);
   const chosen = useSignal<Alarm | undefined>(undefined);
-  const close = () => {
-    chosen.value = undefined;
-  };
+  const close = () => assign(chosen, undefined);
   const { alarms, failure, connection } = list;
   const rows = () => {
     if (!alarms) return failure ? <LoadFailure message={failure} retry={list.reload} /> : <Loading />;
@@ -253,9 +244,7 @@ export function AlarmList({ appId }: { appId: string }) {
             key={alarm.id}
             alarm={alarm}
             rule={rules?.find(({ id }) => id === alarm.ruleId)}
-            onAcknowledge={() => {
-              chosen.value = alarm;
-            }}
+            onAcknowledge={() => assign(chosen, alarm)}
           />
         ))}
       </ul>

@@ -1,10 +1,11 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
-import { errorBeyond, errorOf, Field, NumberInput, TextInput } from '../../parts/forms/fields.tsx';
+import { errorBeyond, errorOf, Field, Form, NumberInput, TextInput } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { CloseIcon } from '../../parts/layout/icons.tsx';
+import { assign } from '../../signals.ts';
 import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { type Geofence, loadGeofences } from './alarm-text.ts';
@@ -24,9 +25,8 @@ export function shapeText(geofence: Geofence): string {
 function Circle({ draft, error }: { draft: Signal<Draft>; error: string | undefined }) {
   const { geofences: text } = texts.value;
   const { centre, radiusMetres } = draft.value;
-  const set = (change: Partial<DraftPoint>) => {
-    draft.value = { ...draft.value, centre: { ...draft.value.centre, ...change } };
-  };
+  const set = (change: Partial<DraftPoint>) =>
+    assign(draft, { ...draft.value, centre: { ...draft.value.centre, ...change } });
   return (
     <>
       <Field label={text.latitude}>
@@ -60,9 +60,7 @@ function Circle({ draft, error }: { draft: Signal<Draft>; error: string | undefi
             {...facts.radiusMetres}
             isRequired
             value={radiusMetres}
-            onValue={(radius) => {
-              draft.value = { ...draft.value, radiusMetres: radius };
-            }}
+            onValue={(radius) => assign(draft, { ...draft.value, radiusMetres: radius })}
           />
         )}
       </Field>
@@ -109,9 +107,7 @@ function Corner({ index, corner, isSelected, onFocus, onChange, onRemove }: Corn
 
 function Polygon({ draft, selected }: { draft: Signal<Draft>; selected: Signal<number | undefined> }) {
   const { geofences: text } = texts.value;
-  const set = (corners: readonly DraftPoint[]) => {
-    draft.value = { ...draft.value, corners };
-  };
+  const set = (corners: readonly DraftPoint[]) => assign(draft, { ...draft.value, corners });
   const { corners } = draft.value;
   return (
     <>
@@ -122,9 +118,7 @@ function Polygon({ draft, selected }: { draft: Signal<Draft>; selected: Signal<n
             index={index}
             corner={corner}
             isSelected={selected.value === index}
-            onFocus={() => {
-              selected.value = index;
-            }}
+            onFocus={() => assign(selected, index)}
             onChange={(changed) => set(corners.with(index, changed))}
             onRemove={() => {
               selected.value = undefined;
@@ -165,8 +159,7 @@ export function GeofenceForm({ appId, geofence, draft, corner, onClose }: Geofen
   const saving = useSave(geofence);
   const unfinished = useSignal<string | undefined>(undefined);
   const isCircle = draft.value.type === 'Point';
-  const submit = (event: Event) => {
-    event.preventDefault();
+  const submit = () => {
     const body = toBody(draft.value);
     unfinished.value = body ? undefined : isCircle ? text.needsCentre : text.needsCorners;
     if (!body) return;
@@ -186,16 +179,14 @@ export function GeofenceForm({ appId, geofence, draft, corner, onClose }: Geofen
   const shapeError = unfinished.value ?? errorOf(failure, 'geometry');
   const title = geofence?.name ?? (isCircle ? text.newCircle : text.newPolygon);
   return (
-    <form class="form geofence-form" aria-label={title} onSubmit={submit}>
+    <Form class="form geofence-form" aria-label={title} onSubmit={submit}>
       <h2>{title}</h2>
       <TextInput
         label={text.name}
         value={draft.value.name}
         error={errorOf(failure, 'name')}
         maxLength={facts.name.maxLength}
-        onValue={(name) => {
-          draft.value = { ...draft.value, name };
-        }}
+        onValue={(name) => assign(draft, { ...draft.value, name })}
       />
       <p class="muted">{isCircle ? text.drawCircle : text.drawPolygon}</p>
       {isCircle && <Circle draft={draft} error={errorOf(failure, 'radiusMetres')} />}
@@ -211,11 +202,9 @@ export function GeofenceForm({ appId, geofence, draft, corner, onClose }: Geofen
         saving={saving}
         describe={describe}
         failure={errorBeyond(failure, ['name', 'geometry', 'radiusMetres'])}
-        onTheirs={(theirs) => {
-          draft.value = toDraft(theirs);
-        }}
+        onTheirs={(theirs) => assign(draft, toDraft(theirs))}
         onClose={onClose}
       />
-    </form>
+    </Form>
   );
 }

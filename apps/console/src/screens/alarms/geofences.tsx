@@ -12,6 +12,7 @@ import { useMap } from '../../parts/map/base-map.ts';
 import type { MapPalette } from '../../parts/map/palette.ts';
 import { boundsOf } from '../../parts/map/route-layer.ts';
 import { mayChange } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import { type Geofence, loadGeofences } from './alarm-text.ts';
 import { GeofenceEditor, handlesOf } from './geofence-editor.ts';
@@ -207,9 +208,7 @@ export function Geofences({ appId }: { appId: string }) {
             geofences={data}
             onNew={(type) => edit(undefined, emptyDraft(type))}
             onChange={change}
-            onDelete={(geofence) => {
-              deleted.value = geofence;
-            }}
+            onDelete={(geofence) => assign(deleted, geofence)}
           />
         )}
       </MapWithSide>

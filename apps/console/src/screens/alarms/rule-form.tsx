@@ -2,11 +2,12 @@ import { type Signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { answerOf, api, type CallFailure } from '../../api/client.ts';
 import { limits } from '../../api/limits.ts';
-import { errorBeyond, errorOf, Field, NumberInput, TextInput } from '../../parts/forms/fields.tsx';
+import { errorBeyond, errorOf, Field, Form, NumberInput, TextInput } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
 import { type NamedVehicle, nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { isOperator } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import type { AlarmKind } from './alarm-data.ts';
 import { conditionText, type Geofence, loadRules, type Rule } from './alarm-text.ts';
@@ -72,9 +73,8 @@ function Parameter({ name, draft, geofences, failure }: ParameterOptions) {
   const { alarmRules: text } = texts.value;
   const value = draft.value.parameters[name];
   const fact: Fact = facts[`parameters.${name}`];
-  const set = (changed: string | number | undefined) => {
-    draft.value = { ...draft.value, parameters: { ...draft.value.parameters, [name]: changed } };
-  };
+  const set = (changed: string | number | undefined) =>
+    assign(draft, { ...draft.value, parameters: { ...draft.value.parameters, [name]: changed } });
   const choices =
     name === 'geofenceId'
       ? geofences.map((one) => [one.id, one.name] as const)
@@ -177,9 +177,7 @@ function KindField({
           class="input"
           disabled={!isNew}
           value={draft.value.kind}
-          onChange={({ currentTarget }) => {
-            draft.value = { ...draft.value, kind: currentTarget.value as AlarmKind };
-          }}
+          onChange={({ currentTarget }) => assign(draft, { ...draft.value, kind: currentTarget.value as AlarmKind })}
         >
           {facts.kind.enum.map((kind) => (
             <option key={kind} value={kind}>
@@ -206,9 +204,7 @@ function Scope({ appId, draft, failure }: { appId: string; draft: Signal<Draft>;
             ['all', text.allVehicles],
             ['listed', text.listedVehicles],
           ]}
-          onChoose={(scope) => {
-            draft.value = { ...draft.value, isForAll: scope === 'all' };
-          }}
+          onChoose={(scope) => assign(draft, { ...draft.value, isForAll: scope === 'all' })}
         />
       )}
       {!isForAll && (
@@ -217,9 +213,7 @@ function Scope({ appId, draft, failure }: { appId: string; draft: Signal<Draft>;
           appId={appId || undefined}
           chosen={vehicles}
           error={errorOf(failure, 'vehicleIds') ?? (failure?.code === 'UNKNOWN_VEHICLE' ? failure.message : undefined)}
-          onChange={(chosen) => {
-            draft.value = { ...draft.value, vehicles: chosen };
-          }}
+          onChange={(chosen) => assign(draft, { ...draft.value, vehicles: chosen })}
         />
       )}
     </>
@@ -261,9 +255,7 @@ function MeasureChoice({ draft }: { draft: Signal<Draft> }) {
         ['percent', text.measures.percent],
         ['volts', text.measures.volts],
       ]}
-      onChoose={(measure) => {
-        draft.value = { ...draft.value, measure };
-      }}
+      onChoose={(measure) => assign(draft, { ...draft.value, measure })}
     />
   );
 }
@@ -275,8 +267,7 @@ export function RuleForm({ appId, rule, geofences, onClose }: RuleFormOptions) {
   // A change of its geofence sets activeFrom.
   const saving = useSave(rule, (one) => JSON.stringify({ ...one, activeFrom: '' }));
   const { failure } = saving;
-  const submit = (event: Event) => {
-    event.preventDefault();
+  const submit = () => {
     const [header, body] = [headerFor(appId), toBody(draft.value)];
     if (!rule) {
       saving.run(() => answerOf(api.POST('/v1/x/alarm-rules', { params: { header }, body })), onClose);
@@ -297,16 +288,14 @@ export function RuleForm({ appId, rule, geofences, onClose }: RuleFormOptions) {
   const fields = ['name', 'kind', 'vehicleIds', ...parametersOf(draft.value).map((one) => `parameters.${one}`)];
   const title = rule ? text.change(rule.name) : text.create;
   return (
-    <form class="card form rule-form" aria-label={title} onSubmit={submit}>
+    <Form class="card form rule-form" aria-label={title} onSubmit={submit}>
       <h2>{title}</h2>
       <TextInput
         label={text.name}
         value={draft.value.name}
         error={errorOf(failure, 'name')}
         maxLength={facts.name.maxLength}
-        onValue={(name) => {
-          draft.value = { ...draft.value, name };
-        }}
+        onValue={(name) => assign(draft, { ...draft.value, name })}
       />
       <KindField draft={draft} isNew={!rule} failure={failure} />
       {draft.value.kind === 'low-battery' && <MeasureChoice draft={draft} />}
@@ -323,6 +312,6 @@ export function RuleForm({ appId, rule, geofences, onClose }: RuleFormOptions) {
         onTheirs={(theirs) => void show(theirs)}
         onClose={onClose}
       />
-    </form>
+    </Form>
   );
 }

@@ -6,6 +6,7 @@ import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { RowActions } from '../../parts/lists/map-list.tsx';
 import { mayChange } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import { conditionText, type Geofence, loadGeofences, loadRules, type Rule } from './alarm-text.ts';
 import { RuleForm } from './rule-form.tsx';
@@ -70,9 +71,7 @@ export function Rules({ appId }: { appId: string }) {
   const deleted = useSignal<Rule | undefined>(undefined);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   const { rules, geofences } = data;
-  const edit = (rule: Rule | undefined) => {
-    edited.value = { rule };
-  };
+  const edit = (rule: Rule | undefined) => assign(edited, { rule });
   const close = () => {
     edited.value = undefined;
     reload();
@@ -102,9 +101,7 @@ export function Rules({ appId }: { appId: string }) {
               rule={rule}
               geofences={geofences}
               onChange={() => edit(rule)}
-              onDelete={() => {
-                deleted.value = rule;
-              }}
+              onDelete={() => assign(deleted, rule)}
             />
           ))}
         </ul>

@@ -1,10 +1,11 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { answerOf, api } from '../../api/client.ts';
 import { Dialog } from '../../parts/forms/dialog.tsx';
-import { Field, SelectField } from '../../parts/forms/fields.tsx';
+import { Field, Form, SelectField } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
 import { type NamedVehicle, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
+import { assign } from '../../signals.ts';
 import { fromLocalInput, toLocalInput } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { type Booking, faultOf, loadCalendar, otherFaultOf } from './booking-data.ts';
@@ -101,9 +102,7 @@ function change(appId: string, booking: Booking, { from, until }: Draft): Promis
 
 function NewFields({ appId, draft, failure }: { appId: string; draft: Signal<Draft>; failure: Failure }) {
   const { bookings: text } = texts.value;
-  const set = (changed: Partial<Draft>) => {
-    draft.value = { ...draft.value, ...changed };
-  };
+  const set = (changed: Partial<Draft>) => assign(draft, { ...draft.value, ...changed });
   const { vehicles, type, driver } = draft.value;
   return (
     <>
@@ -149,11 +148,8 @@ export function BookingForm({ appId, booking, vehicles, earliest, onClose, onDon
   const saving = useSave(booking, ({ from, until, state }) => JSON.stringify([from, until, state]));
   const { failure } = saving;
   const { from, until, type } = draft.value;
-  const set = (changed: Partial<Draft>) => {
-    draft.value = { ...draft.value, ...changed };
-  };
-  const save = (event: SubmitEvent) => {
-    event.preventDefault();
+  const set = (changed: Partial<Draft>) => assign(draft, { ...draft.value, ...changed });
+  const save = () => {
     if (booking) {
       const work = () => change(appId, booking, draft.value);
       saving.runUnlessChanged(() => loadBooking(appId, booking), work, onDone);
@@ -161,7 +157,7 @@ export function BookingForm({ appId, booking, vehicles, earliest, onClose, onDon
   };
   return (
     <Dialog title={booking ? text.changeTitle(booking.plate) : text.newTitle} onClose={onClose}>
-      <form class="form" onSubmit={save}>
+      <Form class="form" onSubmit={save}>
         {!booking && <NewFields appId={appId} draft={draft} failure={failure} />}
         <Moment
           label={text.from}
@@ -186,12 +182,10 @@ export function BookingForm({ appId, booking, vehicles, earliest, onClose, onDon
             [text.until]: toLocalInput(one.until),
             [text.state]: text.states[one.state],
           })}
-          onTheirs={(theirs) => {
-            draft.value = draftOf(theirs);
-          }}
+          onTheirs={(theirs) => assign(draft, draftOf(theirs))}
           onClose={onClose}
         />
-      </form>
+      </Form>
     </Dialog>
   );
 }

@@ -7,6 +7,7 @@ import { changeQuery, headerFor } from '../../parts/layout/application-choice.ts
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { address } from '../../router.ts';
 import { mayChange } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { formatFull, formatShortDay, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import {
@@ -252,20 +253,10 @@ interface TaskOptions {
 /** The dialog of what a person does with a booking. */
 function TaskDialog({ appId, task, vehicles, earliest, onDone }: TaskOptions) {
   const now = task.value;
-  const onClose = () => {
-    task.value = undefined;
-  };
+  const onClose = () => assign(task, undefined);
   if (now?.kind === 'look') {
     const { booking } = now;
-    return (
-      <Detail
-        booking={booking}
-        onClose={onClose}
-        onTask={(kind) => {
-          task.value = { kind, booking };
-        }}
-      />
-    );
+    return <Detail booking={booking} onClose={onClose} onTask={(kind) => assign(task, { kind, booking })} />;
   }
   if (now?.kind === 'stop' || now?.kind === 'delete') {
     const isStop = now.kind === 'stop';
@@ -308,13 +299,7 @@ export function BookingCalendar({ appId }: { appId: string }) {
   const vehicles = vehicleId === undefined ? [] : (chosen ?? []);
   return (
     <>
-      <Toolbar
-        period={period}
-        days={days}
-        onNew={() => {
-          task.value = { kind: 'new' };
-        }}
-      />
+      <Toolbar period={period} days={days} onNew={() => assign(task, { kind: 'new' })} />
       <VehicleChoice
         label={text.onlyVehicle}
         appId={appId === '' ? undefined : appId}
@@ -329,9 +314,7 @@ export function BookingCalendar({ appId }: { appId: string }) {
         <CalendarGrid
           rows={rowsOf(data.bookings)}
           period={period}
-          onLook={(booking) => {
-            task.value = { kind: 'look', booking };
-          }}
+          onLook={(booking) => assign(task, { kind: 'look', booking })}
         />
       )}
       {now && <TaskDialog appId={appId} task={task} vehicles={vehicles} earliest={period.from} onDone={done} />}

@@ -3,10 +3,11 @@ import type { ComponentChildren } from 'preact';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Dialog } from '../../parts/forms/dialog.tsx';
-import { errorBeyond, errorOf, TextInput } from '../../parts/forms/fields.tsx';
+import { errorBeyond, errorOf, Form, TextInput } from '../../parts/forms/fields.tsx';
 import { FormEnd, type Saving, useSave } from '../../parts/forms/use-save.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { hasRole } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { formatAgo, formatFull } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -39,13 +40,7 @@ interface DecisionFormOptions {
 function DecisionForm({ title, fields, saving, decide, onClose, onDone, children }: DecisionFormOptions) {
   return (
     <Dialog title={title} onClose={onClose}>
-      <form
-        class="form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          saving.run(decide, onDone);
-        }}
-      >
+      <Form class="form" onSubmit={() => saving.run(decide, onDone)}>
         {children}
         <FormEnd
           failure={errorBeyond(saving.failure, fields)}
@@ -55,7 +50,7 @@ function DecisionForm({ title, fields, saving, decide, onClose, onDone, children
           onTheirs={() => undefined}
           onClose={onClose}
         />
-      </form>
+      </Form>
     </Dialog>
   );
 }
@@ -85,9 +80,7 @@ function Approval({ request, onClose, onDone }: DecisionOptions) {
           maxLength={longestText}
           isOptional={name === 'vin'}
           error={errorOf(saving.failure, name)}
-          onValue={(value) => {
-            draft.value = { ...draft.value, [name]: value };
-          }}
+          onValue={(value) => assign(draft, { ...draft.value, [name]: value })}
         />
       ))}
     </DecisionForm>
@@ -115,9 +108,7 @@ function Refusal({ request, onClose, onDone }: DecisionOptions) {
         value={reason.value}
         maxLength={longestReason}
         error={errorOf(saving.failure, 'reason')}
-        onValue={(value) => {
-          reason.value = value;
-        }}
+        onValue={(value) => assign(reason, value)}
       />
     </DecisionForm>
   );
@@ -163,9 +154,7 @@ export function Requests({ appId }: { appId: string }) {
   }, [appId]);
   const decided = useSignal<{ readonly request: Request; readonly isApproval: boolean } | undefined>(undefined);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
-  const close = () => {
-    decided.value = undefined;
-  };
+  const close = () => assign(decided, undefined);
   const done = () => {
     close();
     reload();
@@ -181,12 +170,8 @@ export function Requests({ appId }: { appId: string }) {
             <RequestRow
               key={request.requestId}
               request={request}
-              onApprove={() => {
-                decided.value = { request, isApproval: true };
-              }}
-              onDecline={() => {
-                decided.value = { request, isApproval: false };
-              }}
+              onApprove={() => assign(decided, { request, isApproval: true })}
+              onDecline={() => assign(decided, { request, isApproval: false })}
             />
           ))}
         </ul>

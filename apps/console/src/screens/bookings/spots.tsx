@@ -5,7 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { ConfirmDeletion } from '../../parts/forms/dialog.tsx';
-import { errorBeyond, errorOf, Field, NumberInput, TextInput } from '../../parts/forms/fields.tsx';
+import { errorBeyond, errorOf, Field, Form, NumberInput, TextInput } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
@@ -13,6 +13,7 @@ import { MapList, MapWithSide } from '../../parts/lists/map-list.tsx';
 import { useMap } from '../../parts/map/base-map.ts';
 import { boundsOf } from '../../parts/map/route-layer.ts';
 import { mayChange } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 
 export type Spot = Schema<'ParkingSpot'>;
@@ -132,9 +133,7 @@ interface PlaceOptions {
 
 function PlaceFields({ draft, hasPlace, error }: PlaceOptions) {
   const { geofences: place } = texts.value;
-  const set = (changed: Partial<SpotDraft>) => {
-    draft.value = { ...draft.value, ...changed };
-  };
+  const set = (changed: Partial<SpotDraft>) => assign(draft, { ...draft.value, ...changed });
   return (
     <>
       <Field label={place.latitude}>
@@ -177,21 +176,18 @@ function SpotForm({ appId, spot, draft, onClose }: SpotFormOptions) {
   const { parkingSpots: text } = texts.value;
   const saving = useSave(spot);
   const { failure } = saving;
-  const set = (changed: Partial<SpotDraft>) => {
-    draft.value = { ...draft.value, ...changed };
-  };
+  const set = (changed: Partial<SpotDraft>) => assign(draft, { ...draft.value, ...changed });
   // A place can be moved, but not taken away.
   const hasPlace =
     spot?.latitude !== undefined || draft.value.latitude !== undefined || draft.value.longitude !== undefined;
-  const save = (event: SubmitEvent) => {
-    event.preventDefault();
+  const save = () => {
     const work = () => saveSpot(appId, spot?.id, draft.value);
     const now = async () => (await loadSpots(appId)).find(({ id }) => id === spot?.id);
     if (spot) saving.runUnlessChanged(now, work, onClose);
     else saving.run(work, onClose);
   };
   return (
-    <form class="form" onSubmit={save}>
+    <Form class="form" onSubmit={save}>
       <p class="muted">{text.placeHint}</p>
       {spotTexts.map((name) => (
         <TextInput
@@ -210,12 +206,10 @@ function SpotForm({ appId, spot, draft, onClose }: SpotFormOptions) {
         original={spot}
         saving={saving}
         describe={(one) => Object.fromEntries(spotTexts.map((name) => [text.fields[name], one[name]]))}
-        onTheirs={(theirs) => {
-          draft.value = draftOf(theirs);
-        }}
+        onTheirs={(theirs) => assign(draft, draftOf(theirs))}
         onClose={onClose}
       />
-    </form>
+    </Form>
   );
 }
 
@@ -304,9 +298,9 @@ export function ParkingSpots({ appId }: { appId: string }) {
             spots={written.value ? data.filter(({ id }) => id !== written.value?.spot?.id) : data}
             place={written.value ? place : undefined}
             isWriting={written.value !== undefined}
-            onPlace={(lat, lng) => {
-              draft.value = { ...draft.value, latitude: roundDegrees(lat), longitude: roundDegrees(lng) };
-            }}
+            onPlace={(lat, lng) =>
+              assign(draft, { ...draft.value, latitude: roundDegrees(lat), longitude: roundDegrees(lng) })
+            }
             onPick={pick}
           />
         }
@@ -320,13 +314,7 @@ export function ParkingSpots({ appId }: { appId: string }) {
             onClose={close}
           />
         ) : (
-          <SpotList
-            spots={data}
-            onWrite={write}
-            onDelete={(spot) => {
-              deleted.value = spot;
-            }}
-          />
+          <SpotList spots={data} onWrite={write} onDelete={(spot) => assign(deleted, spot)} />
         )}
       </MapWithSide>
       <DeleteSpot appId={appId} deleted={deleted} onDone={reload} />

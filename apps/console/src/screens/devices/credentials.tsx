@@ -5,6 +5,7 @@ import { Confirm } from '../../parts/forms/dialog.tsx';
 import { SelectField } from '../../parts/forms/fields.tsx';
 import { CopyButton } from '../../parts/layout/copy.tsx';
 import { hasRole } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { type DeviceDetail, type DeviceSecrets, loadAddresses } from './device-data.ts';
@@ -95,9 +96,7 @@ function QuestionDialog({
           label={text.overlap}
           value={overlap.value}
           options={overlaps.map((seconds) => [String(seconds), text.overlaps[seconds]])}
-          onChange={(seconds) => {
-            overlap.value = seconds;
-          }}
+          onChange={(seconds) => assign(overlap, seconds)}
         />
       )}
     </Confirm>
@@ -131,9 +130,7 @@ export function Credentials({ device, mayChange, onChanged }: CredentialsOptions
   const key = useLoad(() => loadKey(deviceId), [deviceId]);
   const asked = useSignal<Question | undefined>(undefined);
   const shown = useSignal<Shown | undefined>(undefined);
-  const setAsked = (question: Question | undefined) => {
-    asked.value = question;
-  };
+  const setAsked = (question: Question | undefined) => assign(asked, question);
   const ask = (question: Question, title: string) => (
     <button type="button" class="button" onClick={() => setAsked(question)}>
       {title}

@@ -7,6 +7,7 @@ import { CopyButton } from '../../parts/layout/copy.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { navigate } from '../../router.ts';
 import { hasRole, isOperator } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { formatAgo, formatDay, formatFull, formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { Credentials } from './credentials.tsx';
@@ -45,9 +46,7 @@ function Ending({ device: { deviceId } }: { device: DeviceDetail }) {
             key={one}
             type="button"
             class={`button${one === 'delete' ? ' danger' : ''}`}
-            onClick={() => {
-              asked.value = one;
-            }}
+            onClick={() => assign(asked, one)}
           >
             {text.questions[one].action}
           </button>
@@ -60,9 +59,7 @@ function Ending({ device: { deviceId } }: { device: DeviceDetail }) {
           isDangerous={question === 'delete'}
           {...(question === 'delete' && { typed: deviceId })}
           onConfirm={() => carryOut(question)}
-          onClose={() => {
-            asked.value = undefined;
-          }}
+          onClose={() => assign(asked, undefined)}
         >
           <p class="muted">{text.questions[question].text}</p>
         </Confirm>

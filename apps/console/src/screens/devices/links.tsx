@@ -2,8 +2,9 @@ import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { Confirm } from '../../parts/forms/dialog.tsx';
-import { readFields } from '../../parts/forms/fields.tsx';
+import { Form, readFields } from '../../parts/forms/fields.tsx';
 import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
+import { assign } from '../../signals.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import type { DeviceDetail } from './device-data.ts';
@@ -30,9 +31,7 @@ function explain(error: unknown): unknown {
 function LinkForm({ device, onChanged }: LinksOptions) {
   const { devices: text } = texts.value;
   const action = useAction();
-  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
-    event.preventDefault();
-    const form = event.currentTarget;
+  const submit = (form: HTMLFormElement) => {
     void action.run(async () => {
       const vehicleId = await readVehicle(readFields(form)['vehicle'] ?? '', device.appId || undefined);
       if (vehicleId === undefined) throw new CallFailure('UNKNOWN_VEHICLE', texts.value.noSuchVehicle);
@@ -47,7 +46,7 @@ function LinkForm({ device, onChanged }: LinksOptions) {
     });
   };
   return (
-    <form class="link-form" onSubmit={submit}>
+    <Form class="link-form" onSubmit={submit}>
       <VehicleField
         label={device.vehicleId === '' ? text.linkTo : text.moveTo}
         name="vehicle"
@@ -58,7 +57,7 @@ function LinkForm({ device, onChanged }: LinksOptions) {
         {device.vehicleId === '' ? text.link : text.move}
       </button>
       <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
-    </form>
+    </Form>
   );
 }
 
@@ -77,13 +76,7 @@ function Unlink({ device, onChanged }: LinksOptions) {
   };
   return (
     <>
-      <button
-        type="button"
-        class="button"
-        onClick={() => {
-          isAsking.value = true;
-        }}
-      >
+      <button type="button" class="button" onClick={() => assign(isAsking, true)}>
         {text.unlink}
       </button>
       {isAsking.value && (
@@ -91,9 +84,7 @@ function Unlink({ device, onChanged }: LinksOptions) {
           title={text.unlinkTitle(device.deviceId, device.plate)}
           action={text.unlink}
           onConfirm={unlink}
-          onClose={() => {
-            isAsking.value = false;
-          }}
+          onClose={() => assign(isAsking, false)}
         >
           <p class="muted">{text.unlinkText}</p>
         </Confirm>

@@ -2,10 +2,11 @@ import { useSignal } from '@preact/signals';
 import { answerOf, api, CallFailure } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
-import { readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
+import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
 import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
 import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { operatorApplications } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import { type DeviceModel, type DeviceSecrets, loadAddresses, loadModels } from './device-data.ts';
 import { Settings, SourceSettings, TeltonikaSettings } from './settings.tsx';
@@ -47,13 +48,11 @@ function DeviceForm({ models, onCreated }: FormOptions) {
   const protocol = models.find(({ name }) => name === model.value)?.protocol ?? 'mqtt';
   const isTeltonika = protocol === 'teltonika';
   const action = useAction();
-  const submit = (event: SubmitEvent & { currentTarget: HTMLFormElement }) => {
-    event.preventDefault();
-    const form = event.currentTarget;
+  const submit = (form: HTMLFormElement) => {
     void action.run(async () => onCreated({ secrets: await create(form), protocol }));
   };
   return (
-    <form class="card form" onSubmit={submit}>
+    <Form class="card form" onSubmit={submit}>
       <TextField
         label={text.columns.deviceId}
         name="id"
@@ -66,9 +65,7 @@ function DeviceForm({ models, onCreated }: FormOptions) {
         label={text.columns.model}
         value={model.value}
         options={models.map(({ name }) => [name, name])}
-        onChange={(one) => {
-          model.value = one;
-        }}
+        onChange={(one) => assign(model, one)}
         name="model"
       />
       <SelectField
@@ -79,9 +76,7 @@ function DeviceForm({ models, onCreated }: FormOptions) {
           ...applications.map((one) => [one.appId, one.name] as const),
         ]}
         hint={appId.value === '' ? text.noApplicationText : undefined}
-        onChange={(one) => {
-          appId.value = one;
-        }}
+        onChange={(one) => assign(appId, one)}
         name="appId"
       />
       <VehicleField label={text.vehicle} name="vehicle" appId={appId.value || undefined} hint={text.vehicleText} />
@@ -96,7 +91,7 @@ function DeviceForm({ models, onCreated }: FormOptions) {
           {text.create}
         </button>
       </div>
-    </form>
+    </Form>
   );
 }
 
@@ -120,13 +115,7 @@ export function NewDevicePage() {
           )}
           {protocol === 'source' && <SourceSettings secrets={secrets} />}
           <div class="row">
-            <button
-              type="button"
-              class="button"
-              onClick={() => {
-                created.value = undefined;
-              }}
-            >
+            <button type="button" class="button" onClick={() => assign(created, undefined)}>
               {text.addAnother}
             </button>
             <a class="button primary" href={`/devices/${encodeURIComponent(secrets.deviceId)}`}>
@@ -137,12 +126,7 @@ export function NewDevicePage() {
       ) : (
         <>
           <h1>{text.add}</h1>
-          <DeviceForm
-            models={models}
-            onCreated={(device) => {
-              created.value = device;
-            }}
-          />
+          <DeviceForm models={models} onCreated={(device) => assign(created, device)} />
         </>
       )}
     </div>

@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks';
 import { encode } from 'uqr';
 import { SelectField } from '../../parts/forms/fields.tsx';
 import { CopyButton, SaveButton } from '../../parts/layout/copy.tsx';
+import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import type { DeviceSecrets } from './device-data.ts';
 
@@ -88,9 +89,7 @@ function AddressChoice({ urls, chosen }: ChoiceOptions) {
       label={texts.value.devices.address}
       value={chosen.value}
       options={urls.map((url) => [url, url])}
-      onChange={(url) => {
-        chosen.value = url;
-      }}
+      onChange={(url) => assign(chosen, url)}
     />
   );
 }

@@ -6,6 +6,7 @@ import { createBaseMap } from '../../parts/map/base-map.ts';
 import { paletteOf } from '../../parts/map/palette.ts';
 import { addRouteLayer, boundsOf, drawRoute, type Route } from '../../parts/map/route-layer.ts';
 import { isDark } from '../../preferences.ts';
+import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 import { FleetLayer } from './fleet-layer.ts';
 
@@ -109,9 +110,7 @@ function useFollow(loaded: Loaded | undefined, { fleet, selected, isFollowing }:
   }, [fleet, selected]);
   useEffect(() => {
     if (!loaded || !isOn) return undefined;
-    const stop = () => {
-      isFollowing.value = false;
-    };
+    const stop = () => assign(isFollowing, false);
     loaded.map.on('dragstart', stop);
     return () => {
       loaded.map.off('dragstart', stop);

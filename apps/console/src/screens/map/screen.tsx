@@ -7,6 +7,7 @@ import type { LiveVehicle } from '../../live/live-stream.ts';
 import { FitIcon, ListIcon } from '../../parts/layout/icons.tsx';
 import { type ShownState, shownState } from '../../parts/layout/vehicle-state.tsx';
 import { address, navigate } from '../../router.ts';
+import { assign } from '../../signals.ts';
 import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { FleetMap } from './fleet-map.tsx';
@@ -159,9 +160,7 @@ function SidePanel({ state }: { state: MapState }) {
           class="button icon map-toggle"
           aria-label={isListHidden.value ? text.showList : text.hideList}
           aria-expanded={!isListHidden.value}
-          onClick={() => {
-            isListHidden.value = !isListHidden.value;
-          }}
+          onClick={() => assign(isListHidden, !isListHidden.value)}
         >
           <ListIcon size={18} />
         </button>
@@ -222,9 +221,7 @@ function MapFrame({ state }: { state: MapState }) {
           vehicle={vehicle}
           isFollowed={isFollowing.value}
           route={route.shown}
-          onFollow={() => {
-            isFollowing.value = !isFollowing.value;
-          }}
+          onFollow={() => assign(isFollowing, !isFollowing.value)}
           onRoute={(kind) => route.toggle(kind, vehicle)}
           onClose={() => select(undefined)}
         />

@@ -6,6 +6,7 @@ import type { LiveVehicle } from '../../live/live-stream.ts';
 import { SearchIcon } from '../../parts/layout/icons.tsx';
 import { Empty, Loading } from '../../parts/layout/placeholders.tsx';
 import { type ShownState, StateMark, shownState, shownStates, stateText } from '../../parts/layout/vehicle-state.tsx';
+import { assign } from '../../signals.ts';
 import { formatAgo, formatNumber, formatPercent, formatSpeed } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -28,9 +29,7 @@ function VirtualList<Item>({ label, items, keyOf, rowHeight, row }: VirtualListO
   useEffect(() => {
     const element = frame.current;
     if (!element) return undefined;
-    const observer = new ResizeObserver(() => {
-      height.value = element.clientHeight;
-    });
+    const observer = new ResizeObserver(() => assign(height, element.clientHeight));
     observer.observe(element);
     return () => observer.disconnect();
   }, []);
@@ -49,9 +48,7 @@ function VirtualList<Item>({ label, items, keyOf, rowHeight, row }: VirtualListO
     <div
       class="virtual-list"
       ref={frame}
-      onScroll={({ currentTarget }) => {
-        top.value = currentTarget.scrollTop;
-      }}
+      onScroll={({ currentTarget }) => assign(top, currentTarget.scrollTop)}
       onKeyDown={move}
     >
       <ul aria-label={label} style={{ height: `${items.length * rowHeight}px` }}>
@@ -95,9 +92,7 @@ export function SearchField({ search, children }: { search: Signal<string>; chil
         aria-label={map.searchLabel}
         placeholder={map.search}
         value={search.value}
-        onInput={({ currentTarget }) => {
-          search.value = currentTarget.value;
-        }}
+        onInput={({ currentTarget }) => assign(search, currentTarget.value)}
       />
       {children}
     </search>

@@ -8,6 +8,7 @@ import { QuarantineList } from '../../parts/quarantine/quarantine-list.tsx';
 import { Chart } from '../../parts/time/chart.tsx';
 import { address, navigate } from '../../router.ts';
 import { isUnlimited, mayChange } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { formatBytes, formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -71,9 +72,7 @@ function Figure({ name, history, times, format, time }: FigureOptions) {
         height={110}
         isFromZero
         time={time.value}
-        onPoint={(at) => {
-          time.value = at;
-        }}
+        onPoint={(at) => assign(time, at)}
       />
     </figure>
   );
@@ -96,12 +95,7 @@ export function Figures({ hours }: { hours: number }) {
   if (data.length === 0) return <Empty title={texts.value.pipeline.noHistory} />;
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: where the pointer is matters to the charts in it
-    <div
-      class="pipeline-charts"
-      onMouseLeave={() => {
-        time.value = undefined;
-      }}
-    >
+    <div class="pipeline-charts" onMouseLeave={() => assign(time, undefined)}>
       {figures.map(([name, format]) => (
         <Figure key={name} name={name} history={data} times={times} format={format} time={time} />
       ))}
@@ -216,9 +210,7 @@ function PeriodChoice({ period }: { period: { value: Period } }) {
             type="radio"
             name="period"
             checked={period.value === one}
-            onChange={() => {
-              period.value = one;
-            }}
+            onChange={() => assign(period, one)}
           />
           {text.periods[one]}
         </label>

@@ -8,6 +8,7 @@ import { PlayBar } from '../../parts/time/play-bar.tsx';
 import { type Moment, momentAt } from '../../parts/time/trail.ts';
 import { isDark, preferences } from '../../preferences.ts';
 import { address } from '../../router.ts';
+import { assign } from '../../signals.ts';
 import { formatDistance, formatDuration, formatSpeed } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import {
@@ -142,9 +143,7 @@ function Player({ vehicles, request }: { vehicles: readonly ReplayedVehicle[]; r
   const at = Number(address.value.query.get('at'));
   const start = at >= from && at <= until ? at : from;
   const time = useSignal(start);
-  useEffect(() => {
-    time.value = start;
-  }, [start, until]);
+  useEffect(() => assign(time, start), [start, until]);
   const moments = useMemo(() => vehicles.map(({ trail }) => momentAt(trail, time.value)), [vehicles, time.value]);
   return (
     <>

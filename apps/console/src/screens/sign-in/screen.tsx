@@ -5,6 +5,7 @@ import { readFields } from '../../parts/forms/fields.tsx';
 import { Logo } from '../../parts/layout/icons.tsx';
 import { navigate } from '../../router.ts';
 import { addressAfterSignIn, type Person, type SignInFault, session, signIn } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
 
 function faultText(fault: SignInFault): string {
@@ -70,9 +71,7 @@ function SignInForm({ person, onSignedIn }: { person?: Person; onSignedIn: () =>
               type="radio"
               name="kind"
               checked={kind.value === one}
-              onChange={() => {
-                kind.value = one;
-              }}
+              onChange={() => assign(kind, one)}
             />
             {text[one]}
           </label>

@@ -5,6 +5,7 @@ import type { LiveCommand, LiveVehicle } from '../../live/live-stream.ts';
 import { Dialog } from '../../parts/forms/dialog.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { actingFor, mayChange } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -182,9 +183,7 @@ export function Commands({ vehicle, changed }: { vehicle: LiveVehicle; changed: 
   const loaded = useLoad(() => load(vehicle), [vehicle.id, changed?.id, changed?.endedAt]);
   const asked = useSignal<Choice | undefined>(undefined);
   const failure = useSignal<string | undefined>(undefined);
-  const ask = (choice: Choice | undefined) => {
-    asked.value = choice;
-  };
+  const ask = (choice: Choice | undefined) => assign(asked, choice);
   const confirm = async (choice: Choice) => {
     ask(undefined);
     failure.value = undefined;

@@ -4,6 +4,7 @@ import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { type Band, Chart } from '../../parts/time/chart.tsx';
+import { assign } from '../../signals.ts';
 import { formatNumber, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -149,9 +150,7 @@ function Figure({ series, bands, unit, time, action }: FigureOptions) {
           height={170}
           bands={bands}
           time={time.value}
-          onPoint={(pointed) => {
-            time.value = pointed;
-          }}
+          onPoint={(pointed) => assign(time, pointed)}
         />
       )}
     </figure>
@@ -183,9 +182,7 @@ function Breaks({ breaks }: { breaks: readonly Break[] }) {
 export function PeriodBar({ window }: { window: { value: Window } }) {
   const { charts: text, trips } = texts.value;
   const { period, back } = window.value;
-  const move = (periodsBack: number) => {
-    window.value = { period, back: Math.max(0, back + periodsBack) };
-  };
+  const move = (periodsBack: number) => assign(window, { period, back: Math.max(0, back + periodsBack) });
   const { from, until } = boundsOf(window.value);
   return (
     <>
@@ -198,9 +195,7 @@ export function PeriodBar({ window }: { window: { value: Window } }) {
               type="radio"
               name="period"
               checked={period === one}
-              onChange={() => {
-                window.value = { period: one, back: 0 };
-              }}
+              onChange={() => assign(window, { period: one, back: 0 })}
             />
             {text.periods[one]}
           </label>

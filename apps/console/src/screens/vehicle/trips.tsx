@@ -15,6 +15,7 @@ import { PlayBar } from '../../parts/time/play-bar.tsx';
 import { linesOf, loadTrail, type Moment, momentAt, type Trail } from '../../parts/time/trail.ts';
 import { isDark } from '../../preferences.ts';
 import { actingFor } from '../../session.ts';
+import { assign } from '../../signals.ts';
 import {
   formatDay,
   formatDistance,
@@ -83,9 +84,7 @@ function Player({ vehicle, trip, trail, bands }: PlayerOptions) {
   const { trips: text, replay } = texts.value;
   const [first, last] = [trail.points[0]?.time ?? 0, trail.points.at(-1)?.time ?? 0];
   const time = useSignal(first);
-  useEffect(() => {
-    time.value = first;
-  }, [first]);
+  useEffect(() => assign(time, first), [first]);
   const { times, speeds } = useMemo(() => speedsOf(trail), [trail]);
   const moment = momentAt(trail, time.value);
   const { from, until } = intervalOf(trip);
@@ -112,9 +111,7 @@ function Player({ vehicle, trip, trail, bands }: PlayerOptions) {
           bands={bands}
           isFromZero
           time={time.value}
-          onPoint={(at) => {
-            time.value = at;
-          }}
+          onPoint={(at) => assign(time, at)}
         />
         <p class="muted">
           {`${describeTrip(trip, trail)} · `}
@@ -277,9 +274,7 @@ export function Trips({ vehicle }: { vehicle: LiveVehicle }) {
             key={one.trip_id}
             trip={one}
             isSelected={one === trip}
-            onSelect={() => {
-              selected.value = one.trip_id;
-            }}
+            onSelect={() => assign(selected, one.trip_id)}
           />
         ))}
       </ul>

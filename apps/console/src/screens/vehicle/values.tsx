@@ -4,6 +4,7 @@ import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { SearchBox } from '../../parts/forms/search-box.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
+import { assign } from '../../signals.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 
@@ -46,14 +47,7 @@ export function Values({ vehicle }: { vehicle: LiveVehicle }) {
   );
   return (
     <div class="page">
-      <SearchBox
-        label={text.search}
-        placeholder={text.search}
-        initial=""
-        onSearch={(typed) => {
-          search.value = typed;
-        }}
-      />
+      <SearchBox label={text.search} placeholder={text.search} initial="" onSearch={(typed) => assign(search, typed)} />
       {shown.length === 0 ? (
         <Empty title={map.noMatch} />
       ) : (
