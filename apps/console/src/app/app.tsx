@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentType } from 'preact';
 import { useEffect } from 'preact/hooks';
 import { sessionEnded } from '../api/client.ts';
+import { Button } from '../parts/layout/button.tsx';
 import {
   AccountsIcon,
   AlarmsIcon,
@@ -146,9 +147,7 @@ function Unreachable() {
     <main class="placeholder">
       <strong role="alert">{unreachable.title}</strong>
       <p>{unreachable.text}</p>
-      <button type="button" class="button" onClick={() => void readSession()}>
-        {unreachable.retry}
-      </button>
+      <Button onClick={() => void readSession()}>{unreachable.retry}</Button>
     </main>
   );
 }

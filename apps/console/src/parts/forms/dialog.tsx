@@ -4,6 +4,7 @@ import { useEffect, useId, useRef } from 'preact/hooks';
 import { messageOf } from '../../api/client.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
+import { Button } from '../layout/button.tsx';
 
 /** A dialog over the page; Escape and a click outside close it. */
 export function Dialog({
@@ -87,9 +88,7 @@ export function Confirm({ title, children, action, isDangerous = false, typed, o
         )}
         <div role="alert">{failure.value && <p class="notice wrong">{failure.value}</p>}</div>
         <div class="row">
-          <button type="button" class="button" onClick={onClose}>
-            {cancel}
-          </button>
+          <Button onClick={onClose}>{cancel}</Button>
           <button
             type="submit"
             class={`button ${isDangerous ? 'danger' : 'primary'}`}

@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { CallFailure } from '../../api/client.ts';
 import { texts } from '../../texts/texts.ts';
+import { Button } from '../layout/button.tsx';
 
 /** What another person made of the thing that a form changes; undefined if it is deleted. */
 interface Conflict<Thing> {
@@ -106,19 +107,15 @@ function ConflictNotice<Thing>({ original, saving, describe, onTheirs }: Conflic
         ])}
       </dl>
       <div class="row">
-        <button
-          type="button"
-          class="button"
+        <Button
           onClick={() => {
             saving.accept();
             onTheirs(theirs);
           }}
         >
           {text.useTheirs}
-        </button>
-        <button type="button" class="button" onClick={saving.accept}>
-          {text.keepMine}
-        </button>
+        </Button>
+        <Button onClick={saving.accept}>{text.keepMine}</Button>
       </div>
     </div>
   );
@@ -142,12 +139,10 @@ export function FormEnd<Thing>({ failure, onClose, ...conflict }: FormEndOptions
       )}
       <ConflictNotice {...conflict} />
       <div class="row">
-        <button type="button" class="button" onClick={onClose}>
-          {cancel}
-        </button>
-        <button type="submit" class="button primary" disabled={conflict.saving.isBusy}>
+        <Button onClick={onClose}>{cancel}</Button>
+        <Button type="submit" kind="primary" disabled={conflict.saving.isBusy}>
           {save}
-        </button>
+        </Button>
       </div>
     </>
   );

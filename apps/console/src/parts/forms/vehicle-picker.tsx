@@ -6,6 +6,7 @@ import { answerOf, api, onlyJson, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
+import { Button } from '../layout/button.tsx';
 import { CloseIcon } from '../layout/icons.tsx';
 import { SearchBox, typingMs } from './search-box.tsx';
 
@@ -120,9 +121,9 @@ function VehicleSearch({ label, placeholder, appId, list, describe, onPick }: Ve
           {data.length === 0 && <li class="muted">{texts.value.map.noMatch}</li>}
           {data.map((vehicle) => (
             <li key={vehicle.id}>
-              <button type="button" class="button plain" onClick={() => onPick(vehicle)}>
+              <Button kind="plain" onClick={() => onPick(vehicle)}>
                 {describe(vehicle)}
-              </button>
+              </Button>
             </li>
           ))}
         </ul>

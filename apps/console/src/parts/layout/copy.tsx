@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { assign } from '../../signals.ts';
 import { texts } from '../../texts/texts.ts';
+import { Button } from './button.tsx';
 
 const shownMs = 2000;
 
@@ -29,9 +30,9 @@ export function CopyButton({ text, label, title }: { text: string; label: string
   };
   const shown = isCopied.value ? copied : (title ?? copyText);
   return (
-    <button type="button" class="button" aria-label={`${shown}: ${label}`} onClick={() => void start()}>
+    <Button aria-label={`${shown}: ${label}`} onClick={() => void start()}>
       {shown}
-    </button>
+    </Button>
   );
 }
 
@@ -58,9 +59,5 @@ export function SaveButton({
     link.remove();
     URL.revokeObjectURL(url);
   };
-  return (
-    <button type="button" class="button" onClick={save}>
-      {title}
-    </button>
-  );
+  return <Button onClick={save}>{title}</Button>;
 }

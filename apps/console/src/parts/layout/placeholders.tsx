@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { texts } from '../../texts/texts.ts';
+import { Button } from './button.tsx';
 import { WarningIcon } from './icons.tsx';
 
 /** In place of content that is on its way. */
@@ -20,11 +21,7 @@ export function LoadFailure({ message, retry }: { message?: string; retry?: () =
       <WarningIcon size={28} />
       <strong>{failed.title}</strong>
       {message && <p>{message}</p>}
-      {retry && (
-        <button type="button" class="button" onClick={retry}>
-          {failed.retry}
-        </button>
-      )}
+      {retry && <Button onClick={retry}>{failed.retry}</Button>}
     </div>
   );
 }

@@ -2,6 +2,7 @@ import './map-list.css';
 import type { ComponentChildren } from 'preact';
 import { mayChange } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
+import { Button } from '../layout/button.tsx';
 
 interface RowActionsOptions {
   /** Of the thing in the row, for those who hear the buttons without it. */
@@ -16,12 +17,12 @@ export function RowActions({ name, onChange, onDelete }: RowActionsOptions) {
   if (!mayChange()) return null;
   return (
     <span class="row start">
-      <button type="button" class="button" aria-label={`${change}: ${name}`} onClick={onChange}>
+      <Button aria-label={`${change}: ${name}`} onClick={onChange}>
         {change}
-      </button>
-      <button type="button" class="button danger" aria-label={`${remove}: ${name}`} onClick={onDelete}>
+      </Button>
+      <Button kind="danger" aria-label={`${remove}: ${name}`} onClick={onDelete}>
         {remove}
-      </button>
+      </Button>
     </span>
   );
 }

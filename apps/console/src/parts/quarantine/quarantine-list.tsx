@@ -9,6 +9,7 @@ import { formatBytes, formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
 import { Form } from '../forms/fields.tsx';
 import { VehiclePicker } from '../forms/vehicle-picker.tsx';
+import { Button } from '../layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../layout/placeholders.tsx';
 import { bytesOf, type DecodedFault, decodeFault, hexLines, isBinary, type Span, textOf } from './decode.ts';
 
@@ -172,9 +173,9 @@ function Dismissal({ isDisabled, onDismiss }: DismissalOptions) {
         placeholder={text.dismissReason}
         onInput={({ currentTarget }) => assign(reason, currentTarget.value)}
       />
-      <button type="submit" class="button danger" disabled={isDisabled}>
+      <Button type="submit" kind="danger" disabled={isDisabled}>
         {text.dismiss}
-      </button>
+      </Button>
     </Form>
   );
 }
@@ -214,9 +215,9 @@ function Repair({ upload, onOutcome }: RepairOptions) {
       {faults.some((fault) => fault.reason === 'DEVICE_NOT_LINKED') && mayChange() && (
         <VehiclePicker label={text.link(deviceId)} onPick={(vehicle) => void run(() => link(vehicle.id))} />
       )}
-      <button type="button" class="button" disabled={isDisabled} onClick={() => void run(() => replayAndWait([id]))}>
+      <Button disabled={isDisabled} onClick={() => void run(() => replayAndWait([id]))}>
         {pipeline.replay}
-      </button>
+      </Button>
       <Dismissal isDisabled={isDisabled} onDismiss={(reason) => void run(() => dismiss(reason))} />
       {isBusy.value && <span class="spinner" />}
     </div>

@@ -4,6 +4,7 @@ import { useEffect } from 'preact/hooks';
 import { assign } from '../../signals.ts';
 import { formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
+import { Button } from '../layout/button.tsx';
 
 const usualPace = 30;
 
@@ -50,9 +51,9 @@ export function PlayBar({ from, until, time, label, note, paces }: PlayBarOption
   };
   return (
     <div class="play-bar">
-      <button type="button" class="button" aria-pressed={isPlaying.value} onClick={toggle}>
+      <Button aria-pressed={isPlaying.value} onClick={toggle}>
         {isPlaying.value ? text.pause : text.play}
-      </button>
+      </Button>
       <input
         type="range"
         aria-label={label}

@@ -3,6 +3,7 @@ import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { navigate } from '../../router.ts';
 import { hasRole, operatorApplications, readSession } from '../../session.ts';
@@ -105,9 +106,9 @@ function SettingsForm({ appId, loaded }: FormOptions) {
       </div>
       {hasRole('administrator') && (
         <div class="row">
-          <button type="submit" class="button primary" disabled={action.isRunning}>
+          <Button type="submit" kind="primary" disabled={action.isRunning}>
             {text.save}
-          </button>
+          </Button>
         </div>
       )}
     </Form>
@@ -210,9 +211,9 @@ function NewApplication({ onCreated }: { onCreated: (created: Schema<'Applicatio
   return (
     <Form class="card form inline-form" onSubmit={submit}>
       <TextField label={text.newApplication} name="name" required maxLength={256} />
-      <button type="submit" class="button primary" disabled={action.isRunning}>
+      <Button type="submit" kind="primary" disabled={action.isRunning}>
         {text.create}
-      </button>
+      </Button>
       <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
     </Form>
   );

@@ -4,6 +4,7 @@ import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Dialog } from '../../parts/forms/dialog.tsx';
 import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { operatorApplications, session } from '../../session.ts';
 import { assign } from '../../signals.ts';
@@ -89,9 +90,9 @@ function NewOperator({ onCreated }: { onCreated: (made: OperatorPassword) => voi
         <ValuesFields values={values.value} onChange={(changed) => assign(values, changed)} />
         <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
         <div class="row">
-          <button type="submit" class="button primary" disabled={action.isRunning}>
+          <Button type="submit" kind="primary" disabled={action.isRunning}>
             {text.create}
-          </button>
+          </Button>
         </div>
       </Form>
     </details>
@@ -144,12 +145,10 @@ function EditOperator({ operator, onClose }: EditOptions) {
           {action.failure && <p class="notice wrong">{action.failure}</p>}
         </div>
         <div class="row">
-          <button type="button" class="button" onClick={onClose}>
-            {cancel}
-          </button>
-          <button type="submit" class="button primary" disabled={action.isRunning}>
+          <Button onClick={onClose}>{cancel}</Button>
+          <Button type="submit" kind="primary" disabled={action.isRunning}>
             {text.save}
-          </button>
+          </Button>
         </div>
       </Form>
     </Dialog>
@@ -227,9 +226,7 @@ function OperatorLine(options: LineOptions) {
         </summary>
         <div class="user-body">
           <div class="row start">
-            <button type="button" class="button" onClick={() => setEditing(true)}>
-              {text.edit}
-            </button>
+            <Button onClick={() => setEditing(true)}>{text.edit}</Button>
             <OperatorActions {...options} />
           </div>
         </div>

@@ -3,6 +3,7 @@ import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
 import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
 import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { SaveButton } from '../../parts/layout/copy.tsx';
 import { operatorApplications } from '../../session.ts';
 import { assign } from '../../signals.ts';
@@ -77,9 +78,9 @@ function PersonData() {
           options={applications.map((one) => [one.appId, one.name])}
           onChange={(chosen) => assign(appId, chosen)}
         />
-        <button type="submit" class="button" disabled={action.isRunning}>
+        <Button type="submit" disabled={action.isRunning}>
           {text.find}
-        </button>
+        </Button>
       </Form>
       <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
       <div role="status">{pseudonym.value && <p class="notice good">{text.personErased(pseudonym.value)}</p>}</div>
@@ -159,9 +160,9 @@ function VehicleData() {
           options={applications.map((one) => [one.appId, one.name])}
           onChange={(chosen) => assign(appId, chosen)}
         />
-        <button type="submit" class="button" disabled={action.isRunning}>
+        <Button type="submit" disabled={action.isRunning}>
           {text.find}
-        </button>
+        </Button>
       </Form>
       <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
       <div role="status">{erased.value && <p class="notice good">{text.vehicleErased(erased.value)}</p>}</div>

@@ -4,6 +4,7 @@ import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
 import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { address, navigate } from '../../router.ts';
 import { hasRole, operatorApplications } from '../../session.ts';
@@ -88,15 +89,13 @@ function GrantRow({ user, grant, action, onChanged }: Omit<GrantsOptions, 'appId
       </td>
       {hasRole('administrator') && (
         <td>
-          <button
-            type="button"
-            class="button"
+          <Button
             aria-label={`${text.revoke}: ${plate}`}
             disabled={action.isRunning}
             onClick={() => void action.run(() => change(revoke, onChanged))}
           >
             {text.revoke}
-          </button>
+          </Button>
         </td>
       )}
     </tr>
@@ -125,9 +124,9 @@ function NewGrant({ user, appId, action, onChanged }: GrantsOptions & { action: 
         options={roles.map((one) => [one, text.grantRoles[one]])}
         onChange={(one) => assign(role, roleOf(one))}
       />
-      <button type="submit" class="button" disabled={action.isRunning}>
+      <Button type="submit" disabled={action.isRunning}>
         {text.grant}
-      </button>
+      </Button>
     </Form>
   );
 }
@@ -261,9 +260,9 @@ function NewUser({ appId, onCreated }: NewUserOptions) {
   return (
     <Form class="card form inline-form" onSubmit={submit}>
       <TextField label={text.newUser} name="username" required maxLength={256} />
-      <button type="submit" class="button primary" disabled={action.isRunning}>
+      <Button type="submit" kind="primary" disabled={action.isRunning}>
         {text.create}
-      </button>
+      </Button>
       <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
     </Form>
   );

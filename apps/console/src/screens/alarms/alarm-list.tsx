@@ -7,6 +7,7 @@ import { Field, Form } from '../../parts/forms/fields.tsx';
 import { useSave } from '../../parts/forms/use-save.tsx';
 import { nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { changeQuery } from '../../parts/layout/application-choice.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { StateMark } from '../../parts/layout/vehicle-state.tsx';
 import { actingFor, mayChange } from '../../session.ts';
@@ -53,12 +54,10 @@ function Acknowledge({ alarm, onDone, onClose }: AcknowledgeOptions) {
           )}
         </Field>
         <div class="row">
-          <button type="button" class="button" onClick={onClose}>
-            {cancel}
-          </button>
-          <button type="submit" class="button primary" disabled={saving.isBusy}>
+          <Button onClick={onClose}>{cancel}</Button>
+          <Button type="submit" kind="primary" disabled={saving.isBusy}>
             {text.acknowledge}
-          </button>
+          </Button>
         </div>
       </Form>
     </Dialog>
@@ -215,11 +214,7 @@ function AlarmRow({ alarm, rule, onAcknowledge }: { alarm: Alarm; rule: Rule | u
         {formatTime(raisedAt)}
       </time>
       <Course alarm={alarm} />
-      {!acknowledgedAt && mayChange() && (
-        <button type="button" class="button" onClick={onAcknowledge}>
-          {text.acknowledge}
-        </button>
-      )}
+      {!acknowledgedAt && mayChange() && <Button onClick={onAcknowledge}>{text.acknowledge}</Button>}
     </li>
   );
 }
@@ -257,9 +252,9 @@ export function AlarmList({ appId }: { appId: string }) {
       {alarms && failure && <p class="notice late">{failure}</p>}
       {rows()}
       {list.hasMore && (
-        <button type="button" class="button alarm-older" onClick={list.loadOlder}>
+        <Button kind="alarm-older" onClick={list.loadOlder}>
           {older}
-        </button>
+        </Button>
       )}
       {chosen.value && (
         <Acknowledge

@@ -4,6 +4,7 @@ import { limits } from '../../api/limits.ts';
 import { errorBeyond, errorOf, Field, Form, NumberInput, TextInput } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { CloseIcon } from '../../parts/layout/icons.tsx';
 import { assign } from '../../signals.ts';
 import { formatNumber } from '../../texts/format.ts';
@@ -98,9 +99,9 @@ function Corner({ index, corner, isSelected, onFocus, onChange, onRemove }: Corn
         value={corner.longitude}
         onValue={(longitude) => onChange({ ...corner, longitude })}
       />
-      <button type="button" class="button plain icon" aria-label={text.removeCorner(index + 1)} onClick={onRemove}>
+      <Button kind="plain icon" aria-label={text.removeCorner(index + 1)} onClick={onRemove}>
         <CloseIcon size={16} />
-      </button>
+      </Button>
     </li>
   );
 }
@@ -128,9 +129,7 @@ function Polygon({ draft, selected }: { draft: Signal<Draft>; selected: Signal<n
         ))}
       </ol>
       <div>
-        <button type="button" class="button" onClick={() => set([...corners, nowhere])}>
-          {text.addCorner}
-        </button>
+        <Button onClick={() => set([...corners, nowhere])}>{text.addCorner}</Button>
       </div>
     </>
   );

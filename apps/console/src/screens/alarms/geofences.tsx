@@ -6,6 +6,7 @@ import { answerOf, api } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { ConfirmDeletion } from '../../parts/forms/dialog.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { MapList, MapWithSide } from '../../parts/lists/map-list.tsx';
 import { useMap } from '../../parts/map/base-map.ts';
@@ -120,12 +121,12 @@ function List({ geofences, onNew, onChange, onDelete }: ListOptions) {
     <>
       {mayChange() && (
         <div class="row start">
-          <button type="button" class="button primary" onClick={() => onNew('Point')}>
+          <Button kind="primary" onClick={() => onNew('Point')}>
             {text.newCircle}
-          </button>
-          <button type="button" class="button primary" onClick={() => onNew('Polygon')}>
+          </Button>
+          <Button kind="primary" onClick={() => onNew('Polygon')}>
             {text.newPolygon}
-          </button>
+          </Button>
         </div>
       )}
       {geofences.length === 0 ? (

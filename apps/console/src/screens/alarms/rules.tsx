@@ -3,6 +3,7 @@ import { answerOf, api } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { ConfirmDeletion } from '../../parts/forms/dialog.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { RowActions } from '../../parts/lists/map-list.tsx';
 import { mayChange } from '../../session.ts';
@@ -54,9 +55,9 @@ function DeleteRule({ appId, deleted, onDone }: DeleteOptions) {
 
 const NewRule = ({ onClick }: { onClick: () => void }) => (
   <div>
-    <button type="button" class="button primary" onClick={onClick}>
+    <Button kind="primary" onClick={onClick}>
       {texts.value.alarmRules.create}
-    </button>
+    </Button>
   </div>
 );
 

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { answerOf, api, messageOf, type Schema } from '../../api/client.ts';
 import { type Page, usePages } from '../../api/use-pages.ts';
 import { SearchBox } from '../../parts/forms/search-box.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { address, navigate } from '../../router.ts';
 import { session } from '../../session.ts';
@@ -100,11 +101,7 @@ function Rows({ request }: { request: Request }) {
         </ol>
       )}
       {failure && <p class="notice wrong">{failure}</p>}
-      {rows.after !== undefined && (
-        <button type="button" class="button" onClick={loadNext}>
-          {text.older}
-        </button>
-      )}
+      {rows.after !== undefined && <Button onClick={loadNext}>{text.older}</Button>}
     </section>
   );
 }
@@ -132,9 +129,9 @@ function Verification() {
   const result = state.value;
   return (
     <>
-      <button type="button" class="button" disabled={result === 'running'} onClick={() => void verify()}>
+      <Button disabled={result === 'running'} onClick={() => void verify()}>
         {result === 'running' ? text.verifying : text.verify}
-      </button>
+      </Button>
       {typeof result === 'object' && (
         <p class={`notice audit-verdict ${result.sound ? 'good' : 'wrong'}`} role="status">
           {result.message}

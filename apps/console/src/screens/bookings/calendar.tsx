@@ -4,6 +4,7 @@ import { useLoad } from '../../api/use-load.ts';
 import { Confirm, Dialog } from '../../parts/forms/dialog.tsx';
 import { type NamedVehicle, nameVehicles, VehicleChoice } from '../../parts/forms/vehicle-picker.tsx';
 import { changeQuery, headerFor } from '../../parts/layout/application-choice.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { address } from '../../router.ts';
 import { mayChange } from '../../session.ts';
@@ -118,15 +119,13 @@ function Toolbar({ period, days, onNew }: { period: Period; days: number; onNew:
   return (
     <div class="calendar-tools">
       <div class="row">
-        <button type="button" class="button" aria-label={text.earlier} onClick={() => move(-1)}>
+        <Button aria-label={text.earlier} onClick={() => move(-1)}>
           ‹
-        </button>
-        <button type="button" class="button" onClick={() => changeQuery({ from: '' })}>
-          {text.today}
-        </button>
-        <button type="button" class="button" aria-label={text.later} onClick={() => move(1)}>
+        </Button>
+        <Button onClick={() => changeQuery({ from: '' })}>{text.today}</Button>
+        <Button aria-label={text.later} onClick={() => move(1)}>
           ›
-        </button>
+        </Button>
       </div>
       <label class="field">
         <span>{text.firstDay}</span>
@@ -152,9 +151,9 @@ function Toolbar({ period, days, onNew }: { period: Period; days: number; onNew:
         </select>
       </label>
       {mayChange() && (
-        <button type="button" class="button primary" onClick={onNew}>
+        <Button kind="primary" onClick={onNew}>
           {text.create}
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -192,20 +191,16 @@ function Detail({ booking, onTask, onClose }: DetailOptions) {
         <a class="button" href={`/vehicles/${vehicleId}`}>
           {text.openVehicle}
         </a>
-        {mayChange() && !isOver && (
-          <button type="button" class="button" onClick={() => onTask('change')}>
-            {change}
-          </button>
-        )}
+        {mayChange() && !isOver && <Button onClick={() => onTask('change')}>{change}</Button>}
         {mayChange() && state === 'ACTIVE' && (
-          <button type="button" class="button danger" onClick={() => onTask('stop')}>
+          <Button kind="danger" onClick={() => onTask('stop')}>
             {text.stop}
-          </button>
+          </Button>
         )}
         {mayChange() && state === 'PLANNED' && (
-          <button type="button" class="button danger" onClick={() => onTask('delete')}>
+          <Button kind="danger" onClick={() => onTask('delete')}>
             {remove}
-          </button>
+          </Button>
         )}
       </div>
     </Dialog>

@@ -5,6 +5,7 @@ import { useLoad } from '../../api/use-load.ts';
 import { Dialog } from '../../parts/forms/dialog.tsx';
 import { errorBeyond, errorOf, Form, TextInput } from '../../parts/forms/fields.tsx';
 import { FormEnd, type Saving, useSave } from '../../parts/forms/use-save.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { hasRole } from '../../session.ts';
 import { assign } from '../../signals.ts';
@@ -133,12 +134,12 @@ function RequestRow({ request, onApprove, onDecline }: RowOptions) {
       </time>
       {hasRole('operator') && (
         <span class="row">
-          <button type="button" class="button" aria-label={`${text.approve}: ${plate}`} onClick={onApprove}>
+          <Button aria-label={`${text.approve}: ${plate}`} onClick={onApprove}>
             {text.approve}
-          </button>
-          <button type="button" class="button danger" aria-label={`${text.decline}: ${plate}`} onClick={onDecline}>
+          </Button>
+          <Button kind="danger" aria-label={`${text.decline}: ${plate}`} onClick={onDecline}>
             {text.decline}
-          </button>
+          </Button>
         </span>
       )}
     </li>

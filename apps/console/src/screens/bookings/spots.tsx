@@ -8,6 +8,7 @@ import { ConfirmDeletion } from '../../parts/forms/dialog.tsx';
 import { errorBeyond, errorOf, Field, Form, NumberInput, TextInput } from '../../parts/forms/fields.tsx';
 import { FormEnd, useSave } from '../../parts/forms/use-save.tsx';
 import { headerFor } from '../../parts/layout/application-choice.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { MapList, MapWithSide } from '../../parts/lists/map-list.tsx';
 import { useMap } from '../../parts/map/base-map.ts';
@@ -225,9 +226,9 @@ function SpotList({ spots, onWrite, onDelete }: ListOptions) {
     <>
       {mayChange() && (
         <div>
-          <button type="button" class="button primary" onClick={() => onWrite(undefined)}>
+          <Button kind="primary" onClick={() => onWrite(undefined)}>
             {text.create}
-          </button>
+          </Button>
         </div>
       )}
       {spots.length === 0 && <Empty title={text.none} />}

@@ -3,6 +3,7 @@ import { answerOf, api, CallFailure } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Confirm } from '../../parts/forms/dialog.tsx';
 import { SelectField } from '../../parts/forms/fields.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { CopyButton } from '../../parts/layout/copy.tsx';
 import { hasRole } from '../../session.ts';
 import { assign } from '../../signals.ts';
@@ -131,11 +132,7 @@ export function Credentials({ device, mayChange, onChanged }: CredentialsOptions
   const asked = useSignal<Question | undefined>(undefined);
   const shown = useSignal<Shown | undefined>(undefined);
   const setAsked = (question: Question | undefined) => assign(asked, question);
-  const ask = (question: Question, title: string) => (
-    <button type="button" class="button" onClick={() => setAsked(question)}>
-      {title}
-    </button>
-  );
+  const ask = (question: Question, title: string) => <Button onClick={() => setAsked(question)}>{title}</Button>;
   const question = asked.value;
   return (
     <section class="card">

@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useAction } from '../../api/use-action.ts';
+import { Button } from '../../parts/layout/button.tsx';
 import { SaveButton } from '../../parts/layout/copy.tsx';
 import { formatNumber } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
@@ -195,9 +196,9 @@ function FileChoice({ file, action, onChoose, onWrite }: ChoiceOptions) {
       <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
       {sound && (
         <div class="row">
-          <button type="button" class="button primary" disabled={action.isRunning} onClick={() => onWrite(sound)}>
+          <Button kind="primary" disabled={action.isRunning} onClick={() => onWrite(sound)}>
             {text.createMany(formatNumber(sound.outcome.lines))}
-          </button>
+          </Button>
         </div>
       )}
     </section>

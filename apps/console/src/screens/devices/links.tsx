@@ -4,6 +4,7 @@ import { useAction } from '../../api/use-action.ts';
 import { Confirm } from '../../parts/forms/dialog.tsx';
 import { Form, readFields } from '../../parts/forms/fields.tsx';
 import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { assign } from '../../signals.ts';
 import { formatFull, formatTime } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
@@ -53,9 +54,9 @@ function LinkForm({ device, onChanged }: LinksOptions) {
         appId={device.appId || undefined}
         required
       />
-      <button type="submit" class="button" disabled={action.isRunning}>
+      <Button type="submit" disabled={action.isRunning}>
         {device.vehicleId === '' ? text.link : text.move}
-      </button>
+      </Button>
       <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
     </Form>
   );
@@ -76,9 +77,7 @@ function Unlink({ device, onChanged }: LinksOptions) {
   };
   return (
     <>
-      <button type="button" class="button" onClick={() => assign(isAsking, true)}>
-        {text.unlink}
-      </button>
+      <Button onClick={() => assign(isAsking, true)}>{text.unlink}</Button>
       {isAsking.value && (
         <Confirm
           title={text.unlinkTitle(device.deviceId, device.plate)}

@@ -4,6 +4,7 @@ import { useAction } from '../../api/use-action.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { Form, readFields, SelectField, TextField } from '../../parts/forms/fields.tsx';
 import { readVehicle, VehicleField } from '../../parts/forms/vehicle-picker.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { operatorApplications } from '../../session.ts';
 import { assign } from '../../signals.ts';
@@ -87,9 +88,9 @@ function DeviceForm({ models, onCreated }: FormOptions) {
       </details>
       <div role="alert">{action.failure && <p class="notice wrong">{action.failure}</p>}</div>
       <div class="row">
-        <button type="submit" class="button primary" disabled={action.isRunning}>
+        <Button type="submit" kind="primary" disabled={action.isRunning}>
           {text.create}
-        </button>
+        </Button>
       </div>
     </Form>
   );
@@ -115,9 +116,7 @@ export function NewDevicePage() {
           )}
           {protocol === 'source' && <SourceSettings secrets={secrets} />}
           <div class="row">
-            <button type="button" class="button" onClick={() => assign(created, undefined)}>
-              {text.addAnother}
-            </button>
+            <Button onClick={() => assign(created, undefined)}>{text.addAnother}</Button>
             <a class="button primary" href={`/devices/${encodeURIComponent(secrets.deviceId)}`}>
               {text.open}
             </a>

@@ -4,6 +4,7 @@ import { useEffect, useMemo } from 'preact/hooks';
 import { ConnectionLine } from '../../live/connection-line.tsx';
 import { Fleet } from '../../live/fleet.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
+import { Button } from '../../parts/layout/button.tsx';
 import { FitIcon, ListIcon } from '../../parts/layout/icons.tsx';
 import { type ShownState, shownState } from '../../parts/layout/vehicle-state.tsx';
 import { address, navigate } from '../../router.ts';
@@ -136,9 +137,9 @@ function ListHead(options: ListHeadOptions) {
         </a>
       )}
       {stack.value.length > 0 && (
-        <button type="button" class="button plain" onClick={() => pick([])}>
+        <Button kind="plain" onClick={() => pick([])}>
           {text.showAll}
-        </button>
+        </Button>
       )}
     </div>
   );
@@ -155,15 +156,14 @@ function SidePanel({ state }: { state: MapState }) {
   return (
     <aside class="map-side" aria-label={text.list}>
       <SearchField search={search}>
-        <button
-          type="button"
-          class="button icon map-toggle"
+        <Button
+          kind="icon map-toggle"
           aria-label={isListHidden.value ? text.showList : text.hideList}
           aria-expanded={!isListHidden.value}
           onClick={() => assign(isListHidden, !isListHidden.value)}
         >
           <ListIcon size={18} />
-        </button>
+        </Button>
       </SearchField>
       <StateFilters counts={counts} hidden={hidden} />
       <ListHead
@@ -205,9 +205,8 @@ function MapFrame({ state }: { state: MapState }) {
         fit={fit.value}
         onPick={pick}
       />
-      <button
-        type="button"
-        class="button icon map-fit"
+      <Button
+        kind="icon map-fit"
         aria-label={text.fit}
         title={text.fit}
         onClick={() => {
@@ -215,7 +214,7 @@ function MapFrame({ state }: { state: MapState }) {
         }}
       >
         <FitIcon size={16} />
-      </button>
+      </Button>
       {vehicle && (
         <VehicleCard
           vehicle={vehicle}

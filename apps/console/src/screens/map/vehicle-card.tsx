@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact';
 import type { LiveVehicle } from '../../live/live-stream.ts';
+import { Button } from '../../parts/layout/button.tsx';
 import { CloseIcon, FollowIcon, RouteIcon, TrailIcon } from '../../parts/layout/icons.tsx';
 import { StateMark, shownState, stateText } from '../../parts/layout/vehicle-state.tsx';
 import {
@@ -84,10 +85,10 @@ function Action({
   onClick: () => void;
 }) {
   return (
-    <button type="button" class="button" aria-pressed={isOn} onClick={onClick}>
+    <Button aria-pressed={isOn} onClick={onClick}>
       <Icon size={18} />
       {label}
-    </button>
+    </Button>
   );
 }
 
@@ -113,9 +114,9 @@ export function VehicleCard({ vehicle, isFollowed, route, onFollow, onRoute, onC
           <h2>{plate}</h2>
           <p class="muted">{`${brand} ${model}`.trim()}</p>
         </div>
-        <button type="button" class="button plain icon" aria-label={map.close} onClick={onClose}>
+        <Button kind="plain icon" aria-label={map.close} onClick={onClose}>
           <CloseIcon size={18} />
-        </button>
+        </Button>
       </header>
       <p class={`state-line state-${shownState(vehicle)}`}>
         <StateMark state={shownState(vehicle)} angle={location?.angle} />

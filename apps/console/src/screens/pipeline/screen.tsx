@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { answerOf, api, CallFailure, messageOf, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
+import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { QuarantineList } from '../../parts/quarantine/quarantine-list.tsx';
 import { Chart } from '../../parts/time/chart.tsx';
@@ -143,21 +144,19 @@ export function Quarantine() {
         <fieldset class="reasons plain">
           <legend class="visually-hidden">{quarantine.byReason}</legend>
           {data.map((one) => (
-            <button
+            <Button
               key={one.reason}
-              type="button"
-              class="button"
               aria-pressed={reason === one.reason}
               onClick={() => choose(reason === one.reason ? undefined : one.reason)}
             >
               {quarantine.reasons[one.reason] ?? one.reason}
               <span class="muted">{formatNumber(one.uploads)}</span>
-            </button>
+            </Button>
           ))}
           {reason !== undefined && mayChange() && (
-            <button type="button" class="button plain" onClick={() => void replayAll(reason)}>
+            <Button kind="plain" onClick={() => void replayAll(reason)}>
               {quarantine.replayAll}
-            </button>
+            </Button>
           )}
         </fieldset>
       )}

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
 import { CallFailure } from '../../api/client.ts';
 import { readFields } from '../../parts/forms/fields.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { type Preferences, prefer, preferences } from '../../preferences.ts';
 import { changePassword, type Person, session, signOut } from '../../session.ts';
 import { texts } from '../../texts/texts.ts';
@@ -21,12 +22,8 @@ function Account({ person }: { person: Person }) {
         <dd>{isOperator && !person.limited ? text.everyApplication : applications}</dd>
       </dl>
       <div class="row">
-        <button type="button" class="button" onClick={() => void signOut()}>
-          {text.signOut}
-        </button>
-        <button type="button" class="button" onClick={() => void signOut({ everywhere: true })}>
-          {text.signOutEverywhere}
-        </button>
+        <Button onClick={() => void signOut()}>{text.signOut}</Button>
+        <Button onClick={() => void signOut({ everywhere: true })}>{text.signOutEverywhere}</Button>
       </div>
     </section>
   );
@@ -116,9 +113,9 @@ function Password({ mustChange }: { mustChange: boolean }) {
           {outcome.value && <p class={`notice ${outcome.value.isGood ? 'good' : 'wrong'}`}>{outcome.value.text}</p>}
         </div>
         <div class="row">
-          <button type="submit" class="button primary">
+          <Button type="submit" kind="primary">
             {text.changePassword}
-          </button>
+          </Button>
         </div>
       </form>
     </section>

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { useLoad } from '../../api/use-load.ts';
 import { VehiclePicker } from '../../parts/forms/vehicle-picker.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { PlayBar } from '../../parts/time/play-bar.tsx';
 import { type Moment, momentAt } from '../../parts/time/trail.ts';
@@ -83,9 +84,9 @@ function VehicleRow({ vehicle, moment, colour, onRemove }: RowOptions) {
       <td class="number">{formatSpeed(maximumSpeed)}</td>
       <td>{texts.value.trips.stops(trail.stops.length, formatDuration(stopped))}</td>
       <td>
-        <button type="button" class="button plain" onClick={onRemove}>
+        <Button kind="plain" onClick={onRemove}>
           {text.remove}
-        </button>
+        </Button>
       </td>
     </tr>
   );

@@ -2,6 +2,7 @@ import './sign-in.css';
 import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { readFields } from '../../parts/forms/fields.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { Logo } from '../../parts/layout/icons.tsx';
 import { navigate } from '../../router.ts';
 import { addressAfterSignIn, type Person, type SignInFault, session, signIn } from '../../session.ts';
@@ -90,10 +91,10 @@ function SignInForm({ person, onSignedIn }: { person?: Person; onSignedIn: () =>
         <input class="input" type="password" name="password" required autocomplete="current-password" />
       </label>
       <div role="alert">{fault.value && <p class="notice wrong">{faultText(fault.value)}</p>}</div>
-      <button type="submit" class="button primary" disabled={isSending.value}>
+      <Button type="submit" kind="primary" disabled={isSending.value}>
         {isSending.value && <span class="spinner" />}
         {text.submit}
-      </button>
+      </Button>
     </form>
   );
 }

@@ -3,6 +3,7 @@ import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveCommand, LiveVehicle } from '../../live/live-stream.ts';
 import { Dialog } from '../../parts/forms/dialog.tsx';
+import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { actingFor, mayChange } from '../../session.ts';
 import { assign } from '../../signals.ts';
@@ -130,12 +131,10 @@ function Confirm({ choice, plate, onClose, onConfirm }: ConfirmOptions) {
     <Dialog title={text.confirm(nameOf(choice), plate)} onClose={onClose}>
       <p class="muted">{text.confirmText[choice.action] ?? text.confirmAny}</p>
       <form method="dialog" class="row">
-        <button type="submit" class="button">
-          {cancel}
-        </button>
-        <button type="button" class="button primary" onClick={onConfirm}>
+        <Button type="submit">{cancel}</Button>
+        <Button kind="primary" onClick={onConfirm}>
           {nameOf(choice)}
-        </button>
+        </Button>
       </form>
     </Dialog>
   );
@@ -148,15 +147,9 @@ function Choices({ choices, onChoose }: { choices: readonly Choice[]; onChoose: 
     <>
       <div class="actions-grid">
         {choices.map((choice) => (
-          <button
-            key={choice.action}
-            type="button"
-            class="button"
-            disabled={!mayChange()}
-            onClick={() => onChoose(choice)}
-          >
+          <Button key={choice.action} disabled={!mayChange()} onClick={() => onChoose(choice)}>
             {nameOf(choice)}
-          </button>
+          </Button>
         ))}
       </div>
       {!mayChange() && <p class="muted">{text.readOnly}</p>}

@@ -2,6 +2,7 @@ import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import { type Page, usePages } from '../../api/use-pages.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
+import { Button } from '../../parts/layout/button.tsx';
 import { LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { QuarantineList } from '../../parts/quarantine/quarantine-list.tsx';
 import { actingFor, isOperator } from '../../session.ts';
@@ -116,11 +117,7 @@ function Readings({ vehicleId }: { vehicleId: string }) {
         </ol>
       )}
       {failure && <p class="notice wrong">{failure}</p>}
-      {rows.after !== undefined && (
-        <button type="button" class="button" onClick={loadNext}>
-          {text.older}
-        </button>
-      )}
+      {rows.after !== undefined && <Button onClick={loadNext}>{text.older}</Button>}
     </section>
   );
 }

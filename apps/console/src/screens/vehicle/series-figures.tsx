@@ -2,6 +2,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { answerOf, api, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
+import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { type Band, Chart } from '../../parts/time/chart.tsx';
 import { assign } from '../../signals.ts';
@@ -201,12 +202,10 @@ export function PeriodBar({ window }: { window: { value: Window } }) {
           </label>
         ))}
       </fieldset>
-      <button type="button" class="button" onClick={() => move(1)}>
-        {trips.earlier}
-      </button>
-      <button type="button" class="button" disabled={back === 0} onClick={() => move(-1)}>
+      <Button onClick={() => move(1)}>{trips.earlier}</Button>
+      <Button disabled={back === 0} onClick={() => move(-1)}>
         {trips.later}
-      </button>
+      </Button>
       <span class="muted">{`${formatTime(from * 1000)} – ${formatTime(until * 1000)}`}</span>
     </>
   );
@@ -242,9 +241,9 @@ export function Figures({ vehicleId, fields, chosen, window, onRemove }: Figures
           time={time}
           action={
             onRemove && (
-              <button type="button" class="button plain" onClick={() => onRemove(series.field)}>
+              <Button kind="plain" onClick={() => onRemove(series.field)}>
                 {texts.value.charts.remove}
-              </button>
+              </Button>
             )
           }
         />

@@ -5,6 +5,7 @@ import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
+import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
 import { createBaseMap } from '../../parts/map/base-map.ts';
 import { addMarkerImages } from '../../parts/map/marker-images.ts';
@@ -284,13 +285,11 @@ export function Trips({ vehicle }: { vehicle: LiveVehicle }) {
     <div class="trips">
       <div class="trips-side">
         <div class="trips-period">
-          <button type="button" class="button" onClick={() => move(1)}>
-            {text.earlier}
-          </button>
+          <Button onClick={() => move(1)}>{text.earlier}</Button>
           <span>{`${formatDay(untilMs - weekMs)} – ${formatDay(untilMs)}`}</span>
-          <button type="button" class="button" disabled={weeksAgo.value === 0} onClick={() => move(-1)}>
+          <Button disabled={weeksAgo.value === 0} onClick={() => move(-1)}>
             {text.later}
-          </button>
+          </Button>
         </div>
         {data && <Totals trips={data} />}
         <div class="trips-list">{list()}</div>
