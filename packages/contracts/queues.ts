@@ -64,8 +64,8 @@ export interface ExportJob {
   /** In user mode. */
   userId?: string;
   vehicleId?: number;
-  of: string;
-  format: string;
+  of: 'readings' | 'trips' | 'gaps';
+  format: 'csv' | 'ndjson' | 'gpx' | 'geojson' | 'parquet';
   /** ISO 8601. */
   from: string;
   until: string;

@@ -7,7 +7,7 @@ import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import { showTrip, type TripRow, tripColumns, tripIsOver, tripTables } from '@odograph/database/trips';
 import { type RawBuilder, sql } from 'kysely';
-import type { EventRow } from './event-rows.ts';
+import type { EventRow } from './entries.ts';
 
 /** The content of resources by their ids, as the interface shows them now; those that are gone are missing. */
 type Contents = ReadonlyMap<string, object>;

@@ -6,10 +6,9 @@ import type { Database } from '@odograph/database/database';
 import type { Tables } from '@odograph/database/tables';
 import { type Kysely, sql } from 'kysely';
 import { readContents } from './contents.ts';
-import { type EventCursor, type FeedState, formatCursor, isBefore, requireKept, startOf } from './cursor.ts';
-import { type Entries, type EventRow, readRows } from './event-rows.ts';
-import { feedHorizon } from './reading-changes.ts';
-import { type ReadingEvent, readReadings } from './reading-events.ts';
+import { type EventCursor, formatCursor, isBefore, requireKept, startOf } from './cursor.ts';
+import { type Entries, type EventRow, type ReadingEvent, readReadings, readRows } from './entries.ts';
+import { feedHorizon, findFeedState } from './reading-changes.ts';
 
 /** An event as clients get it. */
 export interface PlatformEvent {
@@ -68,7 +67,11 @@ export function readEventsOf(
 ): Promise<EventPage> {
   return inSnapshot(db, async (snapshot) => {
     const { applicationIds, userId } = viewer;
-    const { horizon, ...state } = await findEventState(snapshot, applicationIds, types.has(readingStored));
+    const { horizon, ...state } = await findFeedState(
+      snapshot,
+      applicationIds,
+      types.has(readingStored) ? ['events', 'changes'] : ['events'],
+    );
     if (after === undefined) return { events: [], next: startOf(state.epoch, horizon), more: false };
     requireKept(after, { horizon, ...state }, cursorName);
     const page = { after, horizon, limit, vehicleIds };
@@ -124,38 +127,15 @@ async function writeEntries(
   });
 }
 
-/** Reads the state of the list; run it in the snapshot that is read from. */
-async function findEventState(
-  db: Database,
-  applicationIds: readonly number[],
-  withReadings = false,
-): Promise<FeedState> {
-  const forgotten = withReadings
-    ? sql`greatest(events_forgotten_until, changes_forgotten_until)`
-    : sql`events_forgotten_until`;
-  const { rows } = await sql<{ epoch: string; horizon: string; forgotten: string | null; is_replica: boolean }>`
-    select feed_epoch::text as epoch, ${feedHorizon}::text as horizon, pg_is_in_recovery() as is_replica,
-      (select max(${forgotten})::text from application where id = any (${[...applicationIds]}::integer[])) as forgotten
-    from installation`.execute(db);
-  const [row] = rows;
-  if (!row) throw new Error('the table installation is empty');
-  return {
-    epoch: BigInt(row.epoch),
-    horizon: BigInt(row.horizon),
-    forgottenUntil: BigInt(row.forgotten ?? 0),
-    isReplica: row.is_replica,
-  };
-}
-
 /** Finds the cursor behind everything that is stored now. What running transactions store comes behind it. */
 export async function findEventHead(db: Database, applicationId: number): Promise<EventCursor> {
-  const { epoch, horizon } = await findEventState(db, [applicationId]);
+  const { epoch, horizon } = await findFeedState(db, [applicationId], ['events']);
   return startOf(epoch, horizon);
 }
 
 /** Finds the cursor of the first event that was stored at a time or later; of the oldest that is kept for an earlier time. */
 export async function findEventCursorAt(db: Database, applicationId: number, time: Date): Promise<EventCursor> {
-  const { epoch, horizon, forgottenUntil } = await findEventState(db, [applicationId]);
+  const { epoch, horizon, forgottenUntil } = await findFeedState(db, [applicationId], ['events']);
   const { rows } = await sql<{ first: string | null }>`select least(
       (select min(transaction_id) from event where application_id = ${applicationId} and stored_at >= ${time}),
       (select min(transaction_id) from reading_change where application_id = ${applicationId} and stored_at >= ${time})
@@ -170,7 +150,7 @@ export async function findEventCursorAt(db: Database, applicationId: number, tim
  * @throws Failure INVALID_PARAMETER with the reason EXPIRED and the time of the oldest event that is kept, if there is one
  */
 export async function requireKeptSince(db: Database, applicationId: number, time: Date, field: string): Promise<void> {
-  const { forgottenUntil } = await findEventState(db, [applicationId], true);
+  const { forgottenUntil } = await findFeedState(db, [applicationId], ['events', 'changes']);
   if (forgottenUntil === 0n) return;
   const first = (
     table: string,

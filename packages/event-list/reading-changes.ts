@@ -1,5 +1,3 @@
-import type { Caller } from '@odograph/contracts/caller';
-import { Failure } from '@odograph/contracts/failures';
 import { isoMicroseconds, type Microseconds } from '@odograph/contracts/timestamps';
 import { type Batch, readBatch } from '@odograph/database/batches';
 import type { Database } from '@odograph/database/database';
@@ -15,20 +13,25 @@ const instant = (time: Microseconds) => sql`${isoMicroseconds(time)}::timestampt
  */
 export const feedHorizon = sql<string>`pg_snapshot_xmin(pg_current_snapshot())`;
 
-/** Reads the state of the feed; run it in the snapshot that is read from. */
-export async function findFeedState(db: Database, { applicationId }: Caller): Promise<FeedState> {
-  const { rows } = await sql<{ epoch: string; horizon: string; forgotten: string; is_replica: boolean }>`
-    select (select feed_epoch::text from installation) as epoch, ${feedHorizon}::text as horizon,
-      changes_forgotten_until::text as forgotten, pg_is_in_recovery() as is_replica
-    from application where id = ${applicationId}`.execute(db);
+/**
+ * Reads the state of feeds; run it in the snapshot that is read from.
+ * @param contents what is read: the rows of events, the changes of readings, or both
+ */
+export async function findFeedState(
+  db: Database,
+  applicationIds: readonly number[],
+  contents: readonly ('events' | 'changes')[],
+): Promise<FeedState> {
+  const forgotten = sql.join(contents.map((content) => sql.ref(`${content}_forgotten_until`)));
+  const { rows } = await sql<{ epoch: string; horizon: string; forgotten: string | null; isReplica: boolean }>`
+    select feed_epoch::text as epoch, ${feedHorizon}::text as horizon, pg_is_in_recovery() as "isReplica",
+      (select max(greatest(${forgotten}))::text from application
+        where id = any (${[...applicationIds]}::integer[])) as forgotten
+    from installation`.execute(db);
   const [row] = rows;
-  if (!row) throw new Failure('INVALID_TOKEN');
-  return {
-    epoch: BigInt(row.epoch),
-    horizon: BigInt(row.horizon),
-    forgottenUntil: BigInt(row.forgotten),
-    isReplica: row.is_replica,
-  };
+  if (!row) throw new Error('the table installation is empty');
+  const { epoch, horizon, isReplica } = row;
+  return { epoch: BigInt(epoch), horizon: BigInt(horizon), forgottenUntil: BigInt(row.forgotten ?? 0), isReplica };
 }
 
 const order = sql`transaction_id, batch, time, vehicle_id`;
@@ -191,7 +194,7 @@ interface Interval {
 
 const dayMs = 86_400_000;
 /** Each interval is a branch of one statement. */
-const mostIntervals = 100;
+const maxIntervals = 100;
 
 /**
  * Covers days by intervals of a few days each. The readings of a page lie in few of many days, and a branch limited to a
@@ -205,7 +208,7 @@ function coverDays(days: readonly number[], length = 4): Interval[] {
     const last = starts.at(-1);
     if (last === undefined || day >= last + length) starts.push(day);
   }
-  if (starts.length > mostIntervals) return coverDays(days, length * 2);
+  if (starts.length > maxIntervals) return coverDays(days, length * 2);
   const iso = (day: number) => new Date(day * dayMs).toISOString();
   return starts.map((start) => ({ from: iso(start), until: iso(start + length) }));
 }

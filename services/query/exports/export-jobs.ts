@@ -14,7 +14,7 @@ import { hashSecret } from '@odograph/runtime/secrets';
 import { type Kysely, sql } from 'kysely';
 import { Export } from './export.ts';
 import type { ExportFiles } from './export-files.ts';
-import type { ExportFormat, ExportQuery, ExportSubject } from './schemas.ts';
+import type { ExportQuery, ExportState } from './schemas.ts';
 
 interface Interval {
   /** ISO 8601. */
@@ -78,23 +78,6 @@ export interface ExportProgress {
   readonly privacy?: string;
 }
 
-/** A job as its client sees it. */
-interface ExportState extends Pick<ExportProgress, 'rows' | 'bytes'> {
-  readonly id: string;
-  readonly state: 'QUEUED' | 'RUNNING' | 'DONE' | 'FAILED';
-  readonly progress: number;
-  readonly of: string;
-  readonly format: string;
-  readonly from: string;
-  readonly until: string;
-  readonly fields?: string;
-  readonly vehicleId?: string;
-  readonly createdAt: string;
-  readonly finishedAt?: string;
-  readonly expiresAt?: string;
-  readonly reason?: string;
-}
-
 /** Names a job by an idempotency key of its caller, in the form of a UUID. */
 function idByKey({ applicationId, userId }: Caller, key: string): string {
   const sha256 = hashSecret(JSON.stringify([applicationId, userId, key])).toString('hex');
@@ -108,7 +91,7 @@ interface ExportJobsOptions {
   readonly db: Kysely<Tables>;
   readonly queue: TypedQueue<'exports'>;
   readonly files: ExportFiles;
-  readonly mostPerApplication: number;
+  readonly maxPerApplication: number;
 }
 
 const callerOf = ({ applicationId, userId }: ExportJob): Caller => ({
@@ -118,12 +101,7 @@ const callerOf = ({ applicationId, userId }: ExportJob): Caller => ({
 
 /** Opens the export of a job from its start. */
 export function openExport(job: ExportJob): Export {
-  const { of, format, from, until, fields, vehicleId } = job;
-  const query: ExportQuery = {
-    ...{ of: of as ExportSubject, format: format as ExportFormat, from, until },
-    ...(fields !== undefined && { fields }),
-  };
-  return new Export(callerOf(job), query, vehicleId);
+  return new Export(callerOf(job), job, job.vehicleId);
 }
 
 const progressOf = ({ progress }: Pick<TypedJob<'exports'>, 'progress'>): ExportProgress => ({
@@ -163,7 +141,7 @@ export class ExportJobs {
       const earlier = key === undefined ? undefined : await this.#findByKey(queue, jobId, data);
       if (earlier) return { job: await this.#describe(earlier), isReplayed: true };
       const ids = await queue.getRanges([...allTypes], 0, -1);
-      if (ids.filter((id) => id.startsWith(`${applicationId}-`)).length >= this.#options.mostPerApplication) {
+      if (ids.filter((id) => id.startsWith(`${applicationId}-`)).length >= this.#options.maxPerApplication) {
         throw new Failure('TOO_MANY', 'the application has too many exports: delete one, or wait a day');
       }
       // sweep() removes it, with its file.

@@ -39,8 +39,8 @@ const mediaTypes: Readonly<Record<ExportFormat, string>> = {
 /** The media types of the files, without their parameters. */
 export const exportFileTypes = Object.values(mediaTypes).map((type) => type.replace(/;.*/, ''));
 
-/** Where an export continues: behind a row of a vehicle, or with the vehicle when `after` is undefined. */
-export interface ExportPosition extends VehicleRows {}
+/** Continues an export behind a row of a vehicle, or with the vehicle when `after` is undefined. */
+export type ExportCursor = VehicleRows;
 
 /** Reads the rows of a vehicle that fit into `bytes`, and writes them. @returns where to continue; undefined at the end */
 type ReadVehicle = (
@@ -66,7 +66,6 @@ export class Export {
   readonly fileName: string;
   readonly #source: Source;
   #rows = 0;
-  readonly #vehicleIds: number[] = [];
   #vehiclesDone = 0;
 
   /** @throws Failure INVALID_PARAMETER, INVALID_INTERVAL */
@@ -86,24 +85,19 @@ export class Export {
     return this.#rows;
   }
 
-  /** The vehicles with rows so far. */
-  get vehicleIds(): readonly number[] {
-    return this.#vehicleIds;
-  }
-
   /** Vehicles that are written whole. */
   get vehiclesDone(): number {
     return this.#vehiclesDone;
   }
 
-  /** The share of its interval that a position has passed. */
-  shareOf({ after }: ExportPosition): number {
+  /** The share of its interval that a cursor has passed. */
+  shareOf({ after }: ExportCursor): number {
     const { of, from, until } = this.scope;
     return after === undefined || of === 'gaps' ? 0 : Number(BigInt(after) - from) / Number(until - from);
   }
 
   /** Reads and writes the next part: as many rows as fit into `bytes`, in one snapshot. */
-  async readPart({ snapshot, bytes, from, send }: PartRequest<ExportPosition>): Promise<Part<ExportPosition>> {
+  async readPart({ snapshot, bytes, from, send }: PartRequest<ExportCursor>): Promise<Part<ExportCursor>> {
     const { writer, readVehicle } = this.#source;
     if (!from) writer.start(send);
     const next = await this.#readVehicles(snapshot, from ?? { vehicleId: 0 }, bytes, readVehicle, send);
@@ -114,11 +108,11 @@ export class Export {
 
   async #readVehicles(
     snapshot: Database,
-    { vehicleId, after }: ExportPosition,
+    { vehicleId, after }: ExportCursor,
     bytes: number,
     readVehicle: ReadVehicle,
     send: SendPiece,
-  ): Promise<ExportPosition | undefined> {
+  ): Promise<ExportCursor | undefined> {
     const vehicles = await findVehicles(snapshot, this.scope, vehicleId, vehiclesPerPart);
     let left = bytes;
     for (const vehicle of vehicles) {
@@ -188,7 +182,6 @@ export class Export {
         },
       });
       this.#rows += rows;
-      if (rows > 0 && this.#vehicleIds.at(-1) !== vehicle.id) this.#vehicleIds.push(vehicle.id);
       return { bytes: written, ...(!isComplete && last !== undefined && { continueAfter: last }) };
     };
   }

@@ -36,13 +36,13 @@ const usualFields: readonly ExportField[] = [...namedFields.values()].filter(
   ({ type }) => type === 'number' || type === 'boolean',
 );
 
-const mostFields = 100;
+const maxFields = 100;
 
 /** Parses names of fields, separated by commas; without any, all quantities. @throws Failure INVALID_PARAMETER */
 export function parseExportFields(text: string | undefined): readonly ExportField[] {
   if (text === undefined) return usualFields;
   const names = [...new Set(text.split(','))];
-  if (names.length > mostFields) throw invalidParameter('fields', `must be at most ${mostFields}`);
+  if (names.length > maxFields) throw invalidParameter('fields', `must be at most ${maxFields}`);
   return names.map((name) => namedFields.get(name) ?? { name, type: 'text', value: parseKeyField(name) });
 }
 

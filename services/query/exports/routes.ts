@@ -4,38 +4,15 @@ import type { RoutePlugin } from '@odograph/http/authentication';
 import { sendStoredFile } from '@odograph/http/file-answer';
 import { IdempotencyKey, markReplayed } from '@odograph/http/idempotency';
 import { sendFile } from '@odograph/http/paging';
-import { EmptyAnswer, moment, answers as responses, VehicleId, word } from '@odograph/http/schemas';
+import { EmptyAnswer, answers as responses, VehicleId } from '@odograph/http/schemas';
 import Type from 'typebox';
 import type { Answers } from '../shared/answers.ts';
 import { type Reader, readerOf } from '../shared/read-budget.ts';
 import { VehicleParameters } from '../shared/schemas.ts';
-import { Export, type ExportPosition, exportFileTypes } from './export.ts';
+import { Export, type ExportCursor, exportFileTypes } from './export.ts';
 import type { ExportJobs } from './export-jobs.ts';
-import { ExportQuery, exportFormats, exportParameters, subjects } from './schemas.ts';
+import { ExportQuery, ExportState, exportParameters } from './schemas.ts';
 
-const count = (description: string, example: number) => Type.Number({ description, examples: [example] });
-const ExportState = Type.Object(
-  {
-    id: Type.String({ examples: ['7d4f8c62-0c4b-4f0e-9a60-0c2f3d1b5a77'] }),
-    state: word(['QUEUED', 'RUNNING', 'DONE', 'FAILED']),
-    progress: count('from 0 to 1', 0.4),
-    rows: count('written so far', 1_200_000),
-    bytes: count('size of the file so far', 48_000_000),
-    of: word(subjects),
-    format: word(exportFormats),
-    from: moment('start, inclusive'),
-    until: moment('end, exclusive'),
-    fields: Type.Optional(Type.String({ examples: ['latitude,longitude'] })),
-    vehicleId: Type.Optional(Type.String({ description: 'without it, all vehicles', examples: ['1000000001'] })),
-    createdAt: moment('when it was requested'),
-    finishedAt: Type.Optional(moment('when it was done, or given up')),
-    expiresAt: Type.Optional(moment('when it is deleted, a day after its end')),
-    reason: Type.Optional(
-      Type.String({ description: 'why it failed', examples: ['exports take all of EXPORT_MAX_BYTES'] }),
-    ),
-  },
-  { title: 'ExportJob' },
-);
 const ExportRequest = Type.Object({ ...exportParameters, vehicleId: Type.Optional(VehicleId) });
 const ExportPath = Type.Object({
   id: Type.String({ maxLength: 64, description: 'export', examples: ['7d4f8c62-0c4b-4f0e-9a60-0c2f3d1b5a77'] }),
@@ -144,7 +121,7 @@ const description =
 
 /** Additions to the interface: readings, trips and gaps as files (docs/exports.md). */
 export function exportRoutes(answers: Answers, db: Database): RoutePlugin {
-  const open = (reader: Reader, one: Export) => answers.open<ExportPosition>(reader, (part) => one.readPart(part));
+  const open = (reader: Reader, one: Export) => answers.open<ExportCursor>(reader, (part) => one.readPart(part));
   return (http) => {
     http.get(
       '/v1/x/vehicles/export',

@@ -1,5 +1,6 @@
-import { timestamp, word } from '@odograph/http/schemas';
+import { moment, timestamp, word } from '@odograph/http/schemas';
 import Type, { type Static } from 'typebox';
+import { number } from '../shared/schemas.ts';
 
 /** What an export holds. */
 export const subjects = ['readings', 'trips', 'gaps'] as const;
@@ -32,3 +33,28 @@ export const exportParameters = {
 
 export const ExportQuery = Type.Object(exportParameters);
 export type ExportQuery = Static<typeof ExportQuery>;
+
+/** A job as its client sees it. */
+export const ExportState = Type.Object(
+  {
+    id: Type.String({ examples: ['7d4f8c62-0c4b-4f0e-9a60-0c2f3d1b5a77'] }),
+    state: word(['QUEUED', 'RUNNING', 'DONE', 'FAILED']),
+    progress: number('from 0 to 1', 0.4),
+    rows: number('written so far', 1_200_000),
+    bytes: number('size of the file so far', 48_000_000),
+    of: word(subjects),
+    format: word(exportFormats),
+    from: moment('start, inclusive'),
+    until: moment('end, exclusive'),
+    fields: Type.Optional(Type.String({ examples: ['latitude,longitude'] })),
+    vehicleId: Type.Optional(Type.String({ description: 'without it, all vehicles', examples: ['1000000001'] })),
+    createdAt: moment('when it was requested'),
+    finishedAt: Type.Optional(moment('when it was done, or given up')),
+    expiresAt: Type.Optional(moment('when it is deleted, a day after its end')),
+    reason: Type.Optional(
+      Type.String({ description: 'why it failed', examples: ['exports take all of EXPORT_MAX_BYTES'] }),
+    ),
+  },
+  { title: 'ExportJob' },
+);
+export type ExportState = Static<typeof ExportState>;

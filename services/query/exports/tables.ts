@@ -1,7 +1,7 @@
 import type { Trip } from '@odograph/database/trips';
 import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
 import { type RawBuilder, sql } from 'kysely';
-import type { GapRow } from '../reads/gaps.ts';
+import type { Gap } from '../reads/gaps.ts';
 import { writeCell } from '../shared/csv.ts';
 import type { ExportField } from './fields.ts';
 import {
@@ -91,7 +91,7 @@ export interface TripRow extends ExportRow {
 }
 
 /** A gap; `key` is its place among the gaps of the vehicle. */
-export interface GapExportRow extends ExportRow, Omit<GapRow, 'since' | 'closedAt'> {
+export interface GapExportRow extends ExportRow, Omit<Gap, 'since' | 'closedAt'> {
   /** Microseconds. */
   readonly since: number;
   readonly closedAt: number | null;

@@ -6,14 +6,15 @@ import { BackgroundFailures, type FailureReports } from '@odograph/runtime/backg
 import { Counter } from '@odograph/runtime/metrics';
 import type { ServiceHost } from '@odograph/runtime/service';
 import type { Kysely } from 'kysely';
-import type { ExportPosition } from './export.ts';
+import { repeat } from '../shared/repeat.ts';
+import type { ExportCursor } from './export.ts';
 import { type ExportDraft, ExportFiles, NoRoom } from './export-files.ts';
 import { ExportJobs, type ExportProgress, findCoverage, openExport } from './export-jobs.ts';
 import { countVehicles } from './queries.ts';
 
 /** Exports that a process writes at once. */
 const concurrency = 2;
-/** Tries until a job is given up, with back-off: a restart does not count as one. */
+/** Attempts, with back-off, before a job fails; a restart does not count as one. */
 const maximumAttempts = 5;
 /** Small enough that the connection, on the embedded engine the only one, is free again soon. */
 const partBytes = 4 * 1024 * 1024;
@@ -75,21 +76,21 @@ async function fill(
   });
   const isDeleted = async () => (await queue.getJob(job.id ?? ''))?.data.isDeleted === true;
   let reportedMs = performance.now();
-  let position: ExportPosition | undefined;
+  let cursor: ExportCursor | undefined;
   do {
     signal.throwIfAborted();
     const pieces: (string | Uint8Array)[] = [];
     const part = await inSnapshot(db, (snapshot) =>
-      one.readPart({ snapshot, bytes: partBytes, from: position, send: (piece) => pieces.push(piece) }),
+      one.readPart({ snapshot, bytes: partBytes, from: cursor, send: (piece) => pieces.push(piece) }),
     );
     await draft.append(pieces);
-    position = part.next;
-    if (position && performance.now() - reportedMs >= progressMs) {
+    cursor = part.next;
+    if (cursor && performance.now() - reportedMs >= progressMs) {
       reportedMs = performance.now();
       if (await isDeleted()) return;
-      await job.updateProgress(describe((one.vehiclesDone + one.shareOf(position)) / vehicles));
+      await job.updateProgress(describe((one.vehiclesDone + one.shareOf(cursor)) / vehicles));
     }
-  } while (position);
+  } while (cursor);
   await draft.keep();
   await job.updateProgress({ ...describe(1), ...coverage });
   if (await isDeleted()) await files.remove(job.id ?? '');
@@ -117,23 +118,20 @@ export function startExportJobs(
   const queue = openQueue('exports', connection);
   onStop('query queue exports', () => queue.close());
   const files = new ExportFiles(config.EXPORT_DIRECTORY ?? join(config.DATA_DIR, 'exports'), config.EXPORT_MAX_BYTES);
-  const jobs = new ExportJobs({ db, queue, files, mostPerApplication: config.EXPORT_JOBS_PER_APPLICATION });
+  const jobs = new ExportJobs({ db, queue, files, maxPerApplication: config.EXPORT_JOBS_PER_APPLICATION });
 
-  let sweeping: Promise<void> | undefined;
-  const sweep = (): void => {
-    sweeping ??= jobs
-      .sweep()
-      .then(
-        () => failures.succeeded('export queue'),
-        (error: unknown) => failures.failed('export queue', error),
-      )
-      .finally(() => {
-        sweeping = undefined;
-      });
-  };
-  const timer = setInterval(sweep, sweepMs);
+  const stopped = new AbortController();
+  const sweeping = repeat({
+    signal: stopped.signal,
+    intervalMs: sweepMs,
+    step: async () => {
+      await jobs.sweep();
+      failures.succeeded('export queue');
+    },
+    onFailure: async (error) => failures.failed('export queue', error),
+  });
   onStop('sweep of exports', async () => {
-    clearInterval(timer);
+    stopped.abort();
     await sweeping;
   });
   onStop('export worker', workThroughExports({ ...connection, db, queue, files, failures }));

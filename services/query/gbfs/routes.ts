@@ -67,7 +67,7 @@ export function gbfsRoutes(db: Kysely<Tables>): RoutePlugin {
 }
 
 const Reason = word([...hiddenStates, 'NO_TYPE', 'RANGE_UNKNOWN'], { description: 'why it is not published' });
-const mostVehicles = 1000;
+const maxVehicles = 1000;
 
 /** Shows operators which vehicles of an application are in its feeds now, and why the others are not. */
 export function gbfsOperatorRoutes(db: Kysely<Tables>): RoutePlugin {
@@ -85,7 +85,7 @@ export function gbfsOperatorRoutes(db: Kysely<Tables>): RoutePlugin {
               hidden: Type.Array(
                 Type.Object({ vehicleId: VehicleId, plate: Type.String({ examples: ['AB-123-CD'] }), reason: Reason }),
                 {
-                  description: `the others, at most ${mostVehicles}`,
+                  description: `the others, at most ${maxVehicles}`,
                 },
               ),
             }),
@@ -105,7 +105,7 @@ export function gbfsOperatorRoutes(db: Kysely<Tables>): RoutePlugin {
             if (typeof published !== 'string') return [];
             return [{ vehicleId: String(vehicle.id), plate: vehicle.plate, reason: published }];
           });
-          return { published: vehicles.length - hidden.length, hidden: hidden.slice(0, mostVehicles) };
+          return { published: vehicles.length - hidden.length, hidden: hidden.slice(0, maxVehicles) };
         });
       },
     );

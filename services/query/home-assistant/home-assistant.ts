@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '@odograph/database/database';
 import { privacyIsOn } from '@odograph/database/reading-json';
 import { within } from '@odograph/runtime/clock';
@@ -9,6 +8,7 @@ import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { type RawBuilder, sql } from 'kysely';
 import { connect, type MqttClient } from 'mqtt';
 import { ChangeReader } from '../shared/change-reader.ts';
+import { repeat } from '../shared/repeat.ts';
 import {
   announce,
   announcedTopics,
@@ -70,7 +70,6 @@ async function findShownVehicles(
 const intervalMs = 1000;
 /** All vehicles are read this often, so that a lost announcement is made good. */
 const reloadMs = 60_000;
-const retryMs = 1000;
 /** A publication waits no longer, also for a broker that went away meanwhile. */
 const publishMs = 5000;
 
@@ -187,22 +186,19 @@ class HomeAssistant {
     this.#reloadedAt = Number.NEGATIVE_INFINITY;
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stopped;
-    while (!signal.aborted) {
-      const startedAt = performance.now();
-      try {
+  #run(): Promise<void> {
+    return repeat({
+      signal: this.#stopped.signal,
+      intervalMs,
+      step: async () => {
         await this.#step();
         this.#recover();
-      } catch (error) {
-        if (signal.aborted) return;
+      },
+      onFailure: async (error) => {
         this.#fail(error);
         this.#reloadedAt = Number.NEGATIVE_INFINITY;
-        await delay(retryMs, undefined, { signal }).catch(() => undefined);
-      }
-      const restMs = startedAt + intervalMs - performance.now();
-      if (restMs > 0) await delay(restMs, undefined, { signal }).catch(() => undefined);
-    }
+      },
+    });
   }
 
   async #step(): Promise<void> {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Area, Cells, contains, Grid, type Point, parseArea } from './area.ts';
+import { type Area, Cells, contains, type Point, parseArea } from './area.ts';
 
 const point: fc.Arbitrary<Point> = fc.record({
   latitude: fc.double({ min: -90, max: 90, noNaN: true }),
@@ -14,20 +14,6 @@ const area: fc.Arbitrary<Area> = fc.record({ one: point, other: point }).map(({ 
 }));
 
 describe('an area', () => {
-  it('finds in the grid every point that it contains', () => {
-    fc.assert(
-      fc.property(fc.array(point), area, (points, searched) => {
-        const grid = new Grid<Point>();
-        for (const one of points) grid.add(one, one);
-        const near = new Set(grid.near(searched));
-        expect(points.filter((one) => contains(searched, one) && !near.has(one))).toEqual([]);
-        for (const one of points) grid.delete(one, one);
-        expect([...grid.near(searched)]).toEqual([]);
-      }),
-      { numRuns: 1000 },
-    );
-  });
-
   it('has the same border on both longitudes of the 180th meridian', () => {
     for (const longitude of [180, -180]) {
       expect(contains(parseArea('170,-10,180,10'), { latitude: 0, longitude })).toBe(true);

@@ -14,7 +14,7 @@ export interface Area {
   readonly north: number;
 }
 
-const furthestLongitude = 540;
+const maxLongitude = 540;
 
 /** Brings a longitude into [-180, 180]. */
 const wrapped = (longitude: number): number =>
@@ -27,7 +27,7 @@ const wrapped = (longitude: number): number =>
 export function parseArea(text: string): Area {
   const numbers = text.split(',').map((part) => (part.trim() === '' ? Number.NaN : Number(part)));
   const [west = Number.NaN, south = Number.NaN, east = Number.NaN, north = Number.NaN] = numbers;
-  const areLongitudes = [west, east].every((longitude) => Math.abs(longitude) <= furthestLongitude);
+  const areLongitudes = [west, east].every((longitude) => Math.abs(longitude) <= maxLongitude);
   if (numbers.length !== 4 || !areLongitudes || !(south >= -90 && south <= north && north <= 90)) {
     throw invalidParameter('bbox', 'must be west,south,east,north in decimal degrees, south not above north');
   }
@@ -36,7 +36,7 @@ export function parseArea(text: string): Area {
 }
 
 /** Degrees of longitude that an area spans. */
-export const widthOf = ({ west, east }: Area): number => (west <= east ? east - west : east - west + 360);
+const widthOf = ({ west, east }: Area): number => (west <= east ? east - west : east - west + 360);
 
 /** Whether a point is in an area or on its border. The 180th meridian has two longitudes. */
 export function contains({ west, south, east, north }: Area, { latitude, longitude }: Point): boolean {
@@ -48,53 +48,11 @@ function isBetween(west: number, longitude: number, east: number): boolean {
   return west <= east ? longitude >= west && longitude <= east : longitude >= west || longitude <= east;
 }
 
-/** Degrees of the squares in which a fleet is searched for the vehicles of an area. */
-const squareDegrees = 0.5;
-const squaresAround = 360 / squareDegrees;
-
-const columnOf = (longitude: number): number => Math.floor((longitude + 180) / squareDegrees) % squaresAround;
-const rowOf = (latitude: number): number => Math.floor((latitude + 90) / squareDegrees);
-
-/** Items by their position, in squares of half a degree. */
-export class Grid<Item> {
-  readonly #squares = new Map<number, Set<Item>>();
-
-  add(item: Item, { latitude, longitude }: Point): void {
-    const key = rowOf(latitude) * squaresAround + columnOf(longitude);
-    const square = this.#squares.get(key);
-    if (square) square.add(item);
-    else this.#squares.set(key, new Set([item]));
-  }
-
-  delete(item: Item, { latitude, longitude }: Point): void {
-    const key = rowOf(latitude) * squaresAround + columnOf(longitude);
-    const square = this.#squares.get(key);
-    square?.delete(item);
-    if (square?.size === 0) this.#squares.delete(key);
-  }
-
-  /** Lists the items in the squares that an area touches, so also some outside of it. */
-  *near(area: Area): Iterable<Item> {
-    const columns = Math.min(squaresAround, Math.floor(widthOf(area) / squareDegrees) + 2);
-    const [first, last] = [rowOf(area.south), rowOf(area.north)];
-    if (columns * (last - first + 1) >= this.#squares.size) {
-      for (const square of this.#squares.values()) yield* square;
-      return;
-    }
-    for (let row = first; row <= last; row += 1) {
-      for (let column = 0; column < columns; column += 1) {
-        const key = row * squaresAround + ((columnOf(area.west) + column) % squaresAround);
-        yield* this.#squares.get(key) ?? [];
-      }
-    }
-  }
-}
-
 /** Cells across a tile of the map of 512 pixels: a cell is 64 pixels wide. */
 const cellLevels = 3;
 /** An area has at most 64 cells across, whatever the zoom. */
-const mostLevelsAcross = 6;
-const deepestLevel = 24;
+const maxLevelsAcross = 6;
+const maxLevel = 24;
 /** The latitude at which the Web Mercator projection of maps ends. */
 const mercatorLatitude = 85.051_128;
 
@@ -106,8 +64,8 @@ export class Cells {
 
   /** @param zoom of the map; without it, that at which the area is one tile wide */
   constructor(area: Area = worldArea, zoom?: number) {
-    const ofArea = Math.floor(Math.log2(360 / Math.max(widthOf(area), 360 / 2 ** deepestLevel)));
-    const level = Math.min(Math.floor(zoom ?? ofArea) + cellLevels, ofArea + mostLevelsAcross, deepestLevel);
+    const ofArea = Math.floor(Math.log2(360 / Math.max(widthOf(area), 360 / 2 ** maxLevel)));
+    const level = Math.min(Math.floor(zoom ?? ofArea) + cellLevels, ofArea + maxLevelsAcross, maxLevel);
     this.#across = 2 ** level;
   }
 

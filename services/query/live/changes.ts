@@ -78,13 +78,13 @@ async function readPage(
   { given, limit }: { given: ChangeCursor | undefined; limit: number },
   bytes: number,
 ): Promise<ReadPage> {
-  const state = await findFeedState(db, caller);
+  const state = await findFeedState(db, [caller.applicationId], ['changes']);
   const { members } = await scopeOfCaller(db, caller);
   const after = startAt(given, state);
-  const find = (mostReadings: number) =>
+  const find = (maxReadings: number) =>
     findPage(db, {
       ...{ applicationId: caller.applicationId, vehicleIds: [...members.keys()], areFew: caller.userId !== undefined },
-      ...{ after, horizon: state.horizon, limit: mostReadings },
+      ...{ after, horizon: state.horizon, limit: maxReadings },
     });
   let page = await find(limit);
   let text = '';

@@ -13,7 +13,7 @@ const intervalMs = 500;
 /** Events of a stream that wait in memory. */
 const eventsPerPage = 100;
 /** Pages that are read at the same time for all streams; they share the connections of the other routes. */
-const mostReads = 3;
+const maxReads = 3;
 
 /** The part of the list that a stream shows. */
 export interface FollowedEvents {
@@ -100,7 +100,7 @@ export class EventFollowers {
   }
 
   async #readPage({ shown, types }: EventFollower, after: EventCursor | undefined) {
-    if (this.#reads >= mostReads) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    if (this.#reads >= maxReads) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#reads += 1;
     try {
       const { applicationIds, userId, vehicleIds } = shown;

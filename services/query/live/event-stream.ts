@@ -10,7 +10,7 @@ import type { LiveReset } from './schemas.ts';
 /** Bytes that wait for the client in this process; further ones wait in the socket. */
 const bufferBytes = 64 * 1024;
 /** A client that is further behind than this is disconnected: it resumes without a loss. */
-const mostEvents = 1000;
+const maxEvents = 1000;
 /** EventSource reconnects after this time. */
 const reconnectMs = 2000;
 
@@ -95,7 +95,7 @@ export class EventStream extends Readable {
 
   #addEvents(events: readonly RecentEvent[]): void {
     for (const event of events) if (this.#options.shows(event)) this.#events.set(event.id, event);
-    if (this.#events.size > mostEvents) this.destroy(new Error('client reads too slowly'));
+    if (this.#events.size > maxEvents) this.destroy(new Error('client reads too slowly'));
   }
 
   #sendPending(): void {

@@ -20,7 +20,7 @@ export interface ViewRequest {
 }
 
 /** A view with more vehicles shows cells. */
-export const mostVehicles = 2000;
+export const maxVehicles = 2000;
 /** Cells are left for vehicles at this share of the limit, so that a view at the limit does not alternate. */
 const returnShare = 0.9;
 /** Vehicles, left vehicles or cells in one event, of some 250 bytes each. */
@@ -58,7 +58,7 @@ export class FleetView {
   readonly #fleet: LiveFleet;
   readonly #request: ViewRequest;
   readonly #cellGrid: Cells;
-  readonly #mostVehicles: number;
+  readonly #maxVehicles: number;
   #scope: Scope;
   #mode: ViewMode = 'vehicles';
   /** Vehicles in the area. */
@@ -76,11 +76,11 @@ export class FleetView {
   #snapshot: number[] | undefined;
 
   /** @param reason why the stream begins: at its start, or for a browser that was away for too long */
-  constructor(fleet: LiveFleet, scope: Scope, request: ViewRequest, reason: ResetReason, limit = mostVehicles) {
+  constructor(fleet: LiveFleet, scope: Scope, request: ViewRequest, reason: ResetReason, limit = maxVehicles) {
     this.#fleet = fleet;
     this.#request = request;
     this.#cellGrid = new Cells(request.area, request.zoom);
-    this.#mostVehicles = limit;
+    this.#maxVehicles = limit;
     this.#scope = scope;
     this.#rebuild(reason);
   }
@@ -107,7 +107,7 @@ export class FleetView {
    */
   resume(changed: readonly FleetVehicle[]): void {
     const stale = changed.filter((vehicle) => isVisible(this.#scope, vehicle));
-    if (this.#mode === 'cells' || stale.length > this.#mostVehicles) return;
+    if (this.#mode === 'cells' || stale.length > this.#maxVehicles) return;
     this.#reset = undefined;
     this.#snapshot = undefined;
     for (const id of this.#members) this.#received.add(id);
@@ -129,8 +129,8 @@ export class FleetView {
       }
       this.#follow(id, after, isInArea);
     }
-    const isFull = this.#count > this.#mostVehicles;
-    const hasRoom = this.#count <= this.#mostVehicles * returnShare;
+    const isFull = this.#count > this.#maxVehicles;
+    const hasRoom = this.#count <= this.#maxVehicles * returnShare;
     if (changes.length > 0 && (this.#mode === 'vehicles' ? isFull : hasRoom)) this.#rebuild('MODE');
   }
 
@@ -178,9 +178,9 @@ export class FleetView {
   #rebuild(reason: ResetReason): void {
     for (const part of [this.#members, this.#received, this.#stale, this.#cells, this.#receivedCells]) part.clear();
     this.#staleCells.clear();
-    const inArea = [...this.#fleet.within(this.#request.area)].filter((vehicle) => isVisible(this.#scope, vehicle));
+    const inArea = this.#fleet.within(this.#request.area).filter((vehicle) => isVisible(this.#scope, vehicle));
     this.#count = inArea.length;
-    this.#mode = inArea.length > this.#mostVehicles ? 'cells' : 'vehicles';
+    this.#mode = inArea.length > this.#maxVehicles ? 'cells' : 'vehicles';
     if (this.#mode === 'vehicles') for (const { id } of inArea) this.#members.add(id);
     else for (const vehicle of inArea) this.#countCell(vehicle, 1);
     for (const id of this.#request.followed) {

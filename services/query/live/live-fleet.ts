@@ -1,4 +1,4 @@
-import { type Area, contains, Grid, type Point } from './area.ts';
+import { type Area, contains, type Point } from './area.ts';
 import type { LiveState, LiveVehicle } from './schemas.ts';
 
 /** The latest state of a vehicle as the database has it; without position and speed while it is private. */
@@ -125,27 +125,17 @@ function describe(row: LiveRow, nowMs: number, changedAtMs: number): FleetVehicl
  */
 export class LiveFleet {
   readonly #vehicles = new Map<number, FleetVehicle>();
-  readonly #grid = new Grid<FleetVehicle>();
   /** Changes since then are known, and no vehicle has left the fleet since; UNIX milliseconds. */
   #knownFromMs = Number.POSITIVE_INFINITY;
-
-  get size(): number {
-    return this.#vehicles.size;
-  }
 
   find(id: number): FleetVehicle | undefined {
     return this.#vehicles.get(id);
   }
 
   /** Lists the vehicles in an area; all without one, those without a position included. */
-  *within(area: Area | undefined): Iterable<FleetVehicle> {
-    if (area === undefined) {
-      yield* this.#vehicles.values();
-      return;
-    }
-    for (const vehicle of this.#grid.near(area)) {
-      if (vehicle.location && contains(area, vehicle.location)) yield vehicle;
-    }
+  within(area: Area | undefined): FleetVehicle[] {
+    const all = [...this.#vehicles.values()];
+    return area === undefined ? all : all.filter(({ location }) => location && contains(area, location));
   }
 
   /** Updates vehicles. @param ids of the vehicles that were read; those without a row have left the fleet */
@@ -157,13 +147,14 @@ export class LiveFleet {
       const before = this.#vehicles.get(row.id);
       const after = describe(row, nowMs, nowMs);
       if (before?.json === after.json && before.silentFromMs === after.silentFromMs) continue;
-      this.#replace(before, after);
+      this.#vehicles.set(row.id, after);
       changes.push({ id: row.id, before, after });
     }
     for (const id of missing) {
       const before = this.#vehicles.get(id);
       if (!before) continue;
-      this.#remove(before, nowMs);
+      this.#vehicles.delete(id);
+      this.#forgetUntil(nowMs);
       changes.push({ id, before, after: undefined });
     }
     return changes;
@@ -183,39 +174,28 @@ export class LiveFleet {
     this.#knownFromMs = knownFromMs;
     for (const row of rows) {
       const silentSinceMs = silentFromMs(row) <= nowMs ? silentFromMs(row) : 0;
-      this.#replace(undefined, describe(row, nowMs, Math.max(changedAtMs.get(row.id) ?? 0, silentSinceMs)));
+      this.#vehicles.set(row.id, describe(row, nowMs, Math.max(changedAtMs.get(row.id) ?? 0, silentSinceMs)));
     }
     for (const [id, atMs] of changedAtMs) if (!this.#vehicles.has(id)) this.#forgetUntil(atMs);
   }
 
   /** Updates vehicles that have become silent. */
   age(nowMs: number): VehicleChange[] {
-    const rows: LiveRow[] = [];
-    for (const { state, silentFromMs: fromMs, row } of this.#vehicles.values()) {
-      if (fromMs <= nowMs && state !== 'silent') rows.push(row);
-    }
-    return this.update([], rows, nowMs);
+    const silent = this.within(undefined).filter((one) => one.silentFromMs <= nowMs && one.state !== 'silent');
+    return this.update(
+      [],
+      silent.map(({ row }) => row),
+      nowMs,
+    );
   }
 
   /**
    * Lists the vehicles that changed since a time, and shortly before; undefined if that is not known: it is too long ago, or
-   * a vehicle has left the fleet since, whose application is not known any more.
+   * a vehicle has left the fleet since, and its application is unknown.
    */
   changedSince(ms: number, overlapMs: number): FleetVehicle[] | undefined {
     if (ms < this.#knownFromMs) return undefined;
-    return [...this.#vehicles.values()].filter(({ changedAtMs }) => changedAtMs >= ms - overlapMs);
-  }
-
-  #replace(before: FleetVehicle | undefined, after: FleetVehicle): void {
-    if (before?.location) this.#grid.delete(before, before.location);
-    if (after.location) this.#grid.add(after, after.location);
-    this.#vehicles.set(after.id, after);
-  }
-
-  #remove(vehicle: FleetVehicle, nowMs: number): void {
-    if (vehicle.location) this.#grid.delete(vehicle, vehicle.location);
-    this.#vehicles.delete(vehicle.id);
-    this.#forgetUntil(nowMs);
+    return this.within(undefined).filter(({ changedAtMs }) => changedAtMs >= ms - overlapMs);
   }
 
   #forgetUntil(ms: number): void {

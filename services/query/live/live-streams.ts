@@ -14,8 +14,8 @@ import { FleetView, isVisible, type Scope, type ViewRequest } from './fleet-view
 import { LiveUpdates, type RecentEvent } from './live-updates.ts';
 import { findApplicationIds, findGrantedIds } from './queries.ts';
 
-const mostStreams = 1000;
-const mostStreamsPerPerson = 20;
+const maxStreams = 1000;
+const maxStreamsPerPerson = 20;
 const heartbeatMs = 15_000;
 /**
  * Each stream checks its session and grants this often: every second with up to 200 streams, every five with 1,000, so that
@@ -25,7 +25,7 @@ const checkMs = (streams: number): number => Math.max(1000, 5 * streams);
 /** While the database is away, a session is trusted for this long. */
 const maxUncheckedMs = 60_000;
 /** A client that has read nothing for so many heartbeats is disconnected. */
-const mostHeartbeatsMissed = 4;
+const maxHeartbeatsMissed = 4;
 /** How long the fleet stays in memory after the last stream. */
 const keptMs = 60_000;
 /** Changes shortly before the position are sent again, since the clocks of processes differ. */
@@ -147,9 +147,9 @@ export class LiveStreams {
   /** Counts a stream of a person. @returns a function that ends its count */
   #enter(person: string): () => void {
     const open = this.#byPerson.get(person) ?? 0;
-    if (open >= mostStreamsPerPerson) throw tooManyRequests(heartbeatMs);
+    if (open >= maxStreamsPerPerson) throw tooManyRequests(heartbeatMs);
     const all = [...this.#byPerson.values()].reduce((sum, count) => sum + count, 0);
-    if (all >= mostStreams) throw new Failure('OVERLOADED', 'too many streams', { retryAfterSeconds: 15 });
+    if (all >= maxStreams) throw new Failure('OVERLOADED', 'too many streams', { retryAfterSeconds: 15 });
     this.#byPerson.set(person, open + 1);
     return () => {
       const left = (this.#byPerson.get(person) ?? 1) - 1;
@@ -273,7 +273,7 @@ export class LiveStreams {
     check: (viewer: Viewer) => Promise<void>,
   ): () => void {
     const heartbeat = setInterval(() => {
-      if (stream.heartbeat() >= mostHeartbeatsMissed) stream.destroy(new Error('client does not read'));
+      if (stream.heartbeat() >= maxHeartbeatsMissed) stream.destroy(new Error('client does not read'));
     }, heartbeatMs);
     const closed = new AbortController();
     const checkRepeatedly = async (): Promise<void> => {

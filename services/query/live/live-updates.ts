@@ -1,10 +1,10 @@
 import { once } from 'node:events';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '@odograph/database/database';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Counter } from '@odograph/runtime/metrics';
 import { connectRedis, type Redis } from '@odograph/runtime/redis';
 import { ChangeReader, type RecentChanges } from '../shared/change-reader.ts';
+import { repeat } from '../shared/repeat.ts';
 import { LiveFleet, type VehicleChange } from './live-fleet.ts';
 import { type EventOfVehicle, findAllVehicles, findEvents, findVehicles, isReplica } from './queries.ts';
 
@@ -20,7 +20,7 @@ export interface RecentEvent {
 }
 
 /** Of more events, those that changed longest ago are forgotten. */
-const mostEvents = 10_000;
+const maxEvents = 10_000;
 
 /** The commands and alarms that changed last, for clients that resume. */
 class RecentEvents {
@@ -49,7 +49,7 @@ class RecentEvents {
     }
     for (const id of missing) this.#events.delete(id);
     for (const [id, oldest] of this.#events) {
-      if (this.#events.size <= mostEvents) break;
+      if (this.#events.size <= maxEvents) break;
       this.#events.delete(id);
       this.#forgottenUntilMs = oldest.changedAtMs;
     }
@@ -70,7 +70,6 @@ const reloadMs = 60_000;
 /** Instead of `reloadMs` while changes cannot be read. */
 const blindReloadMs = 5000;
 const ageMs = 5000;
-const retryMs = 1000;
 /** A replica may be behind an announcement, so its vehicles are read once more. */
 const replicaLagMs = 2000;
 const firstConnectionMs = 2000;
@@ -165,22 +164,19 @@ export class LiveUpdates {
     }
   }
 
-  async #run(): Promise<void> {
-    const { signal } = this.#stopped;
-    while (!signal.aborted) {
-      const startedAt = performance.now();
-      try {
+  #run(): Promise<void> {
+    return repeat({
+      signal: this.#stopped.signal,
+      intervalMs,
+      step: async () => {
         await this.#step();
         this.#updatedAt = performance.now();
-      } catch (error) {
-        if (signal.aborted) return;
+      },
+      onFailure: async (error) => {
         this.#fail(error);
         await this.#reloadBlindly();
-        await delay(retryMs, undefined, { signal }).catch(() => undefined);
-      }
-      const restMs = startedAt + intervalMs - performance.now();
-      if (restMs > 0) await delay(restMs, undefined, { signal }).catch(() => undefined);
-    }
+      },
+    });
   }
 
   async #step(): Promise<void> {

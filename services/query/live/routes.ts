@@ -10,7 +10,7 @@ import type { ViewRequest } from './fleet-view.ts';
 import type { LiveStreams } from './live-streams.ts';
 import { LiveEvent, listedEvents } from './schemas.ts';
 
-const mostFollowed = 100;
+const maxFollowed = 100;
 /** What is sent as it is now; the other types are those of the list of events. */
 const presentTypes = ['vehicles', 'commands', 'alarms'] as const;
 
@@ -29,7 +29,7 @@ const Query = Type.Object({
   vehicles: Type.Optional(
     Type.String({
       maxLength: 2048,
-      description: `ids separated by commas, at most ${mostFollowed}: included wherever they are, and the only ones whose events of the list are sent`,
+      description: `ids separated by commas, at most ${maxFollowed}: included wherever they are, and the only ones whose events of the list are sent`,
       examples: ['1000000001'],
     }),
   ),
@@ -68,7 +68,7 @@ function parseTypes(text: string | undefined): AskedTypes {
 
 function parseFollowed(text: string | undefined): ReadonlySet<number> {
   const ids = listOf(text).map(parseVehicleId);
-  if (ids.length > mostFollowed) throw invalidParameter('vehicles', `must be at most ${mostFollowed} ids`);
+  if (ids.length > maxFollowed) throw invalidParameter('vehicles', `must be at most ${maxFollowed} ids`);
   return new Set(
     ids.map((id) => {
       if (id === undefined)

@@ -6,15 +6,13 @@ import { moment, VehicleId, word } from '@odograph/http/schemas';
 import Type, { type Static, type TObject, type TSchema } from 'typebox';
 import { CalendarBooking, HeldAuthorization } from '../reads/bookings.ts';
 import { Trip } from '../reads/trips.ts';
-import { DynamicState, StoredReading } from '../shared/schemas.ts';
+import { DynamicState, number, StoredReading, text } from '../shared/schemas.ts';
 
 /** The states of a vehicle in the live stream. */
 const liveStates = ['moving', 'parked', 'silent', 'private'] as const;
 export type LiveState = (typeof liveStates)[number];
 const stateFlags = ['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable'] as const;
 
-const text = (description: string, example: string) => Type.String({ description, examples: [example] });
-const number = (description: string, example: number) => Type.Number({ description, examples: [example] });
 const vehicleId = text('vehicle identifier', '1000000001');
 
 export const LiveVehicle = Type.Object(

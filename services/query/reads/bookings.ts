@@ -19,9 +19,8 @@ import { type RawBuilder, sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import { parseInterval } from '../shared/fields.ts';
 import { instant } from '../shared/reading-keys.ts';
-import { VehicleParameters } from '../shared/schemas.ts';
+import { text, VehicleParameters } from '../shared/schemas.ts';
 
-const text = (description: string, example: string) => Type.String({ description, examples: [example] });
 const id = (description: string) => text(description, '0197a1de-5f0e-7000-8000-000000000001');
 const application = { appId: text('the application', 'app-0001') };
 
@@ -146,7 +145,7 @@ async function listBookings(
   return rows.map(({ booking, start }) => ({ booking, key: { start: BigInt(start), id: booking.bookingId } }));
 }
 
-const mostRequests = 1000;
+const maxRequests = 1000;
 
 /** Lists the requests for vehicles that wait for a decision, the oldest first, at most 1,000; a user sees its own. */
 async function listPendingRequests(db: Database, { applicationIds, userId }: Viewer): Promise<VehicleRequest[]> {
@@ -159,11 +158,11 @@ async function listPendingRequests(db: Database, { applicationIds, userId }: Vie
     from vehicle_request join application on application.id = vehicle_request.application_id
     where vehicle_request.state = 'pending' and ${ofApplications}
       and ${userId === undefined ? sql`true` : sql`vehicle_request.user_id = ${userId}`}
-    order by vehicle_request.created_at, vehicle_request.id limit ${mostRequests}::integer`.execute(db);
+    order by vehicle_request.created_at, vehicle_request.id limit ${maxRequests}::integer`.execute(db);
   return rows.map(({ request }) => request);
 }
 
-const mostEnded = 200;
+const maxEnded = 200;
 
 /**
  * Finds who may use a vehicle: its Bluetooth authorizations that have not ended, and its grants. A user who does not manage
@@ -196,7 +195,7 @@ function selectHeld(isShown: RawBuilder<boolean>, withEnded: boolean): RawBuilde
   const current = sql`${from} and not ${hasEnded}`;
   if (!withEnded) return current;
   return sql`(${current}) union all (${from} and ${hasEnded}
-    order by least(held.revoked_at, held.valid_until) desc limit ${mostEnded}::integer)`;
+    order by least(held.revoked_at, held.valid_until) desc limit ${maxEnded}::integer)`;
 }
 
 const path = '/v1/x/bookings';

@@ -26,7 +26,7 @@ import {
 const source = sql`from vehicle join vehicle_latest on vehicle_latest.vehicle_id = vehicle.id`;
 
 /** Selects the latest CAN data of every vehicle with a proprietary CAN protocol and an id greater than `lastId`. */
-function latestCustomCan(caller: Caller, lastId: number): RawBuilder<ListRow> {
+export function latestCustomCan(caller: Caller, lastId: number): RawBuilder<ListRow> {
   return sql<ListRow>`select vehicle.id, concat('{', ${latestMembers.customCan}, '}') as json ${source}
     where ${vehiclesOfCaller(caller, hasProprietaryCan)} and vehicle.id > ${lastId} order by vehicle.id`;
 }

@@ -6,7 +6,7 @@ import type { Http } from '@odograph/http/http';
 import { sendJson } from '@odograph/http/paging';
 import { answers, moment, momentOrEmpty, word as oneOf, VehicleId } from '@odograph/http/schemas';
 import Type, { type Static } from 'typebox';
-import { DynamicState, exactly, VehicleParameters, VehicleStatus, view } from '../shared/schemas.ts';
+import { DynamicState, exactly, number, truth, VehicleParameters, VehicleStatus, view } from '../shared/schemas.ts';
 import {
   findFleetFacts,
   findLatestReading,
@@ -19,8 +19,6 @@ import {
 } from './fleet-facts.ts';
 import { chooseView, findConfiguredView, type View } from './latest.ts';
 
-const number = (description: string, example = 0) => Type.Number({ description, examples: [example] });
-const truth = (description: string) => Type.Boolean({ description });
 /** One of a few words, empty if never reported. */
 const word = (...words: string[]) => oneOf([...words, '']);
 

@@ -1,4 +1,3 @@
-import { invalidParameter } from '@odograph/contracts/failures';
 import { parseTimestamp } from '@odograph/contracts/timestamps';
 import { historyMembers } from '@odograph/database/reading-json';
 import type { RoutePlugin } from '@odograph/http/authentication';
@@ -9,17 +8,11 @@ import type { Answers } from '../shared/answers.ts';
 import { readerOf } from '../shared/read-budget.ts';
 import { readContinuation, writeContinuation } from '../shared/reading-keys.ts';
 import { openReadingPage, type PageRequest, type ReadingPage } from '../shared/reading-page.ts';
-import { HistoryQuery, HistoryReading, VehicleParameters } from '../shared/schemas.ts';
+import { finite, HistoryQuery, HistoryReading, VehicleParameters } from '../shared/schemas.ts';
 import { scopeOfCaller, scopeOfVehicle } from '../shared/vehicle-scope.ts';
 
 const frame = { start: '{"status":[', end: ']}' };
 const History = Type.Object({ status: Type.Array(HistoryReading) }, { title: 'History' });
-
-/** The schema validator accepts the word Infinity as an integer. */
-function finite(field: string, value: number): number {
-  if (!Number.isFinite(value)) throw invalidParameter(field, 'must be a whole number');
-  return Math.min(value, Number.MAX_SAFE_INTEGER);
-}
 
 function readQuery({ from, until, limit, offset, after }: HistoryQuery): PageRequest {
   return {

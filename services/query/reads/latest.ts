@@ -112,7 +112,12 @@ const vehicleJson: Readonly<Record<View, { readonly json: RawBuilder<string>; re
  * Selects the vehicles for which `filter` is true and whose id is greater than `lastId`, in one of the shapes of
  * GET /v1/vehicles. The dynamic shape leaves out vehicles without data.
  */
-function listVehicles(view: View, caller: Caller, filter: RawBuilder<boolean>, lastId: number): RawBuilder<ListRow> {
+export function listVehicles(
+  view: View,
+  caller: Caller,
+  filter: RawBuilder<boolean>,
+  lastId: number,
+): RawBuilder<ListRow> {
   const { json, source } = vehicleJson[view];
   return sql<ListRow>`select vehicle.id, concat('{', ${json}, '}') as json from vehicle ${source}
     where ${accessibleTo(caller)} and ${filter} and vehicle.id > ${lastId} order by vehicle.id`;

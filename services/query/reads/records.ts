@@ -115,7 +115,7 @@ function valuesOf({ group, time, content }: LatestGroup): LatestValue[] {
   });
 }
 
-const mostLinks = 1000;
+const maxLinks = 1000;
 
 /** Lists the devices that were linked to a vehicle, the newest link first, at most 1,000. */
 async function listLinks(db: Database, vehicleId: number): Promise<VehicleLink[]> {
@@ -123,7 +123,7 @@ async function listLinks(db: Database, vehicleId: number): Promise<VehicleLink[]
     select json_strip_nulls(json_build_object('deviceId', device_id,
       'from', ${isoTime(sql`nullif(lower(period), '-infinity')`)}, 'until', ${isoTime(sql`nullif(upper(period), 'infinity')`)})) as link
     from device_link where vehicle_id = ${vehicleId}
-    order by lower(period) desc nulls last limit ${mostLinks}::integer`.execute(db);
+    order by lower(period) desc nulls last limit ${maxLinks}::integer`.execute(db);
   return rows.map(({ link }) => link);
 }
 
@@ -154,7 +154,7 @@ const inElectric = columnFields.filter((field) => !inLocation.includes(field) &&
 const unlessEmpty = (content: RawBuilder<unknown>) => sql`nullif(jsonb_strip_nulls(${content}), '{}')`;
 
 /** Reads the newest readings of a vehicle as they are stored, the newest first. @param before device time; undefined for all */
-async function readNewest(
+export async function readNewest(
   db: Database,
   vehicleId: number,
   before: Microseconds | undefined,

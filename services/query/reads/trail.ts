@@ -8,7 +8,7 @@ import { sql } from 'kysely';
 import Type from 'typebox';
 import { parseInterval, type SeriesInterval } from '../shared/fields.ts';
 import { instant } from '../shared/reading-keys.ts';
-import { VehicleParameters } from '../shared/schemas.ts';
+import { number, VehicleParameters } from '../shared/schemas.ts';
 
 /** A position of a vehicle; speed in km/h, angle in degrees. */
 export interface TrailPosition {
@@ -224,13 +224,13 @@ export function simplify(positions: readonly TrailPosition[], points: number, ke
 }
 
 /** More positions than these are thinned out by the database. */
-const mostPositions = 20_000;
+const maxPositions = 20_000;
 
 /**
  * Reads the positions of a vehicle in the order of time. If they are more than 20,000, the interval is divided into as many
  * buckets, and each has its first position with its highest speed. Readings in a privacy interval have no position.
  */
-async function readPositions(
+export async function readPositions(
   db: Database,
   vehicleId: number,
   { from, until }: SeriesInterval,
@@ -239,9 +239,9 @@ async function readPositions(
     and latitude is not null and longitude is not null`;
   const all =
     await sql<TrailPosition>`select extract(epoch from time)::float8 as time, latitude, longitude, speed, angle
-    ${located} limit ${mostPositions + 1}::integer`.execute(db);
-  if (all.rows.length <= mostPositions) return all.rows.sort((one, other) => one.time - other.time);
-  const length = (until - from) / BigInt(mostPositions) + 1n;
+    ${located} limit ${maxPositions + 1}::integer`.execute(db);
+  if (all.rows.length <= maxPositions) return all.rows.sort((one, other) => one.time - other.time);
+  const length = (until - from) / BigInt(maxPositions) + 1n;
   const thinned = await sql<TrailPosition>`
     select extract(epoch from min(time))::float8 as time, first(latitude, time) as latitude,
       first(longitude, time) as longitude, max(speed) as speed, first(angle, time) as angle
@@ -251,7 +251,6 @@ async function readPositions(
   return thinned.rows;
 }
 
-const number = (description: string, example: number) => Type.Number({ description, examples: [example] });
 const position = { latitude: number('decimal degrees', 48.8566), longitude: number('decimal degrees', 2.3522) };
 const time = number('device time, UNIX seconds', 1772440200.25);
 

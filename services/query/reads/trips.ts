@@ -1,4 +1,4 @@
-import { Failure, invalidParameter } from '@odograph/contracts/failures';
+import { Failure } from '@odograph/contracts/failures';
 import { isUuid } from '@odograph/contracts/text-patterns';
 import { isoMicroseconds, type Microseconds, parseOptionalTimestamp } from '@odograph/contracts/timestamps';
 import { readBatch } from '@odograph/database/batches';
@@ -12,7 +12,7 @@ import { sql } from 'kysely';
 import Type, { type Static } from 'typebox';
 import type { Answers } from '../shared/answers.ts';
 import { type Reader, readerOf } from '../shared/read-budget.ts';
-import { VehicleParameters } from '../shared/schemas.ts';
+import { finite, number, VehicleParameters } from '../shared/schemas.ts';
 
 /** Trips that start in an interval, both ends inclusive. */
 interface TripInterval {
@@ -45,7 +45,7 @@ const isRequested = ({ vehicleId, from, until }: TripRequest) =>
  * @param after the last trip of the previous part; undefined for the first
  * @returns `next` when more trips of the request may follow
  */
-async function readTrips(
+export async function readTrips(
   snapshot: Database,
   request: TripRequest,
   after: TripKey | undefined,
@@ -107,12 +107,6 @@ export async function findTrip(db: Database, vehicleId: number, id: string): Pro
   return { id: row.id, start: BigInt(row.start_us), end: BigInt(row.end_us), distanceKm, inferred };
 }
 
-/** The schema validator accepts the word Infinity as an integer. */
-function finite(field: string, value: number): number {
-  if (!Number.isFinite(value)) throw invalidParameter(field, 'must be a whole number');
-  return Math.min(value, Number.MAX_SAFE_INTEGER);
-}
-
 const TripsQuery = Type.Object({
   from: Type.Optional(
     timestamp('earliest start, inclusive; by default the start of this month in the time zone of the application'),
@@ -122,7 +116,6 @@ const TripsQuery = Type.Object({
   limit: Type.Optional(Type.Integer({ minimum: 0, description: 'trips in the answer; by default all' })),
 });
 
-const number = (description: string, example = 0) => Type.Number({ description, examples: [example] });
 const Position = Type.Object(
   { latitude: number('decimal degrees', 48.8566), longitude: number('decimal degrees', 2.3522) },
   { title: 'TripPosition' },

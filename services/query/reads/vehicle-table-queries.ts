@@ -10,13 +10,11 @@ import { isMoving, lastSpeed, longestPause, outOfService } from '@odograph/datab
 import { moment, word } from '@odograph/http/schemas';
 import { type RawBuilder, sql } from 'kysely';
 import Type, { type Static } from 'typebox';
+import { number, text } from '../shared/schemas.ts';
 
 /** The states of a vehicle in the table; those of the live stream, and `archived`. */
 export const tableStates = ['moving', 'parked', 'silent', 'private', 'archived'] as const;
 const flags = ['towing', 'accident', 'maintenance', 'breakdown', 'stolen', 'unavailable'] as const;
-
-const text = (description: string, example: string) => Type.String({ description, examples: [example] });
-const number = (description: string, example: number) => Type.Number({ description, examples: [example] });
 
 export const TableVehicle = Type.Object(
   {

@@ -112,7 +112,7 @@ interface AnswerStreamOptions<Next> extends Pick<AnswersOptions, 'minimumBytesPe
  */
 class AnswerStream<Next> extends Readable {
   readonly #options: AnswerStreamOptions<Next>;
-  readonly #leastBytesInWindow: number;
+  readonly #minBytesInWindow: number;
   readonly #rateCheck: NodeJS.Timeout;
   /** Chunks of the part that the client has not taken. */
   #unsent: Uint8Array[] = [];
@@ -132,7 +132,7 @@ class AnswerStream<Next> extends Readable {
     this.#options = options;
     const { minimumBytesPerSecond, rateWindowMs } = options;
     // A chunk counts when it has been read completely.
-    this.#leastBytesInWindow = Math.max(1, (minimumBytesPerSecond * rateWindowMs) / 1000 - chunkBytes);
+    this.#minBytesInWindow = Math.max(1, (minimumBytesPerSecond * rateWindowMs) / 1000 - chunkBytes);
     this.#rateCheck = setInterval(() => this.#checkRate(), rateWindowMs).unref();
     // A failure before the stream has a reader must not end the process; a later reader gets it all the same.
     this.on('error', () => undefined);
@@ -201,7 +201,7 @@ class AnswerStream<Next> extends Readable {
   }
 
   #checkRate(): void {
-    const isSlow = !this.#clientWaited && this.#takenInWindow < this.#leastBytesInWindow;
+    const isSlow = !this.#clientWaited && this.#takenInWindow < this.#minBytesInWindow;
     if (isSlow) this.destroy(new Error('client reads too slowly'));
     this.#takenInWindow = 0;
     this.#clientWaited = this.#isReading;

@@ -94,12 +94,12 @@ function parseField(name: string): Field {
   return { name, value: asNumber(parseKeyField(name)), isJson: true };
 }
 
-const mostFields = 8;
+const maxFields = 8;
 
 /** Parses names of fields, separated by commas. @throws Failure INVALID_PARAMETER */
 export function parseFields(text: string): Field[] {
   const names = [...new Set(text.split(','))];
-  if (names.length > mostFields) throw invalidParameter('fields', `must be at most ${mostFields}`);
+  if (names.length > maxFields) throw invalidParameter('fields', `must be at most ${maxFields}`);
   return names.map(parseField);
 }
 
@@ -111,13 +111,13 @@ export interface SeriesInterval {
 
 /**
  * Parses an interval.
- * @throws Failure INVALID_PARAMETER; INVALID_INTERVAL if it is empty or longer than `longestDays`
+ * @throws Failure INVALID_PARAMETER; INVALID_INTERVAL if it is empty or longer than `maxDays`
  */
-export function parseInterval(query: { from: Timestamp; until: Timestamp }, longestDays: number): SeriesInterval {
+export function parseInterval(query: { from: Timestamp; until: Timestamp }, maxDays: number): SeriesInterval {
   const [from, until] = [parseTimestamp('from', query.from), parseTimestamp('until', query.until)];
   if (until <= from) throw new Failure('INVALID_INTERVAL', undefined, { field: 'until' });
-  if (until - from > BigInt(longestDays) * 86_400_000_000n) {
-    throw new Failure('INVALID_INTERVAL', `until must lie at most ${longestDays} days after from`, { field: 'until' });
+  if (until - from > BigInt(maxDays) * 86_400_000_000n) {
+    throw new Failure('INVALID_INTERVAL', `until must lie at most ${maxDays} days after from`, { field: 'until' });
   }
   return { from, until };
 }

@@ -21,7 +21,7 @@ import { findReadingBounds, type VehicleScope } from './vehicle-scope.ts';
 export const maximumReadings = 10_000;
 /** Bytes reserved per reading of a page; a typical one has about 700. */
 const usualReadingBytes = 1024;
-const leastPartBytes = 64 * 1024;
+const minPartBytes = 64 * 1024;
 
 /** Text around the elements of an answer. */
 export interface Frame {
@@ -81,7 +81,7 @@ export async function openReadingPage(
     continueAfter = short.continueAfter;
     return short;
   };
-  const partBytes = Math.max(leastPartBytes, limit * usualReadingBytes);
+  const partBytes = Math.max(minPartBytes, limit * usualReadingBytes);
   const body = await answers.open(reader, readPart, partBytes);
   return continueAfter ? { body, continueAfter } : { body };
 }
@@ -196,7 +196,7 @@ async function findLastRead(
 }
 
 /** Below this offset, skipping readings is faster than using counts. */
-const leastCountedOffset = 20_000;
+const minCountedOffset = 20_000;
 
 /** Finds the reading at the offset; undefined without an offset or with fewer readings. */
 async function findFirst(db: Database, scope: VehicleScope, request: PageRequest): Promise<ReadingKey | undefined> {
@@ -211,10 +211,10 @@ export async function skipHours(
   db: Database,
   scope: VehicleScope,
   request: ReadingInterval & { readonly offset: number },
-  leastOffset = leastCountedOffset,
+  minOffset = minCountedOffset,
 ): Promise<{ interval: ReadingInterval; offset: number }> {
   const { offset, ...interval } = request;
-  if (offset < leastOffset) return { interval, offset };
+  if (offset < minOffset) return { interval, offset };
   const { until, after } = interval;
   const skipped = await skipCountedHours(db, {
     vehicleIds: [...scope.members.keys()],

@@ -1,9 +1,10 @@
+import { invalidParameter } from '@odograph/contracts/failures';
 import { timestamp, VehicleId, word } from '@odograph/http/schemas';
 import Type, { type Static, type TSchema } from 'typebox';
 
-const number = (description: string, example = 0) => Type.Number({ description, examples: [example] });
-const text = (description: string, example: string) => Type.String({ description, examples: [example] });
-const truth = (description: string) => Type.Boolean({ description });
+export const number = (description: string, example = 0) => Type.Number({ description, examples: [example] });
+export const text = (description: string, example: string) => Type.String({ description, examples: [example] });
+export const truth = (description: string) => Type.Boolean({ description });
 /** A record of the interface, named in OpenAPI: exactly the keys that are documented. */
 export const exactly = <Fields extends Record<string, TSchema>>(title: string, fields: Fields) =>
   Type.Object(fields, { title, additionalProperties: false });
@@ -132,3 +133,9 @@ export const HistoryQuery = Type.Object({
   after,
 });
 export type HistoryQuery = Static<typeof HistoryQuery>;
+
+/** Returns a number of a query as a safe integer: the validator accepts the word Infinity. @throws Failure INVALID_PARAMETER */
+export function finite(field: string, value: number): number {
+  if (!Number.isFinite(value)) throw invalidParameter(field, 'must be a whole number');
+  return Math.min(value, Number.MAX_SAFE_INTEGER);
+}

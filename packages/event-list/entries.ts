@@ -1,8 +1,11 @@
 import { type EventType, eventTypes } from '@odograph/contracts/events';
 import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
+import { vehicleMember } from '@odograph/database/reading-json';
+import { writeTimestamp } from '@odograph/database/trips';
 import { sql } from 'kysely';
-import { type EventCursor, startOf } from './cursor.ts';
+import { type EventCursor, isBefore, startOf } from './cursor.ts';
+import { findPage, readChangedReadings } from './reading-changes.ts';
 
 /** A row of the table event; the content of its subject is not read yet. */
 export interface EventRow {
@@ -17,7 +20,7 @@ export interface EventRow {
 }
 
 /** What a page of rows holds. */
-export interface RowRequest {
+interface RowRequest {
   readonly applicationIds: readonly number[];
   readonly after: EventCursor;
   /** Only rows of earlier transactions. */
@@ -48,7 +51,7 @@ interface Row {
 
 /** Rows examined for each one of a page of which only some are asked for, and at most. */
 const examinedShare = 10;
-const mostExamined = 5000;
+const maxExamined = 5000;
 
 /**
  * Reads the rows behind a cursor that are asked for. Examines a limited number of others, so a page may be short or empty
@@ -57,7 +60,7 @@ const mostExamined = 5000;
 export async function readRows(db: Database, request: RowRequest): Promise<Entries<EventRow>> {
   const { applicationIds, after, horizon, limit, types, vehicleIds } = request;
   const isFiltered = vehicleIds !== undefined || types.length < eventTypes.length - 1;
-  const most = isFiltered ? Math.max(limit, Math.min(limit * examinedShare, mostExamined)) : limit;
+  const most = isFiltered ? Math.max(limit, Math.min(limit * examinedShare, maxExamined)) : limit;
   const cursor = sql`(${String(after.transaction)}::xid8, ${String(after.event)}::bigint)`;
   const ofVehicles = vehicleIds === undefined ? sql`true` : sql`page.vehicle_id = any (${[...vehicleIds]}::integer[])`;
   const isAsked = sql`page.type = any (${[...types]}::text[]) and ${ofVehicles}
@@ -103,4 +106,69 @@ function toEntry(row: Row, epoch: bigint): EventRow {
     subject: row.subject,
     details: row.details ?? undefined,
   };
+}
+
+/** A stored reading as an event. */
+export interface ReadingEvent {
+  readonly cursor: EventCursor;
+  /** Device time, ISO 8601, UTC. */
+  readonly time: string;
+  readonly appId: string;
+  readonly vehicleId: number;
+  /** The reading as the change feed has it, as JSON. */
+  readonly data: string;
+}
+
+/** Larger than every number of a batch, and written with 18 digits. */
+const afterAllBatches = 999_999_999_999_999_999n;
+
+interface ReadingRequest {
+  readonly applicationId: number;
+  readonly after: EventCursor;
+  readonly horizon: bigint;
+  readonly limit: number;
+  readonly vehicleIds: readonly number[] | undefined;
+}
+
+/** Reads the readings stored behind a cursor. Leaves out those of deleted vehicles. */
+export async function readReadings(db: Database, request: ReadingRequest): Promise<Entries<ReadingEvent>> {
+  const { after, vehicleIds } = request;
+  // The readings of a transaction come before its events.
+  const start = after.event > 0n ? { ...startOf(after.epoch, after.transaction), batch: afterAllBatches } : after;
+  const page = await findPage(db, { ...request, after: start, areFew: vehicleIds !== undefined });
+  const readings = await readChangedReadings(db, page);
+  const vehicles = await findVehicles(
+    db,
+    request.applicationId,
+    readings.map(({ cursor }) => cursor.vehicleId),
+  );
+  const entries = readings.flatMap(({ cursor, members }) => {
+    const vehicle = vehicles.get(cursor.vehicleId);
+    if (!vehicle) return [];
+    const { time, vehicleId } = cursor;
+    const data = `{${vehicle.member}${members}}`;
+    return [{ cursor: { ...cursor, event: 0n }, time: writeTimestamp(time), appId: vehicle.appId, vehicleId, data }];
+  });
+  const until = { ...page.section.until, event: 0n };
+  return { entries, until: isBefore(until, after) ? after : until, more: page.more };
+}
+
+interface NamedVehicle {
+  id: number;
+  appId: string;
+  member: string;
+}
+
+async function findVehicles(
+  db: Database,
+  applicationId: number,
+  ids: readonly number[],
+): Promise<Map<number, NamedVehicle>> {
+  if (ids.length === 0) return new Map();
+  const { rows } = await sql<NamedVehicle>`
+    select vehicle.id, application.app_id as "appId", ${vehicleMember} as member
+    from vehicle join application on application.id = vehicle.application_id
+    where vehicle.id = any (${[...new Set(ids)]}::integer[]) and vehicle.application_id = ${applicationId}
+      and vehicle.deleted_at is null`.execute(db);
+  return new Map(rows.map((row) => [row.id, row]));
 }
