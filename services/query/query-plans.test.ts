@@ -126,20 +126,25 @@ const reads: Readonly<Record<string, Read>> = {
 /** Tables that grow with the installation. Scanning one whole takes seconds. */
 const growing = /hyper_.*_chunk$|^(event|reading_change|trip|vehicle|vehicle_latest|device_link|alarm|privacy_period)$/;
 
-// After a change of a query, review the new plans: vitest run services/query/query-plans.test.ts --update
-it('plans each hot query with its index; the plans are kept in query-plans.txt', async () => {
-  const plans: string[] = [];
-  const scans: string[] = [];
+const plans: string[] = [];
+const wholeScans: string[] = [];
+beforeAll(async () => {
   for (const [name, read] of Object.entries(reads)) {
     const found = await explained.explain(read);
-    expect(found.length, name).toBeGreaterThan(0);
     plans.push(`## ${name}\n${found.map((plan) => writePlan(plan)).join('\n')}`);
     const whole = found
       .flatMap(nodesOf)
       .filter((node) => node['Node Type'] === 'Seq Scan' && growing.test(node['Relation Name'] ?? ''));
-    scans.push(...whole.map((node) => `${name}: ${node['Relation Name']}`));
+    wholeScans.push(...whole.map((node) => `${name}: ${node['Relation Name']}`));
   }
-  // Another version of PostgreSQL may join in another order.
-  if (!inject('isNativeDatabase')) await expect(plans.join('\n')).toMatchFileSnapshot('query-plans.txt');
-  expect(scans).toEqual([]);
+});
+
+it('reads every growing table by an index in each hot query', () => {
+  expect(plans.filter((plan) => plan.includes('Index'))).toHaveLength(Object.keys(reads).length);
+  expect(wholeScans).toEqual([]);
+});
+
+// Another version of PostgreSQL may join in another order. Review changed plans, then run this file with --update.
+it.skipIf(inject('isNativeDatabase'))('plans hot queries as kept in query-plans.txt', async () => {
+  await expect(plans.join('\n')).toMatchFileSnapshot('query-plans.txt');
 });
