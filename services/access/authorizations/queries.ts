@@ -24,16 +24,7 @@ export interface Authorization extends AuthorizationTimes {
   readonly level: Level;
 }
 
-interface AuthorizationRow {
-  id: string;
-  vehicleId: number;
-  archived: boolean;
-  driverId: string;
-  level: Level;
-  from: Date;
-  until: Date;
-  suspendedUntil: Date | null;
-}
+type AuthorizationRow = Omit<Authorization, 'suspendedUntil'> & { suspendedUntil: Date | null };
 
 const columns = sql`grant_.id, grant_.vehicle_id as "vehicleId", vehicle.archived_at is not null as archived,
   grant_.driver_id as "driverId", grant_.level, grant_.valid_from as "from", grant_.valid_until as until,
@@ -55,16 +46,12 @@ export function isOfDriver({ userId }: Caller, driverId: string): RawBuilder<boo
   return sql<boolean>`(${named} or (${isCaller} and ${namesUser(userId, sql<string>`grant_.driver_id`)}))`;
 }
 
-function toAuthorization({ suspendedUntil, ...row }: AuthorizationRow): Authorization {
-  return { ...row, suspendedUntil: suspendedUntil ?? undefined };
-}
-
 async function selectOne(db: Database, caller: Caller, id: string, lock: RawBuilder<unknown>): Promise<Authorization> {
   if (!isUuid(id)) throw new Failure('UNKNOWN_AUTHORIZATION');
   const { rows } = await sql<AuthorizationRow>`select ${columns} from ${source}
     where grant_.id = ${id} and grant_.revoked_at is null and ${isVisibleTo(caller)} ${lock}`.execute(db);
   if (!rows[0]) throw new Failure('UNKNOWN_AUTHORIZATION');
-  return toAuthorization(rows[0]);
+  return { ...rows[0], suspendedUntil: rows[0].suspendedUntil ?? undefined };
 }
 
 /** Finds an authorization. @throws Failure UNKNOWN_AUTHORIZATION when missing, revoked, replaced or not visible alike */

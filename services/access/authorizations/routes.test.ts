@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { nodeCrypto } from '@odograph/keyless/node-crypto';
 import { parseTokenText, readToken, verifyToken } from '@odograph/keyless/token';
+import type { ApiAnswer } from '@odograph/testkit/api-client';
 import { linkDevice, unlinkDevice } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -231,5 +232,106 @@ describe('an authorization', () => {
     expect((await access.api.delete('/v1/bluetooth-token', { authorizationId: issued.authorizationId })).status).toBe(
       200,
     );
+  });
+});
+
+describe('a suspension', () => {
+  const suspend = (authorizationId: string, until: unknown) =>
+    access.api.post('/v1/bluetooth-token/invalidate', { authorizationId, until });
+  const resume = (authorizationId: string) => access.api.post('/v1/bluetooth-token/validate', { authorizationId });
+
+  it('starts, moves its end, and ends once', async () => {
+    const id = await issuedId();
+    expectFailure(await resume(id), 409, 'NOT_SUSPENDED');
+    for (const until of [inHours(0.5), inHours(0.9)]) {
+      const { status, body } = await suspend(id, until);
+      expect([status, body]).toEqual([200, {}]);
+    }
+    const current = await access.api.get(`/v1/vehicle/${access.vehicle.id}/authorizations/current`);
+    expect(current.body.authorizations).toHaveLength(1);
+    expect((await resume(id)).status).toBe(200);
+    expectFailure(await resume(id), 409, 'NOT_SUSPENDED');
+  });
+
+  it('is refused with INVALID_DATE unless its end is a date between now and the end of the authorization', async () => {
+    const until = inHours(1);
+    const id = await issuedId({ until });
+    for (const wrong of ['x', undefined, inHours(-0.1), inHours(1.1)]) {
+      expectFailure(await suspend(id, wrong), 400, 'INVALID_DATE');
+    }
+    expect((await suspend(id, until)).status).toBe(200);
+  });
+
+  it('is refused for an authorization that has not started, whatever the date', async () => {
+    expect.assertions(3);
+    const id = await issuedId({ from: inHours(1), until: inHours(2) });
+    expectFailure(await suspend(id, 'x'), 409, 'AUTHORIZATION_NOT_ACTIVE');
+    expectFailure(await resume(id), 409, 'AUTHORIZATION_NOT_ACTIVE');
+  });
+});
+
+describe('params and commands of a device', () => {
+  const both = async (id: string, of: 'params' | 'commands') => {
+    const answers = [
+      await access.api.get(`/v1/bluetooth-token/${of}?authorizationId=${id}`),
+      await access.api.get(`/v1/bluetooth-token/${id}/${of}`),
+    ];
+    expect(answers[0]?.body).toEqual(answers[1]?.body);
+    return answers[1] as ApiAnswer;
+  };
+  const strings = ['immobilize', 'demobilize', 'lock', 'unlock', 'honk', 'turningLights', 'unlockTrunk'];
+  const windows = ['openWindows', 'closeWindows'];
+  const flagOf = (command: string) => `encrypt${command.charAt(0).toUpperCase()}${command.slice(1)}`;
+
+  it('contain name and pin', async () => {
+    await access.platform.db
+      .updateTable('device')
+      .set({ bluetooth_name: 'ODO-1', bluetooth_pin: '4711' })
+      .where('id', '=', access.vehicle.deviceId)
+      .execute();
+    const { status, body } = await both(await issuedId(), 'params');
+    expect([status, body]).toEqual([200, { name: 'ODO-1', pin: '4711' }]);
+  });
+
+  it('contain every command string and flag of the specification', async () => {
+    const { body } = await both(await issuedId(), 'commands');
+    const commands = [...strings, ...windows];
+    const flags = [...commands, 'readio'].map(flagOf);
+    expect(Object.keys(body).sort()).toEqual(['key', 'digitalOutput', ...commands, ...flags].sort());
+    for (const command of commands) expect([command, body[command].length]).toEqual([command, 27]);
+    expect(new Set(commands.map((command) => body[command])).size).toBe(9);
+    for (const flag of flags) expect(body[flag]).toBe(false);
+    expect(body.digitalOutput).toEqual({});
+    expect(Buffer.from(body.key, 'base64url')).toHaveLength(32);
+  });
+
+  it('follow the device model: supported actions, encryption and outputs', async () => {
+    const model = randomUUID();
+    await sql`insert into device_model (id, actions, proprietary_can, bluetooth, encrypted_commands, digital_outputs)
+      values (${model}, '{LOCK,UNLOCK}', false, true, '{unlock,readio}', '{"lock": 1, "unlock": 2}')`.execute(
+      access.platform.db,
+    );
+    access.vehicle = await access.newVehicle({ model });
+    const { body } = await both(await issuedId({ level: 'LOCK_UNLOCK' }), 'commands');
+    expect([...strings, ...windows].filter((command) => body[command] !== '')).toEqual(['lock', 'unlock']);
+    expect([...strings, 'readio'].filter((command) => body[flagOf(command)])).toEqual(['unlock', 'readio']);
+    expect(body.digitalOutput).toEqual({ lock: 1, unlock: 2 });
+  });
+
+  it('contain no engine commands for LOCK_UNLOCK', async () => {
+    const { body } = await both(await issuedId({ level: 'LOCK_UNLOCK' }), 'commands');
+    expect([...strings, ...windows].filter((command) => body[command] === '')).toEqual(['immobilize', 'demobilize']);
+  });
+
+  it('are refused with INVALID_DEVICE without Bluetooth, and without a device', async () => {
+    expect.assertions(14);
+    for (const model of ['tracker', 'obd']) {
+      access.vehicle = await access.newVehicle({ model });
+      const id = await issuedId();
+      expectFailure(await both(id, 'params'), 400, 'INVALID_DEVICE');
+      expectFailure(await both(id, 'commands'), 400, 'INVALID_DEVICE');
+      await unlinkDevice(access.platform.db, access.vehicle.deviceId);
+      expectFailure(await both(id, 'params'), 400, 'INVALID_DEVICE');
+    }
   });
 });

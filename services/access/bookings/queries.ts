@@ -26,16 +26,7 @@ export interface BookableVehicle {
   readonly outOfService: readonly string[];
 }
 
-interface BookingRow {
-  id: string;
-  vehicleId: number;
-  userId: string;
-  authorizationId: string;
-  type: BookingType;
-  from: Date;
-  until: Date | null;
-  stoppedAt: Date | null;
-}
+type BookingRow = Omit<Booking, 'until' | 'stoppedAt'> & { until: Date | null; stoppedAt: Date | null };
 
 const bookingColumns = sql`booking.id, booking.vehicle_id as "vehicleId", booking.user_id as "userId",
   coalesce((select latest_authorization(linked.replaced_by) from bluetooth_authorization linked
@@ -44,9 +35,8 @@ const bookingColumns = sql`booking.id, booking.vehicle_id as "vehicleId", bookin
   booking.stopped_at as "stoppedAt"`;
 const vehicleColumns = sql`${hasDevice} as "hasDevice", ${outOfService} as "outOfService"`;
 
-function toBooking({ id, vehicleId, userId, authorizationId, type, from, until, stoppedAt }: BookingRow): Booking {
-  const times = { type, from, until: until ?? undefined, stoppedAt: stoppedAt ?? undefined };
-  return { id, vehicleId, userId, authorizationId, ...times };
+function toBooking<Row extends BookingRow>({ until, stoppedAt, ...row }: Row) {
+  return { ...row, until: until ?? undefined, stoppedAt: stoppedAt ?? undefined };
 }
 
 /** SQL that is true for the bookings that a caller may see: in user mode its own, as a manager those of the vehicle. */
@@ -108,7 +98,7 @@ export async function listOfVehicle(
     from booking join vehicle on vehicle.id = booking.vehicle_id
     where booking.vehicle_id = ${vehicleId} and ${isVisibleTo(caller)} and ${isAfter ?? sql`true`}
     order by booking.starts_at desc, booking.id desc limit ${count} offset ${after ? 0 : offset}`.execute(db);
-  return rows.map((row) => ({ ...toBooking(row), position: row.position }));
+  return rows.map(toBooking);
 }
 
 /** Lists the bookings that are active at a time, at most one for each vehicle. */
@@ -190,21 +180,13 @@ export async function markDeleted(db: Database, id: string, now: Date): Promise<
   await db.updateTable('booking').set({ deleted_at: now }).where('id', '=', id).execute();
 }
 
-interface ObservationRow {
-  isSince: boolean;
-  ignition: boolean | null;
-  movement: boolean | null;
-  latitude: number | null;
-  longitude: number | null;
-}
-
-/** Reads what a vehicle reported since a time, and its last position in the 24 hours before. */
+/** Reads the observations of a vehicle since a time, and its last position in the 24 hours before. */
 export async function observe(
   db: Database,
   vehicleId: number,
   start: Date,
 ): Promise<{ since: Observation[]; before: { latitude: number; longitude: number } | undefined }> {
-  const { rows } = await sql<ObservationRow>`
+  const { rows } = await sql<Observation & { isSince: boolean }>`
     select true as "isSince", ignition, movement, latitude, longitude from reading
     where vehicle_id = ${vehicleId} and time >= ${start}
     union all
@@ -212,15 +194,7 @@ export async function observe(
     where vehicle_id = ${vehicleId} and time < ${start} and time >= ${start}::timestamptz - interval '1 day'
       and latitude is not null and longitude is not null
     order by time desc limit 1)`.execute(db);
-  const observations = rows.map(({ isSince, ignition, movement, latitude, longitude }) => ({
-    isSince,
-    ignition: ignition ?? undefined,
-    movement: movement ?? undefined,
-    latitude: latitude ?? undefined,
-    longitude: longitude ?? undefined,
-  }));
-  const earlier = observations.find(({ isSince }) => !isSince);
-  const { latitude, longitude } = earlier ?? {};
-  const before = latitude === undefined || longitude === undefined ? undefined : { latitude, longitude };
-  return { since: observations.filter(({ isSince }) => isSince), before };
+  const { latitude = null, longitude = null } = rows.find(({ isSince }) => !isSince) ?? {};
+  const before = latitude === null || longitude === null ? undefined : { latitude, longitude };
+  return { since: rows.filter(({ isSince }) => isSince), before };
 }

@@ -84,10 +84,10 @@ export function isEarly({ type, from }: BookingTimes, now: Date): boolean {
 
 /** The fields of a reading that show use of a vehicle; positions in decimal degrees. */
 export interface Observation {
-  readonly ignition: boolean | undefined;
-  readonly movement: boolean | undefined;
-  readonly latitude: number | undefined;
-  readonly longitude: number | undefined;
+  readonly ignition: boolean | null;
+  readonly movement: boolean | null;
+  readonly latitude: number | null;
+  readonly longitude: number | null;
 }
 
 interface Position {
@@ -103,7 +103,7 @@ interface Position {
 export function wasMoved(since: readonly Observation[], before: Position | undefined): boolean {
   if (since.some(({ ignition, movement }) => ignition || movement)) return true;
   const positions = since.flatMap(({ latitude, longitude }) =>
-    latitude === undefined || longitude === undefined ? [] : [{ latitude, longitude }],
+    latitude === null || longitude === null ? [] : [{ latitude, longitude }],
   );
   const origin = before ?? positions[0];
   if (origin === undefined) return false;

@@ -31,34 +31,6 @@ export interface SealedUpload {
   sealed: Buffer;
 }
 
-interface Row {
-  id: number;
-  device_id: string;
-  received_at: Date;
-  format: UploadFormat;
-  bytes: number;
-  is_partial: boolean;
-  faults: unknown;
-  times_seen: number;
-  resolved_at: Date | null;
-  dismissed_reason: string | null;
-}
-
-function describe(row: Row): QuarantinedUpload {
-  return {
-    id: String(row.id),
-    deviceId: row.device_id,
-    receivedAt: row.received_at.toISOString(),
-    format: row.format,
-    bytes: row.bytes,
-    partial: row.is_partial,
-    faults: Array.isArray(row.faults) ? row.faults : [],
-    timesSeen: row.times_seen,
-    resolvedAt: row.resolved_at?.toISOString() ?? null,
-    dismissedReason: row.dismissed_reason,
-  };
-}
-
 /**
  * SQL on the table `quarantine` that is true for the uploads that an operator sees: those of sources of its applications,
  * and those of devices that its applications own, except while the device was in a vehicle of another application.
@@ -77,21 +49,24 @@ function visibleTo({ applicationIds }: Operator): RawBuilder<boolean> {
 function selectUploads(db: Database) {
   return db
     .selectFrom('quarantine')
-    .select([
-      'id',
-      'device_id',
-      'received_at',
-      'format',
-      'payload_bytes as bytes',
-      'is_partial',
-      'faults',
-      'times_seen',
-      'resolved_at',
-    ])
-    .select('dismissed_reason');
+    .select(['id', 'device_id as deviceId', 'received_at as receivedAt', 'format', 'payload_bytes as bytes'])
+    .select(['is_partial as partial', 'faults', 'times_seen as timesSeen', 'resolved_at as resolvedAt'])
+    .select('dismissed_reason as dismissedReason');
 }
 
-/** Which quarantined uploads to list. */
+type Row = Awaited<ReturnType<ReturnType<typeof selectUploads>['executeTakeFirstOrThrow']>>;
+
+function describe({ id, receivedAt, faults, resolvedAt, ...row }: Row): QuarantinedUpload {
+  return {
+    ...row,
+    id: String(id),
+    receivedAt: receivedAt.toISOString(),
+    faults: Array.isArray(faults) ? faults : [],
+    resolvedAt: resolvedAt?.toISOString() ?? null,
+  };
+}
+
+/** Selects quarantined uploads. */
 export interface QuarantineSearch {
   /** The last id of the page before; undefined for the first page. */
   readonly after?: number | undefined;
