@@ -10,6 +10,7 @@ import { AppId, answers, EmptyAnswer, moment } from '@odograph/http/schemas';
 import { sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from './common/fleet.ts';
+import { isTimeZone } from './common/time-zone.ts';
 
 const ApplicationPath = Type.Object({ appId: AppId });
 const DiscoveryUrl = Type.String({
@@ -177,14 +178,6 @@ function requireTranslations(value: unknown, languages: readonly string[], path:
 function requireUnique(ids: readonly string[], field: (index: number) => string): void {
   const repeated = ids.findIndex((id, index) => ids.indexOf(id) !== index);
   if (repeated !== -1) throw invalidParameter(field(repeated), 'is used twice');
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== undefined;
-  } catch {
-    return false;
-  }
 }
 
 function requireSystem({ system }: GbfsSettings): void {

@@ -13,6 +13,7 @@ import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { type Kysely, type Selectable, sql } from 'kysely';
 import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
+import { isTimeZone } from '../common/time-zone.ts';
 import { changeLinks } from '../devices/links.ts';
 import { deleteVehicle } from '../vehicles/queries.ts';
 import { endSessions } from './tokens.ts';
@@ -52,15 +53,6 @@ const SettingsChange = Type.Object({
   ...Type.Partial(Type.Object({ ...settings, timeZone: text(1, 64, { examples: ['Europe/Paris'] }) })).properties,
   version: ExpectedVersion,
 });
-
-/** Whether a name is in the IANA time zone database. */
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== undefined;
-  } catch {
-    return false;
-  }
-}
 
 /** The operator's routes for applications. */
 export const applications: FleetRoutes = {

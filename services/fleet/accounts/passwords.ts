@@ -5,7 +5,7 @@ import Type from 'typebox';
 
 /** argon2id with the parameters of the OWASP Password Storage Cheat Sheet; argon2id is the library's default. */
 const costs = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
-const minimumCharacters = 8;
+const minCharacters = 8;
 
 /** A new password. The schema admits short ones, because they have their own failure code. */
 export const NewPassword = Type.String({
@@ -32,5 +32,5 @@ export async function passwordMatches(password: string, passwordHash: string | u
 
 /** @throws Failure INVALID_PASSWORD_LENGTH below 8 characters (interface specification, "Limits") */
 export function requirePasswordLength(password: string): void {
-  if (Array.from(password).length < minimumCharacters) throw new Failure('INVALID_PASSWORD_LENGTH');
+  if (Array.from(password).length < minCharacters) throw new Failure('INVALID_PASSWORD_LENGTH');
 }

@@ -128,15 +128,16 @@ function addGrantRoutes(http: Http, { db }: Fleet): void {
   );
 }
 
-/** Makes a change of a user that returns its application, and records it in the audit. */
+/** Makes a change of a user that the operator sees, and records it. @throws Failure UNKNOWN_USER */
 async function changeUser(
   db: Kysely<Tables>,
   { params: { userId }, ip, operator }: OperatorRequest & { params: { userId: string } },
   action: string,
-  change: (trx: Database, operator: Operator, userId: string) => Promise<number>,
+  change: (trx: Database, user: UserOf) => Promise<unknown>,
 ): Promise<void> {
   await db.transaction().execute(async (trx) => {
-    const applicationId = await change(trx, operator, userId);
+    const applicationId = await applicationOf(trx, operator, userId);
+    await change(trx, { applicationId, userId });
     await auditChange(trx, operatorOrigin({ ip, operator }, applicationId), action, `user:${userId}`);
   });
 }
@@ -162,8 +163,8 @@ function addRevocationRoutes(http: Http, { db }: Fleet): void {
     const { password, mustChangePassword } = request.body;
     requirePasswordLength(password);
     const passwordHash = await hashPassword(password);
-    await changeUser(db, request, 'user.reset', (trx, operator, userId) =>
-      resetPassword(trx, operator, { userId, passwordHash, mustChangePassword }),
+    await changeUser(db, request, 'user.reset', (trx, user) =>
+      resetPassword(trx, user, passwordHash, mustChangePassword),
     );
     return {};
   });
@@ -173,7 +174,7 @@ function addRevocationRoutes(http: Http, { db }: Fleet): void {
     response: answers(EmptyAnswer, 'UNKNOWN_USER'),
   };
   http.delete('/v1/x/admin/users/:userId/sessions', { schema: sessionsSchema }, async (request) => {
-    await changeUser(db, request, 'user.sessions.end', endUserSessions);
+    await changeUser(db, request, 'user.sessions.end', endSessions);
     return {};
   });
 }
@@ -300,42 +301,24 @@ async function revokeVehicle(
   return applicationId;
 }
 
-/**
- * Deletes a user: its sessions end, and so do its grants with its bookings and authorizations.
- * @returns its application
- * @throws Failure UNKNOWN_USER
- */
-async function deleteUser(db: Database, operator: Operator, userId: string): Promise<number> {
-  const applicationId = await applicationOf(db, operator, userId);
+interface UserOf {
+  readonly applicationId: number;
+  readonly userId: string;
+}
+
+/** Deletes a user: its sessions end, and so do its grants with its bookings and authorizations. */
+async function deleteUser(db: Database, { applicationId, userId }: UserOf): Promise<void> {
   await db.updateTable('user_account').set({ deleted_at: sql<Date>`now()` }).where('id', '=', userId).execute();
   await endSessions(db, { applicationId, userId });
   await db.deleteFrom('vehicle_grant').where('user_id', '=', userId).execute();
-  return applicationId;
 }
 
-/**
- * Sets the password of a user and ends its sessions.
- * @returns its application
- * @throws Failure UNKNOWN_USER
- */
-async function resetPassword(
-  db: Database,
-  operator: Operator,
-  { userId, passwordHash, mustChangePassword }: { userId: string; passwordHash: string; mustChangePassword: boolean },
-): Promise<number> {
-  const applicationId = await applicationOf(db, operator, userId);
+/** Sets the password of a user and ends its sessions. */
+async function resetPassword(db: Database, user: UserOf, password_hash: string, must_change_password: boolean) {
   await db
     .updateTable('user_account')
-    .set({ password_hash: passwordHash, must_change_password: mustChangePassword })
-    .where('id', '=', userId)
+    .set({ password_hash, must_change_password })
+    .where('id', '=', user.userId)
     .execute();
-  await endSessions(db, { applicationId, userId });
-  return applicationId;
-}
-
-/** Ends all sessions of a user. @returns its application. @throws Failure UNKNOWN_USER */
-async function endUserSessions(db: Database, operator: Operator, userId: string): Promise<number> {
-  const applicationId = await applicationOf(db, operator, userId);
-  await endSessions(db, { applicationId, userId });
-  return applicationId;
+  await endSessions(db, user);
 }

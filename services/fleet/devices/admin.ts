@@ -27,7 +27,7 @@ import {
   revokeCertificates,
 } from './provisioning.ts';
 
-const maximumOverlapSeconds = 30 * 86_400;
+const maxOverlapSeconds = 30 * 86_400;
 const optionalText = (example: string) => Type.Unsafe<string>({ ...text(0, 64, { examples: [example] }), default: '' });
 const DevicePath = Type.Object({ id: DeviceId });
 const ListedDevice = Type.Object(
@@ -43,7 +43,7 @@ const ListedDevice = Type.Object(
 const Rotation = Type.Object({
   overlapSeconds: Type.Integer({
     minimum: 0,
-    maximum: maximumOverlapSeconds,
+    maximum: maxOverlapSeconds,
     default: 0,
     description: 'how long the old secret stays valid, at most until the new one is used; 0 ends it at once',
   }),

@@ -13,8 +13,8 @@ import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 
 /** Of a DBC file. Those of makers stay below 2 MiB; a file of this size is read in a second. */
-const maximumFileBytes = 4 * 1024 * 1024;
-const maximumBase64Length = Math.ceil(maximumFileBytes / 3) * 4;
+const maxFileBytes = 4 * 1024 * 1024;
+const maxBase64Length = Math.ceil(maxFileBytes / 3) * 4;
 /** For the other members of the body. */
 const spareBytes = 64 * 1024;
 
@@ -56,7 +56,7 @@ const Content = Type.Object({
   shipped: Type.Optional(word(shippedDatabases, { description: 'a DBC file that ships with Odograph' })),
   base64: Type.Optional(
     Type.String({
-      ...{ minLength: 4, maxLength: maximumBase64Length, pattern: '^[A-Za-z0-9+/]*={0,2}$' },
+      ...{ minLength: 4, maxLength: maxBase64Length, pattern: '^[A-Za-z0-9+/]*={0,2}$' },
       description: 'a DBC file of at most 4 MiB, in UTF-8 or cp1252',
       examples: ['VkVSU0lPTiAiIgpCT18gMSBNOiA4IFgK'],
     }),
@@ -116,7 +116,7 @@ function addDatabaseRoutes(http: Http, { db }: Fleet): void {
 
 function addImportRoute(http: Http, { db }: Fleet): void {
   const importOptions = {
-    bodyLimit: maximumBase64Length + spareBytes,
+    bodyLimit: maxBase64Length + spareBytes,
     schema: {
       summary:
         'Store or replace the DBC file of a vehicle model, unless it has a fault and skipFaulty is false; it applies to frames at once',

@@ -16,7 +16,7 @@ import { Plate } from '../common/vehicle-description.ts';
 import { changeLinks, vehiclesOf } from './links.ts';
 import { NewDevice, NewSecrets, type ProvisionedDevice, provisionDevice, recordProvisioning } from './provisioning.ts';
 
-const maximumCharacters = 900_000;
+const maxCharacters = 900_000;
 const Fault = Type.Object(
   {
     line: Type.Integer({ minimum: 1, description: 'counted from 1, with the header', examples: [2] }),
@@ -107,9 +107,9 @@ function addImportRoute(http: Http, { db, changes }: Fleet): void {
   const importSchema = {
     summary: 'Create all devices of a CSV file, or none; their secrets are shown only once',
     description: `The header names the columns id, model, appId, vehicleId or plate, bluetoothName and bluetoothPin, of
-          which id and model are required. At most ${maximumDevices} devices.`.replace(/\s+/g, ' '),
+          which id and model are required. At most ${maxDevices} devices.`.replace(/\s+/g, ' '),
     body: Type.Object({
-      csv: text(1, maximumCharacters, { examples: ['id,model\nunit-0001,generic'] }),
+      csv: text(1, maxCharacters, { examples: ['id,model\nunit-0001,generic'] }),
       check: Type.Boolean({ default: false, description: 'only finds the faults of all lines' }),
     }),
     response: answers(Outcome),
@@ -134,7 +134,7 @@ function addImportRoute(http: Http, { db, changes }: Fleet): void {
 }
 
 /** Devices of one file: they are written in one transaction, which ingest waits for when they are linked. */
-export const maximumDevices = 1000;
+export const maxDevices = 1000;
 
 /** A line of a file: a device, whose vehicle may be named by its plate. */
 const Line = Type.Object({ ...NewDevice.properties, plate: Type.Optional(Plate) });
@@ -142,7 +142,7 @@ type Line = Static<typeof Line>;
 const checkLine = Compile(Line);
 const columns: readonly string[] = Object.keys(Line.properties);
 
-/** What is wrong with a line, counted from 1 with the header. */
+/** A fault of a line, counted from 1 with the header. */
 interface LineFault {
   readonly line: number;
   /** The column at fault; empty for the whole line. */
@@ -206,10 +206,10 @@ export function readFile(csv: string): ParsedFile {
     const faults = checkHeader(header.record);
     if (faults.length > 0) return { lines: [], faults };
     if (rest.length === 0) return { lines: [], faults: [wholeLine(1, 'no device follows the header')] };
-    if (rest.length > maximumDevices) {
+    if (rest.length > maxDevices) {
       return {
         lines: [],
-        faults: [wholeLine(1, `a file may have ${maximumDevices} devices, this has ${rest.length}`)],
+        faults: [wholeLine(1, `a file may have ${maxDevices} devices, this has ${rest.length}`)],
       };
     }
     const read = rest.map(({ record, info }) => readLine(info.lines, header.record, record));

@@ -42,7 +42,7 @@ export async function changeLinks<T>(db: Kysely<Tables>, change: (trx: Database)
  */
 export async function linkDevice(db: Database, caller: Caller, target: LinkTarget): Promise<LinkChange> {
   const { device, vehicle } = await findTarget(db, caller, target);
-  if (device.vehicleId !== undefined) throw new Failure('DEVICE_ALREADY_LINKED');
+  if (device.vehicleId !== null) throw new Failure('DEVICE_ALREADY_LINKED');
   await requireFree(db, vehicle);
   await open(db, caller, device, vehicle, await timeOfChange(db, device.id, vehicle));
   return { to: vehicle };
@@ -55,7 +55,7 @@ export async function linkDevice(db: Database, caller: Caller, target: LinkTarge
  */
 export async function moveDevice(db: Database, caller: Caller, target: LinkTarget): Promise<LinkChange> {
   const { device, vehicle } = await findTarget(db, caller, target);
-  const change = { from: device.vehicleId, to: vehicle };
+  const change = { from: device.vehicleId ?? undefined, to: vehicle };
   if (device.vehicleId === vehicle) return change;
   await requireFree(db, vehicle);
   const time = await timeOfChange(db, device.id, vehicle);
@@ -71,7 +71,7 @@ export async function moveDevice(db: Database, caller: Caller, target: LinkTarge
 export async function unlinkDevice(db: Database, caller: Caller, deviceId: string): Promise<LinkChange> {
   const device = await lockDevice(db, caller, deviceId);
   if (!device.owned) throw new Failure('UNKNOWN_DEVICE');
-  if (device.vehicleId === undefined) return {};
+  if (device.vehicleId === null) return {};
   await endLink(db, deviceId, device.vehicleId);
   return { from: device.vehicleId };
 }
@@ -86,16 +86,7 @@ interface Device {
   owned: boolean;
   claimCodeSha256: Buffer | null;
   /** The vehicle it is linked to. */
-  vehicleId: number | undefined;
-  neverLinked: boolean;
-}
-
-interface DeviceRow {
-  owned: boolean;
-  claimCodeSha256: Buffer | null;
   vehicleId: number | null;
-  accessible: boolean;
-  managed: boolean;
   neverLinked: boolean;
 }
 
@@ -105,8 +96,8 @@ interface DeviceRow {
  * does not manage that vehicle
  */
 async function lockDevice(db: Database, caller: Caller, id: string): Promise<Device> {
-  const { rows } = await sql<DeviceRow>`
-    select device.application_id is not null as owned, device.claim_code_sha256 as "claimCodeSha256",
+  const { rows } = await sql<Device & { accessible: boolean; managed: boolean }>`
+    select device.id, device.application_id is not null as owned, device.claim_code_sha256 as "claimCodeSha256",
       device_link.vehicle_id as "vehicleId",
       coalesce(${accessibleTo(caller)}, false) as accessible,
       coalesce(${accessibleTo(caller, 'manage')}, false) as managed,
@@ -121,8 +112,7 @@ async function lockDevice(db: Database, caller: Caller, id: string): Promise<Dev
   const [row] = rows;
   if (!row || (row.vehicleId !== null && !row.accessible)) throw new Failure('UNKNOWN_DEVICE');
   requirePermission(row.vehicleId === null || row.managed);
-  const { owned, claimCodeSha256 } = row;
-  return { id, owned, claimCodeSha256, vehicleId: row.vehicleId ?? undefined, neverLinked: row.neverLinked };
+  return row;
 }
 
 /** Locks the device of a new link, whose claim code must match when it has no owner, and finds the vehicle. */

@@ -241,7 +241,7 @@ describe('the DBC file of a vehicle model', () => {
       { line: 6, message: expect.stringContaining('the id 9999 of message Unknown') },
     ]);
     expect(await databaseOf(model)).toMatchObject({ messages: 1, signals: 2 });
-    // What decides how a signal is read must be known, and something must be left.
+    // Statements that decide how a signal is read must be known, and a message must be left.
     for (const unusable of [`${dbc}SIG_VALTYPE_ 256 Rpm : x;`, `${dbc}\0`, 'VERSION ""']) {
       const answer = await put(newModel(), { base64: base64(unusable), skipFaulty: true });
       expect([answer.status, answer.body.stored]).toEqual([200, false]);

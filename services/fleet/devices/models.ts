@@ -170,7 +170,7 @@ function requireSound(body: unknown): void {
 }
 
 /** Characters of a flespi command as JSON. */
-const longestProperties = 2000;
+const maxPropertiesLength = 2000;
 
 const actionsOf = (commands: DeviceModel['commands']) =>
   deviceActions.filter((action) => Object.hasOwn(commands, action));
@@ -210,12 +210,12 @@ function findCommandFaults(protocol: 'teltonika' | 'source', commands: DeviceMod
   return Object.entries(commands).flatMap(([action, command]) => {
     const field = `commands.${action}`;
     const has = (member: string) => Object.hasOwn(command, member);
-    const isTooLong = 'flespi' in command && JSON.stringify(command.flespi).length > longestProperties;
+    const isTooLong = 'flespi' in command && JSON.stringify(command.flespi).length > maxPropertiesLength;
     return [
       ...(has(needed) ? [] : [{ field: `${field}.${needed}`, rule: 'is missing' }]),
       ...(has(other) ? [{ field: `${field}.${other}`, rule: `must be left out where protocol is ${protocol}` }] : []),
       ...(protocol === 'teltonika' && !has('success') ? [{ field: `${field}.success`, rule: 'is missing' }] : []),
-      ...(isTooLong ? [{ field: `${field}.flespi`, rule: `must have at most ${longestProperties} characters` }] : []),
+      ...(isTooLong ? [{ field: `${field}.flespi`, rule: `must have at most ${maxPropertiesLength} characters` }] : []),
     ];
   });
 }

@@ -11,7 +11,7 @@ import Type from 'typebox';
 import type { Fleet, FleetRoutes } from '../common/fleet.ts';
 import { accessories, DescriptionFields, Plate } from '../common/vehicle-description.ts';
 
-const maximumId = 2_147_483_647;
+const maxId = 2_147_483_647;
 const TankLitres = Type.Number({ minimum: 0, maximum: 1_000_000, description: '0 if unknown' });
 const ListedVehicle = Type.Object(
   {
@@ -82,7 +82,7 @@ function addVehicleRoutes(http: Http, { db, changes }: Fleet): void {
     querystring: Type.Object({
       appId: AppId,
       limit: pageLimit,
-      after: Type.Integer({ minimum: 0, maximum: maximumId, default: 0 }),
+      after: Type.Integer({ minimum: 0, maximum: maxId, default: 0 }),
     }),
     response: answers(Type.Object({ vehicles: Type.Array(ListedVehicle) }), 'UNKNOWN_APPLICATION'),
   };
@@ -172,7 +172,7 @@ async function listVehicles(
 /** Readings of one query: the answer is written while the next ones are read. */
 const pageReadings = 2000;
 
-/** What is stored about a vehicle besides its readings, each in the order of time. */
+/** The rows stored about a vehicle besides its readings, in the order of time. */
 const kinds = {
   vehicle: (id) => sql`select to_jsonb(vehicle) - 'search_text' as row from vehicle where id = ${id}`,
   link: (id) => sql`select to_jsonb(one) as row from device_link as one where vehicle_id = ${id} order by period`,

@@ -22,7 +22,7 @@ import {
 } from './queries.ts';
 import { requests } from './requests.ts';
 
-const maximumRequestLength = 10_000;
+const maxRequestLength = 10_000;
 
 const VehicleDetail = Type.Object(
   {
@@ -47,7 +47,7 @@ function addRequestRoute(http: Http, { db }: Fleet): void {
     body: Type.Object({
       plate: Plate,
       request: Type.Unsafe<string>({
-        ...text(0, maximumRequestLength, { examples: ['OBD device with trips'] }),
+        ...text(0, maxRequestLength, { examples: ['OBD device with trips'] }),
         default: '',
         description: 'what is requested, such as the type of device',
       }),
