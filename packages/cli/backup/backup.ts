@@ -20,7 +20,7 @@ import { encryptSecrets } from './secrets.ts';
 import { dumpTable, listTables, readSequences } from './tables.ts';
 
 /** Settings that hold secrets; a backup has them encrypted or not at all. */
-const secretNames = ['ENCRYPTION_KEYS', 'ADMIN_TOKEN', 'REGISTRATION_PROVIDER_KEY'] as const;
+const secretNames = ['ENCRYPTION_KEYS', 'ADMIN_TOKEN', 'METRICS_TOKEN', 'REGISTRATION_PROVIDER_KEY'] as const;
 /** Settings that describe one host and contain passwords. */
 const localNames = /_URL$|^DATA_DIR$/;
 
