@@ -54,7 +54,7 @@ const findStates = (db: Database, ids: readonly string[]) =>
       from vehicle where id = any (${[...ids]}::integer[])`,
   );
 
-/** Says why an upload was not stored, without its values: what a device sent may hold positions. */
+/** Reads why an upload was not stored, without its values, which may hold positions. */
 const findQuarantined = (db: Database, ids: readonly string[]) =>
   select(
     db,
@@ -99,7 +99,7 @@ const isLeftOut = (type: EventType, { userId }: Viewer): boolean =>
 
 /**
  * Reads the `data` of events: the resource as the interface shows it now, and what the event itself recorded.
- * @returns JSON by the position of the row in `rows`; undefined for an event that is left out
+ * @returns JSON by the index of the row in `rows`; undefined for an event that is left out
  */
 export async function readContents(
   db: Database,

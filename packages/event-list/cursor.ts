@@ -72,7 +72,7 @@ export interface FeedState {
   readonly epoch: bigint;
   /** Earlier transactions have ended, and what they stored is visible. Later ones may become visible in any order. */
   readonly horizon: bigint;
-  /** What this transaction and earlier ones stored may have been deleted. */
+  /** Rows of this transaction and of earlier ones may have been deleted. */
   readonly forgottenUntil: bigint;
   /** The snapshot is that of a replica, which may lag behind the database that issued a cursor. */
   readonly isReplica: boolean;

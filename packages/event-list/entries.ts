@@ -19,7 +19,7 @@ export interface EventRow {
   readonly details: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** What a page of rows holds. */
+/** A request for a page of rows. */
 interface RowRequest {
   readonly applicationIds: readonly number[];
   readonly after: EventCursor;

@@ -51,7 +51,7 @@ export function readEvents(db: Kysely<Tables>, { applicationId, ...request }: Ev
   return readEventsOf(db, { applicationIds: [applicationId] }, { ...request, cursorName: 'after' });
 }
 
-/** What a person asks for, of all applications that it sees together. */
+/** A request of a person, over all applications that it sees. */
 export interface ViewerRequest extends Omit<EventRequest, 'applicationId' | 'after'> {
   /** Without it, a page without events, behind which those begin that are stored from now on. */
   readonly after: EventCursor | undefined;
@@ -166,7 +166,7 @@ export async function requireKeptSince(db: Database, applicationId: number, time
 
 /** Where the list of each application ends that is followed. */
 export interface EventHeads {
-  /** What is stored from now on comes behind it, as far as transactions that still run do not. */
+  /** Earlier transactions have ended; rows that are not visible yet come behind it. */
   readonly horizon: bigint;
   /** The last transaction with events by application, and with readings where they are asked for. */
   readonly events: ReadonlyMap<number, bigint>;

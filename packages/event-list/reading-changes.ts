@@ -149,7 +149,7 @@ async function findKeys(
   return rows[0] ?? { found: 0, days: null, last: null };
 }
 
-/** What a page of changes holds. */
+/** A request for a page of changes. */
 export interface ChangeRequest {
   readonly applicationId: number;
   /** Only readings of these vehicles; all of the application without it. */

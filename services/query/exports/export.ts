@@ -59,7 +59,7 @@ interface Source {
 /** Vehicles that are looked up in one statement. */
 const vehiclesPerPart = 200;
 
-/** One export: what it holds, its format, and how far it is. */
+/** One export: its content, format and progress. */
 export class Export {
   readonly scope: ExportScope;
   readonly mediaType: string;

@@ -11,7 +11,7 @@ import type { ExportSubject } from './schemas.ts';
 import type { GapExportRow, TripRow } from './tables.ts';
 import type { ExportRow, ExportVehicle, ReadingWriter } from './text-writers.ts';
 
-/** What an export holds: rows in `[from, until)` of the vehicles that the caller may see, or of one of them. */
+/** The content of an export: rows in `[from, until)` of the vehicles that the caller may see, or of one of them. */
 export interface ExportScope {
   readonly of: ExportSubject;
   readonly caller: Caller;

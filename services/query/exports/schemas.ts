@@ -2,7 +2,7 @@ import { moment, timestamp, word } from '@odograph/http/schemas';
 import Type, { type Static } from 'typebox';
 import { number } from '../shared/schemas.ts';
 
-/** What an export holds. */
+/** The subjects of an export. */
 export const subjects = ['readings', 'trips', 'gaps'] as const;
 export type ExportSubject = (typeof subjects)[number];
 

@@ -30,7 +30,7 @@ interface Feed {
   readonly ttlSeconds: number;
 }
 
-/** What the feeds of a system are written from, of one moment. */
+/** Data of one snapshot from which the feeds of a system are written. */
 interface SystemContent {
   readonly system: GbfsSystem;
   readonly vehicles: readonly SystemVehicle[];

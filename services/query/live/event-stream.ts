@@ -26,7 +26,7 @@ export interface EventStreamOptions {
   readonly shows: (event: RecentEvent) => boolean;
   /** The list of events, for a stream that shows some of it. */
   readonly list: EventFollower | undefined;
-  /** Names the position up to which the present has been sent; empty for a stream that shows only the list. */
+  /** Cursor up to which the current state has been sent; empty for a stream that shows only the list. */
   nextEventId(): string;
   /** Whether the answer ends as soon as the client is up to date. */
   readonly isOnce: boolean;
@@ -42,13 +42,13 @@ export class EventStream extends Readable {
   #isWanted = false;
   #isHeard = false;
   #heartbeatsMissed = 0;
-  /** The last position of the present that was sent. */
+  /** The last cursor of the current state that was sent. */
   #presentId = '';
 
   constructor(options: EventStreamOptions) {
     super({ highWaterMark: bufferBytes });
     this.#options = options;
-    // The client is gone; nobody waits for the error.
+    // The client is gone, so the error has no other listener.
     this.on('error', () => undefined);
     this.push(`retry: ${reconnectMs}\n\n`);
     if (options.hasMissed) this.push(`event: reset\ndata: ${missedReset}\n\n`);
@@ -70,7 +70,7 @@ export class EventStream extends Readable {
     this.#sendPending();
   }
 
-  /** Sends a comment and the position if nothing was sent since the last call. @returns calls since the client last read */
+  /** Sends a comment and the cursor if nothing was sent meanwhile. @returns calls since the client last read */
   heartbeat(): number {
     if (!this.#isWanted) {
       this.#heartbeatsMissed += 1;
@@ -109,7 +109,7 @@ export class EventStream extends Readable {
     }
   }
 
-  /** Names the position, from which the next answer continues, and ends this one. */
+  /** Sends the cursor, from which the next answer continues, and ends this one. */
   #finish(): void {
     this.#write(`: up to date\n${this.#idLine()}\n`);
     this.end();
@@ -127,7 +127,7 @@ export class EventStream extends Readable {
     return `event: ${next.event}\n${this.#idLine()}data: ${next.json}\n\n`;
   }
 
-  /** The id of an event of the list is its position there; where the present continues follows it without an event. */
+  /** The id of an event of the list is its cursor; that of the current state follows it without an event. */
   #nextOfList(): string | undefined {
     const next = this.#options.list?.take();
     if (!next) return undefined;
@@ -139,13 +139,13 @@ export class EventStream extends Readable {
     const next = this.#options.view?.take();
     if (!next) return undefined;
     if (next.event !== 'reset') return `event: ${next.event}\n${this.#idLine()}data: ${next.data}\n\n`;
-    // Without a position, a client that loses the connection amid a snapshot begins again.
+    // Without a cursor, a client that loses the connection during a snapshot begins again.
     this.#presentId = '';
     const id = this.#idOf('');
     return `event: reset\n${id === '' ? 'id' : `id: ${id}`}\ndata: ${next.data}\n\n`;
   }
 
-  /** The position, when the client has received everything up to it; a client that resumes there misses nothing. */
+  /** The cursor, once the client has received everything up to it; a client that resumes there misses nothing. */
   #idLine(): string {
     const isUpToDate = this.#events.size === 0 && this.#options.view?.isUpToDate !== false;
     if (!isUpToDate) return '';
@@ -159,7 +159,7 @@ export class EventStream extends Readable {
   }
 }
 
-/** Resume point of a client: its position in the live stream, the view of that stream, and its position in the event list. */
+/** Resume point of a client: its cursors in the current state, with the view, and in the event list. */
 interface ResumePoint {
   readonly positionMs?: number;
   readonly shown?: string;
@@ -168,7 +168,7 @@ interface ResumePoint {
 
 /** Parses the header Last-Event-ID. @throws Failure INVALID_PARAMETER for text that no stream sent as an id */
 export function parseLastEventId(text: string): ResumePoint {
-  // Earlier versions wrote no letter behind the position of a stream without vehicles.
+  // Earlier versions wrote no letter behind the cursor of a stream without vehicles.
   const match = /^(?:(\d{1,15})-([0-9a-f]{16}[vce]?))?(?:(?:^|~)(\d.*))?$/.exec(text);
   if (!match) throw invalidParameter('Last-Event-ID', 'must be the id of an event');
   const [, positionMs, shown, list] = match;

@@ -10,7 +10,7 @@ export interface Scope {
   readonly vehicleIds: ReadonlySet<number> | undefined;
 }
 
-/** What a browser asked for. */
+/** The view that a browser requested. */
 export interface ViewRequest {
   /** Undefined for everywhere, vehicles without a position included. */
   readonly area: Area | undefined;
@@ -51,8 +51,8 @@ export interface ViewEvent {
 }
 
 /**
- * What one browser sees of the fleet and what it has received. Computes only which ids and cells are stale in the browser;
- * their content is written when the browser takes it, so a slow one gets fewer changes, and memory stays bounded.
+ * Tracks the view of one browser and the part it has received. Computes only which ids and cells are stale; their
+ * content is written when the browser takes it, so a slow one gets fewer changes and memory stays bounded.
  */
 export class FleetView {
   readonly #fleet: LiveFleet;
@@ -95,7 +95,7 @@ export class FleetView {
     return isComplete && this.#stale.size === 0 && this.#staleCells.size === 0;
   }
 
-  /** Begins again with what is visible now. */
+  /** Begins again with the vehicles visible now. */
   changeScope(scope: Scope): void {
     this.#scope = scope;
     this.#rebuild('ACCESS');

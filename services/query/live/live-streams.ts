@@ -28,25 +28,25 @@ const maxUncheckedMs = 60_000;
 const maxHeartbeatsMissed = 4;
 /** How long the fleet stays in memory after the last stream. */
 const keptMs = 60_000;
-/** Changes shortly before the position are sent again, since the clocks of processes differ. */
+/** Changes shortly before the cursor are sent again, since the clocks of processes differ. */
 const overlapMs = 10_000;
 const failingMs = 30_000;
 
-/** What a client asked for. */
+/** The request of a client. */
 export interface StreamRequest {
   /** Identifies the person or program whose streams are counted together. */
   readonly person: string;
   readonly view: ViewRequest | undefined;
   readonly events: ReadonlySet<RecentEvent['event']>;
-  /** What is asked for of the list of events. */
+  /** Requested types of the list of events. */
   readonly listTypes: ReadonlySet<EventType>;
-  /** The only vehicles whose events of the list are asked for; all without it. */
+  /** The only vehicles whose events of the list are requested; all without it. */
   readonly listVehicleIds: ReadonlySet<number> | undefined;
   /** The header Last-Event-ID. */
   readonly lastEventId: string | undefined;
   /** Whether the answer ends as soon as the client is up to date. */
   readonly isOnce: boolean;
-  /** Finds what the client may see. @throws Failure when its session has ended */
+  /** Finds the rights of the client. @throws Failure when its session has ended */
   findViewer(): Promise<Viewer>;
 }
 
@@ -58,7 +58,7 @@ export interface LiveStreamsOptions {
   readonly metrics: Registry;
 }
 
-/** Identifies what a stream shows, so that a position is not used for another one. */
+/** Identifies the content of a stream, so that a cursor is not used for another one. */
 function fingerprintOf({ applicationIds, vehicleIds }: Scope, { view, events }: StreamRequest): string {
   const scope = [applicationIds ? [...applicationIds] : null, vehicleIds ? [...vehicleIds] : null];
   const shown = view ? [view.area, view.zoom, [...view.followed]] : null;
@@ -66,7 +66,7 @@ function fingerprintOf({ applicationIds, vehicleIds }: Scope, { view, events }: 
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-/** What a stream shows of the present. */
+/** The current state that a stream shows. */
 interface Present extends Pick<EventStreamOptions, 'view' | 'shows' | 'hasMissed' | 'nextEventId'> {
   /** Commands and alarms that changed while the client was away. */
   readonly missed: readonly RecentEvent[];
@@ -196,7 +196,7 @@ export class LiveStreams {
     return { applicationIds: applicationIds && new Set([...applicationIds].sort((a, b) => a - b)), vehicleIds };
   }
 
-  /** Follows the list where the client left it. @throws Failure when that is no position, or one that has expired */
+  /** Follows the list from the cursor of the client. @throws Failure for an invalid or expired cursor */
   async #followList(viewer: Viewer, scope: Scope, request: StreamRequest): Promise<EventFollower | undefined> {
     if (request.listTypes.size === 0) return undefined;
     const after = parseLastEventId(request.lastEventId ?? '').list;
@@ -219,7 +219,7 @@ export class LiveStreams {
     };
   }
 
-  /** Begins the present where the client left it, or with a snapshot. */
+  /** Resumes the current state from the cursor of the client, or begins with a snapshot. */
   #createPresent(updates: LiveUpdates, scope: Scope, request: StreamRequest): Present {
     let current = { scope, fingerprint: fingerprintOf(scope, request) };
     const given = parseLastEventId(request.lastEventId ?? '');
@@ -266,7 +266,7 @@ export class LiveStreams {
     return stream;
   }
 
-  /** Sends heartbeats, and checks the session and what it may see. @returns a function that stops both */
+  /** Sends heartbeats, and checks the session and its rights. @returns a function that stops both */
   #checkRegularly(
     stream: EventStream,
     { findViewer }: StreamRequest,

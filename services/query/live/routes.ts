@@ -11,7 +11,7 @@ import type { LiveStreams } from './live-streams.ts';
 import { LiveEvent, listedEvents } from './schemas.ts';
 
 const maxFollowed = 100;
-/** What is sent as it is now; the other types are those of the list of events. */
+/** Types whose current state is sent; the others are those of the list of events. */
 const presentTypes = ['vehicles', 'commands', 'alarms'] as const;
 
 const Query = Type.Object({

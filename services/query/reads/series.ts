@@ -123,8 +123,8 @@ async function readReadings(db: Database, request: SeriesRequest): Promise<Serie
 }
 
 /**
- * What the statements over all readings, and over a sample, may cost, in readings of which one column is read. A sample of many
- * windows decompresses much more than it reads: below the limit it takes longer than reading everything.
+ * Cost limits of statements over all readings and over a sample, in readings of which one column is read. A sample of
+ * many windows decompresses much more than it reads: below the limit it takes longer than reading everything.
  */
 const costLimit = 4_000_000;
 const sampleCost = 1_000_000;
