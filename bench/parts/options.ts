@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { Command, CommanderError } from 'commander';
 
 /** An invalid command line or a request for help; the message is shown to the user. */
 export class UsageError extends Error {
@@ -21,31 +21,11 @@ type Values<Given extends Options> = {
 
 const dashed = (name: string): string => name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 
-function describe(options: Options): string {
-  return Object.entries(options)
-    .map(([name, { value, help }]) => `  --${dashed(name).padEnd(20)} ${help}${value === '' ? '' : ` (${value})`}`)
-    .join('\n');
-}
-
-function parse(parameters: readonly string[], options: Options): Record<string, unknown> {
-  const strings = Object.fromEntries(Object.keys(options).map((name) => [dashed(name), { type: 'string' as const }]));
-  try {
-    return parseArgs({ args: [...parameters], options: { ...strings, help: { type: 'boolean' } } }).values;
-  } catch (error) {
-    throw new UsageError(
-      `${error instanceof Error ? error.message : String(error)}\nthe options are\n${describe(options)}`,
-    );
-  }
-}
-
-function convert(name: string, text: unknown, standard: number | string): number | string {
-  if (typeof text !== 'string') return standard;
-  if (typeof standard === 'string') return text;
+function convert(name: string, text: string | undefined, standard: number | string): number | string {
+  if (text === undefined || typeof standard === 'string') return text ?? standard;
   const number = Number(text);
-  if (!Number.isSafeInteger(number) || number < 0) {
-    throw new UsageError(`--${dashed(name)} must be an integer of 0 or more, not ${text}`);
-  }
-  return number;
+  if (Number.isSafeInteger(number) && number >= 0) return number;
+  throw new UsageError(`--${dashed(name)} must be an integer of 0 or more, not ${text}`);
 }
 
 /**
@@ -53,9 +33,27 @@ function convert(name: string, text: unknown, standard: number | string): number
  * @throws UsageError for an unknown option, an invalid value, and --help
  */
 export function readOptions<Given extends Options>(parameters: readonly string[], options: Given): Values<Given> {
-  const values = parse(parameters, options);
-  if (values.help) throw new UsageError(describe(options), true);
+  let help = '';
+  const command = new Command('npm run bench -- NAME').exitOverride().configureOutput({
+    writeOut: (text) => {
+      help += text;
+    },
+    writeErr: () => undefined,
+  });
+  for (const [name, { value, help: text }] of Object.entries(options)) {
+    command.option(`--${dashed(name)} <value>`, value === '' ? text : `${text} (${value})`);
+  }
+  try {
+    command.parse(parameters, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    throw new UsageError(
+      error.exitCode === 0 ? help : `${error.message}\n${command.helpInformation()}`,
+      error.exitCode === 0,
+    );
+  }
+  const given = command.opts<Record<string, string | undefined>>();
   return Object.fromEntries(
-    Object.entries(options).map(([name, { value }]) => [name, convert(name, values[dashed(name)], value)]),
+    Object.entries(options).map(([name, { value }]) => [name, convert(name, given[name], value)]),
   ) as Values<Given>;
 }

@@ -1,28 +1,21 @@
 import { nearest } from '@odograph/contracts/nearest';
 import { adminTokensOf, readAdminToken } from '@odograph/runtime/admin-token';
 import { type Config, readConfig, userDirectory } from '@odograph/runtime/config';
-import { createAdminApi } from './admin-api.ts';
-import { type Command, type CommandContext, command, parseArguments } from './command.ts';
-import { accountCommands } from './commands/accounts.ts';
-import { backupCommands } from './commands/backup.ts';
-import { canCommands } from './commands/can.ts';
-import { deviceCommands } from './commands/devices.ts';
-import { doctorCommands } from './commands/doctor.ts';
-import { gbfsCommands } from './commands/gbfs.ts';
-import { importCommands } from './commands/import.ts';
+import { CommanderError } from 'commander';
+import { accountCommands, operatorCommands } from './commands/accounts.ts';
+import { type Command, type CommandContext, command } from './commands/command.ts';
+import { importCommands, registrationCommands } from './commands/imports.ts';
+import { backupCommands, doctorCommands, reportCommands } from './commands/installation.ts';
 import { loginCommands } from './commands/login.ts';
 import { operationCommands } from './commands/operations.ts';
-import { operatorCommands } from './commands/operators.ts';
-import { registrationCommands } from './commands/registration.ts';
-import { reportCommands } from './commands/reports.ts';
-import { sourceCommands } from './commands/sources.ts';
+import { canCommands, gbfsCommands, sourceCommands } from './commands/sources.ts';
 import { tailCommands } from './commands/tail.ts';
-import { vehicleCommands } from './commands/vehicles.ts';
+import { deviceCommands, vehicleCommands } from './commands/vehicles.ts';
 import { completionScript, shells } from './completion.ts';
-import { Refusal, UsageFailure } from './failures.ts';
-import { helpFor } from './help.ts';
 import { formatForPeople } from './output.ts';
-import { headersOf, readServers } from './servers.ts';
+import { createProgram, type ParsedArguments } from './program.ts';
+import { createAdminApi, Refusal, UsageFailure } from './server/admin-api.ts';
+import { headersOf, readServers } from './server/logins.ts';
 
 /** Every command: parsing, help, completion and the list in docs/operating.md follow from this table. */
 export const commands: readonly Command[] = [
@@ -98,8 +91,11 @@ function explain(error: unknown, url: string, isSignedIn: boolean): unknown {
   return new Refusal(error.status, `${error.message}; sign in again: odograph login ${url}`);
 }
 
-async function run(command: Command, args: readonly string[], environment?: NodeJS.ProcessEnv): Promise<string> {
-  const { values, operands, server, json } = parseArguments(command, args);
+async function run(
+  command: Command,
+  { values, operands, server, json }: ParsedArguments,
+  environment: NodeJS.ProcessEnv | undefined,
+): Promise<string> {
   const given = server === undefined ? undefined : parseUrl(server);
   const config = readConfig(environment);
   const directory = userDirectory(environment);
@@ -119,43 +115,54 @@ async function run(command: Command, args: readonly string[], environment?: Node
   return command.format ? command.format(result) : formatForPeople(result, process.stdout.columns || usualColumns);
 }
 
-/** Splits arguments into a command and the arguments after its name; the command is undefined when none matches. */
-function findCommand(args: readonly string[]): { command: Command | undefined; rest: readonly string[] } {
-  const found = commands.find(({ name }) => name.split(' ').every((word, index) => args[index] === word));
-  return { command: found, rest: args.slice(found?.name.split(' ').length ?? 0) };
-}
-
-function unknownCommand(args: readonly string[]): UsageFailure {
-  const words = args.filter((word) => !word.startsWith('-')).slice(0, 2);
-  if (words.length === 0) return new UsageFailure('give a command (see odograph --help)');
+function unknownCommand(words: readonly string[]): UsageFailure {
   const names = commands.map(({ name }) => name);
-  const groups = [...new Set(names.map((name) => name.split(' ')[0] ?? ''))];
   const [first = ''] = words;
   const ofGroup = names.filter((name) => name.startsWith(`${first} `));
-  if (words.length === 1 && ofGroup.length > 0) {
-    return new UsageFailure(
-      `"${first}" needs one of: ${ofGroup.map((name) => name.slice(first.length + 1)).join(', ')}`,
+  const meant =
+    nearest(words.join(' '), names) ??
+    nearest(
+      first,
+      names.map((name) => name.split(' ')[0] ?? ''),
     );
-  }
-  const meant = nearest(words.join(' '), names) ?? nearest(first, groups);
   const hint = meant === undefined ? '' : `; did you mean "${meant}"?`;
   const known = ofGroup.length > 0 ? `; the commands are ${ofGroup.join(', ')}` : '';
   return new UsageFailure(`unknown command "${words.join(' ')}"${hint}${known} (see odograph --help)`);
 }
 
+/** Turns an error of the parser into one line; a group without its command lists them. */
+function usageFailure({ message, code }: CommanderError, args: readonly string[]): UsageFailure {
+  const words = args.filter((word) => !word.startsWith('-')).slice(0, 2);
+  if (code === 'commander.unknownCommand') return unknownCommand(words);
+  if (code !== 'commander.help') {
+    const text = message.replace(/^error: /, '').replace(/\n\(D(.*)\)$/, '; d$1');
+    return new UsageFailure(text);
+  }
+  const [group] = words;
+  if (group === undefined) return new UsageFailure('give a command (see odograph --help)');
+  const names = commands.map(({ name }) => name.split(' ')).filter(([first]) => first === group);
+  return new UsageFailure(`"${group}" needs one of: ${names.map(([, second]) => second).join(', ')}`);
+}
+
 /**
  * Runs the command that the arguments name, and returns the text for stdout.
  * @param environment where the settings are read; that of the process when undefined
- * @throws Error with a message for the operator; exitCodeOf says which exit code it means
+ * @throws Error with a message for the operator; exitCodeOf returns its exit code
  */
 export async function runCommandLine(args: readonly string[], environment?: NodeJS.ProcessEnv): Promise<string> {
-  const words = args[0] === 'help' ? args.slice(1) : args;
-  const { command, rest } = findCommand(words);
-  if (args[0] === 'help' || args.includes('--help') || args.includes('-h')) {
-    const group = commands.filter(({ name }) => name.split(' ')[0] === words[0]);
-    if (words[0] !== undefined && !words[0].startsWith('-') && group.length === 0) throw unknownCommand(words);
-    return helpFor(commands, command ? [command] : group.length > 0 ? group : commands);
+  let output = '';
+  const print = (text: string) => {
+    output += text;
+  };
+  const program = createProgram(commands, print, async (command, parsed) => {
+    output += await run(command, parsed, environment);
+  });
+  const words = args[0] === 'help' ? [...args.slice(1), '--help'] : args;
+  try {
+    await program.parseAsync(words, { from: 'user' });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0) throw usageFailure(error, words);
   }
-  if (command) return run(command, rest, environment);
-  throw unknownCommand(args);
+  return output;
 }

@@ -1,7 +1,14 @@
-import { type Command, commonOptions } from './command.ts';
-import { UsageFailure } from './failures.ts';
+import { type Command, flag, optional } from './commands/command.ts';
+import { UsageFailure } from './server/admin-api.ts';
 
-/** The shells that can complete. */
+/** Options that program.ts adds to every command. */
+const commonOptions = {
+  server: optional('address of the platform'),
+  json: flag('print JSON on a terminal too'),
+  help: flag('show the help'),
+};
+
+/** The supported shells. */
 export const shells = ['bash', 'zsh'] as const;
 
 const quote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;

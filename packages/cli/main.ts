@@ -1,5 +1,5 @@
 import { runCommandLine } from './command-line.ts';
-import { exitCodeOf } from './failures.ts';
+import { exitCodeOf } from './server/admin-api.ts';
 
 // A reader such as head may end first.
 process.stdout.on('error', (error: Error) => {

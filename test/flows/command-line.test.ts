@@ -8,7 +8,7 @@ import type { Readable, Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import { runCommandLine } from '@odograph/cli/command-line';
-import { saveLogin } from '@odograph/cli/servers';
+import { saveLogin } from '@odograph/cli/server/logins';
 import { fleetService } from '@odograph/fleet/service';
 import { queryService } from '@odograph/query/service';
 import { childEnvironment } from '@odograph/runtime/config';

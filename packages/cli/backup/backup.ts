@@ -13,10 +13,9 @@ import { createLogger } from '@odograph/runtime/logger';
 import { platformVersion } from '@odograph/runtime/platform-version';
 import { connectRedis } from '@odograph/runtime/redis';
 import type { Client } from 'pg';
-import type { Engines } from '../engines.ts';
+import type { Engines } from '../installation/engines.ts';
 import { type ArchiveWriter, writeArchive } from './archive.ts';
-import { formatVersion, type Manifest, schemaOf } from './manifest.ts';
-import { encryptSecrets } from './secrets.ts';
+import { encryptSecrets, formatVersion, type Manifest, schemaOf } from './manifest.ts';
 import { dumpTable, listTables, readSequences } from './tables.ts';
 
 /** Settings that hold secrets; a backup has them encrypted or not at all. */

@@ -4,8 +4,7 @@ import { findUnknownMigrations } from '@odograph/database/migrate';
 import { platformVersion } from '@odograph/runtime/platform-version';
 import Value from 'typebox/value';
 import { type ArchiveEntry, readArchive } from './archive.ts';
-import { Manifest, schemaOf } from './manifest.ts';
-import { EncryptedSecrets } from './secrets.ts';
+import { EncryptedSecrets, Manifest, schemaOf } from './manifest.ts';
 
 /** The name of an entry that holds rows of a table. */
 export const partName = /^tables\/([^/]+)\/\d+\.copy\.gz$/;

@@ -7,12 +7,11 @@ import { type Database, openConnection } from '@odograph/database/database';
 import { isNumbered, migrate, UnsupportedDatabase } from '@odograph/database/migrate';
 import type { Config } from '@odograph/runtime/config';
 import type { Client } from 'pg';
-import type { Engines } from '../engines.ts';
+import type { Engines } from '../installation/engines.ts';
 import { readArchive } from './archive.ts';
 import { describeAudit, describeQueued, plainSettings, summarizeChain } from './backup.ts';
 import { inspectBackup, partName } from './inspect.ts';
-import { type Manifest, schemaOf } from './manifest.ts';
-import { decryptSecrets } from './secrets.ts';
+import { decryptSecrets, type Manifest, schemaOf } from './manifest.ts';
 import { countRows, listTables, loadPart, writeSequences } from './tables.ts';
 
 /** Tables that an installation fills by its use; rows in one of them mean that it is not empty. */

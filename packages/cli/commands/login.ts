@@ -1,10 +1,9 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { requestJson } from '../admin-api.ts';
-import { command, flag, optional } from '../command.ts';
-import { UsageFailure } from '../failures.ts';
-import { forgetLogin, readServers, type SavedLogin, saveLogin, sessionCookie } from '../servers.ts';
+import { requestJson, UsageFailure } from '../server/admin-api.ts';
+import { forgetLogin, readServers, type SavedLogin, saveLogin, sessionCookie } from '../server/logins.ts';
+import { command, flag, optional } from './command.ts';
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 

@@ -1,7 +1,6 @@
 import { finishAdminTokenRotation, rotateAdminToken } from '@odograph/runtime/admin-token';
-import { segment } from '../admin-api.ts';
-import { command, flag, optional, required } from '../command.ts';
-import { UsageFailure } from '../failures.ts';
+import { segment, UsageFailure } from '../server/admin-api.ts';
+import { command, flag, optional, required } from './command.ts';
 
 const limit = optional('maximum number of rows');
 const after = optional('id of the last row of the previous page');

@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type AdminApi, segment } from '../admin-api.ts';
-import { type CommandContext, command, numeric, optional } from '../command.ts';
-import { Refusal, Unreachable, UsageFailure } from '../failures.ts';
+import { type AdminApi, Refusal, segment, Unreachable, UsageFailure } from '../server/admin-api.ts';
+import { type CommandContext, command, numeric, optional } from './command.ts';
 
 /** A reading as GET /v1/x/vehicle/{id}/readings answers it. */
 interface Reading {
@@ -13,11 +12,11 @@ interface Reading {
 }
 
 const pollMs = 1000;
-const longestPauseMs = 15_000;
-/** The most that one request answers. */
+const maxPauseMs = 15_000;
+/** Limit of the platform for one request. */
 const pageSize = 200;
-/** A vehicle that returns with more than this at once is behind the present; its history has the rest. */
-const mostPages = 25;
+/** A longer backlog is skipped; the history of the vehicle has it. */
+const maxPages = 25;
 
 const vehicleIdForm = /^[1-9]\d{9}$/;
 const normalize = (plate: string) => plate.toUpperCase().replace(/[^A-Z0-9]/g, '');
@@ -39,7 +38,7 @@ async function findVehicle(api: AdminApi, given: string): Promise<string> {
 /** Reads the newest readings, the oldest first: one page, or all back to those that are known. */
 async function readNew(api: AdminApi, vehicleId: string, known: ReadonlySet<string> = new Set()): Promise<Reading[]> {
   const found: Reading[] = [];
-  for (let page = 1; page <= (known.size === 0 ? 1 : mostPages); page += 1) {
+  for (let page = 1; page <= (known.size === 0 ? 1 : maxPages); page += 1) {
     const before = found.at(-1)?.time;
     const query = { limit: String(pageSize), ...(before !== undefined && { before }) };
     const { readings } = (await api.get(`/v1/x/vehicle/${segment(vehicleId)}/readings`, query)) as {
@@ -87,7 +86,7 @@ function createPrinter({ api, print, isForPeople }: CommandContext, vehicleId: s
     const readings = await readNew(api, vehicleId, known);
     const first = known === undefined ? Math.max(0, readings.length - shown) : 0;
     for (const one of readings.slice(first)) print(isForPeople ? lineOf(one) : `${JSON.stringify(one)}\n`);
-    known = new Set([...(known ?? []), ...readings.map(({ time }) => time)].slice(-2 * mostPages * pageSize));
+    known = new Set([...(known ?? []), ...readings.map(({ time }) => time)].slice(-2 * maxPages * pageSize));
   };
 }
 
@@ -95,7 +94,7 @@ function createPrinter({ api, print, isForPeople }: CommandContext, vehicleId: s
 function pauseAfter(error: unknown, pauseMs: number): number {
   if (!(error instanceof Error) || !isTemporary(error)) throw error;
   if (pauseMs === pollMs) process.stderr.write(`${error.message}; trying again\n`);
-  return Math.min(2 * pauseMs, longestPauseMs);
+  return Math.min(2 * pauseMs, maxPauseMs);
 }
 
 /** Prints readings as they are stored until it is aborted; over outages of the platform. */
@@ -110,7 +109,7 @@ async function follow(printNew: () => Promise<void>, signal: AbortSignal): Promi
   }
 }
 
-/** What devices report, live. */
+/** Live readings. */
 export const tailCommands = [
   command({
     name: 'tail',

@@ -1,5 +1,6 @@
-import { segment } from '../admin-api.ts';
-import { command, list, numeric, optional, required } from '../command.ts';
+import { readFile } from 'node:fs/promises';
+import { segment } from '../server/admin-api.ts';
+import { command, list, numeric, optional, required } from './command.ts';
 
 const app = required('appId of the application');
 const limit = optional('maximum number of rows');
@@ -68,5 +69,159 @@ export const vehicleCommands = [
     operand: 'ID',
     options: { reason: required('reason, shown to the application') },
     run: ({ api, operand }, { reason }) => api.post(`requests/${segment(operand)}/decline`, { reason }),
+  }),
+];
+
+const id = required('id of the device');
+
+/** Devices, their credentials, links and device keys, and device models. */
+export const deviceCommands = [
+  command({
+    name: 'device create',
+    summary: 'create a device; its secret, and its claim code without an application, are shown only once',
+    examples: [
+      'device create --id 350000000000001 --model generic --vehicle 1000000001',
+      'device create --id 350000000000001 --model teltonika-outputs --app app-7f3a',
+    ],
+    options: {
+      id,
+      model: required('name of the device model'),
+      vehicle: optional('id of the vehicle to link it to'),
+      app: optional('appId of the application'),
+      'bluetooth-name': optional('Bluetooth name'),
+      'bluetooth-pin': optional('Bluetooth PIN'),
+    },
+    run: ({ api }, options) =>
+      api.post('devices', {
+        id: options.id,
+        model: options.model,
+        vehicleId: options.vehicle,
+        appId: options.app,
+        bluetoothName: options['bluetooth-name'],
+        bluetoothPin: options['bluetooth-pin'],
+      }),
+  }),
+  command({
+    name: 'device list',
+    summary: 'list the devices',
+    examples: ['device list', 'device list --app app-7f3a --limit 100'],
+    options: {
+      app: optional('appId of the application; all without it'),
+      limit: optional('maximum number of rows'),
+      after: optional('id of the last row of the previous page'),
+    },
+    run: ({ api }, { app: appId, ...page }) => api.get('devices', { appId, ...page }),
+  }),
+  command({
+    name: 'device secret',
+    summary: 'replace the secret of a device; the new one is shown only once',
+    examples: ['device secret --id 350000000000001', 'device secret --id 350000000000001 --overlap 86400'],
+    options: { id, overlap: optional('seconds for which the old secret stays valid') },
+    run: ({ api }, { id: deviceId, overlap }) =>
+      api.post(
+        `devices/${segment(deviceId)}/secret`,
+        overlap === undefined ? {} : { overlapSeconds: numeric(overlap) },
+      ),
+  }),
+  command({
+    name: 'device revoke-certificates',
+    summary: 'revoke all client certificates issued to a device until now',
+    examples: ['device revoke-certificates --id 350000000000001'],
+    options: { id },
+    run: ({ api }, options) => api.delete(`devices/${segment(options.id)}/certificates`),
+  }),
+  command({
+    name: 'device link',
+    summary: 'link a device to a vehicle',
+    examples: ['device link --id 350000000000001 --vehicle 1000000001'],
+    options: { id, vehicle: required('id of the vehicle') },
+    run: ({ api }, options) => api.post(`devices/${segment(options.id)}/link`, { vehicleId: options.vehicle }),
+  }),
+  command({
+    name: 'device move',
+    summary: 'move a device to another vehicle',
+    examples: ['device move --id 350000000000001 --vehicle 1000000002'],
+    options: { id, vehicle: required('id of the vehicle') },
+    run: ({ api }, options) => api.put(`devices/${segment(options.id)}/link`, { vehicleId: options.vehicle }),
+  }),
+  command({
+    name: 'device unlink',
+    summary: 'unlink a device from its vehicle',
+    examples: ['device unlink --id 350000000000001'],
+    options: { id },
+    run: ({ api }, options) => api.delete(`devices/${segment(options.id)}/link`),
+  }),
+  command({
+    name: 'device release',
+    summary: 'unlink a device and take it from its application; the new claim code is shown only once',
+    examples: ['device release --id 350000000000001'],
+    options: { id },
+    run: ({ api }, options) => api.post(`devices/${segment(options.id)}/release`, {}),
+  }),
+  command({
+    name: 'device delete',
+    summary: 'delete a device: its link and session end, and it cannot connect again',
+    examples: ['device delete --id 350000000000001'],
+    options: { id },
+    run: ({ api }, options) => api.delete(`devices/${segment(options.id)}`),
+  }),
+  command({
+    name: 'device key',
+    summary: 'create or replace the device key for keyless access; it is shown only once',
+    examples: ['device key --id 350000000000001'],
+    options: { id },
+    run: ({ api }, options) => api.post(`devices/${segment(options.id)}/key`, {}),
+  }),
+  command({
+    name: 'device end-tokens',
+    summary: 'end every authorization token of a device, also those read by a former manager; drivers request new ones',
+    examples: ['device end-tokens --id 350000000000001'],
+    options: { id },
+    run: ({ api }, options) => api.delete(`devices/${segment(options.id)}/tokens`),
+  }),
+  command({
+    name: 'device key-state',
+    summary: 'show the version of the device key and the key lists sent and confirmed',
+    examples: ['device key-state --id 350000000000001'],
+    options: { id },
+    run: ({ api }, options) => api.get(`devices/${segment(options.id)}/key`),
+  }),
+  command({
+    name: 'model list',
+    summary: 'list the device models',
+    examples: ['model list'],
+    run: ({ api }) => api.get('device-models'),
+  }),
+  command({
+    name: 'model show',
+    summary: 'show a device model',
+    examples: ['model show generic > model.json'],
+    operand: 'NAME',
+    run: ({ api, operand }) => api.get(`device-models/${segment(operand)}`),
+  }),
+  command({
+    name: 'model import',
+    summary: 'create or replace device models from a JSON file with one of them or an array, as model show prints them',
+    examples: ['model import model.json'],
+    operand: 'FILE',
+    async run({ api, operand }) {
+      const content = JSON.parse(await readFile(operand, 'utf8')) as { name: string } | { name: string }[];
+      const models = [];
+      for (const { name, ...model } of Array.isArray(content) ? content : [content]) {
+        models.push(await api.put(`device-models/${segment(String(name))}`, model));
+      }
+      return { models };
+    },
+  }),
+  command({
+    name: 'key reseal',
+    summary:
+      'reseal device keys, quarantine and tokens of sources under the newest of ENCRYPTION_KEYS, to remove older ones',
+    examples: ['key reseal'],
+    run: async ({ api }) => ({
+      deviceKeys: await api.post('device-keys/reseal', {}),
+      quarantine: await api.post('quarantine/reseal', {}),
+      sourceTokens: await api.post('sources/reseal', {}),
+    }),
   }),
 ];

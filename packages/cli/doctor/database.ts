@@ -4,7 +4,7 @@ import { findMissingMigrations, UnsupportedDatabase } from '@odograph/database/m
 import type { Tables } from '@odograph/database/tables';
 import { type Config, serviceDatabaseNames } from '@odograph/runtime/config';
 import { type Kysely, sql } from 'kysely';
-import { findChangedSettings, findExcessRights, listReportLogins } from '../reports.ts';
+import { findChangedSettings, findExcessRights, listReportLogins } from '../installation/report-logins.ts';
 import {
   type Check,
   type ClockReading,

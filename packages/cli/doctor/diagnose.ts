@@ -1,5 +1,5 @@
 import type { Config } from '@odograph/runtime/config';
-import { openEngines } from '../engines.ts';
+import { openEngines } from '../installation/engines.ts';
 import { attempt, type Check, type ClockReading, checkSkew, ok } from './check.ts';
 import { checkDatabase, checkRoles } from './database.ts';
 import { checkCertificates, checkDisk, checkPlatform, checkTimeSync } from './host.ts';

@@ -1,6 +1,6 @@
 import { secondsOf } from '@odograph/codec/shared/source-format';
-import { UsageFailure } from '../failures.ts';
-import { inspectFile, rowsOf } from '../registration-file.ts';
+import { UsageFailure } from '../server/admin-api.ts';
+import { inspectFile, rowsOf } from './row-file.ts';
 import { type HistoryRow, numberOf, places } from './rows.ts';
 
 const groupOf = new Map(

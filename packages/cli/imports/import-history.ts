@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { appendFile, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { AdminApi } from '../admin-api.ts';
-import { Refusal, Unreachable } from '../failures.ts';
+import type { AdminApi } from '../server/admin-api.ts';
+import { Refusal, Unreachable } from '../server/admin-api.ts';
 import type { HistoryRow } from './rows.ts';
 
 /** Which vehicle or device the rows of a file belong to. */

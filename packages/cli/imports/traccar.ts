@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { sourceFormats } from '@odograph/codec/uploads';
-import { inspectFile, rowsOf } from '../registration-file.ts';
+import { inspectFile, rowsOf } from './row-file.ts';
 import type { HistoryRow } from './rows.ts';
 
 type Cells = Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { scramVerifierOf } from './reports.ts';
+import { scramVerifierOf } from './report-logins.ts';
 
 it('computes what PostgreSQL itself stores of a password', () => {
   // As `create role … password 'correct horse battery'` of PostgreSQL 15 stored it.
