@@ -1,17 +1,17 @@
 import createFetchClient, { type Client, type FetchOptions } from 'openapi-fetch';
-import { followEvents, type Position } from './events.ts';
+import { followEvents, type StreamCursor } from './events.ts';
 import type { Outcome } from './failures.ts';
 import type { paths } from './interface.d.ts';
 import { keyedPaths } from './keyed-paths.ts';
 import { followPages, type ItemOf, itemsOf } from './pages.ts';
-import { type Attempts, sendPatiently } from './retry.ts';
+import { type Attempts, sendWithRetries } from './retry.ts';
 import { type Credentials, type SavedTokens, Session } from './session.ts';
 
 export { answerOf, type Failure, type FailureCode, OdographFailure } from './failures.ts';
 export type { components, paths } from './interface.d.ts';
 export type { Credentials, Tokens } from './session.ts';
 
-/** What `data` is without `parseAs`, also where a path has other formats. */
+/** The type of `data` without `parseAs`, also where a path has other formats. */
 type Json = 'application/json';
 type Api = Client<paths, Json>;
 type Get<Path extends keyof paths> = paths[Path]['get'];
@@ -40,8 +40,8 @@ export type LiveEvent = { readonly id: string | undefined } & (SuccessOf<EventOp
   ? Event
   : never);
 
-/** What of the fleet to follow, and from where. */
-export type EventOptions = Position & NonNullable<EventOperation['parameters']['query']>;
+/** The part of the fleet to follow, and the cursor to continue from. */
+export type EventOptions = StreamCursor & NonNullable<EventOperation['parameters']['query']>;
 
 export interface ClientOptions extends SavedTokens, Partial<Attempts> {
   /** Address of the platform, such as https://fleet.example.org. */
@@ -74,7 +74,7 @@ export function createClient(options: ClientOptions): OdographClient {
   const url = options.url.replace(/\/+$/, '');
   const attempts = { fetch: options.fetch ?? ((request: Request) => fetch(request)), mostAttempts };
   const session = credentials && new Session({ url, credentials, tokens, saveTokens, ...attempts });
-  const send = (request: Request) => (session ? session.send(request) : sendPatiently(request, attempts));
+  const send = (request: Request) => (session ? session.send(request) : sendWithRetries(request, attempts));
   const api = createFetchClient<paths, Json>({ baseUrl: url, headers, fetch: send });
   api.use({
     onRequest({ request, schemaPath }) {

@@ -3,7 +3,7 @@ import { failureOf, OdographFailure, type Outcome, unreachable } from './failure
 import { backOffMs, delay } from './retry.ts';
 
 /** The platform sends at least a heartbeat each 15 s. */
-const longestSilenceMs = 40_000;
+const maxSilenceMs = 40_000;
 
 /** Opens the stream; the data is the body of the answer. */
 type Open = (lastEventId: string | undefined, signal: AbortSignal) => Promise<Outcome<ReadableStream | null>>;
@@ -20,7 +20,7 @@ async function* readConnection(open: (signal: AbortSignal) => ReturnType<Open>, 
   let timer: ReturnType<typeof setTimeout> | undefined;
   const hear = () => {
     clearTimeout(timer);
-    timer = setTimeout(() => silence.abort(unreachable('the stream fell silent')), longestSilenceMs);
+    timer = setTimeout(() => silence.abort(unreachable('the stream fell silent')), maxSilenceMs);
   };
   hear();
   try {
@@ -36,7 +36,7 @@ async function* readConnection(open: (signal: AbortSignal) => ReturnType<Open>, 
   }
 }
 
-export interface Position {
+export interface StreamCursor {
   /** Continues behind this event. */
   readonly lastEventId?: string | undefined;
   /** Ends the iteration, with the reason of the abort. */
@@ -50,7 +50,7 @@ export interface Position {
  */
 export async function* followEvents<Event>(
   open: Open,
-  { lastEventId, signal = new AbortController().signal }: Position,
+  { lastEventId, signal = new AbortController().signal }: StreamCursor,
 ): AsyncGenerator<Event> {
   let id = lastEventId;
   for (let attempt = 1; ; attempt += 1) {

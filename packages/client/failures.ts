@@ -22,7 +22,7 @@ export class OdographFailure extends Error {
   readonly field: string | undefined;
   /** Which of several causes it was, such as NO_DEVICE. */
   readonly reason: string | undefined;
-  /** With the reason EXPIRED: the oldest position or time that is kept; a client can continue from it. */
+  /** With the reason EXPIRED: the oldest cursor or time that is kept; a client can continue from it. */
   readonly oldest: string | undefined;
 
   constructor(

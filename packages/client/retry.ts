@@ -8,9 +8,9 @@ export interface Attempts {
 }
 
 const firstPauseMs = 500;
-const longestPauseMs = 30_000;
+const maxPauseMs = 30_000;
 /** A longer `Retry-After` is the caller's to wait for. */
-const longestWaitMs = 60_000;
+const maxWaitMs = 60_000;
 
 /** Waits. @throws the reason of an abort */
 export function delay(milliseconds: number, signal: AbortSignal): Promise<void> {
@@ -30,7 +30,7 @@ export function delay(milliseconds: number, signal: AbortSignal): Promise<void> 
 
 /** Doubles with each attempt; half of it is random, so that clients that failed together do not come back together. */
 export function backOffMs(attempt: number): number {
-  return Math.min(firstPauseMs * 2 ** (attempt - 1), longestPauseMs) * (0.5 + Math.random() / 2);
+  return Math.min(firstPauseMs * 2 ** (attempt - 1), maxPauseMs) * (0.5 + Math.random() / 2);
 }
 
 /** Reads `Retry-After`, seconds or a date (RFC 9110, 10.2.3). */
@@ -48,7 +48,7 @@ const isIdempotent = ({ method, headers }: Request): boolean => method !== 'POST
  * executed, so only a repeatable request is sent again.
  * @throws OdographFailure UNREACHABLE when the last attempt got no answer; the reason of an abort
  */
-export async function sendPatiently(
+export async function sendWithRetries(
   request: Request,
   { fetch, mostAttempts }: Attempts,
   isRepeatable = isIdempotent(request),
@@ -60,7 +60,7 @@ export async function sendPatiently(
     const status = isAnswer ? outcome.status : 503;
     const mayRepeat = status === 429 || (status === 503 && isRepeatable);
     const waitMs = Math.max(backOffMs(attempt), isAnswer ? retryAfterMs(outcome) : 0);
-    if (!mayRepeat || attempt >= mostAttempts || waitMs > longestWaitMs) {
+    if (!mayRepeat || attempt >= mostAttempts || waitMs > maxWaitMs) {
       if (isAnswer) return outcome;
       throw outcome;
     }

@@ -1,11 +1,11 @@
 import { failureOf } from './failures.ts';
 import type { components } from './interface.d.ts';
-import { type Attempts, sendPatiently } from './retry.ts';
+import { type Attempts, sendWithRetries } from './retry.ts';
 
 /** An access token and the refresh token that replaces it once. */
 export type Tokens = components['schemas']['Tokens'];
 
-/** What an application signs in with, for itself or for one of its users. */
+/** The credentials of an application, for itself or for one of its users. */
 export interface Credentials {
   readonly appId: string;
   readonly appKey: string;
@@ -51,7 +51,7 @@ export class Session {
   #sendAs(token: string, request: Request): Promise<Response> {
     const signed = request.clone();
     signed.headers.set('x-service-token', token);
-    return sendPatiently(signed, this.#options);
+    return sendWithRetries(signed, this.#options);
   }
 
   /** @param refused the token that the platform refused, unless another request has had it replaced already */
@@ -84,6 +84,6 @@ export class Session {
   #post(path: string, body: object): Promise<Response> {
     const headers = { 'content-type': 'application/json' };
     const request = new Request(this.#options.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
-    return sendPatiently(request, this.#options, true);
+    return sendWithRetries(request, this.#options, true);
   }
 }

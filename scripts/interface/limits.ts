@@ -14,7 +14,7 @@ interface Operations {
 const forms = ['/v1/x/alarm-rules', '/v1/x/geofences'];
 const facts = ['minimum', 'maximum', 'minLength', 'maxLength', 'enum'];
 
-/** What the schema of a body says of each field, those of nested objects by their path. */
+/** Lists the limits of each field of a body, those of nested objects by their path. */
 function limitsOf({ properties = {} }: Schema, path = ''): [name: string, limits: object][] {
   return Object.entries(properties).flatMap(([name, declared]) => {
     // The other one is null, for a field that is left out.

@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadServices } from '../../services/platform/services.ts';
-import { findBarriers, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { findBarriers, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createAccount, createTestFleet, password, reading, type TestFleet } from './fleet.fixture.ts';
 
 let platform: TestPlatform;
@@ -18,12 +18,7 @@ let api: ReturnType<typeof clientWithToken>;
 /** Signs in as a person does, and opens an address. */
 async function open(path: string, account = name): Promise<WatchedPage> {
   const watched = await watchPage(browser, platform.httpUrl);
-  const { page } = watched;
-  await page.goto(path);
-  await page.getByLabel('Name').fill(account);
-  await page.getByLabel('Password').fill(password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
-  await page.waitForURL((url) => url.pathname + url.search === path);
+  await openSignedIn(watched, path, { name: account, password });
   return watched;
 }
 

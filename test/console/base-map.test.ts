@@ -35,7 +35,7 @@ async function openMap(on: TestPlatform, options: BrowserContextOptions = {}): P
 
 /** The colour of the map in its middle. */
 const middleOf = (page: Page) => () => colourAt(page, 640, 330);
-const patience = { timeout: 15_000, interval: 250 };
+const pollOptions = { timeout: 15_000, interval: 250 };
 
 /** Colours of Protomaps. */
 const colours = { light: { earth: '#e2dfda', water: '#80deea' }, dark: { earth: '#1f1f1f' } };
@@ -63,7 +63,7 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
       if (response.url().endsWith('/v1/x/map/tiles')) statuses.add(response.status());
     });
     await openSignedIn(watched, '/map', { name: await createAccount(platform, { application }), password });
-    await expect.poll(middleOf(page), patience).toBe(colours[colorScheme].earth);
+    await expect.poll(middleOf(page), pollOptions).toBe(colours[colorScheme].earth);
     await page.locator('.maplibregl-ctrl-attrib', { hasText: 'Survey of Testland' }).waitFor({ state: 'attached' });
     expect({ statuses: [...statuses], errors, foreignRequests }).toEqual({
       statuses: [206],
@@ -75,11 +75,11 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
 
   it('shows a file that was replaced while the platform runs', async () => {
     const { page } = await openMap(platform);
-    await expect.poll(middleOf(page), patience).toBe(colours.light.earth);
+    await expect.poll(middleOf(page), pollOptions).toBe(colours.light.earth);
     await replace(createPmtiles({ tile: worldTile('water') }));
     await page.getByRole('link', { name: 'Vehicles' }).click();
     await page.getByRole('link', { name: 'Map' }).click();
-    await expect.poll(middleOf(page), patience).toBe(colours.light.water);
+    await expect.poll(middleOf(page), pollOptions).toBe(colours.light.water);
     await replace(createPmtiles());
     await page.context().close();
   });
@@ -92,7 +92,7 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
     expect(errors).toEqual([]);
     await replace(createPmtiles());
     await page.reload();
-    await expect.poll(middleOf(page), patience).toBe(colours.light.earth);
+    await expect.poll(middleOf(page), pollOptions).toBe(colours.light.earth);
     expect(await page.getByText(/The map file/).count()).toBe(0);
     await page.context().close();
   });
@@ -117,7 +117,7 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
     });
     await openSignedIn(watched, '/map', { name: await createAccount(platform, { application }), password });
     await page.getByText('Live', { exact: true }).waitFor();
-    await expect.poll(middleOf(page), patience).toBe(colours.light.earth);
+    await expect.poll(middleOf(page), pollOptions).toBe(colours.light.earth);
     const total = (await Promise.all(sizes.values())).reduce((sum, size) => sum + size, 0);
     expect(total).toBeGreaterThan(300_000);
     expect(total).toBeLessThan(700_000);
@@ -164,7 +164,7 @@ describe.skipIf(!hasBrowser)('the map of the console', () => {
       const other = await startTestPlatform(await loadServices(), settings);
       try {
         const { page, errors, foreignRequests } = await openMap(other);
-        await expect.poll(middleOf(page), patience).toBe('#ff0000');
+        await expect.poll(middleOf(page), pollOptions).toBe('#ff0000');
         await page.locator('.maplibregl-ctrl-attrib', { hasText: 'Red Survey' }).waitFor({ state: 'attached' });
         expect(errors).toEqual([]);
         expect([...new Set(foreignRequests.map((url) => new URL(url).origin))]).toEqual([site]);

@@ -7,7 +7,7 @@ import { createApplication, createUnlinkedVehicle, type TestApplication } from '
 import { startTestPlatform, type TestPlatform, testAdminToken } from '@odograph/testkit/test-platform';
 import type { Browser, Page } from 'playwright-core';
 import { loadServices } from '../../services/platform/services.ts';
-import { findBarriers, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
+import { findBarriers, openSignedIn, startBrowser, type WatchedPage, watchPage } from './browser.fixture.ts';
 import { createAccount, password } from './fleet.fixture.ts';
 
 /** A running platform with an application, and a browser to look at it with. */
@@ -42,12 +42,7 @@ export async function startConsole(settings: Record<string, string> = {}): Promi
     accountOf: (role) => createAccount(platform, { application }, role),
     async open(path, account) {
       const watched = await watchPage(browser, platform.httpUrl);
-      const { page } = watched;
-      await page.goto(path);
-      await page.getByLabel('Name').fill(account);
-      await page.getByLabel('Password').fill(password);
-      await page.getByRole('button', { name: 'Sign in' }).click();
-      await page.waitForURL((url) => url.pathname + url.search === path);
+      await openSignedIn(watched, path, { name: account, password });
       return watched;
     },
     async createNamedVehicle(plate) {

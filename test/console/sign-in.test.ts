@@ -1,23 +1,17 @@
 import { hasBrowser } from '@odograph/testkit/programs';
-import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
-import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadServices } from '../../services/platform/services.ts';
-import { findBarriers, startBrowser, watchPage } from './browser.fixture.ts';
-
-let platform: TestPlatform;
-let browser: Browser;
+import { findBarriers, watchPage } from './browser.fixture.ts';
+import { type ConsoleSetup, startConsole } from './console.fixture.ts';
 
 describe.skipIf(!hasBrowser)('signing in to the console', () => {
+  let setup: ConsoleSetup;
   beforeAll(async () => {
-    [platform, browser] = await Promise.all([startTestPlatform(await loadServices()), startBrowser()]);
+    setup = await startConsole();
   });
-  afterAll(async () => {
-    await browser?.close();
-    await platform?.stop();
-  });
+  afterAll(() => setup?.stop());
 
   it('asks who you are at every address, and asks for nothing outside of the platform', async () => {
+    const { browser, platform } = setup;
     const { page, errors, foreignRequests } = await watchPage(browser, platform.httpUrl);
     await page.goto('/vehicles?state=moving');
     await page.waitForURL(`${platform.httpUrl}/sign-in?next=%2Fvehicles%3Fstate%3Dmoving`);
@@ -27,10 +21,36 @@ describe.skipIf(!hasBrowser)('signing in to the console', () => {
   });
 
   it.each(['light', 'dark'] as const)('has no barrier that axe finds serious, %s', async (colorScheme) => {
-    const { page } = await watchPage(browser, platform.httpUrl, { colorScheme });
+    const { page } = await watchPage(setup.browser, setup.platform.httpUrl, { colorScheme });
     await page.goto('/sign-in');
     await page.getByRole('button', { name: 'Sign in' }).waitFor();
     expect(await findBarriers(page)).toEqual([]);
+    await page.context().close();
+  });
+
+  it.each([
+    ['/queues', 'Odograph queues'],
+    ['/docs', 'Odograph: interface'],
+  ])('opens a page for operators after the sign-in that it asks for: %s', async (path, title) => {
+    const { browser, platform, admin } = setup;
+    const account = { name: path.slice(1), role: 'viewer' };
+    const { password } = (await admin.post('/v1/x/admin/operators', account)).body;
+    const { page, foreignRequests, errors } = await watchPage(browser, platform.httpUrl);
+    await page.goto(path);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.getByLabel('Name').fill(account.name);
+    await page.getByLabel('Password').fill(password);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL((url) => url.pathname.startsWith(path));
+    await page.waitForFunction(`document.title.includes('${title}')`);
+    await page.waitForLoadState('networkidle');
+    expect({ errors, foreignRequests }).toEqual({ errors: [], foreignRequests: [] });
+    // The browser gives scripts no access to the cookie, and sends the Origin that a change needs.
+    expect(await page.evaluate('document.cookie')).toBe('');
+    const signOut = "fetch('/v1/x/session', { method: 'DELETE' }).then(({ status }) => status)";
+    expect(await page.evaluate(signOut)).toBe(200);
+    await page.goto(path);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
     await page.context().close();
   });
 });

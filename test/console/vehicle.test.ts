@@ -10,7 +10,7 @@ import { findBarriers, startBrowser, type WatchedPage, watchPage } from './brows
 import { createTestFleet, reading, type TestFleet } from './fleet.fixture.ts';
 
 /** For a page on a busy machine. */
-const patience = { timeout: 20_000 };
+const pollOptions = { timeout: 20_000 };
 
 let platform: TestPlatform;
 let browser: Browser;
@@ -142,12 +142,12 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     const start = await slider.inputValue();
     const chart = page.getByRole('img', { name: 'Speed over the trip' });
     await chart.locator('.u-over').hover({ position: { x: 200, y: 30 } });
-    await expect.poll(() => slider.inputValue(), patience).not.toBe(start);
+    await expect.poll(() => slider.inputValue(), pollOptions).not.toBe(start);
     const cursor = () => chart.locator('.u-cursor-x').evaluate((line) => line.style.transform);
     await slider.hover();
     const before = await cursor();
     await slider.press('Home');
-    await expect.poll(cursor, patience).not.toBe(before);
+    await expect.poll(cursor, pollOptions).not.toBe(before);
     await close(page);
   });
 
@@ -161,7 +161,7 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
     const slider = page.getByRole('slider', { name: 'Time of the replay' });
     const start = await slider.inputValue();
     await page.getByRole('button', { name: 'Play' }).click();
-    await expect.poll(() => slider.inputValue(), patience).not.toBe(start);
+    await expect.poll(() => slider.inputValue(), pollOptions).not.toBe(start);
     await rows.filter({ hasText: 'PK-200-BB' }).getByRole('button', { name: 'Remove' }).click();
     await page.waitForURL((url) => url.searchParams.get('vehicles') === fleet.moving.id);
     await rows.filter({ hasText: 'PK-200-BB' }).waitFor({ state: 'detached' });
@@ -214,7 +214,7 @@ describe.skipIf(!hasBrowser)('the page of a vehicle', () => {
       await page.setViewportSize({ width: 360, height: 720 });
       const content = page.locator('.vehicle-body, .replay-screen');
       const overflow = () => content.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
-      await expect.poll(async () => [path, await overflow()], patience).toEqual([path, 0]);
+      await expect.poll(async () => [path, await overflow()], pollOptions).toEqual([path, 0]);
       await page.setViewportSize({ width: 960, height: 640 });
     }
     await close(page);

@@ -3,7 +3,7 @@ import { assign } from './signals.ts';
 
 const storageKey = 'odograph-preferences';
 
-/** What a person chooses for this browser. */
+/** The preferences of this browser. */
 export interface Preferences {
   readonly theme: 'system' | 'light' | 'dark';
   readonly language: 'system' | 'en' | 'fr';

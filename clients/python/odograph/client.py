@@ -17,8 +17,8 @@ from http.client import HTTPException, HTTPResponse
 from typing import Any
 
 FIRST_PAUSE_SECONDS = 0.5
-LONGEST_PAUSE_SECONDS = 30.0
-LONGEST_WAIT_SECONDS = 60.0
+MAX_PAUSE_SECONDS = 30.0
+MAX_WAIT_SECONDS = 60.0
 
 
 class OdographError(Exception):
@@ -61,7 +61,7 @@ class Answer:
 
 
 class Client:
-    """What the generated operations are called with; use `Odograph`, which has them."""
+    """Sends the requests of the generated operations; use `Odograph`, which has them."""
 
     def __init__(
         self,
@@ -139,7 +139,7 @@ class Client:
     def _send_as(self, token: str | None, request: urllib.request.Request) -> Answer:
         if token is not None:
             request.add_header("x-service-token", token)
-        return self._send_patiently(request)
+        return self._send_with_retries(request)
 
     def _request(
         self,
@@ -177,7 +177,7 @@ class Client:
             with error:
                 return Answer(error.code, dict(error.headers.items()), error.read())
 
-    def _send_patiently(self, request: urllib.request.Request, is_repeatable: bool | None = None) -> Answer:
+    def _send_with_retries(self, request: urllib.request.Request, is_repeatable: bool | None = None) -> Answer:
         """Sends again after 429, which executed nothing; after 503 and without an answer only what may be repeated."""
         if is_repeatable is None:
             is_repeatable = request.get_method() != "POST" or request.has_header("Idempotency-key")
@@ -191,9 +191,9 @@ class Client:
                     raise OdographError("UNREACHABLE", f"no answer: {error}") from error
             if answer is not None and answer.status != 429 and not (answer.status == 503 and is_repeatable):
                 return answer
-            pause = min(FIRST_PAUSE_SECONDS * 2 ** (attempt - 1), LONGEST_PAUSE_SECONDS) * (0.5 + random.random() / 2)
+            pause = min(FIRST_PAUSE_SECONDS * 2 ** (attempt - 1), MAX_PAUSE_SECONDS) * (0.5 + random.random() / 2)
             wait = max(pause, 0 if answer is None else _retry_after(answer.headers.get("retry-after", "")))
-            if answer is not None and (attempt >= self._most_attempts or wait > LONGEST_WAIT_SECONDS):
+            if answer is not None and (attempt >= self._most_attempts or wait > MAX_WAIT_SECONDS):
                 return answer
             time.sleep(wait)
             attempt += 1
@@ -224,7 +224,7 @@ class Client:
         return tokens
 
     def _post(self, path: str, body: Mapping[str, Any]) -> Answer:
-        return self._send_patiently(self._request("POST", path, body=body), is_repeatable=True)
+        return self._send_with_retries(self._request("POST", path, body=body), is_repeatable=True)
 
 
 def new_key() -> str:

@@ -23,7 +23,7 @@ export class CallFailure extends Error {
   }
 }
 
-/** What to show of a failed call. */
+/** Describes a failed call for people. */
 export const messageOf = (error: unknown): string => (error instanceof CallFailure ? error.message : String(error));
 
 /** Whether the platform has refused the session since the sign-in. */

@@ -17,7 +17,7 @@ export interface View {
   readonly zoom: number;
 }
 
-/** What changed with an event. */
+/** The changes of an event. */
 export interface FleetChange {
   /** Everything before is void. */
   readonly isReset: boolean;

@@ -35,7 +35,7 @@ const pollMs = 10_000;
 const heldBackMs = 300_000;
 const watchMs = 2500;
 const firstPauseMs = 500;
-const longestPauseMs = 10_000;
+const maxPauseMs = 10_000;
 
 /** Until when to read at intervals, in all streams of the page: a proxy that holds back one holds back all. */
 let heldBackUntilMs = 0;
@@ -113,7 +113,7 @@ export class LiveStream {
       }
       if (this.#suspect(outcome)) continue;
       if (this.connection.value.state !== 'lost') this.connection.value = { state: 'lost', sinceMs: this.#heardMs };
-      pauseMs = outcome === 'ended' ? firstPauseMs : Math.min(pauseMs * 2, longestPauseMs);
+      pauseMs = outcome === 'ended' ? firstPauseMs : Math.min(pauseMs * 2, maxPauseMs);
       // Browsers that lost the connection at the same moment must not come back at the same moment.
       await delay(pauseMs * (0.5 + Math.random()), this.#stopped.signal);
     }

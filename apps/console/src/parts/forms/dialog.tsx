@@ -38,12 +38,12 @@ export function Dialog({
 
 interface ConfirmOptions {
   readonly title: string;
-  /** What it means to go on. */
+  /** Explains the consequences. */
   readonly children?: ComponentChildren;
   /** Names the action, on its button. */
   readonly action: string;
   readonly isDangerous?: boolean;
-  /** What a person must type before the action is possible. */
+  /** The text to type before the action is possible. */
   readonly typed?: string;
   /** Waited for; its failure is shown, and the dialog stays. */
   readonly onConfirm: () => Promise<unknown>;
@@ -106,7 +106,7 @@ interface ConfirmDeletionOptions<Thing> {
   /** The dialog is open while there is one. */
   readonly deleted: Signal<Thing | undefined>;
   readonly titleOf: (thing: Thing) => string;
-  /** What the deletion means. */
+  /** Explains the consequences of the deletion. */
   readonly text: string;
   /** Waited for; its failure is shown, and the dialog stays. */
   readonly onDelete: (thing: Thing) => Promise<unknown>;

@@ -3,7 +3,7 @@ import { CallFailure } from '../../api/client.ts';
 import { texts } from '../../texts/texts.ts';
 import { Button } from '../layout/button.tsx';
 
-/** What another person made of the thing that a form changes; undefined if it is deleted. */
+/** The state that another person gave the thing of a form; undefined if it is deleted. */
 interface Conflict<Thing> {
   readonly theirs: Thing | undefined;
 }

@@ -51,7 +51,7 @@ export function MapWithSide({ label, map, failure, children }: MapWithSideOption
 interface MapListOptions<Thing> {
   readonly label: string;
   readonly things: readonly Thing[];
-  /** What a row says below the name. */
+  /** The text below the name of a row. */
   readonly detailOf: (thing: Thing) => string;
   readonly onChange: (thing: Thing) => void;
   readonly onDelete: (thing: Thing) => void;

@@ -12,7 +12,7 @@ import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { checkSession } from '../../session.ts';
 import { language, texts } from '../../texts/texts.ts';
 
-/** What lies on the outlines of countries. */
+/** The layers above the outlines of countries. */
 export interface Detail {
   readonly sources: Readonly<Record<string, SourceSpecification>>;
   readonly layers: readonly LayerSpecification[];
@@ -56,7 +56,7 @@ export const beforeCaller = 'end-of-base-map';
 /** Begins the names of sources and layers of the detail, which are not ours to choose. */
 const prefix = 'detail-';
 /** After so many failures without a tile in between the map does without. */
-const mostFailures = 3;
+const maxFailures = 3;
 
 type MapSettings = Schema<'MapSettings'>;
 
@@ -147,8 +147,8 @@ function watchFailures(map: MapLibreMap, onFault: () => void): void {
     }
     // The session has ended: the map continues after the sign-in.
     if (error.message.includes('401')) void checkSession().catch(() => undefined);
-    else failures += tile ? 1 : mostFailures;
-    if (failures < mostFailures) return;
+    else failures += tile ? 1 : maxFailures;
+    if (failures < maxFailures) return;
     failures = Number.NEGATIVE_INFINITY;
     onFault();
   });

@@ -22,7 +22,7 @@ class SyntaxFault extends Error {
 }
 
 /** Uploads have fewer levels; deeper ones would exhaust the stack. */
-const mostLevels = 100;
+const maxLevels = 100;
 const space = /[ \t\r\n]*/y;
 const text = /"(?:[ !#-[\]-\u{10ffff}]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/uy;
 const other = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?|true|false|null/y;
@@ -46,7 +46,7 @@ class Reader {
 
   #readValue(level: number): Node {
     this.#skipSpace();
-    if (level > mostLevels) throw new SyntaxFault(this.#at);
+    if (level > maxLevels) throw new SyntaxFault(this.#at);
     const from = this.#at;
     const first = this.#source[from];
     if (first === '{') return { from, parts: this.#readParts('}', level, true), until: this.#at };

@@ -15,7 +15,7 @@ import { bytesOf, type DecodedFault, decodeFault, hexLines, isBinary, type Span,
 
 export type Upload = Schema<'QuarantinedUpload'>;
 
-const mostFaults = 5;
+const maxFaults = 5;
 /** Characters that are shown before and after a place. */
 const around = 600;
 
@@ -104,7 +104,7 @@ function UploadDetails({ upload }: { upload: Upload }) {
     if (data === undefined) return undefined;
     const bytes = bytesOf(data.base64);
     const readings = format === 'native' && !isBinary(bytes) ? undefined : data.readings;
-    return { bytes, faults: faults.slice(0, mostFaults).map((fault) => decodeFault(bytes, fault, readings)) };
+    return { bytes, faults: faults.slice(0, maxFaults).map((fault) => decodeFault(bytes, fault, readings)) };
   }, [data, faults, format]);
   if (!decoded) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   return (
@@ -112,7 +112,7 @@ function UploadDetails({ upload }: { upload: Upload }) {
       {decoded.faults.map((one) => (
         <FaultDetails key={`${one.fault.index} ${one.fault.field}`} bytes={decoded.bytes} decoded={one} />
       ))}
-      {faults.length > mostFaults && <p class="muted">{text.moreFaults(faults.length - mostFaults)}</p>}
+      {faults.length > maxFaults && <p class="muted">{text.moreFaults(faults.length - maxFaults)}</p>}
       <p class="muted">{text.audited}</p>
     </>
   );
@@ -125,8 +125,8 @@ export interface QuarantineSearch {
   readonly reason?: string;
 }
 
-const mostRows = 100;
-const mostReplayed = 1000;
+const maxRows = 100;
+const maxReplayed = 1000;
 const outcomeChecks = 20;
 const checkMs = 500;
 
@@ -202,7 +202,7 @@ function Repair({ upload, onOutcome }: RepairOptions) {
     await answerOf(
       api.POST('/v1/x/admin/devices/{id}/link', { params: { path: { id: deviceId } }, body: { vehicleId } }),
     );
-    const others = await load({ deviceId, reason: 'DEVICE_NOT_LINKED' }, mostReplayed);
+    const others = await load({ deviceId, reason: 'DEVICE_NOT_LINKED' }, maxReplayed);
     return replayAndWait(others.map((one) => one.id));
   };
   const dismiss = async (reason: string) => {
@@ -262,7 +262,7 @@ function Row({ upload, onOutcome }: RepairOptions) {
 export function QuarantineList({ search, onChange }: { search: QuarantineSearch; onChange?: () => void }) {
   const { pipeline: text, quarantine } = texts.value;
   const { vehicleId, deviceId, reason } = search;
-  const { data, failure, reload } = useLoad(() => load(search, mostRows), [vehicleId, deviceId, reason]);
+  const { data, failure, reload } = useLoad(() => load(search, maxRows), [vehicleId, deviceId, reason]);
   const outcome = useSignal<string | undefined>(undefined);
   if (!data) return failure ? <LoadFailure message={failure} retry={reload} /> : <Loading />;
   const onOutcome = (message: string) => {
@@ -283,7 +283,7 @@ export function QuarantineList({ search, onChange }: { search: QuarantineSearch;
           ))}
         </ul>
       )}
-      {data.length === mostRows && <p class="muted">{quarantine.newestOnly(mostRows)}</p>}
+      {data.length === maxRows && <p class="muted">{quarantine.newestOnly(maxRows)}</p>}
     </>
   );
 }

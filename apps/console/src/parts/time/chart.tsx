@@ -15,7 +15,7 @@ export interface Band {
 }
 
 interface ChartOptions {
-  /** What the chart shows, for who does not see it. */
+  /** Describes the chart to screen readers. */
   readonly label: string;
   /** UNIX seconds, ascending. */
   readonly times: readonly number[];

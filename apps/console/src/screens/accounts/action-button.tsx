@@ -11,7 +11,7 @@ interface ActionButtonOptions {
   readonly title: string;
   readonly children: ComponentChildren;
   readonly isDangerous?: boolean;
-  /** What a person must type before the action is possible. */
+  /** The text to type before the action is possible. */
   readonly typed?: string;
   readonly onConfirm: () => Promise<unknown>;
 }

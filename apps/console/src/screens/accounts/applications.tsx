@@ -77,7 +77,7 @@ interface FormOptions {
 /** The form of the settings. A change of another person is shown, and what was typed stays. */
 function SettingsForm({ appId, loaded }: FormOptions) {
   const { accounts: text } = texts.value;
-  /** What the next change is based on. */
+  /** The stored state that the next change is based on. */
   const base = useSignal(loaded);
   const outcome = useSignal<{ readonly isGood: boolean; readonly text: string } | undefined>(undefined);
   const action = useAction();

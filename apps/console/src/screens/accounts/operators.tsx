@@ -19,7 +19,7 @@ type Role = Operator['role'];
 const roles = ['viewer', 'operator', 'administrator'] as const;
 const roleOf = (text: string): Role => roles.find((one) => one === text) ?? 'viewer';
 
-/** What the form of an operator sets. */
+/** The values of an operator's form. */
 interface OperatorValues {
   readonly role: Role;
   readonly appIds: readonly string[];
@@ -115,7 +115,7 @@ interface EditOptions {
 /** The form of an operator. A change of another person is shown, and what was chosen stays. */
 function EditOperator({ operator, onClose }: EditOptions) {
   const { accounts: text, cancel, profile } = texts.value;
-  /** What the change is based on. */
+  /** The stored state that the change is based on. */
   const base = useSignal(operator);
   const values = useSignal<OperatorValues>(operator);
   const meanwhile = useSignal<string | undefined>(undefined);

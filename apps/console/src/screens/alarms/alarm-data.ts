@@ -94,7 +94,7 @@ function merge(alarms: readonly Alarm[], changed: Alarm, filter: AlarmFilter, is
 /** A part of the map without vehicles: they are only asked for since a stream of alarms alone has no event `reset`. */
 const onlyAlarms = new URLSearchParams({ bbox: '0,-90,0,-90', types: 'vehicles,alarms' });
 
-const mostArrived = 1000;
+const maxArrived = 1000;
 
 interface Loaded {
   readonly alarms: readonly Alarm[];
@@ -160,7 +160,7 @@ export function useAlarms(filter: AlarmFilter): AlarmList {
   const take = (alarm: Alarm) => {
     const known = loaded.value;
     arrived.current.push(alarm);
-    arrived.current.splice(0, arrived.current.length - mostArrived);
+    arrived.current.splice(0, arrived.current.length - maxArrived);
     if (!known) return;
     loaded.value = { ...known, alarms: merge(known.alarms, alarm, latest.current, known.after === undefined) };
   };

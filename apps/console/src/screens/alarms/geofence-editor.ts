@@ -8,7 +8,7 @@ const reach = 11;
 /** The first radius of a circle, pixels of the map as it is shown. */
 const firstRadius = 70;
 
-/** What a handle moves: the centre, the edge of the circle, or a corner by its number. */
+/** The point that a handle moves: the centre, the edge of the circle, or a corner by its number. */
 type Handle = 'centre' | 'edge' | number;
 
 /** The handles of a geofence that is drawn, with their places. */

@@ -16,7 +16,7 @@ type Parameters = Rule['parameters'];
 export type ParameterName = keyof Parameters;
 type Measure = 'percent' | 'volts';
 
-/** What the form holds. */
+/** The values of the form. */
 export interface Draft {
   readonly name: string;
   readonly kind: AlarmKind;
@@ -60,7 +60,7 @@ interface ParameterOptions {
   readonly failure: CallFailure | undefined;
 }
 
-/** What the interface says of a parameter. */
+/** The limits of a parameter in the interface. */
 interface Fact {
   readonly minimum?: number;
   readonly maximum?: number;
@@ -228,7 +228,7 @@ interface RuleFormOptions {
   readonly onClose: () => void;
 }
 
-/** What the form holds, with the plates of its vehicles. */
+/** The values of the form, with the plates of its vehicles. */
 function useDraft(appId: string, rule: Rule | undefined) {
   const draft = useSignal(toDraft(rule));
   const show = async (shown: Rule | undefined) => {

@@ -160,7 +160,7 @@ function ChainChoice({ request, operator }: { request: Request; operator: Operat
   );
 }
 
-/** Who changed what, and whether the record is whole. */
+/** The audit, and the verification of its chains. */
 export function AuditScreen() {
   const { audit: text } = texts.value;
   if (session.value.state !== 'signed in' || session.value.person.kind !== 'operator') {

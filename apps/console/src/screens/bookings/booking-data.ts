@@ -11,13 +11,13 @@ const pageSize = 5000;
 export const spans = [1, 7, 14, 28] as const;
 
 /** The interval that the calendar shows, UNIX milliseconds. */
-export interface Period {
+export interface Interval {
   readonly from: number;
   readonly until: number;
 }
 
-/** The period of so many days from a day. @param day as in an input of the type date; today without one */
-export function periodOf(day: string | null, days: number): Period {
+/** The interval of so many days from a day. @param day as in an input of the type date; today without one */
+export function intervalOf(day: string | null, days: number): Interval {
   const from = new Date(day ? `${day}T00:00` : Date.now());
   from.setHours(0, 0, 0, 0);
   return { from: from.getTime(), until: from.getTime() + days * dayMs };
@@ -29,8 +29,12 @@ export function dayOf(time: number): string {
   return new Date(time - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 10);
 }
 
-/** Reads the bookings of a period, the first 5,000, and the open requests. @throws CallFailure */
-export function loadCalendar(appId: string, { from, until }: Period, vehicleId: string | undefined): Promise<Calendar> {
+/** Reads the bookings of a interval, the first 5,000, and the open requests. @throws CallFailure */
+export function loadCalendar(
+  appId: string,
+  { from, until }: Interval,
+  vehicleId: string | undefined,
+): Promise<Calendar> {
   const query = {
     ...{ from: new Date(from).toISOString(), until: new Date(until).toISOString(), limit: pageSize },
     ...(vehicleId !== undefined && { vehicleId }),
@@ -60,8 +64,8 @@ export function rowsOf(bookings: readonly Booking[]): CalendarRow[] {
 /** When a booking ends: when it was stopped, else its end; undefined while it is open. */
 export const endOf = ({ stoppedAt, until }: Booking): string | undefined => stoppedAt ?? until;
 
-/** The part of a period that a booking takes, each between 0 and 1. */
-export function shareOf(booking: Booking, { from, until }: Period): { start: number; end: number } {
+/** The part of a interval that a booking takes, each between 0 and 1. */
+export function shareOf(booking: Booking, { from, until }: Interval): { start: number; end: number } {
   const within = (time: number) => Math.min(1, Math.max(0, (time - from) / (until - from)));
   const end = endOf(booking);
   return { start: within(Date.parse(booking.from)), end: end === undefined ? 1 : within(Date.parse(end)) };

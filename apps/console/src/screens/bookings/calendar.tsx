@@ -16,9 +16,9 @@ import {
   type CalendarRow,
   dayOf,
   endOf,
+  type Interval,
+  intervalOf,
   loadCalendar,
-  type Period,
-  periodOf,
   rowsOf,
   shareOf,
   spans,
@@ -28,7 +28,7 @@ import { BookingForm } from './booking-form.tsx';
 const dayMs = 86_400_000;
 
 /** The times above the calendar: hours of one day, else days. */
-function ticksOf({ from, until }: Period): { readonly at: number; readonly label: string }[] {
+function ticksOf({ from, until }: Interval): { readonly at: number; readonly label: string }[] {
   const step = until - from <= dayMs ? dayMs / 8 : Math.max(dayMs, Math.round((until - from) / dayMs / 14) * dayMs);
   const count = Math.round((until - from) / step);
   return Array.from({ length: count }, (_unused, index) => {
@@ -48,8 +48,8 @@ function describe(booking: Booking): string {
   return `${plate}, ${userId}, ${times}, ${text.types[type]}, ${text.states[state]}`;
 }
 
-function Bar({ booking, period, onLook }: { booking: Booking; period: Period; onLook: () => void }) {
-  const { start, end } = shareOf(booking, period);
+function Bar({ booking, interval, onLook }: { booking: Booking; interval: Interval; onLook: () => void }) {
+  const { start, end } = shareOf(booking, interval);
   const style = { left: `${start * 100}%`, width: `max(${(end - start) * 100}%, 6px)` };
   const words = describe(booking);
   return (
@@ -68,14 +68,14 @@ function Bar({ booking, period, onLook }: { booking: Booking; period: Period; on
 
 interface GridOptions {
   readonly rows: readonly CalendarRow[];
-  readonly period: Period;
+  readonly interval: Interval;
   readonly onLook: (booking: Booking) => void;
 }
 
 /** The calendar: a row for each vehicle, a bar for each booking. */
-function CalendarGrid({ rows, period, onLook }: GridOptions) {
+function CalendarGrid({ rows, interval, onLook }: GridOptions) {
   const { bookings: text } = texts.value;
-  const now = (Date.now() - period.from) / (period.until - period.from);
+  const now = (Date.now() - interval.from) / (interval.until - interval.from);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboards scroll it
     <section class="calendar card" aria-label={text.calendar} tabIndex={0}>
@@ -83,7 +83,7 @@ function CalendarGrid({ rows, period, onLook }: GridOptions) {
         <div class="calendar-row calendar-head" aria-hidden="true">
           <span />
           <div class="calendar-line">
-            {ticksOf(period).map(({ at, label }) => (
+            {ticksOf(interval).map(({ at, label }) => (
               <span key={at} class="calendar-tick" style={{ left: `${at * 100}%` }}>
                 {label}
               </span>
@@ -97,7 +97,7 @@ function CalendarGrid({ rows, period, onLook }: GridOptions) {
               <div class="calendar-line">
                 {now > 0 && now < 1 && <span class="calendar-now" style={{ left: `${now * 100}%` }} />}
                 {bookings.map((booking) => (
-                  <Bar key={booking.bookingId} booking={booking} period={period} onLook={() => onLook(booking)} />
+                  <Bar key={booking.bookingId} booking={booking} interval={interval} onLook={() => onLook(booking)} />
                 ))}
               </div>
             </li>
@@ -108,14 +108,14 @@ function CalendarGrid({ rows, period, onLook }: GridOptions) {
   );
 }
 
-/** What a person does with a booking; `new` without one. */
+/** The task of the open dialog; `new` has no booking. */
 type Task =
   | { readonly kind: 'new' }
   | { readonly kind: 'look' | 'change' | 'stop' | 'delete'; readonly booking: Booking };
 
-function Toolbar({ period, days, onNew }: { period: Period; days: number; onNew: () => void }) {
+function Toolbar({ interval, days, onNew }: { interval: Interval; days: number; onNew: () => void }) {
   const { bookings: text } = texts.value;
-  const move = (count: number) => changeQuery({ from: dayOf(period.from + count * days * dayMs) });
+  const move = (count: number) => changeQuery({ from: dayOf(interval.from + count * days * dayMs) });
   return (
     <div class="calendar-tools">
       <div class="row">
@@ -132,7 +132,7 @@ function Toolbar({ period, days, onNew }: { period: Period; days: number; onNew:
         <input
           class="input"
           type="date"
-          value={dayOf(period.from)}
+          value={dayOf(interval.from)}
           onChange={({ currentTarget }) => changeQuery({ from: currentTarget.value })}
         />
       </label>
@@ -270,16 +270,16 @@ function TaskDialog({ appId, task, vehicles, earliest, onDone }: TaskOptions) {
   );
 }
 
-/** The bookings of a period, a row for each vehicle. */
+/** The bookings of a interval, a row for each vehicle. */
 export function BookingCalendar({ appId }: { appId: string }) {
   const { bookings: text } = texts.value;
   const { query } = address.value;
   const days = spans.find((one) => String(one) === query.get('days')) ?? 7;
-  const period = periodOf(query.get('from'), days);
+  const interval = intervalOf(query.get('from'), days);
   const vehicleId = query.get('vehicle') ?? undefined;
   const { data, failure, reload } = useLoad(
-    () => loadCalendar(appId, period, vehicleId),
-    [appId, period.from, days, vehicleId],
+    () => loadCalendar(appId, interval, vehicleId),
+    [appId, interval.from, days, vehicleId],
   );
   const chosen = useLoad<readonly NamedVehicle[]>(
     () => nameVehicles(appId === '' ? undefined : appId, vehicleId === undefined ? [] : [vehicleId]),
@@ -294,7 +294,7 @@ export function BookingCalendar({ appId }: { appId: string }) {
   const vehicles = vehicleId === undefined ? [] : (chosen ?? []);
   return (
     <>
-      <Toolbar period={period} days={days} onNew={() => assign(task, { kind: 'new' })} />
+      <Toolbar interval={interval} days={days} onNew={() => assign(task, { kind: 'new' })} />
       <VehicleChoice
         label={text.onlyVehicle}
         appId={appId === '' ? undefined : appId}
@@ -308,11 +308,11 @@ export function BookingCalendar({ appId }: { appId: string }) {
       {data && data.bookings.length > 0 && (
         <CalendarGrid
           rows={rowsOf(data.bookings)}
-          period={period}
+          interval={interval}
           onLook={(booking) => assign(task, { kind: 'look', booking })}
         />
       )}
-      {now && <TaskDialog appId={appId} task={task} vehicles={vehicles} earliest={period.from} onDone={done} />}
+      {now && <TaskDialog appId={appId} task={task} vehicles={vehicles} earliest={interval.from} onDone={done} />}
     </>
   );
 }

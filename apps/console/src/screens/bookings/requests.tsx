@@ -15,9 +15,9 @@ import { texts } from '../../texts/texts.ts';
 type Request = Schema<'VehicleRequest'>;
 
 const pageSize = 200;
-const longestText = 256;
-const longestReason = 1000;
-/** What the registration of the vehicle says of it. */
+const maxTextLength = 256;
+const maxReasonLength = 1000;
+/** The registration data of the vehicle. */
 const facts = ['plate', 'vin', 'brand', 'model'] as const;
 type Draft = Readonly<Record<(typeof facts)[number], string>>;
 
@@ -78,7 +78,7 @@ function Approval({ request, onClose, onDone }: DecisionOptions) {
           key={name}
           label={text.fields[name]}
           value={draft.value[name]}
-          maxLength={longestText}
+          maxLength={maxTextLength}
           isOptional={name === 'vin'}
           error={errorOf(saving.failure, name)}
           onValue={(value) => assign(draft, { ...draft.value, [name]: value })}
@@ -107,7 +107,7 @@ function Refusal({ request, onClose, onDone }: DecisionOptions) {
       <TextInput
         label={text.reason}
         value={reason.value}
-        maxLength={longestReason}
+        maxLength={maxReasonLength}
         error={errorOf(saving.failure, 'reason')}
         onValue={(value) => assign(reason, value)}
       />

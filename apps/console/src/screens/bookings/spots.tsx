@@ -124,7 +124,7 @@ function SpotMap({ spots, place, isWriting, onPlace, onPick }: SpotMapOptions) {
   return <section class="map" ref={container} aria-label={texts.value.parkingSpots.map} />;
 }
 
-const longestText = 256;
+const maxTextLength = 256;
 
 interface PlaceOptions {
   readonly draft: Signal<SpotDraft>;
@@ -195,7 +195,7 @@ function SpotForm({ appId, spot, draft, onClose }: SpotFormOptions) {
           key={name}
           label={text.fields[name]}
           value={draft.value[name]}
-          maxLength={longestText}
+          maxLength={maxTextLength}
           isOptional={name === 'address2'}
           error={errorOf(failure, name)}
           onValue={(value) => set({ [name]: value })}

@@ -69,7 +69,7 @@ function ShownSecret({ shown }: { shown: Shown }) {
   );
 }
 
-/** What is asked before a credential changes; of a secret also how long the former one stays valid. */
+/** Confirms the change of a credential; for a secret also how long the former one stays valid. */
 function QuestionDialog({
   question,
   deviceId,

@@ -7,7 +7,7 @@ export type DeviceSecrets = Schema<'NewDevice'>;
 export type DeviceModel = Schema<'DeviceModel'>;
 export type DeviceAddresses = Schema<'DeviceConnection'>;
 
-/** What the table shows, as in its address. */
+/** The filters of the table, as in its address. */
 export interface DeviceRequest {
   readonly search: string;
   readonly filters: readonly DeviceFilter[];

@@ -45,7 +45,7 @@ function idsFile(
 
 interface GroupOptions {
   readonly title: string;
-  /** What is downloaded, which is shown only now. */
+  /** The file to download, shown only once. */
   readonly file: readonly [name: string, content: string];
   readonly children?: ComponentChildren;
 }

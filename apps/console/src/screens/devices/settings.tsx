@@ -26,7 +26,7 @@ function QrCode({ text, label }: { text: string; label: string }) {
   );
 }
 
-/** What a device needs to connect (docs/device-protocol.md). */
+/** The settings of a device (docs/device-protocol.md). */
 export interface DeviceSettings {
   readonly url: string;
   readonly clientId: string;
@@ -107,7 +107,7 @@ interface TeltonikaOptions {
   readonly children?: ComponentChildren;
 }
 
-/** What is entered in the configuration of Teltonika devices, which sign in with their IMEI. */
+/** The settings of Teltonika devices, which sign in with their IMEI. */
 export function TeltonikaSettings({ title, secrets, urls, children }: TeltonikaOptions) {
   const { devices: text } = texts.value;
   const chosen = useSignal(urls[0] ?? '');
@@ -138,7 +138,7 @@ export function TeltonikaSettings({ title, secrets, urls, children }: TeltonikaO
   );
 }
 
-/** What a device behind another system or app needs: mostly the secret of a source, some apps its own. */
+/** The settings of a device behind another system or app: mostly the secret of a source, some apps its own. */
 export function SourceSettings({ secrets }: { secrets: DeviceSecrets }) {
   const { devices: text } = texts.value;
   const rows = [

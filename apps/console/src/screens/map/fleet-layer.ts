@@ -10,7 +10,7 @@ import type { MapPalette } from '../../parts/map/palette.ts';
 const clickReach = 9;
 const systemFont = ['system-ui'];
 
-/** What a person does on the map. */
+/** The actions of a person on the map. */
 export interface FleetLayerEvents {
   /** Clicked the vehicles that lie on one another at a point; none beside all of them. */
   onPick(vehicleIds: readonly string[]): void;

@@ -58,7 +58,7 @@ function useFleet(): Fleet {
   return fleet;
 }
 
-/** What a person has chosen on the map. */
+/** The choices of a person on the map. */
 interface MapState {
   readonly fleet: Fleet;
   readonly selected: string | undefined;

@@ -197,7 +197,7 @@ export function SideList({ vehicles, selected, isLoaded, isCells, isFiltered, on
 }
 
 const pauseMs = 250;
-const mostFound = 50;
+const maxFound = 50;
 
 /** Vehicles that the platform has found; `isFailed` when it could not be asked. */
 export interface Found {
@@ -207,7 +207,7 @@ export interface Found {
 }
 
 async function find(words: string): Promise<Found> {
-  const answer = await answerOf(api.GET('/v1/x/vehicles', { params: { query: { q: words, limit: mostFound } } }));
+  const answer = await answerOf(api.GET('/v1/x/vehicles', { params: { query: { q: words, limit: maxFound } } }));
   // The other format is CSV, as text.
   const { vehicles, total = vehicles.length } = typeof answer === 'string' ? { vehicles: [] } : answer;
   return { vehicles, total, isFailed: false };

@@ -15,7 +15,7 @@ import {
 import { texts } from '../../texts/texts.ts';
 import type { Trip } from './routes.ts';
 
-/** What the map draws besides the vehicle. */
+/** The lines that the map draws besides the vehicle. */
 export type RouteKind = 'trail' | 'last trip';
 
 /** A route that is drawn, on its way, or why there is none. */

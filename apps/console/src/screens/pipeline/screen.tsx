@@ -85,7 +85,7 @@ export function Figures({ hours }: { hours: number }) {
   const time = useSignal<number | undefined>(undefined);
   useEffect(() => {
     const timer = setInterval(() => {
-      // What a person points at stays.
+      // Keep the moment that is pointed at.
       if (document.visibilityState === 'visible' && time.value === undefined) turn.value += 1;
     }, refreshMs);
     return () => clearInterval(timer);
@@ -104,7 +104,7 @@ export function Figures({ hours }: { hours: number }) {
   );
 }
 
-const mostReplayed = 1000;
+const maxReplayed = 1000;
 
 async function loadReasons() {
   return (await answerOf(api.GET('/v1/x/admin/quarantine/reasons'))).reasons;
@@ -112,7 +112,7 @@ async function loadReasons() {
 
 /** Replays the newest open uploads with a reason. @returns their number */
 async function replayReason(reason: string): Promise<number> {
-  const query = { reason, open: true, order: 'newest' as const, limit: mostReplayed };
+  const query = { reason, open: true, order: 'newest' as const, limit: maxReplayed };
   const { quarantine } = await answerOf(api.GET('/v1/x/admin/quarantine', { params: { query } }));
   const ids = quarantine.map(({ id }) => id);
   if (ids.length === 0) return 0;

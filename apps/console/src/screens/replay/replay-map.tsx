@@ -11,11 +11,11 @@ import { address, navigate } from '../../router.ts';
 import { texts } from '../../texts/texts.ts';
 
 /** More would neither be told apart on the map nor fit under it. */
-export const mostVehicles = 10;
+export const maxVehicles = 10;
 const pointsPerVehicle = 2000;
 const daySeconds = 86_400;
 
-/** What a replay shows, as in its address. */
+/** A replay, as in its address. */
 export interface ReplayRequest {
   readonly ids: readonly string[];
   /** UNIX seconds. */
@@ -41,7 +41,7 @@ export function readRequest(nowSeconds: number): ReplayRequest {
   };
   const until = read('until', nowSeconds);
   const from = read('from', until - daySeconds);
-  return { ids: ids.slice(0, mostVehicles), from: from < until ? from : until - daySeconds, until };
+  return { ids: ids.slice(0, maxVehicles), from: from < until ? from : until - daySeconds, until };
 }
 
 /** The address of a replay. */

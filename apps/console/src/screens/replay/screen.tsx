@@ -15,7 +15,7 @@ import { texts } from '../../texts/texts.ts';
 import {
   colourOf,
   loadReplay,
-  mostVehicles,
+  maxVehicles,
   open,
   type ReplayedVehicle,
   ReplayMap,
@@ -177,10 +177,10 @@ export function ReplayScreen() {
       <header class="replay-bar">
         <h1>{text.title}</h1>
         <Interval request={request} />
-        {ids.length < mostVehicles ? (
+        {ids.length < maxVehicles ? (
           <VehiclePicker label={text.add} onPick={({ id }) => open({ ...request, ids: [...new Set([...ids, id])] })} />
         ) : (
-          <p class="muted">{text.full(mostVehicles)}</p>
+          <p class="muted">{text.full(maxVehicles)}</p>
         )}
       </header>
       {content()}

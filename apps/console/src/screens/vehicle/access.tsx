@@ -107,7 +107,7 @@ function Keys({ authorizations }: Access) {
   );
 }
 
-/** Who may use a vehicle: its keys, its bookings, and the users of the application who see it. */
+/** Access to a vehicle: its keys, its bookings, and the users of the application who see it. */
 export function AccessTab({ vehicle }: { vehicle: LiveVehicle }) {
   const { access: text } = texts.value;
   const { data, failure, reload } = useLoad(() => load(vehicle.id), [vehicle.id]);

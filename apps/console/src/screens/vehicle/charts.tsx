@@ -8,7 +8,7 @@ import { type Field, Figures, fieldName, loadFields, PeriodBar, type Window } fr
 
 /** Shown until a person chooses others, as far as the vehicle has them. */
 const usualFields = ['speed', 'soc', 'mileage'];
-const mostFields = 8;
+const maxFields = 8;
 
 /** The fields that the address names, which is how other pages open a chart. */
 function readChosen(): readonly string[] | undefined {
@@ -33,7 +33,7 @@ function Chosen({ vehicle, fields }: { vehicle: LiveVehicle; fields: readonly Fi
           class="input"
           aria-label={text.add}
           value=""
-          disabled={chosen.length >= mostFields}
+          disabled={chosen.length >= maxFields}
           onChange={({ currentTarget }) => choose([...chosen, currentTarget.value])}
         >
           <option value="">{text.add}</option>

@@ -122,7 +122,7 @@ function Readings({ vehicleId }: { vehicleId: string }) {
   );
 }
 
-/** What the platform received for a vehicle and from which device: gaps, links in time, readings as stored, quarantine. */
+/** The uploads of a vehicle and their devices: gaps, links in time, readings as stored, quarantine. */
 export function Records({ vehicle }: { vehicle: LiveVehicle }) {
   const { pipeline } = texts.value;
   const { data, failure, reload } = useLoad(() => load(vehicle), [vehicle.id]);

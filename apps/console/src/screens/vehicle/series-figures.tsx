@@ -20,7 +20,7 @@ type Break = Schema<'Break'>;
 
 const fieldsPerCall = 8;
 const buckets = 600;
-const shortestBreakSeconds = 300;
+const minBreakSeconds = 300;
 
 /** The interval that charts show. */
 export interface Window {
@@ -58,7 +58,7 @@ const secondsOf = (time: string): number => Date.parse(time) / 1000;
  * measured.
  */
 function withBreaks(series: Series, bucketSeconds: number, bands: readonly Band[]): DrawnSeries {
-  const longest = Math.max(3 * bucketSeconds, shortestBreakSeconds);
+  const longest = Math.max(3 * bucketSeconds, minBreakSeconds);
   const { times, mean } = series;
   const line = times.flatMap((time, index): [number, number | null][] => {
     const before = times[index - 1];
@@ -158,13 +158,13 @@ function Figure({ series, bands, unit, time, action }: FigureOptions) {
   );
 }
 
-const mostListed = 8;
+const maxListed = 8;
 
-/** What the marks in the charts mean, the newest first. */
+/** The legend of the marks in the charts, the newest first. */
 function Breaks({ breaks }: { breaks: readonly Break[] }) {
   const { charts: text } = texts.value;
   if (breaks.length === 0) return null;
-  const listed = breaks.slice(-mostListed).reverse();
+  const listed = breaks.slice(-maxListed).reverse();
   return (
     <ul class="chart-breaks" aria-label={text.marked}>
       {listed.map(({ kind, from, until, missing = 0 }) => (

@@ -43,7 +43,7 @@ async function loadTrips({ id, appId }: LiveVehicle, fromMs: number, untilMs: nu
 }
 
 const paces = [1, 10, 30, 100] as const;
-const mostPoints = 5000;
+const maxPoints = 5000;
 
 const intervalOf = ({ timestamp, duration }: Trip) => {
   const from = Math.floor(Date.parse(timestamp) / 1000);
@@ -128,7 +128,7 @@ function Replay({ vehicle, trip }: { vehicle: LiveVehicle; trip: Trip }) {
   const { data, failure, reload } = useLoad(async () => {
     const { from, until } = intervalOf(trip);
     const [trail, { bands }] = await Promise.all([
-      loadTrail(vehicle.id, from, until, mostPoints),
+      loadTrail(vehicle.id, from, until, maxPoints),
       loadBreaks(vehicle.id, from, until),
     ]);
     return { trail, bands };

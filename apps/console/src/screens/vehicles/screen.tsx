@@ -13,7 +13,7 @@ import { texts } from '../../texts/texts.ts';
 
 export type TableVehicle = Schema<'TableVehicle'>;
 
-/** What the table shows, as in its address. */
+/** The filters of the table, as in its address. */
 export interface TableRequest {
   readonly search: string;
   /** None: all but archived. */
@@ -37,7 +37,7 @@ export async function loadPage(request: TableRequest, after: string | undefined)
   return { rows: vehicles, total, after: nextPage((await call).response) };
 }
 
-const mostReplayed = 10;
+const maxReplayed = 10;
 
 interface Column {
   /** As in the parameters `sort` and `columns` of GET /v1/x/vehicles. */
@@ -71,7 +71,7 @@ function PlateCell({ vehicle: { id, plate } }: { vehicle: TableVehicle }) {
         type="checkbox"
         aria-label={texts.value.replay.choose(plate)}
         checked={isChosen}
-        disabled={!isChosen && chosenVehicles.value.length >= mostReplayed}
+        disabled={!isChosen && chosenVehicles.value.length >= maxReplayed}
         onChange={() => {
           chosenVehicles.value = isChosen
             ? chosenVehicles.value.filter((one) => one !== id)
