@@ -3,7 +3,7 @@
 # that becomes the image, after `npm ci --omit=dev`.
 set -eu
 
-rm -rf packages/testkit packages/simulator services/platform/demo services/platform/demo.ts
+rm -rf packages/testkit packages/simulator services/platform/demo
 rm -rf node_modules/@odograph/testkit node_modules/@odograph/simulator
 # For programs that call the platform.
 rm -rf packages/client node_modules/@odograph/client node_modules/openapi-fetch

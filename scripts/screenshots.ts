@@ -68,7 +68,7 @@ async function startDemo(): Promise<Demo> {
     TELTONIKA_PORT: '0',
     LOG_LEVEL: 'error',
   };
-  const child = spawn(process.execPath, ['scripts/run.mjs', 'services/platform/demo.ts'], {
+  const child = spawn(process.execPath, ['scripts/run.mjs', 'services/platform/demo/main.ts'], {
     cwd: root,
     env: childEnvironment(settings),
     stdio: ['ignore', 'pipe', 'inherit'],

@@ -4,11 +4,10 @@ import { type Config, InvalidSettings, readConfig } from '@odograph/runtime/conf
 import { createLogger, type Logger } from '@odograph/runtime/logger';
 import type { Service } from '@odograph/runtime/service';
 import closeWithGrace from 'close-with-grace';
-import { stopWithNpm } from './npm-parent.ts';
 import { type Platform, startPlatform } from './platform.ts';
+import { logUnhandledErrors, stopWithNpm } from './process-lifetime.ts';
 import { loadServices, selectServices, UnknownService } from './services.ts';
 import { checkBeforeStart, portFailure, StartFailure } from './start-checks.ts';
-import { logUnhandledErrors } from './unhandled-errors.ts';
 
 /**
  * Lowers the priority of a process that runs only background services (`nice` 10 on POSIX systems): when CPU is scarce,

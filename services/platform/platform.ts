@@ -9,11 +9,9 @@ import { platformVersion } from '@odograph/runtime/platform-version';
 import { type RunningServices, type Service, startServices } from '@odograph/runtime/service';
 import { ShutdownHooks } from '@odograph/runtime/shutdown-hooks';
 import { startTracing } from '@odograph/runtime/tracing';
-import { prepareEngines } from './engines.ts';
+import { prepareEngines, requireReadableValues } from './engines.ts';
 import { addProcessMetrics } from './process-metrics.ts';
-import { watchRedisDurability } from './redis-durability.ts';
-import { requireReadableValues } from './require-readable.ts';
-import { watchDataDirectory } from './watch-data-directory.ts';
+import { watchDataDirectory, watchRedisDurability } from './watches.ts';
 
 /** A running platform. */
 export interface Platform {

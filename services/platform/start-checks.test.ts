@@ -19,8 +19,8 @@ import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { watchRedisDurability } from './redis-durability.ts';
 import { checkBeforeStart, checkDatabase, checkRedis, requireSupported } from './start-checks.ts';
+import { watchRedisDurability } from './watches.ts';
 
 let directory: string;
 

@@ -6,8 +6,7 @@ import { type MigrateOptions, migrate, UnsupportedDatabase } from '@odograph/dat
 import { createPool } from '@odograph/database/pool';
 import { type Config, serviceDatabaseNames } from '@odograph/runtime/config';
 import { createLogger } from '@odograph/runtime/logger';
-import { connectRedis } from '@odograph/runtime/redis';
-import { readRedisFaults } from './redis-durability.ts';
+import { connectRedis, type Redis } from '@odograph/runtime/redis';
 
 /** A reason not to start, in one line that names the setting to change. */
 export class StartFailure extends Error {
@@ -255,4 +254,25 @@ export function portFailure(error: unknown, config: Config): StartFailure | unde
     EADDRNOTAVAIL: 'is not on an address of this machine; change the host setting',
   };
   return new StartFailure(setting, `port ${port} of ${address} ${facts[code]}`);
+}
+
+/** Settings without which Redis can lose an upload after its PUBACK (infra/redis.conf). */
+const requiredRedisSettings: Readonly<Record<string, string>> = {
+  appendonly: 'yes',
+  appendfsync: 'always',
+  'maxmemory-policy': 'noeviction',
+};
+
+/** Lists the settings of Redis that can lose acknowledged uploads, as `name is value`; none where CONFIG is forbidden. */
+export async function readRedisFaults(redis: Redis): Promise<string[]> {
+  const faults: string[] = [];
+  for (const [name, wanted] of Object.entries(requiredRedisSettings)) {
+    const answer: unknown = await redis.config('GET', name).catch((error: unknown) => {
+      if (error instanceof Error && /NOPERM|unknown command/i.test(error.message)) return [];
+      throw error;
+    });
+    const value: unknown = Array.isArray(answer) ? answer[1] : undefined;
+    if (typeof value === 'string' && value !== wanted) faults.push(`${name} is ${value} instead of ${wanted}`);
+  }
+  return faults;
 }

@@ -11,7 +11,7 @@ import { createApplication, createSource, createVehicle } from '@odograph/testki
 import { startTestPlatform, testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { requireReadableValues } from '../../services/platform/require-readable.ts';
+import { requireReadableValues } from '../../services/platform/engines.ts';
 import { createSeparateDatabase, type SeparateDatabase } from '../faults/parts/separate-database.fixture.ts';
 
 const [first, second] = ['a'.repeat(40), 'b'.repeat(40)];

@@ -1,27 +1,8 @@
+import type { Config } from '@odograph/runtime/config';
 import { Gauge } from '@odograph/runtime/metrics';
-import { connectRedis, type Redis } from '@odograph/runtime/redis';
+import { connectRedis } from '@odograph/runtime/redis';
 import type { RunningService, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
-
-/** Settings without which Redis can lose an upload after its PUBACK (infra/redis.conf). */
-const required: Readonly<Record<string, string>> = {
-  appendonly: 'yes',
-  appendfsync: 'always',
-  'maxmemory-policy': 'noeviction',
-};
-
-/** Lists the settings of Redis that can lose acknowledged uploads, as `name is value`; none where CONFIG is forbidden. */
-export async function readRedisFaults(redis: Redis): Promise<string[]> {
-  const faults: string[] = [];
-  for (const [name, wanted] of Object.entries(required)) {
-    const answer: unknown = await redis.config('GET', name).catch((error: unknown) => {
-      if (error instanceof Error && /NOPERM|unknown command/i.test(error.message)) return [];
-      throw error;
-    });
-    const value: unknown = Array.isArray(answer) ? answer[1] : undefined;
-    if (typeof value === 'string' && value !== wanted) faults.push(`${name} is ${value} instead of ${wanted}`);
-  }
-  return faults;
-}
+import { checkDataDirectory, readRedisFaults } from './start-checks.ts';
 
 type Host = Pick<ServiceHost, 'config' | 'logger' | 'metrics' | 'onStop'>;
 
@@ -64,4 +45,36 @@ export function watchRedisDurability({ config, logger, metrics, onStop }: Host, 
       return { ok: !config.REDIS_IS_DURABLE || config.REDIS_ALLOW_DATA_LOSS, state };
     },
   };
+}
+
+/**
+ * Watches the data directory while the platform runs: a disk that is full or read-only is logged once, and a failure in
+ * /health, beside the failures that it causes elsewhere. @param config the settings as given, without embedded engines
+ */
+export function watchDataDirectory(
+  { logger, onStop }: Pick<ServiceHost, 'logger' | 'onStop'>,
+  config: Config,
+  checkMs = 10_000,
+): RunningService {
+  let fault: string | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let isStopped = false;
+  const check = async (): Promise<void> => {
+    const found = await checkDataDirectory(config).then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    if (isStopped) return;
+    if (found !== undefined && found !== fault) logger.error({ directory: config.DATA_DIR }, found);
+    if (found === undefined && fault !== undefined)
+      logger.info({ directory: config.DATA_DIR }, 'data directory writable');
+    fault = found;
+    timer = setTimeout(() => void check(), checkMs);
+  };
+  timer = setTimeout(() => void check(), checkMs);
+  onStop('watch of the data directory', () => {
+    isStopped = true;
+    clearTimeout(timer);
+  });
+  return { health: () => ({ ok: fault === undefined, state: fault ?? 'writable' }) };
 }

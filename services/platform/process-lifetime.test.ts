@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events';
 import { createLogger } from '@odograph/runtime/logger';
 import { expect, it } from 'vitest';
-import { logUnhandledErrors } from './unhandled-errors.ts';
+import { logUnhandledErrors } from './process-lifetime.ts';
 
 it('logs an unhandled error and keeps the process running', () => {
   const lines: { msg: string; err: { message: string } }[] = [];

@@ -1,12 +1,12 @@
 import { ensureAdminToken } from '@odograph/runtime/admin-token';
-import type { Config } from '@odograph/runtime/config';
-import type { Logger } from '@odograph/runtime/logger';
+import { type Config, InvalidSettings, readConfig } from '@odograph/runtime/config';
+import { createLogger, type Logger } from '@odograph/runtime/logger';
 import type { SimulatedDevice } from '@odograph/simulator/simulated-device';
 import closeWithGrace from 'close-with-grace';
-import { stopWithNpm } from '../npm-parent.ts';
 import { startPlatform } from '../platform.ts';
+import { stopWithNpm } from '../process-lifetime.ts';
 import { loadServices, selectServices } from '../services.ts';
-import { checkBeforeStart, portFailure } from '../start-checks.ts';
+import { checkBeforeStart, portFailure, StartFailure } from '../start-checks.ts';
 import type { DemoFleet } from './fleet.ts';
 import { startDemo } from './seed.ts';
 
@@ -40,7 +40,7 @@ curl -s -X POST ${httpUrl}/v1/vehicle/lock ${json} ${token} -d '{"vehicleId":"${
 }
 
 /** Runs the platform with a simulated fleet until it is stopped. */
-export async function runDemo(config: Config, logger: Logger): Promise<void> {
+async function runDemo(config: Config, logger: Logger): Promise<void> {
   stopWithNpm(logger);
   await checkBeforeStart(config, selectServices([]));
   const platform = await startPlatform(config, logger, await loadServices()).catch((error: unknown) => {
@@ -62,4 +62,13 @@ export async function runDemo(config: Config, logger: Logger): Promise<void> {
     await Promise.all(devices.map((device) => device.stop()));
   };
   process.stdout.write(instructions(httpUrl, fleet));
+}
+
+try {
+  const config = readConfig();
+  await runDemo(config, createLogger(config.LOG_LEVEL));
+} catch (error) {
+  const isExpected = error instanceof InvalidSettings || error instanceof StartFailure;
+  process.stderr.write(`${isExpected ? error.message : String((error as Error).stack ?? error)}\n`);
+  process.exit(1);
 }

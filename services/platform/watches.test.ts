@@ -7,7 +7,7 @@ import { createLogger } from '@odograph/runtime/logger';
 import { eventually } from '@odograph/testkit/eventually';
 import { afterEach, beforeEach, describe, expect, it, type TestContext } from 'vitest';
 import { checkDataDirectory } from './start-checks.ts';
-import { watchDataDirectory } from './watch-data-directory.ts';
+import { watchDataDirectory } from './watches.ts';
 
 let disk: string;
 let isMounted = false;
