@@ -2,7 +2,6 @@ import { isUtf8 } from 'node:buffer';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { QueuedUpload, UploadBatch, UploadFormat } from '@odograph/contracts/queues';
 import { Batcher } from '@odograph/runtime/batcher';
-import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Counter, Histogram } from '@odograph/runtime/metrics';
 import { addUntilStored, type Backlog } from './backlog.ts';
@@ -24,7 +23,6 @@ export interface UploadIntakeOptions<Upload extends ReceivedUpload> {
   /** By the queue of the lane. */
   readonly add: { readonly [Queue in UploadLane['queue']]: DurableAdd<Queue> };
   readonly backlog: Backlog;
-  readonly config: Pick<ResolvedConfig, 'UPLOAD_BATCH_MS' | 'UPLOAD_BATCH_SIZE'>;
   readonly metrics: {
     readonly acceptedUploads: Counter;
     readonly batchUploads: Histogram;
@@ -34,6 +32,10 @@ export interface UploadIntakeOptions<Upload extends ReceivedUpload> {
   /** Called once the uploads of a batch would survive a crash of every process: now they may be acknowledged. */
   onStored(uploads: readonly Upload[]): void;
 }
+
+/** A PUBACK waits this long for further uploads; one write to the disk of Redis then stores them all. */
+const batchIntervalMs = 5;
+const maximumBatchUploads = 500;
 
 /** Queues the uploads of all connections in batches, one job each; live and late uploads in separate batches. */
 export class UploadIntake<Upload extends ReceivedUpload> {
@@ -61,13 +63,12 @@ export class UploadIntake<Upload extends ReceivedUpload> {
   }
 
   #createBatcher(lane: UploadLane): Batcher<Upload> {
-    const { UPLOAD_BATCH_MS, UPLOAD_BATCH_SIZE } = this.#options.config;
     return new Batcher({
       handle: (uploads) => this.#store(lane, uploads),
-      maximumItems: UPLOAD_BATCH_SIZE,
+      maximumItems: maximumBatchUploads,
       maximumBytes: lane.maximumBatchBytes,
       bytesOf: ({ payload }) => payload.length,
-      intervalMs: UPLOAD_BATCH_MS,
+      intervalMs: batchIntervalMs,
       maximumInFlight: lane.maximumBatchesInFlight,
     });
   }

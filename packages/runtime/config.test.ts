@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readConfig } from './config.ts';
+import { settingsTable } from './settings.ts';
 
 it('names each invalid setting once, with the rule that it breaks', () => {
   const url = 'mysql://localhost';
@@ -31,6 +33,15 @@ it('names each invalid setting once, with the rule that it breaks', () => {
       'LOG_LEVEL: must be one of trace, debug, info, warn, error, fatal, silent',
     ].join('\n  '),
   );
+});
+
+it('are all described in docs/settings.md, which `npm run settings:docs` writes', () => {
+  const page = readFileSync(new URL('../../docs/settings.md', import.meta.url), 'utf8');
+  expect(page).toContain(`\n${settingsTable()}\n\n`);
+});
+
+it('ignores variables that are no settings', () => {
+  expect(readConfig({ UPLOAD_BATCH_MS: 'x' })).not.toHaveProperty('UPLOAD_BATCH_MS');
 });
 
 it('names networks that are malformed', () => {

@@ -7,15 +7,22 @@ export type ConnectionRefusal = 'network' | 'connections' | 'unauthenticated';
 export interface ConnectionLimitOptions {
   /** Connections of all listeners together; fewer if the process may not open so many files. */
   readonly maximum: number;
-  /** At most half of `maximum`. */
-  readonly maximumUnauthenticated: number;
-  /** Of one IPv4 address or IPv6 /64. */
-  readonly maximumUnauthenticatedPerNetwork: number;
+  readonly unauthenticated?: UnauthenticatedLimits | undefined;
   /** Connections from other networks are closed; undefined allows all. */
   readonly networks?: readonly Network[] | undefined;
   /** Called for each connection that is closed here. */
   onRefused(reason: ConnectionRefusal, address: string | undefined): void;
 }
+
+/** Limits on connections without an accepted CONNECT. */
+export interface UnauthenticatedLimits {
+  /** At most half of all connections. */
+  readonly maximum: number;
+  /** Of one IPv4 address or IPv6 /64: a network operator may put a whole fleet behind one address. */
+  readonly maximumPerNetwork: number;
+}
+
+const unauthenticatedLimits: UnauthenticatedLimits = { maximum: 10_000, maximumPerNetwork: 5000 };
 
 interface Unauthenticated {
   readonly socket: Socket;
@@ -33,16 +40,19 @@ const maximumInProcess = shareDescriptors().devices;
 export class ConnectionLimits {
   readonly maximum: number;
   readonly maximumUnauthenticated: number;
-  readonly #options: Pick<ConnectionLimitOptions, 'maximumUnauthenticatedPerNetwork' | 'networks' | 'onRefused'>;
+  readonly #options: Pick<ConnectionLimitOptions, 'networks' | 'onRefused'>;
   /** By endpoint, the oldest first. */
   readonly #unauthenticated = new Map<string, Unauthenticated>();
   readonly #perNetwork = new Map<string, number>();
+  readonly #maximumPerNetwork: number;
   #open = 0;
 
   constructor(options: ConnectionLimitOptions) {
     this.#options = options;
+    const { maximum, maximumPerNetwork } = options.unauthenticated ?? unauthenticatedLimits;
+    this.#maximumPerNetwork = maximumPerNetwork;
     this.maximum = Math.min(options.maximum, maximumInProcess);
-    this.maximumUnauthenticated = Math.min(options.maximumUnauthenticated, Math.ceil(this.maximum / 2));
+    this.maximumUnauthenticated = Math.min(maximum, Math.ceil(this.maximum / 2));
   }
 
   get open(): number {
@@ -62,7 +72,7 @@ export class ConnectionLimits {
     const isFull = this.#open >= this.maximum || openInProcess >= maximumInProcess;
     if (isFull) return this.#refuse('connections', socket);
     const ofNetwork = this.#perNetwork.get(network) ?? 0;
-    if (ofNetwork >= this.#options.maximumUnauthenticatedPerNetwork) return this.#refuse('unauthenticated', socket);
+    if (ofNetwork >= this.#maximumPerNetwork) return this.#refuse('unauthenticated', socket);
     if (this.#unauthenticated.size >= this.maximumUnauthenticated) this.#closeOldest();
     this.#open += 1;
     openInProcess += 1;

@@ -52,7 +52,6 @@ export async function testConfig(settings: Record<string, string> = {}): Promise
     MQTT_DEVICE_BYTES_PER_SECOND: '1000000000',
     ACK_TIMEOUT_MS: '3000',
     DATABASE_POOL_SIZE: '4',
-    UPLOAD_BATCH_MS: '2',
     // Tests use fixed times years in the past.
     READING_MAX_AGE_DAYS: '36500',
     READING_NEW_CHUNKS_PER_HOUR: '1000000',

@@ -10,7 +10,7 @@ import { descriptorLimit } from '@odograph/runtime/descriptors';
 import type { Logger } from '@odograph/runtime/logger';
 import { Gauge } from '@odograph/runtime/metrics';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
-import { ConnectionLimits } from '@odograph/sessions/connection-limits';
+import { ConnectionLimits, type UnauthenticatedLimits } from '@odograph/sessions/connection-limits';
 import { type DeviceListeners, listenForDevices } from '@odograph/sessions/listeners';
 import { SessionRegistry } from '@odograph/sessions/session-registry';
 import { DeviceThrottles } from '@odograph/sessions/throttle';
@@ -28,12 +28,12 @@ import { DeviceBroker } from './sessions/device-broker.ts';
 import type { DeviceSession, Session, Sessions } from './sessions/session-registry.ts';
 
 /** Accepts uploads and acknowledgements of devices over MQTT into the queue, and sends commands to them. */
-export const brokerService: Service<Http> = {
+export const createBrokerService = (limits?: UnauthenticatedLimits): Service<Http> => ({
   name: 'broker',
   async start(host) {
     const engines = await openEngines(host);
     host.onStop('broker samples', recordBrokerSamples(host, engines));
-    const broker = await startBroker(host, engines);
+    const broker = await startBroker(host, engines, limits);
     return {
       health(): ServiceHealth {
         if (!broker.isListening) return { ok: false, state: 'not listening' };
@@ -44,7 +44,9 @@ export const brokerService: Service<Http> = {
       },
     };
   },
-};
+});
+
+export const brokerService = createBrokerService();
 
 /** Records what this broker accepted and how fast, for the history of the pipeline. */
 function recordBrokerSamples({ metrics, logger }: ServiceHost<Http>, { db, brokerId }: BrokerEngines): () => void {
@@ -86,10 +88,14 @@ interface Parts {
 }
 
 /** Starts the MQTT broker on its listeners and registers its graceful stop. */
-export async function startBroker(host: ServiceHost<Http>, engines: BrokerEngines): Promise<DeviceListeners> {
+export async function startBroker(
+  host: ServiceHost<Http>,
+  engines: BrokerEngines,
+  unauthenticated?: UnauthenticatedLimits,
+): Promise<DeviceListeners> {
   const { config, logger } = host;
   const { subscriber, metrics, failures } = engines;
-  const parts = createParts(host, engines);
+  const parts = createParts(host, engines, unauthenticated);
   const { sessions, registry, credentials, limits, held } = parts;
   let isStopping = false;
 
@@ -124,7 +130,7 @@ export async function startBroker(host: ServiceHost<Http>, engines: BrokerEngine
 }
 
 /** Creates what handles connections, sessions and publications. */
-function createParts(host: ServiceHost<Http>, engines: BrokerEngines) {
+function createParts(host: ServiceHost<Http>, engines: BrokerEngines, unauthenticated?: UnauthenticatedLimits) {
   const { config, logger } = host;
   const { brokerId, db, redis, backlog, metrics, failures, addUploads, addAcknowledgement } = engines;
   const sessions: Sessions = new WeakMap();
@@ -137,7 +143,7 @@ function createParts(host: ServiceHost<Http>, engines: BrokerEngines) {
     sessions,
     credentials: new CredentialStore(db),
     registry,
-    limits: createConnectionLimits(host, metrics),
+    limits: createConnectionLimits(host, metrics, unauthenticated),
     attempts: new ConnectAttempts({
       failuresPerDevice: config.MQTT_FAILURES_PER_DEVICE,
       failuresPerAddress: config.MQTT_FAILURES_PER_ADDRESS,
@@ -150,7 +156,6 @@ function createParts(host: ServiceHost<Http>, engines: BrokerEngines) {
     uploads: new UploadIntake({
       add: addUploads,
       backlog,
-      config,
       metrics,
       logger,
       onStored: releasePubacks(held, metrics),
@@ -170,15 +175,15 @@ function releasePubacks(held: HeldPublications, { pubackSeconds }: BrokerMetrics
   };
 }
 
-/** Creates the limits on connections, and says what they are. */
+/** Creates and logs the limits on connections. */
 function createConnectionLimits(
   { config, logger, metrics: registry }: ServiceHost<Http>,
   metrics: BrokerMetrics,
+  unauthenticated?: UnauthenticatedLimits,
 ): ConnectionLimits {
   const limits = new ConnectionLimits({
     maximum: config.MQTT_MAX_CONNECTIONS,
-    maximumUnauthenticated: config.MQTT_MAX_UNAUTHENTICATED,
-    maximumUnauthenticatedPerNetwork: config.MQTT_MAX_UNAUTHENTICATED_PER_ADDRESS,
+    unauthenticated,
     onRefused(reason, address) {
       metrics.refused.inc({ reason });
       logger.warn({ reason, address }, 'connection refused');

@@ -22,16 +22,21 @@ import { listenForTeltonika } from './teltonika/listen.ts';
 import { findTeltonikaDevice } from './teltonika/store-records.ts';
 import { GatewayUploads, HeldBytes } from './uploads.ts';
 
-/** How long a command stays claimed: longer than any may take. */
+/**
+ * Of all Teltonika devices of one IPv4 address or IPv6 /64, with bursts of ten seconds' worth: a network operator may put
+ * a whole fleet behind one address.
+ */
+const addressRates = { uploadsPerSecond: 5000, bytesPerSecond: 16 * 1024 ** 2 };
+/** A command stays claimed for longer than any may take. */
 const claimSeconds = 600;
 
 /** Accepts uploads of devices and systems that do not speak MQTT, into the same queue and with the same promise. */
-export const gatewayService: Service<Http> = {
+export const createGatewayService = (rates = addressRates): Service<Http> => ({
   name: 'gateway',
   async start(host) {
     const engines = await openEngines(host);
     const { backlog, failures } = engines;
-    const door = createDoor(host, engines);
+    const door = createDoor(host, engines, rates);
     await openSourceDoors(host, engines, door);
     await door.sessions.start();
     host.onStop('gateway sessions', () => door.sessions.stop());
@@ -61,18 +66,21 @@ export const gatewayService: Service<Http> = {
       },
     };
   },
-};
+});
+
+export const gatewayService = createGatewayService();
 
 /** Creates what the connections of Teltonika devices share. */
 function createDoor(
   { config, logger, metrics: registry }: ServiceHost<Http>,
   { gatewayId, db, redis, addUploads, backlog, metrics, failures }: GatewayEngines,
+  rates: typeof addressRates,
 ): TeltonikaDoor {
   const held = new HeldBytes(config.UPLOAD_HELD_BYTES, registry);
   const networks = config.TELTONIKA_NETWORKS === undefined ? undefined : parseNetworks(config.TELTONIKA_NETWORKS);
   return {
     devices: new GatewayDevices(db),
-    uploads: new GatewayUploads({ add: addUploads, backlog, held, config, metrics, logger }),
+    uploads: new GatewayUploads({ add: addUploads, backlog, held, metrics, logger }),
     held,
     sessions: new SessionRegistry<GatewaySession>({
       ...{ redis, failures, prefix: config.QUEUE_PREFIX, brokerId: gatewayId },
@@ -82,16 +90,11 @@ function createDoor(
       uploadsPerSecond: config.MQTT_DEVICE_UPLOADS_PER_SECOND,
       bytesPerSecond: config.MQTT_DEVICE_BYTES_PER_SECOND,
     }),
-    addresses: new DeviceThrottles({
-      uploadsPerSecond: config.TELTONIKA_ADDRESS_PACKETS_PER_SECOND,
-      bytesPerSecond: config.TELTONIKA_ADDRESS_BYTES_PER_SECOND,
-    }),
+    addresses: new DeviceThrottles(rates),
     networks,
     limits: new ConnectionLimits({
       networks,
       maximum: config.TELTONIKA_MAX_CONNECTIONS,
-      maximumUnauthenticated: config.MQTT_MAX_UNAUTHENTICATED,
-      maximumUnauthenticatedPerNetwork: config.MQTT_MAX_UNAUTHENTICATED_PER_ADDRESS,
       onRefused(reason, address) {
         metrics.refused.inc({ door: 'teltonika', reason });
         logger.warn({ reason, address }, 'connection refused');

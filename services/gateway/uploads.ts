@@ -5,7 +5,6 @@ import {
   type UploadIntakeOptions,
   type UploadLane,
 } from '@odograph/queue/upload-intake';
-import type { ResolvedConfig } from '@odograph/runtime/config';
 import type { Logger } from '@odograph/runtime/logger';
 import { Gauge, type Registry } from '@odograph/runtime/metrics';
 import type { GatewayMetrics } from './metrics.ts';
@@ -55,12 +54,11 @@ export interface GatewayUploadsOptions {
   readonly add: UploadIntakeOptions<HeldUpload>['add'];
   readonly backlog: Backlog;
   readonly held: HeldBytes;
-  readonly config: Pick<ResolvedConfig, 'UPLOAD_BATCH_MS' | 'UPLOAD_BATCH_SIZE'>;
   readonly metrics: GatewayMetrics;
   readonly logger: Logger;
 }
 
-/** Stores the uploads of every door in the queue. */
+/** Stores the uploads of every protocol in the queue. */
 export class GatewayUploads {
   readonly #held: HeldBytes;
   readonly #intake: UploadIntake<HeldUpload>;

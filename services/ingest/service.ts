@@ -13,7 +13,12 @@ import { scheduleMaintenance } from './maintenance/schedule.ts';
 import { createDatabaseMetrics, createGapMetrics, createIngestMetrics, databaseBytes } from './pipeline/metrics.ts';
 import { RejectAnnouncer } from './quarantine/announce-rejects.ts';
 import { scheduleTrips } from './trips/schedule.ts';
-import { createUploadProcessors, jobsPerTransaction, lateJobsPerTransaction } from './upload/ingest-upload.ts';
+import {
+  createUploadProcessors,
+  jobsPerTransaction,
+  lateJobsPerTransaction,
+  uploadTransactions,
+} from './upload/ingest-upload.ts';
 import { DelayedUploads, StorageProgress } from './upload/progress.ts';
 
 const silentDatabaseMs = 30_000;
@@ -39,7 +44,7 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
   const db = openDatabase({
     url: config.DATABASE_URL,
     name: 'ingest-uploads',
-    size: config.INGEST_TRANSACTIONS,
+    size: uploadTransactions,
     silenceMs: silentDatabaseMs,
     idleInTransactionMs: silentDatabaseMs / 2,
     preparedStatements: uploadStatements,
@@ -73,18 +78,17 @@ async function startUploadWorkers(host: ServiceHost<Http>): Promise<UploadWorker
     onFailure: (error: Error, jobId: string | undefined) =>
       logger.debug({ jobId, reason: error.message }, 'uploads worker failed'),
   };
-  const { INGEST_TRANSACTIONS: transactions } = config;
   const workers = [
     openWorker({
       ...options,
       name: 'uploads',
-      concurrency: transactions * jobsPerTransaction,
+      concurrency: uploadTransactions * jobsPerTransaction,
       process: processors.uploads,
     }),
     openWorker({
       ...options,
       name: 'late-uploads',
-      concurrency: transactions * lateJobsPerTransaction,
+      concurrency: uploadTransactions * lateJobsPerTransaction,
       process: processors.lateUploads,
     }),
   ];

@@ -33,6 +33,8 @@ import { ReadBudget } from './shared/read-budget.ts';
 
 const statementTimeoutMs = 30_000;
 const budgetWaitMs = 10_000;
+/** A client that reads an answer more slowly loses its connection: its answer would hold memory too long. */
+const minimumBytesPerSecond = 32 * 1024;
 
 function openQueryDatabase({ config, onStop }: ServiceHost<Http>) {
   const db = openDatabase({
@@ -88,7 +90,6 @@ export function createQueryService(rateWindowMs: number): Service<Http> {
     async start(host) {
       const db = openQueryDatabase(host);
       const budget = createBudget(host);
-      const minimumBytesPerSecond = host.config.HTTP_MIN_READ_BYTES_PER_SECOND;
       const answers = new Answers({ db, budget, minimumBytesPerSecond, rateWindowMs });
 
       const live = openLiveStreams(host, db);

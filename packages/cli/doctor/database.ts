@@ -22,7 +22,7 @@ const insufficientPrivilege = '42501';
 const oldestPostgres = [15, 0] as const;
 const oldestTimescale = [2, 14] as const;
 /** Connections of one process with all services, apart from the pools that settings size: see each service. */
-const fixedConnections = 12;
+const fixedConnections = 14;
 const pooledServices = 5;
 const longestLagMs = 60_000;
 const longestTransactionMinutes = 5;
@@ -62,7 +62,7 @@ export function checkDatabaseSettings(state: DatabaseState, config: Config): Che
   ];
   if (isEmbedded) return versions;
   const safe = { fsync: state.fsync, full_page_writes: state.fullPageWrites };
-  const wanted = pooledServices * config.DATABASE_POOL_SIZE + config.INGEST_TRANSACTIONS + fixedConnections;
+  const wanted = pooledServices * config.DATABASE_POOL_SIZE + fixedConnections;
   const available = state.maxConnections - state.reservedConnections;
   return [
     ...versions,

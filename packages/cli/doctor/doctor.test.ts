@@ -58,7 +58,7 @@ it('reports settings and versions of PostgreSQL that can lose what was stored', 
     ...{ postgres: '17.2 (Debian)', timescale: '2.23.0', isEmbedded: false, longestTransactionMinutes: 0.1 },
     ...{ fsync: 'on', fullPageWrites: 'on', synchronousCommit: 'on', maxConnections: 100, reservedConnections: 3 },
   };
-  const settings = { DATABASE_POOL_SIZE: 10, INGEST_TRANSACTIONS: 2 } as Parameters<typeof checkDatabaseSettings>[1];
+  const settings = { DATABASE_POOL_SIZE: 10 } as Parameters<typeof checkDatabaseSettings>[1];
   const wrongIn = (state: Partial<DatabaseState>) =>
     checkDatabaseSettings({ ...good, ...state }, settings).flatMap(({ check, result }) =>
       result === 'ok' ? [] : [check],

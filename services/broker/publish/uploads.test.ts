@@ -11,7 +11,7 @@ import { brokerService } from '../service.ts';
 let platform: TestPlatform;
 let queues: UploadQueues;
 beforeAll(async () => {
-  platform = await startTestPlatform([brokerService], { UPLOAD_BATCH_SIZE: '50' });
+  platform = await startTestPlatform([brokerService]);
   queues = openUploadQueues(platform.config);
 });
 afterAll(async () => {
@@ -82,14 +82,14 @@ it('sends PUBACKs in the order of the uploads of each device, while many send at
   await Promise.all(devices.map((device) => device.close()));
 });
 
-it('batches the uploads of many devices into few jobs of at most UPLOAD_BATCH_SIZE uploads', async () => {
+it('batches the uploads of many devices into few jobs of at most 500 uploads', async () => {
   const identities = await Promise.all(Array.from({ length: 20 }, () => createDevice(platform.db)));
   const devices = await Promise.all(identities.map((identity) => connectDevice(platform.mqttUrl, identity)));
   const before = new Set((await queues.jobs()).map(({ id }) => id));
   await Promise.all(devices.flatMap((device) => Array.from({ length: 50 }, () => device.upload({ timestamp: 1 }))));
   const jobs = (await queues.jobs()).filter(({ id }) => !before.has(id));
   expect(jobs.reduce((sum, { data }) => sum + data.uploads.length, 0)).toBe(1000);
-  expect(Math.max(...jobs.map(({ data }) => data.uploads.length))).toBeLessThanOrEqual(50);
+  expect(Math.max(...jobs.map(({ data }) => data.uploads.length))).toBeLessThanOrEqual(500);
   expect(jobs.length).toBeLessThan(250);
   for (const { data } of jobs) {
     expect(data.devices).toBe(new Set(data.uploads.map(({ deviceId }) => deviceId)).size);

@@ -5,8 +5,12 @@ import type { ResolvedConfig } from '@odograph/runtime/config';
 import { createSecret, hashSecret } from '@odograph/runtime/secrets';
 import { type Kysely, sql } from 'kysely';
 
-/** How long tokens live; none outlives its session, which begins with the login. */
-type TokenLifetimes = Pick<ResolvedConfig, 'ACCESS_TOKEN_SECONDS' | 'REFRESH_TOKEN_SECONDS' | 'SESSION_SECONDS'>;
+/** No token outlives its session, which begins with the login. */
+type TokenLifetimes = Pick<ResolvedConfig, 'SESSION_SECONDS'>;
+/** A stolen access token is useless after this time. */
+const accessTokenSeconds = 3600;
+/** A client that refreshes less often than this logs in again. */
+const refreshTokenSeconds = 30 * 86_400;
 
 /** The tokens of an answer; dates in ISO 8601 UTC. */
 interface IssuedTokens {
@@ -113,7 +117,7 @@ export async function issueTokens(db: Database, sessionId: string, lifetimes: To
     .values({
       token_sha256: hashSecret(token),
       session_id: sessionId,
-      expires_at: afterSeconds(lifetimes.ACCESS_TOKEN_SECONDS),
+      expires_at: afterSeconds(accessTokenSeconds),
     })
     .returning('expires_at')
     .executeTakeFirstOrThrow();
@@ -122,7 +126,7 @@ export async function issueTokens(db: Database, sessionId: string, lifetimes: To
     .values({
       token_sha256: hashSecret(refreshToken),
       session_id: sessionId,
-      expires_at: afterSeconds(lifetimes.REFRESH_TOKEN_SECONDS),
+      expires_at: afterSeconds(refreshTokenSeconds),
     })
     .returning('expires_at')
     .executeTakeFirstOrThrow();

@@ -8,8 +8,9 @@ import { createDevice, createImei } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { gatewayService } from '../service.ts';
+import { createGatewayService, gatewayService } from '../service.ts';
 
+const throttledGateway = createGatewayService({ uploadsPerSecond: 1, bytesPerSecond: 1024 ** 2 });
 let port: number;
 const open: { close(): unknown }[] = [];
 
@@ -20,8 +21,8 @@ afterEach(async () => {
   for (const one of open.splice(0).reverse()) await one.close();
 });
 
-async function startGateway(settings: Record<string, string>): Promise<TestPlatform> {
-  const gateway = await startTestPlatform([gatewayService], { TELTONIKA_PORT: String(port), ...settings });
+async function startGateway(settings: Record<string, string>, service = gatewayService): Promise<TestPlatform> {
+  const gateway = await startTestPlatform([service], { TELTONIKA_PORT: String(port), ...settings });
   open.push({ close: () => gateway.stop() });
   return gateway;
 }
@@ -82,7 +83,7 @@ describe('the listener for Teltonika devices', () => {
   });
 
   it('drops and counts the datagrams of an address above its rate', async () => {
-    const gateway = await startGateway({ TELTONIKA_ADDRESS_PACKETS_PER_SECOND: '1' });
+    const gateway = await startGateway({}, throttledGateway);
     const device = await createTracker(gateway, 'udp');
     expect(await device.send()).toBe(1);
     for (let count = 0; count < 20; count += 1) await device.write(Buffer.alloc(20));
@@ -90,7 +91,7 @@ describe('the listener for Teltonika devices', () => {
   });
 
   it('reads the connections of an address no faster than its rate', async () => {
-    const gateway = await startGateway({ TELTONIKA_ADDRESS_PACKETS_PER_SECOND: '1' });
+    const gateway = await startGateway({}, throttledGateway);
     const throttled = () => gateway.metrics.getSingleMetricAsString('odograph_gateway_throttled_total');
     expect(await throttled()).toContain('total 0');
     const trackers = [];

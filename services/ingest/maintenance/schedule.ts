@@ -28,6 +28,8 @@ const hourMs = 3_600_000;
 const purgeMs = 10_000;
 const reportsMs = 60_000;
 const redecodeMs = 5000;
+/** After the end of a week of readings: late readings into compressed weeks cost more. */
+const compressAfterDays = 7;
 /** The others wait for a task that is tried again; the next interval repeats one that is given up. */
 const maximumAttempts = 5;
 
@@ -63,7 +65,7 @@ export async function scheduleMaintenance(
   // Tasks over many chunks end between two of them, so that a shutdown need not wait.
   const stopping = new AbortController();
   const tasks: Record<MaintenanceTask, { every: number; run(): Promise<unknown> }> = {
-    compress: { every: hourMs, run: () => compressReadings(db, config.COMPRESS_AFTER_DAYS, stopping.signal) },
+    compress: { every: hourMs, run: () => compressReadings(db, compressAfterDays, stopping.signal) },
     retain: { every: hourMs, run: () => applyRetention(db, config) },
     count: { every: hourMs, run: () => countReadings(db) },
     forget: { every: hourMs, run: () => deleteExpired(db) },

@@ -35,10 +35,7 @@ export interface UploadProcessing {
   logger: Logger;
   rejects: RejectAnnouncer;
   changes: Pick<ChangeAnnouncer, 'announce'>;
-  config: Pick<
-    ResolvedConfig,
-    'INGEST_TRANSACTIONS' | 'READING_MAX_AGE_DAYS' | 'READING_NEW_CHUNKS_PER_HOUR' | 'QUARANTINE_UPLOADS_PER_HOUR'
-  >;
+  config: Pick<ResolvedConfig, 'READING_MAX_AGE_DAYS' | 'READING_NEW_CHUNKS_PER_HOUR' | 'QUARANTINE_UPLOADS_PER_HOUR'>;
 }
 
 /** Queue jobs taken for each transaction, since a job can hold a single upload. */
@@ -52,6 +49,8 @@ const maximumLateBatchBytes = 256 * 1024;
  * visible, but leaves the processor to PUBACKs when the platform is busy (docs/performance.md).
  */
 const intervalMs = 40;
+/** Concurrent transactions of a process: waiting jobs share the next one, and late uploads always leave one free. */
+export const uploadTransactions = 2;
 
 /** Late jobs taken for each transaction. */
 export const lateJobsPerTransaction = 4;
@@ -63,23 +62,23 @@ interface Stored {
 type UploadBatcher = CallBatcher<UploadBatch, Stored>;
 
 /** Batches live and late uploads apart. Live ones take a free transaction first, and one is never taken by late ones. */
-function createBatchers(
-  transactions: number,
-  handle: (jobs: readonly UploadBatch[]) => Promise<Stored>,
-): { live: UploadBatcher; late: UploadBatcher } {
-  const slots = new BatchSlots(transactions);
+function createBatchers(handle: (jobs: readonly UploadBatch[]) => Promise<Stored>): {
+  live: UploadBatcher;
+  late: UploadBatcher;
+} {
+  const slots = new BatchSlots(uploadTransactions);
   const common = { handle, slots, bytesOf: ({ bytes }: UploadBatch) => bytes, maximumItems: jobsPerTransaction };
   return {
     live: new CallBatcher({
       ...common,
       maximumBytes: maximumBatchBytes,
       intervalMs,
-      maximumInFlight: transactions,
+      maximumInFlight: uploadTransactions,
     }),
     late: new CallBatcher({
       ...common,
       maximumBytes: maximumLateBatchBytes,
-      maximumInFlight: Math.max(1, transactions - 1),
+      maximumInFlight: uploadTransactions - 1,
     }),
   };
 }
@@ -117,12 +116,11 @@ export interface UploadProcessors {
  */
 export function createUploadProcessors(processing: UploadProcessing): UploadProcessors {
   const { db, sealer, metrics, delayed, progress, logger, rejects, changes, config } = processing;
-  const transactions = config.INGEST_TRANSACTIONS;
   const latestNow = createLatestNow();
   const refused = new RefusedWork();
   const batches = new BatchStore(db, sealer, new QuarantineQuota(config.QUARANTINE_UPLOADS_PER_HOUR));
   const chunkBudget = new ChunkBudget(db, config.READING_NEW_CHUNKS_PER_HOUR);
-  const { live, late } = createBatchers(transactions, async (jobs) => {
+  const { live, late } = createBatchers(async (jobs) => {
     const uploads = jobs.flatMap((job) => job.uploads);
     const nowMs = latestNow();
     const decoded = decodeUploads(uploads, nowMs, config.READING_MAX_AGE_DAYS);

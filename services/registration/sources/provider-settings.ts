@@ -12,13 +12,24 @@ export interface ProviderSettings {
   readonly mapping: ReadonlyMap<string, readonly string[]>;
   /** Hash of template and mapping: answers cached under other settings are not used. */
   readonly sha256: string;
-  readonly timeoutMs: number;
-  readonly cacheMs: number;
-  readonly negativeCacheMs: number;
-  readonly failures: number;
-  readonly pauseMs: number;
-  readonly callsPerMinute: number;
+  readonly limits: ProviderLimits;
 }
+
+/** Limits on calls to the provider. */
+export const providerLimits = {
+  /** A client waits for the answer. */
+  timeoutMs: 3000,
+  /** Registration data change rarely, and providers charge for calls. */
+  cacheMs: 30 * 86_400_000,
+  /** Of an unknown vehicle, which may be registered soon. */
+  negativeCacheMs: 86_400_000,
+  /** Failures in a row after which the provider is not called for `pauseMs`. */
+  failures: 5,
+  pauseMs: 60_000,
+  /** For each process. */
+  callsPerMinute: 120,
+};
+export type ProviderLimits = Readonly<typeof providerLimits>;
 
 const placeholders = /\{(plate|vin)\}/g;
 
@@ -60,7 +71,7 @@ function parseMapping(path: string): { mapping: Map<string, string[]>; faults: s
  * Reads the settings of the provider and its mapping file; returns undefined without REGISTRATION_PROVIDER_URL.
  * @throws InvalidSettings listing all faults by setting, without values
  */
-export function readProviderSettings(config: ResolvedConfig): ProviderSettings | undefined {
+export function readProviderSettings(config: ResolvedConfig, limits = providerLimits): ProviderSettings | undefined {
   const template = config.REGISTRATION_PROVIDER_URL;
   if (template === undefined) return undefined;
   const faults: string[] = [];
@@ -84,11 +95,6 @@ export function readProviderSettings(config: ResolvedConfig): ProviderSettings |
     sha256: createHash('sha256')
       .update(JSON.stringify([template, ...read.mapping]))
       .digest('hex'),
-    timeoutMs: config.REGISTRATION_PROVIDER_TIMEOUT_MS,
-    cacheMs: config.REGISTRATION_CACHE_SECONDS * 1000,
-    negativeCacheMs: config.REGISTRATION_NEGATIVE_CACHE_SECONDS * 1000,
-    failures: config.REGISTRATION_PROVIDER_FAILURES,
-    pauseMs: config.REGISTRATION_PROVIDER_PAUSE_MS,
-    callsPerMinute: config.REGISTRATION_PROVIDER_CALLS_PER_MINUTE,
+    limits,
   };
 }

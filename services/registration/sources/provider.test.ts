@@ -57,19 +57,18 @@ async function startProvider(): Promise<string> {
   return `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
 }
 
-async function startPlatform(path: string, settings: Record<string, string> = {}): Promise<void> {
+const testLimits = {
+  ...{ timeoutMs: 20_000, failures: 3, pauseMs: 60_000, callsPerMinute: 120 },
+  ...{ cacheMs: 1_000_000, negativeCacheMs: 100_000 },
+};
+
+async function startPlatform(path: string, limits: Partial<typeof testLimits> = {}): Promise<void> {
   const mappingPath = join(directory, 'mapping.json');
   await writeFile(mappingPath, JSON.stringify(mapping));
-  platform = await startTestPlatform([createRegistrationService(() => nowMs)], {
+  platform = await startTestPlatform([createRegistrationService(() => nowMs, { ...testLimits, ...limits })], {
     REGISTRATION_PROVIDER_URL: (await startProvider()) + path,
     REGISTRATION_PROVIDER_KEY: key,
     REGISTRATION_PROVIDER_MAPPING: mappingPath,
-    REGISTRATION_PROVIDER_TIMEOUT_MS: '20000',
-    REGISTRATION_PROVIDER_FAILURES: '3',
-    REGISTRATION_PROVIDER_PAUSE_MS: '60000',
-    REGISTRATION_CACHE_SECONDS: '1000',
-    REGISTRATION_NEGATIVE_CACHE_SECONDS: '100',
-    ...settings,
   });
   const client = clientWithToken(platform.httpUrl, (await createApplication(platform.db)).token);
   admin = adminOf(platform);
@@ -212,7 +211,7 @@ describe('cached answers', () => {
   it('are fetched once for concurrent lookups', async () => {
     await startPlatform('/{plate}');
     handler = answerWith(renault);
-    const settings = readProviderSettings(platform.config);
+    const settings = readProviderSettings(platform.config, testLimits);
     if (settings === undefined) throw new Error('the platform has no provider');
     const [logger, metrics] = [createLogger('silent'), new Registry()];
     const source = createProviderSource(settings, { db: platform.db, logger, metrics, now: () => nowMs });
@@ -251,7 +250,7 @@ describe('a failing provider', () => {
   ];
 
   it.each(failing)('leaves the answer to the other sources: %s', async (_name, handle, outcome) => {
-    await startPlatform('/{plate}', outcome === 'timeout' ? { REGISTRATION_PROVIDER_TIMEOUT_MS: '300' } : {});
+    await startPlatform('/{plate}', outcome === 'timeout' ? { timeoutMs: 300 } : {});
     await importRecords(admin, [{ plate: 'PC-001-PA', model: 'IMPORTED' }]);
     handler = handle;
     expect(await lookUp('PC-001-PA')).toMatchObject({ status: 200, body: { certificate: { model: 'IMPORTED' } } });
@@ -292,8 +291,8 @@ describe('a failing provider', () => {
     expect(await outcomeOf('PD-003-PA')).toBe('status-503');
   });
 
-  it('is called at most REGISTRATION_PROVIDER_CALLS_PER_MINUTE times a minute', async () => {
-    await startPlatform('/{plate}', { REGISTRATION_PROVIDER_CALLS_PER_MINUTE: '2' });
+  it('is called at most so many times a minute as its limit', async () => {
+    await startPlatform('/{plate}', { callsPerMinute: 2 });
     handler = answerWith(renault);
     expect([await outcomeOf('PE-001-PA'), await outcomeOf('PE-002-PA')]).toEqual(['found', 'found']);
     expect([await outcomeOf('PE-003-PA'), await outcomeOf('PE-001-PA')]).toEqual(['calls-used-up', 'kept']);

@@ -158,7 +158,7 @@ async function callProvider(settings: ProviderSettings, url: URL): Promise<Provi
     const response = await fetch(url, {
       headers: settings.headers,
       redirect: 'manual',
-      signal: AbortSignal.timeout(settings.timeoutMs),
+      signal: AbortSignal.timeout(settings.limits.timeoutMs),
     });
     return await readAnswer(response, settings);
   } catch (error) {
@@ -194,7 +194,8 @@ class CircuitBreaker {
   failed(nowMs: number): void {
     this.#failuresInRow += 1;
     this.#isTrying = false;
-    if (this.#failuresInRow >= this.#settings.failures) this.#openUntilMs = nowMs + this.#settings.pauseMs;
+    if (this.#failuresInRow >= this.#settings.limits.failures)
+      this.#openUntilMs = nowMs + this.#settings.limits.pauseMs;
   }
 }
 
@@ -219,7 +220,7 @@ export function createProviderSource(settings: ProviderSettings, { db, logger, m
   });
 
   async function call(identity: VehicleIdentity): Promise<ProviderAnswer> {
-    const isUsedUp = callsInMinute.read(settings.sha256, now()) >= settings.callsPerMinute;
+    const isUsedUp = callsInMinute.read(settings.sha256, now()) >= settings.limits.callsPerMinute;
     if (isUsedUp) return { kind: 'failed', reason: 'calls-used-up' };
     if (!circuit.allows(now())) return { kind: 'failed', reason: 'circuit-open' };
     callsInMinute.add(settings.sha256, now());
@@ -236,7 +237,7 @@ export function createProviderSource(settings: ProviderSettings, { db, logger, m
   }
 
   function isFresh({ fields, fetchedAtMs }: CachedAnswer): boolean {
-    return now() - fetchedAtMs < (fields ? settings.cacheMs : settings.negativeCacheMs);
+    return now() - fetchedAtMs < (fields ? settings.limits.cacheMs : settings.limits.negativeCacheMs);
   }
 
   async function find(identity: VehicleIdentity): Promise<Finding> {

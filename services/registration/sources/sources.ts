@@ -8,7 +8,7 @@ import { normalizePlate, type VehicleIdentity } from '../record/identity.ts';
 import { decodeVin, normalizeVin } from '../vin.ts';
 import type { Finding, Source } from './lookup.ts';
 import { createProviderSource, type ProviderHost } from './provider.ts';
-import { readProviderSettings } from './provider-settings.ts';
+import { type ProviderLimits, readProviderSettings } from './provider-settings.ts';
 
 /** The sources of registration data: registers in descending priority, and the decoder of VINs. */
 export interface Sources {
@@ -20,8 +20,8 @@ export interface Sources {
  * Creates the sources that the settings name.
  * @throws InvalidSettings when the settings of the provider are invalid
  */
-export function createSources(config: ResolvedConfig, host: ProviderHost): Sources {
-  const provider = readProviderSettings(config);
+export function createSources(config: ResolvedConfig, host: ProviderHost, limits?: ProviderLimits): Sources {
+  const provider = readProviderSettings(config, limits);
   return {
     registers: [
       createImportedSource(host.db),
