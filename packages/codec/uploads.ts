@@ -12,9 +12,13 @@ import { decodeTeltonika, readRecords } from './teltonika/upload.ts';
 import { tesla } from './tesla/tesla.ts';
 import { traccar } from './traccar/traccar.ts';
 
-/** The formats in which other systems forward what their devices said, by name. */
+/** The codec of each format in which other systems forward what their devices reported. */
 export const sourceFormats: Readonly<Record<SourceFormatName, SourceFormat>> = {
-  ...{ traccar, flespi, tesla, owntracks, osmand },
+  traccar,
+  flespi,
+  tesla,
+  owntracks,
+  osmand,
 };
 
 /** Reads the messages of one device, a JSON array, as readings. @returns why they cannot be read, or the readings, unchecked */

@@ -16,6 +16,11 @@ export const storableUnicodePattern = '^[^\\u0000\\ud800-\\udfff]*$';
 /** A plate with at least one letter or digit: only those distinguish plates. */
 export const platePattern = '^[^\\u0000-\\u001f\\ud800-\\udfff]*[A-Za-z0-9][^\\u0000-\\u001f\\ud800-\\udfff]*$';
 
+/** Returns the letters and digits of a plate, in upper case: all that distinguishes plates. */
+export function plateKey(plate: string): string {
+  return plate.toUpperCase().replace(/[^A-Z0-9]/g, '');
+}
+
 const storableRule = 'must not contain NUL or half of a surrogate pair';
 
 /** One or several of a few words, separated by commas. */

@@ -24,10 +24,14 @@ export function isAvailable(interval: RawBuilder<unknown>): RawBuilder<boolean> 
       and tstzrange(booking.starts_at, booking.ends_at) && ${interval}))`;
 }
 
-/** True for a vehicle with this plate: only letters and digits count, in any case, as in the index vehicle_plate. */
+/** SQL of `plateKey` (contracts/text-patterns.ts), in the words of the index vehicle_plate. */
+export function plateKeyOf(plate: RawBuilder<unknown>): RawBuilder<string> {
+  return sql<string>`regexp_replace(upper(${plate}), '[^A-Z0-9]', '', 'g')`;
+}
+
+/** True for a vehicle with this plate: only letters and digits count, in any case. */
 export function hasPlate(plate: string): RawBuilder<boolean> {
-  return sql<boolean>`regexp_replace(upper(vehicle.plate), '[^A-Z0-9]', '', 'g')
-    = regexp_replace(upper(${plate}::text), '[^A-Z0-9]', '', 'g')`;
+  return sql<boolean>`${plateKeyOf(sql.ref('vehicle.plate'))} = ${plateKeyOf(sql`${plate}::text`)}`;
 }
 
 /** True if the newer of the two reported speeds is that of the location. */

@@ -8,8 +8,8 @@ import fc from 'fast-check';
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
 import { type EventCursor, formatCursor, parseCursor } from './cursor.ts';
-import { readAllEvents, typesOf } from './event-list.fixture.ts';
-import { findEventCursorAt, findEventHead, type PlatformEvent, readEvents } from './read-events.ts';
+import { awaitEvents, readAllEvents, typesOf } from './event-list.fixture.ts';
+import { findEventCursorAt, findEventHead, type PlatformEvent, readEvents, readEventsOf } from './read-events.ts';
 
 let db: Kysely<Tables>;
 let application: TestApplication;
@@ -97,6 +97,17 @@ describe('the list of events', () => {
       const rest = await read(parseCursor(formatCursor(cursor)));
       expect(rest.map(({ id }) => id)).toEqual(events.slice(index + 1).map(({ id }) => id));
     }
+  });
+
+  it('gives quarantined uploads to the application, and never to its users', async () => {
+    await sql`insert into quarantine (device_id, received_at, payload_bytes, sealed_payload, payload_fingerprint, faults)
+      values (${vehicle.deviceId}, now(), 1, '\\x00', '\\x00', '[{"index": null, "reason": "NOT_JSON"}]')`.execute(db);
+    await awaitEvents(db, application.id);
+    const request = { after: head, limit: 100, cursorName: 'after' };
+    const applicationIds = [application.id];
+    const ofApplication = await readEventsOf(db, { applicationIds }, request);
+    expect(typesOf(ofApplication.events)).toEqual(['upload.quarantined']);
+    expect((await readEventsOf(db, { applicationIds, userId: 'driver' }, request)).events).toEqual([]);
   });
 
   it('continues from a time', async () => {

@@ -1,10 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { sourceFormatNames } from '@odograph/contracts/sources';
 import { segment, UsageFailure } from '../server/admin-api.ts';
 import { command, flag, numeric, optional, required } from './command.ts';
 
-const formats = ['traccar', 'flespi', 'tesla', 'owntracks', 'osmand'];
+/** `traccar, flespi, tesla, owntracks or osmand` */
+const formats = new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(sourceFormatNames);
 const id = required('id of the source');
 
 /** Reads a token from a file, so that it is neither in the history of the shell nor in the list of processes. */
@@ -20,7 +22,7 @@ export const sourceCommands = [
     examples: ['source create --app app-7f3a --format traccar --create-devices'],
     options: {
       app: required('appId of the application'),
-      format: required('traccar, flespi, tesla, owntracks or osmand', formats),
+      format: required(formats, sourceFormatNames),
       'flespi-token-file': optional('file with a token of flespi, by which its devices are sent commands', 'file'),
       'create-devices': flag(
         'create devices that do not exist, as APPID:IDENTIFIER; without it their messages go to quarantine',

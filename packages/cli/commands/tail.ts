@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { plateKey } from '@odograph/contracts/text-patterns';
 import { type AdminApi, Refusal, segment, Unreachable, UsageFailure } from '../server/admin-api.ts';
 import { type CommandContext, command, numeric, optional } from './command.ts';
 
@@ -19,7 +20,6 @@ const pageSize = 200;
 const maxPages = 25;
 
 const vehicleIdForm = /^[1-9]\d{9}$/;
-const normalize = (plate: string) => plate.toUpperCase().replace(/[^A-Z0-9]/g, '');
 
 /** Finds a vehicle by its id or plate. @throws UsageFailure for a plate of several applications */
 async function findVehicle(api: AdminApi, given: string): Promise<string> {
@@ -27,7 +27,7 @@ async function findVehicle(api: AdminApi, given: string): Promise<string> {
   const { vehicles } = (await api.get('/v1/x/vehicles', { q: given, limit: '1000' })) as {
     vehicles: { id: string; plate: string; appId: string }[];
   };
-  const found = vehicles.filter(({ plate }) => normalize(plate) === normalize(given));
+  const found = vehicles.filter(({ plate }) => plateKey(plate) === plateKey(given));
   const [only] = found;
   if (only === undefined) throw new Error(`no vehicle has the plate ${given}`);
   if (found.length === 1) return only.id;

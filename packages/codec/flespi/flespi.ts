@@ -16,6 +16,7 @@ const flespiParameters = readFieldTable(new URL('parameters.json', import.meta.u
  * in km/h, mileages in km, fuel levels in %.
  */
 export const flespi: SourceFormat = {
+  fields: flespiParameters,
   split({ body }) {
     const messages = Array.isArray(body) ? body : [body];
     return messages.map((value: unknown, index) => {
@@ -33,6 +34,7 @@ export const flespi: SourceFormat = {
     );
     return completeReading(draft);
   },
+  toMessage: (device, { timestamp }, fields) => ({ ident: device, timestamp, ...fields }),
 };
 
 /** Without a fix, many devices repeat their last position. */

@@ -18,6 +18,7 @@ const secondsPerHourInKilometres = 3.6;
  * `{ location: { timestamp, coords } }` with the speed in m/s (Traccar, "OsmAnd"). In both, −1 is unknown.
  */
 export const osmand: SourceFormat = {
+  fields: osmandParameters,
   split({ body, device, receivedAtMs }) {
     const message = requireObject(body, 'body');
     const name = requireDevice(device ?? message['device_id'] ?? message['id'] ?? message['deviceid'], 'id');
@@ -28,6 +29,7 @@ export const osmand: SourceFormat = {
   toReading(message) {
     return isJsonForm(message) ? readJson(objectOf(message['location'])) : readQuery(message);
   },
+  toMessage: (device, { timestamp }, fields) => ({ id: device, timestamp, ...fields }),
 };
 
 /** In the query form, `location` is a text: latitude and longitude. */

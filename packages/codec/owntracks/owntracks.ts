@@ -20,6 +20,7 @@ const topicForm = /^owntracks\/[^/]+\/([^/]+)$/;
  * UNIX seconds (OwnTracks, "JSON"). Other types give no message.
  */
 export const owntracks: SourceFormat = {
+  fields: owntracksFields,
   split({ body, device }) {
     const message = requireObject(body, 'body');
     const type = requireText(message['_type'], '_type');
@@ -35,6 +36,7 @@ export const owntracks: SourceFormat = {
     addFields(draft, fields, owntracksFields);
     return completeReading(draft);
   },
+  toMessage: (_device, { timestamp }, fields) => ({ _type: 'location', tst: timestamp, ...fields }),
 };
 
 /** Whether a message is of a type without a reading. An encrypted one may have had a reading, so it is at fault. */

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import { deviceIdPattern } from '@odograph/contracts/topics';
 
 /** A message of another system, and the name by which that system knows the device. */
@@ -23,6 +24,14 @@ export interface SourceFormat {
   split(request: SourceRequest): SourceMessage[];
   /** Converts a message to a reading, which is not checked; undefined for a message that has none. */
   toReading(message: Readonly<Record<string, unknown>>): unknown;
+  /** Places and units of the fields that a message and a reading have in common. */
+  readonly fields: FieldTable;
+  /** Converts a reading to a message, the inverse of `toReading`. @param fields those in `fields`, by their names there */
+  toMessage(
+    device: string,
+    reading: TelemetryReading,
+    fields: Readonly<Record<string, unknown>>,
+  ): Record<string, unknown>;
 }
 
 /** A request that cannot be assigned to a device. */
@@ -212,3 +221,6 @@ export function secondsOf(value: unknown): number | undefined {
   const milliseconds = Date.parse(isZoned ? text : `${text.replace(' ', 'T')}Z`);
   return Number.isNaN(milliseconds) ? undefined : milliseconds / 1000;
 }
+
+/** Formats a timestamp in ISO 8601. @param seconds since the epoch */
+export const isoTime = (seconds: number): string => new Date(Math.round(seconds * 1000)).toISOString();

@@ -2,6 +2,7 @@ import {
   addFields,
   completeReading,
   type Draft,
+  isoTime,
   objectOf,
   readFieldTable,
   requireDevice,
@@ -21,6 +22,7 @@ const windows = ['FdWindow', 'FpWindow', 'RdWindow', 'RpWindow'];
  * `IsResend` and a member for each field (PayloadToMap). Speeds and distances are in miles.
  */
 export const tesla: SourceFormat = {
+  fields: teslaFields,
   split({ body }) {
     const records = Array.isArray(body) ? body : [body];
     return records.map((value: unknown, index) => {
@@ -45,6 +47,10 @@ export const tesla: SourceFormat = {
     addCharging(draft, fields['DetailedChargeState']);
     return completeReading(draft);
   },
+  toMessage: (device, { timestamp, location }, fields) => ({
+    ...{ Vin: device, CreatedAt: isoTime(timestamp), IsResend: false, ...fields },
+    ...(location && { Location: { latitude: location.latitude, longitude: location.longitude } }),
+  }),
 };
 
 /** The values of `data` by the names of their fields. */

@@ -1,8 +1,10 @@
+import type { TelemetryReading } from '@odograph/contracts/telemetry';
 import {
   addFields,
   completeReading,
   type Draft,
   type FieldTable,
+  isoTime,
   objectOf,
   readFieldTable,
   requireDevice,
@@ -46,6 +48,7 @@ const placed = new Set([
  * (Traccar, PositionData, EventData). Speeds are in knots, distances in metres.
  */
 export const traccar: SourceFormat = {
+  fields: attributes,
   split({ body }) {
     const message = requireObject(body, 'body');
     const device = requireDevice(objectOf(message['device'])['uniqueId'], 'device.uniqueId');
@@ -56,6 +59,9 @@ export const traccar: SourceFormat = {
     return message['event'] === undefined
       ? readPosition(objectOf(message['position']))
       : readEvent(objectOf(message['event']), message);
+  },
+  toMessage(device, reading, fields) {
+    return { device: { uniqueId: device }, position: positionOf(reading, fields) };
   },
 };
 
@@ -101,4 +107,18 @@ function addAttributes(draft: Draft, values: Record<string, unknown>, protocol?:
   const alarms = typeof values['alarm'] === 'string' ? values['alarm'].split(',') : [];
   const flags = alarms.flatMap((alarm) => alarmFlags[alarm] ?? []);
   if (flags.length > 0) draft.alarms = Object.fromEntries(flags.map((flag) => [flag, true]));
+}
+
+/** A position of Traccar; one that is outdated has the time of the device and no place. */
+function positionOf({ timestamp, location }: TelemetryReading, fields: Readonly<Record<string, unknown>>) {
+  const { outdated, valid = 'true', ...attributes } = fields;
+  const { latitude, longitude, altitude, angle, speed } = location ?? { latitude: 0, longitude: 0 };
+  const time = isoTime(timestamp);
+  const isOutdated = outdated === 'true';
+  return {
+    ...{ valid: valid === 'true', outdated: isOutdated, latitude, longitude, altitude, attributes },
+    ...{ fixTime: time, deviceTime: time, serverTime: time },
+    ...(angle !== undefined && { course: angle }),
+    ...(speed !== undefined && { speed: speed / kilometresPerNauticalMile }),
+  };
 }

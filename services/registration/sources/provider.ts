@@ -1,4 +1,5 @@
 import type { Database } from '@odograph/database/database';
+import { plateKeyOf } from '@odograph/database/vehicle-conditions';
 import type { Logger } from '@odograph/runtime/logger';
 import { Counter, type Registry } from '@odograph/runtime/metrics';
 import { WindowCounter } from '@odograph/runtime/window-counter';
@@ -62,7 +63,7 @@ export async function deleteCachedAnswers(db: Database, { plate, vin }: VehicleI
     delete from registration_provider_answer
     where plate = ${plate ?? null} or vin = ${vin ?? null}
        or fields ->> 'certificate.vin' = ${vin ?? null}
-       or regexp_replace(fields ->> 'certificate.plate', '[^A-Z0-9]', '', 'g') = ${plate ?? null}`.execute(db);
+       or ${plateKeyOf(sql`fields ->> 'certificate.plate'`)} = ${plate ?? null}`.execute(db);
   return Number(numAffectedRows);
 }
 

@@ -1,6 +1,7 @@
 import type { Caller } from '@odograph/contracts/caller';
 import type { Database } from '@odograph/database/database';
 import { accessibleTo, findVehicle } from '@odograph/database/vehicle-access';
+import { hasPlate } from '@odograph/database/vehicle-conditions';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import { sql } from 'kysely';
 import { findRecords } from '../imports/queries.ts';
@@ -96,13 +97,11 @@ export function findOwnDescription(
   caller: Caller,
   { plate, vin }: VehicleIdentity,
 ): Promise<VehicleDescription | undefined> {
-  // As in the index vehicle_plate.
-  const plateKey = sql<string>`regexp_replace(upper(plate), '[^A-Z0-9]', '', 'g')`;
   return db
     .selectFrom('vehicle')
     .select(descriptionColumns)
     .where(accessibleTo(caller))
-    .where(plate === undefined ? sql<boolean>`upper(vin) = ${vin}` : sql<boolean>`${plateKey} = ${plate}`)
+    .where(plate === undefined ? sql<boolean>`upper(vin) = ${vin}` : hasPlate(plate))
     .orderBy('id', 'desc')
     .limit(1)
     .executeTakeFirst();
