@@ -15,7 +15,7 @@ export const screenParts: readonly string[] = ['map', 'list', 'chart'];
 const programs = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
 const viewport = { width: 1280, height: 800 };
 const fleetSizes = [10_000, 50_000];
-const patienceMs = 120_000;
+const timeoutMs = 120_000;
 /** A reading a minute. */
 const readingsOfYear = 525_600;
 const panMs = 10_000;
@@ -65,7 +65,7 @@ async function growFleet(pool: Pool, { applicationId }: BenchFleet, count: numbe
 async function signIn({ browser, httpUrl, account }: Console): Promise<Page> {
   const context = await browser.newContext({ baseURL: httpUrl, locale: 'en-GB', viewport });
   const page = await context.newPage();
-  page.setDefaultTimeout(patienceMs);
+  page.setDefaultTimeout(timeoutMs);
   await page.goto('/sign-in?next=/profile');
   await page.getByLabel('Name').fill(account.name);
   await page.getByLabel('Password').fill(account.password);
@@ -85,7 +85,7 @@ const takeFrames = `(() => { const { gaps } = window.benchFrames; window.benchFr
 
 interface Frames {
   readonly perSecond: number;
-  readonly longestMs: number;
+  readonly maxMs: number;
 }
 
 async function readFrames(page: Page, work: () => Promise<void>): Promise<Frames> {
@@ -93,7 +93,7 @@ async function readFrames(page: Page, work: () => Promise<void>): Promise<Frames
   const start = performance.now();
   await work();
   const gaps = (await page.evaluate(takeFrames)) as number[];
-  return { perSecond: (gaps.length * 1000) / (performance.now() - start), longestMs: Math.max(...gaps) };
+  return { perSecond: (gaps.length * 1000) / (performance.now() - start), maxMs: Math.max(...gaps) };
 }
 
 /** Drags the map to and fro. */
@@ -147,10 +147,10 @@ async function watchMap(console_: Console, path: string, seconds: number): Promi
   return [
     firstMs,
     watched.perSecond,
-    watched.longestMs,
+    watched.maxMs,
     (script * 1000) / seconds,
     panned.perSecond,
-    panned.longestMs,
+    panned.maxMs,
     heapBefore,
     heapAfter,
     rate / 1000,

@@ -7,7 +7,7 @@ import { TimeHistogram } from './statistics.ts';
 
 const intervalMs = 10;
 const pollMs = 10;
-const patienceMs = 10_000;
+const timeoutMs = 10_000;
 
 export interface ProbedDevice {
   port: number;
@@ -63,7 +63,7 @@ export async function startLagProbe(pool: Pool, device: ProbedDevice, beforeMs: 
   };
   const watch = async (): Promise<void> => {
     for (let end = Number.POSITIVE_INFINITY; !stopping || (sentAt.size > 0 && Date.now() < end); ) {
-      if (stopping && end === Number.POSITIVE_INFINITY) end = Date.now() + patienceMs;
+      if (stopping && end === Number.POSITIVE_INFINITY) end = Date.now() + timeoutMs;
       await look();
       await delay(pollMs);
     }

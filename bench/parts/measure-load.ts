@@ -6,7 +6,7 @@ import type { LoadPlan, LoadResult } from './load-generator.ts';
 import type { TimeHistogram } from './statistics.ts';
 
 const pollMs = 5;
-const patienceMs = 300_000;
+const timeoutMs = 300_000;
 
 export interface Measured extends LoadResult {
   /** Until the last row is visible; without a table, until the last PUBACK. */
@@ -37,7 +37,7 @@ async function lastRowAt(
   devices: number,
 ): Promise<number> {
   const last = Math.floor(firstTimestampMs + (Math.floor(uploads / devices) - 1) * stepMs);
-  const end = Date.now() + patienceMs;
+  const end = Date.now() + timeoutMs;
   for (;;) {
     const atEnd = await countRows(pool, table, last);
     if (atEnd >= devices) {

@@ -9,7 +9,7 @@ import { type ProcessUsage, root } from './child-script.ts';
 import type { Engines } from './engines.ts';
 
 export const adminToken = 'admin-token-of-the-benchmarks';
-const patienceMs = 60_000;
+const timeoutMs = 60_000;
 
 export interface ServiceProcess {
   readonly httpUrl: string;
@@ -80,7 +80,7 @@ export async function startServices(
   };
   engines.onStop(`process of ${names.join(', ')}`, stop);
   const httpUrl = `http://127.0.0.1:${httpPort}`;
-  const end = Date.now() + patienceMs;
+  const end = Date.now() + timeoutMs;
   for (let ready = false; !ready; ) {
     if (child.exitCode !== null) throw new Error(`the process of ${names.join(', ')} exited with ${child.exitCode}`);
     if (Date.now() > end) throw new Error(`the process of ${names.join(', ')} was not ready in time`);

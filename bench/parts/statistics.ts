@@ -8,19 +8,19 @@ export function median(values: readonly number[]): number {
   return Number.isInteger(middle) ? ((sorted[middle - 1] ?? Number.NaN) + upper) / 2 : upper;
 }
 
-const longestMs = 60_000;
+const maxMs = 60_000;
 const microsecondsPerMs = 1000;
 
 /** A histogram of times in milliseconds with three significant digits. */
 export class TimeHistogram {
   readonly #microseconds: RecordableHistogram = createHistogram({
-    highest: longestMs * microsecondsPerMs,
+    highest: maxMs * microsecondsPerMs,
     figures: 3,
   });
 
   record(ms: number): void {
     const microseconds = Math.round(ms * microsecondsPerMs);
-    this.#microseconds.record(Math.min(longestMs * microsecondsPerMs, Math.max(1, microseconds)));
+    this.#microseconds.record(Math.min(maxMs * microsecondsPerMs, Math.max(1, microseconds)));
   }
 
   /** Returns a quantile (0 to 1) in ms; NaN when empty. */

@@ -2,7 +2,7 @@ import { InvalidSettings, readConfig } from '@odograph/runtime/config';
 import { checkDatabase, migrateDatabase, migrationSetting, StartFailure } from './start-checks.ts';
 
 /** The database may start at the same time. */
-const patienceMs = 30_000;
+const timeoutMs = 30_000;
 
 /** Migrates the database of MIGRATION_DATABASE_URL, else of DATABASE_URL, and exits. */
 async function main(): Promise<void> {
@@ -10,7 +10,7 @@ async function main(): Promise<void> {
   const setting = migrationSetting(config);
   const url = config[setting];
   if (url === undefined) throw new InvalidSettings(['MIGRATION_DATABASE_URL: is required']);
-  await checkDatabase(setting, url, patienceMs);
+  await checkDatabase(setting, url, timeoutMs);
   const applied = await migrateDatabase(setting, url, (name) =>
     process.stderr.write(`migration ${name} is waiting for locks\n`),
   );

@@ -21,7 +21,7 @@ const oldestPostgres = 15;
 const oldestTimescale = [2, 14] as const;
 const oldestRedis = [6, 2] as const;
 /** An engine that starts at the same time gets this long to answer. */
-const patienceMs = 8000;
+const timeoutMs = 8000;
 const retryMs = 300;
 
 interface Fault {
@@ -98,7 +98,7 @@ export function migrationSetting({ MIGRATION_DATABASE_URL: url }: Config): 'MIGR
 }
 
 /** Checks that a database answers, with TimescaleDB preloaded and in a supported version. @throws StartFailure */
-export async function checkDatabase(setting: string, url: string, patience = patienceMs): Promise<void> {
+export async function checkDatabase(setting: string, url: string, patience = timeoutMs): Promise<void> {
   const facts = await insist(() => readDatabase(url), patience).catch((error: unknown) => {
     throw new StartFailure(setting, databaseFact(faultOf(error), url));
   });
@@ -171,7 +171,7 @@ function redisFact({ code = '', message }: Fault, url: string): string {
 /** Checks that Redis answers, is recent and keeps acknowledged uploads. @throws StartFailure */
 export async function checkRedis({ REDIS_URL: url, REDIS_ALLOW_DATA_LOSS }: Config): Promise<void> {
   if (url === undefined) return;
-  const { version, faults } = await insist(() => readRedis(url), patienceMs).catch((error: unknown) => {
+  const { version, faults } = await insist(() => readRedis(url), timeoutMs).catch((error: unknown) => {
     throw new StartFailure('REDIS_URL', redisFact(faultOf(error), url));
   });
   if (isOlder(version, oldestRedis)) {

@@ -20,7 +20,7 @@ import { WireFormatError, WireFramer } from './wire-framing.ts';
 /** Above this many queued bytes the socket is not read; above this many unsent bytes nothing is executed. */
 const queuedBytes = 1024 * 1024;
 const databaseName = 'postgres';
-const longestPasswordMessage = 1000;
+const maxPasswordMessageBytes = 1000;
 
 /** State that all connections share. */
 export interface ConnectionContext {
@@ -151,7 +151,7 @@ export class Connection implements SessionClient {
   }
 
   #readPassword(login: { minor: number; parameters: ReadonlyMap<string, string> }): boolean {
-    const message = this.#framer.nextMessage(longestPasswordMessage);
+    const message = this.#framer.nextMessage(maxPasswordMessageBytes);
     if (message === undefined) return false;
     const user = login.parameters.get('user') ?? '';
     if (messageType(message) !== 'p') this.end('08P01', 'expected a password message');

@@ -20,7 +20,7 @@ import { mayChangeSettings, readSettings } from './session-settings.ts';
 import type { Statements } from './statements.ts';
 import { WireFormatError } from './wire-framing.ts';
 
-const longestCopyBytes = 256 * 1024 * 1024;
+const maxCopyBytes = 256 * 1024 * 1024;
 const copyFromStdin = /^\s*(?:--[^\n]*\n\s*|\/\*[\s\S]*?\*\/\s*)*copy\b[^;]*\bfrom\s+stdin\b/i;
 
 /** A COPY FROM STDIN whose data is buffered, because the engine cannot wait for more within a call. */
@@ -106,12 +106,12 @@ export class MessageExecutor {
   #bufferCopy(copy: PendingCopy, type: string, message: Buffer): void {
     if (type === 'H' || type === 'S') return;
     copy.bytes += type === 'd' ? message.length : 0;
-    if (copy.bytes <= longestCopyBytes) copy.messages.push(message);
+    if (copy.bytes <= maxCopyBytes) copy.messages.push(message);
     else copy.messages.length = 0;
     if (type === 'd') return;
     this.#copy = undefined;
     if (copy.messages.length > 0) this.#finishCopy(Buffer.concat(copy.messages));
-    else this.#refuse('54000', `COPY of more than ${longestCopyBytes} bytes is too large for the embedded database`);
+    else this.#refuse('54000', `COPY of more than ${maxCopyBytes} bytes is too large for the embedded database`);
   }
 
   /** Executes the COPY; CopyInResponse was already sent. */

@@ -5,7 +5,7 @@ import { closeStatementMessage, syncMessage } from './frontend-messages.ts';
 /** The connection whose statement the session holds under each name; '' is the unnamed one, which all connections share. */
 export type LoadedStatements = Map<string, Statements>;
 
-const longestNameBytes = 50;
+const maxNameBytes = 50;
 
 /** The prepared statements of one connection, separate from those of others with the same name. */
 export class Statements {
@@ -23,7 +23,7 @@ export class Statements {
   /** The name of the statement in the session. PostgreSQL truncates names to 63 bytes. */
   sessionName(name: string): string {
     if (name === '') return '';
-    const cut = Buffer.from(name).subarray(0, longestNameBytes).toString('utf8');
+    const cut = Buffer.from(name).subarray(0, maxNameBytes).toString('utf8');
     return `${this.#connectionId}:${cut}`;
   }
 

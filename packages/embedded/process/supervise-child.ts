@@ -20,7 +20,7 @@ interface StartedChild {
 }
 
 const stopGraceMs = 10_000;
-const longestRestartDelayMs = 5000;
+const maxRestartDelayMs = 5000;
 
 /** Starts a module as a child process and restarts it until `stop`. @throws the child's message when the first start fails */
 export async function superviseChild(
@@ -40,8 +40,8 @@ export async function superviseChild(
       current = undefined;
       if (stopping) return;
       onLine(`ended unexpectedly (${signal ?? `exit code ${code}`}), restarting`);
-      const stable = performance.now() - startedAt > longestRestartDelayMs;
-      restartDelayMs = stable ? 0 : Math.min(longestRestartDelayMs, 2 * restartDelayMs + 100);
+      const stable = performance.now() - startedAt > maxRestartDelayMs;
+      restartDelayMs = stable ? 0 : Math.min(maxRestartDelayMs, 2 * restartDelayMs + 100);
       restarting = restart();
     });
   }
@@ -54,7 +54,7 @@ export async function superviseChild(
         watch(current);
       } catch (error) {
         onLine(`restart failed: ${error instanceof Error ? error.message : String(error)}`);
-        restartDelayMs = longestRestartDelayMs;
+        restartDelayMs = maxRestartDelayMs;
       }
     }
   }

@@ -22,9 +22,9 @@ export function createClient(httpUrl: string, headers: Record<string, string>): 
 
 const retryMs = 250;
 
-/** Repeats `attempt` until it returns true, or until `patienceMs` has passed. @returns whether it did */
-export async function waitFor(attempt: () => Promise<boolean>, patienceMs: number): Promise<boolean> {
-  for (const end = performance.now() + patienceMs; performance.now() < end; await delay(retryMs)) {
+/** Repeats `attempt` until it returns true, or until `timeoutMs` has passed. @returns whether it did */
+export async function waitFor(attempt: () => Promise<boolean>, timeoutMs: number): Promise<boolean> {
+  for (const end = performance.now() + timeoutMs; performance.now() < end; await delay(retryMs)) {
     if (await attempt().catch(() => false)) return true;
   }
   return false;

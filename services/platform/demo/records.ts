@@ -7,7 +7,7 @@ const hourMs = 3_600_000;
 const dayMs = 24 * hourMs;
 /** An authorization cannot be issued for the past, so the expired one ends after this time. */
 const expiryMs = 1500;
-const patienceMs = 15_000;
+const timeoutMs = 15_000;
 
 const parking = {
   ...{ name: 'Depot', address: '1 rue de Rivoli', zipcode: '75001', city: 'Paris', country: 'France' },
@@ -40,7 +40,7 @@ async function ensureAuthorizations(client: DemoClient, vehicleId: string): Prom
     await client.post('/v1/bluetooth-token', { vehicleId, userId: demoDriver, level: 'DRIVE', ...interval });
   };
   await ensure('expired', -2 * dayMs, expiryMs);
-  await waitFor(() => isListed('expired'), patienceMs);
+  await waitFor(() => isListed('expired'), timeoutMs);
   await ensure('scheduled', 6 * dayMs, 7 * dayMs);
   await ensure('current', -hourMs, 5 * dayMs);
 }
@@ -88,5 +88,5 @@ export async function ensureCommand(client: DemoClient, vehicleId: string): Prom
   await waitFor(async () => {
     await client.post('/v1/vehicle/honk', { vehicleId });
     return true;
-  }, patienceMs);
+  }, timeoutMs);
 }
