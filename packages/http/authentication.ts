@@ -45,7 +45,7 @@ export interface Accounts {
   findApplicationId(appId: string, among?: readonly number[]): Promise<number>;
 }
 
-/** What routes for operators authenticate with. */
+/** Authenticates routes for operators. */
 export interface Guard {
   readonly accounts: Accounts;
   readonly adminToken: string;
@@ -286,7 +286,7 @@ function bearerToken({ headers }: FastifyRequest): string | undefined {
 
 const windowMs = 60_000;
 const guessesPerWindow = 60;
-const maximumAddresses = 10_000;
+const maxAddresses = 10_000;
 
 /**
  * Creates a check of the bearer token: true for the admin token, false without one. After 60 wrong ones in a minute an
@@ -295,7 +295,7 @@ const maximumAddresses = 10_000;
  */
 function checkAdminToken(adminToken: string): (request: FastifyRequest, reply: FastifyReply) => boolean {
   const expected = adminTokensOf(adminToken).map(hashSecret);
-  const guesses = new WindowCounter(windowMs, maximumAddresses);
+  const guesses = new WindowCounter(windowMs, maxAddresses);
   return (request, reply) => {
     const secret = bearerToken(request);
     if (secret === undefined) return false;

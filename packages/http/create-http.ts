@@ -21,10 +21,10 @@ import type { JsonSchema } from './openapi-schema.ts';
 import { answerPolicy, keepToTls } from './page-policy.ts';
 import { acceptJson, mergeParameters, refuseExtremes, refuseUnknown } from './parameters.ts';
 
-const maximumBodyBytes = 1024 * 1024;
+const maxBodyBytes = 1024 * 1024;
 const maxHeaderSize = 16 * 1024;
 const slowCheckIntervalMs = 1000;
-const maximumHeadersTimeoutMs = 10_000;
+const maxHeadersTimeoutMs = 10_000;
 
 /** `documentedAs` shows in OpenAPI what a route accepts, where a failure code of its own is for what it does not. */
 const validatorOptions = { useDefaults: true, addUsedSchema: false, keywords: ['documentedAs'] };
@@ -49,14 +49,14 @@ export async function createHttp(config: Config, logger: Logger): Promise<Http> 
     }),
     genReqId: ({ headers }) => requestIdOf(headers['x-request-id']),
     trustProxy: trustedProxies(config.HTTP_TRUST_PROXY),
-    bodyLimit: maximumBodyBytes,
+    bodyLimit: maxBodyBytes,
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     routerOptions: { maxParamLength: 256, ignoreTrailingSlash: true },
     // Bounds how long a slow request holds its connection, also one that never sends a byte.
     requestTimeout: config.HTTP_REQUEST_TIMEOUT_MS,
     http: {
-      headersTimeout: Math.min(maximumHeadersTimeoutMs, config.HTTP_REQUEST_TIMEOUT_MS),
+      headersTimeout: Math.min(maxHeadersTimeoutMs, config.HTTP_REQUEST_TIMEOUT_MS),
       connectionsCheckingInterval: slowCheckIntervalMs,
       maxHeaderSize,
     },

@@ -15,11 +15,11 @@ declare module 'fastify' {
 }
 
 const windowMs = 60_000;
-const maximumNetworks = 10_000;
+const maxNetworks = 10_000;
 
 /** Checks every request before its credentials: these checks cost no lookup in a database. */
 export function checkRequests(http: Http, requestsPerMinute: number): void {
-  const requests = new WindowCounter(windowMs, maximumNetworks);
+  const requests = new WindowCounter(windowMs, maxNetworks);
   http.addHook('onRequest', async (request, reply) => {
     requireOneHost(request);
     const { headers } = request.raw;
@@ -83,7 +83,7 @@ export function refuseWhileClosing(http: Http): void {
   });
 }
 
-const maximumLoopDelayMs = 5000;
+const maxLoopDelayMs = 5000;
 const loopSampleMs = 1000;
 
 /**
@@ -101,7 +101,7 @@ export function refuseWhileOverloaded(http: Http): void {
   }, loopSampleMs).unref();
   http.addHook('onClose', () => clearInterval(timer));
   http.addHook('onRequest', async () => {
-    if (delayMs > maximumLoopDelayMs) throw new Failure('OVERLOADED', undefined, { retryAfterSeconds: 5 });
+    if (delayMs > maxLoopDelayMs) throw new Failure('OVERLOADED', undefined, { retryAfterSeconds: 5 });
   });
 }
 

@@ -12,7 +12,7 @@ import { sessionCookie } from './session-cookie.ts';
 /** The version of the interface specification that the paths under /v1 follow. */
 const interfaceVersion = '1.13';
 
-/** What the operations of each tag are about, in the order of the reference page. */
+/** The subject of each tag, in the order of the reference page. */
 const tags: Readonly<Record<string, string>> = {
   authentication: 'Access tokens and passwords',
   sessions: 'Sessions of browsers, for pages',

@@ -6,13 +6,13 @@ import type { JsonSchema } from './openapi-schema.ts';
 
 const pascalCase = (code: string) =>
   code.toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter) => letter.toUpperCase());
-const mostNamedCodes = 3;
+const maxNamedCodes = 3;
 
 /** The schema of an answer with one of these failures. `message` and what follows it are additions to the interface. */
 export function failureSchema(codes: readonly FailureCode[]): JsonSchema {
   const title = codes.map(pascalCase).join('Or');
   return {
-    ...(codes.length <= mostNamedCodes && { title }),
+    ...(codes.length <= maxNamedCodes && { title }),
     type: 'object',
     required: ['error', 'message'],
     properties: {

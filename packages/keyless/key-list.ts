@@ -38,7 +38,7 @@ export interface KeyListMessage extends KeyList {
   readonly mac: string;
 }
 
-/** What a device is provisioned with. */
+/** Provisioned into a device. */
 export interface DeviceIdentity {
   readonly deviceId: string;
   readonly deviceKey: Uint8Array;

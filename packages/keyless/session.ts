@@ -55,7 +55,7 @@ const encryptedBit = 0x80;
 const resultKind = 0x41;
 const headerBytes = 5;
 const macBytes = 16;
-const largestCounter = 0xffffffff;
+const maxCounter = 0xffffffff;
 
 function shortMac(crypto: KeylessCrypto, key: Uint8Array, label: string, bytes: Uint8Array): Uint8Array {
   return crypto.hmacSha256(key, concat(ascii(label), bytes)).subarray(0, macBytes);
@@ -68,7 +68,7 @@ function nonceOf(header: Uint8Array): Uint8Array {
 
 /** Protects a frame for the device: "Frames" in docs/keyless.md. @throws RangeError when the counter is used up */
 export function protectFrame(crypto: KeylessCrypto, channel: Channel, frame: Frame): Uint8Array {
-  if (frame.counter < 1 || frame.counter > largestCounter)
+  if (frame.counter < 1 || frame.counter > maxCounter)
     throw new RangeError('the session has used up its frame counters');
   const kind = (kinds.indexOf(frame.kind) + 1) | (frame.encrypted ? encryptedBit : 0);
   const header = concat(Uint8Array.of(kind), bigEndian(frame.counter, 4));

@@ -11,7 +11,7 @@ import {
 import { deviceTag, type KeylessCrypto, tokenKey } from './key-hierarchy.ts';
 import type { DeviceIdentity, KeyList } from './key-list.ts';
 
-/** What an authorization allows (interface specification, "Authorization (Bluetooth) fields"). */
+/** The actions that an authorization allows (interface specification, "Authorization (Bluetooth) fields"). */
 export type Level = 'LOCK_UNLOCK' | 'DRIVE';
 
 /** Fields of a token: "The token" in docs/keyless.md. Times in UNIX milliseconds, `notAfterMs` exclusive. */

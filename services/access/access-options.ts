@@ -10,8 +10,8 @@ export interface AccessOptions {
   /** Opens and seals device keys. */
   readonly sealer: Sealer;
   readonly clock: Clock;
-  /** Longest validity of an authorization token. */
-  readonly longestAuthorizationMs: number;
+  /** Maximum validity of an authorization token. */
+  readonly maxAuthorizationMs: number;
   /** Wakes the command service, which publishes key lists; call it after the commit. */
   announceKeyLists(): void;
 }

@@ -41,7 +41,7 @@ export function createAccessService(clock: Clock): Service<Http> {
       const announceKeyLists = createAnnouncement(redis, prefix, logger);
       const options: AccessOptions = {
         ...{ db, sealer: await openSealer(config, 'device keys'), clock, announceKeyLists },
-        longestAuthorizationMs: config.AUTHORIZATION_MAX_DAYS * 86_400_000,
+        maxAuthorizationMs: config.AUTHORIZATION_MAX_DAYS * 86_400_000,
       };
       const isConnected = (deviceId: string) => isPresent(redis, prefix, deviceId);
       const accounts = accountsIn(db);

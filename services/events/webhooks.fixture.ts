@@ -28,7 +28,7 @@ export type Answer = (received: Received, response: ServerResponse) => unknown;
 /** A real receiver of webhooks on the loopback interface. */
 export interface TestReceiver {
   readonly url: string;
-  /** What was received and answered with 2xx, in order. */
+  /** Requests answered with 2xx, in order. */
   readonly accepted: Received[];
   /** Everything that was received, in order. */
   readonly received: Received[];

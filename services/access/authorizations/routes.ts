@@ -53,14 +53,14 @@ interface RequestBody {
 }
 
 async function create(options: AccessOptions, context: RequestContext, body: RequestBody): Promise<issue.Issued> {
-  const { db, sealer, longestAuthorizationMs } = options;
+  const { db, sealer, maxAuthorizationMs } = options;
   const { caller, now } = context;
   return db.transaction().execute(async (trx) => {
     const vehicle = await lockVehicle(trx, caller, body.vehicleId);
     const driverId = await resolveDriverId(trx, caller, body.userId, vehicle.isManaged);
     const level = requireLevel(body.level);
     const interval = { from: parseDate('from', body.from), until: parseDate('until', body.until) };
-    requireInterval(interval, now, longestAuthorizationMs);
+    requireInterval(interval, now, maxAuthorizationMs);
     refuseArchived(vehicle);
     const request = { vehicleId: vehicle.id, driverId, level, ...interval };
     const issued = await issue.issueAuthorization(trx, sealer, request, context);
@@ -82,7 +82,7 @@ async function update(
       from: body.from === undefined ? old.from : parseDate('from', body.from),
       until: body.until === undefined ? old.until : parseDate('until', body.until),
     };
-    requireInterval(interval, context.now, options.longestAuthorizationMs);
+    requireInterval(interval, context.now, options.maxAuthorizationMs);
     refuseArchived(old);
     const issued = await issue.replaceAuthorization(trx, options.sealer, old, interval, context);
     const { authorization } = issued;

@@ -42,22 +42,22 @@ export function requireLevel(level: string | undefined): Level {
 
 const dayMs = 24 * 3_600_000;
 
-/** Computes the latest end of an authorization. @param longestMs longest validity of an authorization token */
-export function latestEnd(from: Date, now: Date, longestMs: number): Date {
-  return new Date(Math.max(from.getTime(), now.getTime()) + longestMs);
+/** Computes the latest end of an authorization. @param maxMs maximum validity of an authorization token */
+export function latestEnd(from: Date, now: Date, maxMs: number): Date {
+  return new Date(Math.max(from.getTime(), now.getTime()) + maxMs);
 }
 
 /**
  * Checks the interval of a new or changed authorization. `from` may lie in the past, because a request for "from now on"
  * takes time to arrive.
- * @param longestMs longest validity of an authorization token, counted from now if it started before
+ * @param maxMs maximum validity of an authorization token, counted from now if it started before
  * @throws Failure INVALID_INTERVAL when it does not end after its start or is too long, INVALID_DATE when it has ended
  */
-export function requireInterval({ from, until }: Interval, now: Date, longestMs: number): void {
+export function requireInterval({ from, until }: Interval, now: Date, maxMs: number): void {
   if (until <= from) throw refusal('INVALID_INTERVAL', 'until', 'must lie after from');
   if (until <= now) throw refusal('INVALID_DATE', 'until', 'lies in the past');
-  if (until > latestEnd(from, now, longestMs)) {
-    throw refusal('INVALID_INTERVAL', 'until', `lies more than ${longestMs / dayMs} days after from`);
+  if (until > latestEnd(from, now, maxMs)) {
+    throw refusal('INVALID_INTERVAL', 'until', `lies more than ${maxMs / dayMs} days after from`);
   }
 }
 

@@ -129,7 +129,7 @@ function applyStep(model: Model, step: Step): string | undefined {
 }
 
 const db: Kysely<Tables> = openDatabase({ url: testDatabaseUrl(), name: 'test', size: 2 });
-const issuer = { sealer: new Sealer([randomUUID()], 'device keys'), longestAuthorizationMs: 366 * 86_400_000 };
+const issuer = { sealer: new Sealer([randomUUID()], 'device keys'), maxAuthorizationMs: 366 * 86_400_000 };
 afterAll(() => db.destroy());
 
 const minuteMs = 60_000;

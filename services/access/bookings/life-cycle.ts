@@ -52,17 +52,17 @@ interface AuthorizedBooking {
 /** Issues the authorizations of bookings. */
 export interface Issuer {
   readonly sealer: Sealer;
-  /** Longest validity of an authorization token. */
-  readonly longestAuthorizationMs: number;
+  /** Maximum validity of an authorization token. */
+  readonly maxAuthorizationMs: number;
 }
 
 async function issue(
   db: Database,
-  { sealer, longestAuthorizationMs }: Issuer,
+  { sealer, maxAuthorizationMs }: Issuer,
   { interval, ...booking }: AuthorizedBooking,
   context: RequestContext,
 ): Promise<Issued> {
-  const { from, until } = rules.authorizationInterval(interval, context.now, longestAuthorizationMs);
+  const { from, until } = rules.authorizationInterval(interval, context.now, maxAuthorizationMs);
   return issueAuthorization(db, sealer, { ...booking, level: 'DRIVE', from, until }, context);
 }
 
@@ -76,7 +76,7 @@ async function reissue(
 ): Promise<Issued> {
   const current = await lockLatestAuthorization(db, context.caller.applicationId, authorizationId);
   if (!current) return issue(db, issuer, booking, context);
-  const interval = rules.authorizationInterval(booking.interval, context.now, issuer.longestAuthorizationMs);
+  const interval = rules.authorizationInterval(booking.interval, context.now, issuer.maxAuthorizationMs);
   return replaceAuthorization(db, issuer.sealer, current, interval, context);
 }
 

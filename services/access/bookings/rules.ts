@@ -63,11 +63,11 @@ const openAuthorizationMs = 30 * dayMs;
 
 /**
  * Computes the interval of a booking's authorization, which may end before a long booking.
- * @param longestMs longest validity of an authorization token
+ * @param maxMs maximum validity of an authorization token
  */
-export function authorizationInterval({ from, until }: BookingInterval, now: Date, longestMs: number): Interval {
-  if (until === undefined) return { from, until: latestEnd(from, now, Math.min(openAuthorizationMs, longestMs)) };
-  const latest = latestEnd(from, now, longestMs);
+export function authorizationInterval({ from, until }: BookingInterval, now: Date, maxMs: number): Interval {
+  if (until === undefined) return { from, until: latestEnd(from, now, Math.min(openAuthorizationMs, maxMs)) };
+  const latest = latestEnd(from, now, maxMs);
   return { from, until: until < latest ? until : latest };
 }
 

@@ -2,14 +2,14 @@ import { type FileHandle, open, stat } from 'node:fs/promises';
 import { gunzipSync } from 'node:zlib';
 import { versionOf } from '@odograph/http/file-answer';
 
-/** What the map can be drawn from, or why it cannot. */
+/** The kind of tiles in the file, or its fault. */
 export type PmtilesState =
   | { readonly fault: string }
   | { readonly fault: undefined; readonly tiles: 'vector' | 'raster'; readonly attribution: string };
 
 const headerBytes = 127;
 /** The root directory and the metadata of a planet are far smaller. */
-const maximumPartBytes = 8 * 1024 ** 2;
+const maxPartBytes = 8 * 1024 ** 2;
 const uncompressed = 1;
 const gzip = 2;
 const vectorTiles = 1;
@@ -68,11 +68,11 @@ function requireReadable({ end, internalCompression, tileCompression, tileType }
 }
 
 async function readPart(file: FileHandle, { offset, length }: Part, compression: number): Promise<Buffer> {
-  if (length > maximumPartBytes) throw new PmtilesFault('is damaged');
+  if (length > maxPartBytes) throw new PmtilesFault('is damaged');
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset);
   if (bytesRead < length) throw new PmtilesFault('is truncated');
   try {
-    return compression === gzip ? gunzipSync(buffer, { maxOutputLength: maximumPartBytes }) : buffer;
+    return compression === gzip ? gunzipSync(buffer, { maxOutputLength: maxPartBytes }) : buffer;
   } catch (cause) {
     throw new PmtilesFault('is damaged', { cause });
   }

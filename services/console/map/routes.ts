@@ -52,7 +52,7 @@ function openFile(path: string): Promise<FileHandle> {
   });
 }
 
-/** What the map of the console is drawn from (MAP_TILES, MAP_TILES_URL, MAP_STYLE_URL), and the bytes of MAP_TILES. */
+/** Serves the settings of the console's map (MAP_TILES, MAP_TILES_URL, MAP_STYLE_URL), and the bytes of MAP_TILES. */
 export function mapRoutes(config: MapConfig, file: PmtilesFile | undefined): RoutePlugin {
   return (http) => {
     http.get(

@@ -10,7 +10,7 @@ export type ResolveHost = (
 
 const resolveBySystem: ResolveHost = (hostname, callback) => resolve(hostname, { all: true }, callback);
 
-/** Which addresses deliveries may go to. */
+/** Addresses that deliveries may go to. */
 export interface AddressRules {
   /** WEBHOOK_ALLOWED_NETWORKS: also permitted, and without TLS. */
   readonly allowed: readonly Network[];

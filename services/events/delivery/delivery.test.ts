@@ -234,7 +234,7 @@ describe('an event that fails for three days', { timeout: 2 * waitMs }, () => {
     await eventually(async () => expect(await stateOf(id)).toMatchObject({ deadLetters: 0 }), waitMs);
   });
 
-  it('is given up with all that are as old while the receiver is down, and all come again by a replay from a time', async () => {
+  it('becomes a dead letter with all as old while the receiver is down, and a replay from a time sends all again', async () => {
     let isDown = true;
     const receiver = await receive((_received, response) => {
       if (isDown) response.statusCode = 502;

@@ -27,7 +27,7 @@ export interface Attempt {
   readonly durationMs: number;
   /** For people; undefined after a success. */
   readonly error: string | undefined;
-  /** What the receiver's `Retry-After` asks for; 0 without one. */
+  /** The receiver's `Retry-After`; 0 without one. */
   readonly retryAfterMs: number;
 }
 

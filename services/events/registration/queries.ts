@@ -9,7 +9,7 @@ import { createWebhookSecret } from '../delivery/receiver.ts';
 import { type DeadLetterCursor, maxWebhooks, requireId, rotationHours } from './rules.ts';
 import type { DeadLetter, DeliveriesQuery, Delivery, Webhook } from './schemas.ts';
 
-/** What an application chooses about a webhook. */
+/** Settings of a webhook. */
 export interface WebhookFields {
   readonly url: string;
   readonly types: readonly string[];
@@ -161,7 +161,7 @@ export async function listDeliveries(
   return rows.map(({ one }) => one);
 }
 
-/** Lists dead letters, the last one given up first. */
+/** Lists dead letters, the latest failure first. */
 export async function listDeadLetters(
   db: Database,
   id: string,
@@ -188,8 +188,8 @@ export async function replayDeadLetters(db: Database, id: string, eventIds: read
 }
 
 /**
- * Moves a locked webhook back in the list of events; what waits or was given up behind the position is sent again with the
- * rest. A webhook that has not got that far stays where it is.
+ * Moves a locked webhook back in the list of events; retries and dead letters behind the cursor are sent again with the rest. A
+ * webhook before the cursor stays where it is.
  */
 export async function rewindWebhook(db: Database, id: string, to: EventCursor): Promise<void> {
   const { rows: places } = await sql<{ position: string; vehicleId: number | null }>`

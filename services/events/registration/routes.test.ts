@@ -187,7 +187,7 @@ describe('a replay', () => {
 });
 
 describe('the dead letters', () => {
-  it('are listed in pages, the last one given up first', async () => {
+  it('are listed in pages, the latest failure first', async () => {
     const { id } = await create();
     await sql`insert into webhook_dead_letter (webhook_id, event_id, type, position, position_behind, occurred_at, failed_at, error)
       select ${id}, 'event-' || n, 'alarm.raised', '1-1', '1-2', now(), timestamptz '2026-01-01' + n / 2 * interval '1 s', 'answered 500'

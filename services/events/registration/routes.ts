@@ -25,7 +25,7 @@ import {
 } from './rules.ts';
 import * as schemas from './schemas.ts';
 
-/** What the routes need. */
+/** Options of the routes. */
 export interface WebhookRoutes {
   readonly db: Kysely<Tables>;
   readonly sealer: Sealer;

@@ -18,8 +18,8 @@ export interface LineFault extends Fault {
 }
 
 /** Bounds the faults of one row: each of its 151 fields may be invalid. */
-const maximumFaultsPerRow = 20;
-const maximumNameLength = 128;
+const maxFaultsPerRow = 20;
+const maxNameLength = 128;
 
 function readRow({ record, fault }: ImportRow): { fields: Fields; faults: Fault[] } {
   if (fault !== undefined) return { fields: new Map(), faults: [{ field: '', message: fault }] };
@@ -48,10 +48,10 @@ function readRows(rows: readonly ImportRow[]): { records: Fields[]; faults: Line
     const read = readRow(row);
     if (read.faults.length > 0) {
       badRows += 1;
-      for (const { field, message } of read.faults.slice(0, maximumFaultsPerRow)) {
+      for (const { field, message } of read.faults.slice(0, maxFaultsPerRow)) {
         faults.push({
           line: row.line,
-          field: field.slice(0, maximumNameLength).replace(/[\0\p{Surrogate}]/gu, ''),
+          field: field.slice(0, maxNameLength).replace(/[\0\p{Surrogate}]/gu, ''),
           message,
         });
       }
@@ -165,7 +165,7 @@ export async function importPart(db: Kysely<Tables>, identity: ImportIdentity, p
 }
 
 /** Far more vehicles than one plate was ever issued to. */
-const maximumRecords = 10;
+const maxRecords = 10;
 
 /**
  * Finds the imported records of a vehicle in descending priority: those of the caller's application before those for
@@ -183,7 +183,7 @@ export async function findRecords(
     where (application_id is null or application_id = ${applicationId ?? null})
       and (vin = ${byVin} or (plate = ${plate ?? null} and (vin is null or ${byVin}::text is null)))
     order by application_id is null, vin is null, updated_at desc, id desc
-    limit ${maximumRecords}`.execute(db);
+    limit ${maxRecords}`.execute(db);
   return rows.map(({ fields }) => new Map(Object.entries(fields)));
 }
 

@@ -9,7 +9,7 @@ import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import { findImport, type ImportIdentity, importPart, resetImport } from './queries.ts';
 
-const maximumRows = 1000;
+const maxRows = 1000;
 const largestInteger = 2_147_483_647;
 const FileSha256 = Type.String({
   pattern: '^[0-9a-f]{64}$',
@@ -92,7 +92,7 @@ function addImportRoute(http: Http, db: Kysely<Tables>): void {
             maximum: largestInteger,
             description: 'number of rows before this part',
           }),
-          rows: Type.Array(Row, { maxItems: maximumRows }),
+          rows: Type.Array(Row, { maxItems: maxRows }),
           last: Type.Boolean({ default: false, description: 'true when the file ends with this part' }),
         }),
         response: answers(Type.Object({ position: Type.Integer() }), 'UNKNOWN_APPLICATION'),

@@ -206,7 +206,7 @@ export type Fields = ReadonlyMap<string, FieldValue>;
 export type FieldValue = string | number | boolean;
 export type FieldType = 'string' | 'number' | 'boolean';
 
-export const maximumTires = 10;
+export const maxTires = 10;
 
 const sections = RegistrationRecord.properties;
 const tireProperties = sections.tires.items.properties;

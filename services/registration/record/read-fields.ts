@@ -1,5 +1,5 @@
 import { normalizeVin } from '../vin.ts';
-import { type Fields, type FieldValue, fieldType, fullPath, isMissing, maximumTires } from './fields.ts';
+import { type Fields, type FieldValue, fieldType, fullPath, isMissing, maxTires } from './fields.ts';
 import { normalizePlate } from './identity.ts';
 
 /** The reason why a field is invalid; `field` is its name in the row, empty for the whole row. */
@@ -11,8 +11,8 @@ export interface Fault {
 /** A parsed value, or the reason why it is invalid. */
 type Read = { value: FieldValue } | { fault: string };
 
-const maximumTextLength = 256;
-const maximumNumber = 1e9;
+const maxTextLength = 256;
+const maxNumber = 1e9;
 const words = new Map([
   ...['true', '1', 'yes', 'oui', 'vrai'].map((word) => [word, true] as const),
   ...['false', '0', 'no', 'non', 'faux'].map((word) => [word, false] as const),
@@ -29,7 +29,7 @@ function readNumber(value: unknown): Read {
 }
 
 function checkNumber(value: number): Read {
-  return value >= 0 && value <= maximumNumber ? { value } : { fault: `must be between 0 and ${maximumNumber}` };
+  return value >= 0 && value <= maxNumber ? { value } : { fault: `must be between 0 and ${maxNumber}` };
 }
 
 function readBoolean(value: unknown): Read {
@@ -40,7 +40,7 @@ function readBoolean(value: unknown): Read {
 function readText(value: unknown): Read {
   if (typeof value !== 'string' && typeof value !== 'number') return { fault: 'must be text' };
   const text = String(value).trim();
-  if (text.length > maximumTextLength) return { fault: `is longer than ${maximumTextLength} characters` };
+  if (text.length > maxTextLength) return { fault: `is longer than ${maxTextLength} characters` };
   // PostgreSQL rejects NUL and unpaired surrogates.
   return /[\0\p{Surrogate}]/u.test(text) ? { fault: 'contains characters that cannot be stored' } : { value: text };
 }
@@ -95,9 +95,7 @@ function readGiven(path: string, value: unknown): Read {
 
 function unknownField(name: string): Read {
   return {
-    fault: name.startsWith('tires.')
-      ? `is not a field of the first ${maximumTires} tires`
-      : 'is not a field of a record',
+    fault: name.startsWith('tires.') ? `is not a field of the first ${maxTires} tires` : 'is not a field of a record',
   };
 }
 

@@ -70,7 +70,7 @@ export async function deleteCachedAnswers(db: Database, { plate, vin }: VehicleI
 /** The result of one call: the fields found, vehicle unknown, or the reason of the failure. */
 type ProviderAnswer = { kind: 'found'; fields: Fields } | { kind: 'unknown' } | { kind: 'failed'; reason: string };
 
-const maximumAnswerBytes = 1024 * 1024;
+const maxAnswerBytes = 1024 * 1024;
 const notFound: ReadonlySet<number> = new Set([204, 404, 410]);
 
 /**
@@ -101,7 +101,7 @@ async function readText(response: Response): Promise<string | undefined> {
   for await (const chunk of response.body ?? []) {
     bytes += (chunk as Uint8Array).byteLength;
     // Leaving the loop cancels the body and closes the connection.
-    if (bytes > maximumAnswerBytes) return undefined;
+    if (bytes > maxAnswerBytes) return undefined;
     text += decoder.decode(chunk as Uint8Array, { stream: true });
   }
   return text + decoder.decode();
