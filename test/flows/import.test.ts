@@ -1,9 +1,9 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createAdminApi } from '@odograph/cli/server/admin-api';
 import { runCommandLine } from '@odograph/cli/command-line';
 import { importHistory } from '@odograph/cli/imports/import-history';
+import { createAdminApi } from '@odograph/cli/server/admin-api';
 import { consoleService } from '@odograph/console/service';
 import { ingestService } from '@odograph/ingest/service';
 import { queryService } from '@odograph/query/service';

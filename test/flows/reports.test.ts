@@ -1,6 +1,11 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { checkReports } from '@odograph/cli/doctor/database';
-import { createReportLogin, deleteReportLogin, findExcessRights, rotateReportLogin } from '@odograph/cli/installation/report-logins';
+import {
+  createReportLogin,
+  deleteReportLogin,
+  findExcessRights,
+  rotateReportLogin,
+} from '@odograph/cli/installation/report-logins';
 import type { Database } from '@odograph/database/database';
 import { queryService } from '@odograph/query/service';
 import { createApiClient } from '@odograph/testkit/api-client';
