@@ -2,7 +2,6 @@ import type { Database } from '@odograph/database/database';
 import { findLastBackup } from '@odograph/database/installation';
 import { Counter, Gauge, Histogram, type Registry } from '@odograph/runtime/metrics';
 import { sql } from 'kysely';
-import type { StorageProgress } from '../upload/progress.ts';
 
 export interface IngestMetrics {
   readings: Counter;
@@ -17,7 +16,7 @@ export interface IngestMetrics {
 export function createIngestMetrics(
   registry: Registry,
   waitingJobs: () => Promise<number>,
-  progress: Pick<StorageProgress, 'stalledSeconds'>,
+  progress: { readonly stalledSeconds: number },
 ): IngestMetrics {
   new Gauge({
     name: 'odograph_ingest_stalled_seconds',
