@@ -31,7 +31,7 @@ export interface RunningService {
 export interface Service<Http = unknown> {
   readonly name: string;
   /** No client waits for its work: a process that runs only such services gets a lower priority. */
-  readonly givesWay?: boolean;
+  readonly yields?: boolean;
   start(host: ServiceHost<Http>): Promise<RunningService>;
 }
 

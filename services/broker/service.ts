@@ -1,29 +1,35 @@
+import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { setImmediate as turn } from 'node:timers/promises';
+import { deviceTopic, type UploadReject, uploadRejectsChannel } from '@odograph/contracts/topics';
+import { openDatabase } from '@odograph/database/database';
 import { readGrowth, readPercentiles, readTotal, recordSamples } from '@odograph/database/pipeline-samples';
 import type { Http } from '@odograph/http/http';
 import { AcknowledgementIntake } from '@odograph/queue/acknowledgement-intake';
+import { watchBacklog } from '@odograph/queue/backlog';
+import { openDurableQueue } from '@odograph/queue/queues';
 import { UploadIntake } from '@odograph/queue/upload-intake';
 import { adminTokensOf } from '@odograph/runtime/admin-token';
+import { BackgroundFailures, type FailureReports } from '@odograph/runtime/background-failures';
 import type { ResolvedConfig } from '@odograph/runtime/config';
 import { descriptorLimit } from '@odograph/runtime/descriptors';
 import type { Logger } from '@odograph/runtime/logger';
 import { Gauge } from '@odograph/runtime/metrics';
+import { awaitRedis, connectRedis, type Redis } from '@odograph/runtime/redis';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
 import { ConnectionLimits, type UnauthenticatedLimits } from '@odograph/sessions/connection-limits';
 import { type DeviceListeners, listenForDevices } from '@odograph/sessions/listeners';
+import { watchRevocations } from '@odograph/sessions/revocations';
 import { SessionRegistry } from '@odograph/sessions/session-registry';
 import { DeviceThrottles } from '@odograph/sessions/throttle';
 import { ConnectAttempts } from './connect/attempts.ts';
 import { createAuthenticate, dropWill } from './connect/authenticate.ts';
 import { hasBadCertificate } from './connect/client-certificate.ts';
-import { CredentialStore } from './connect/credentials.ts';
+import { CredentialStore, validUntil } from './connect/credentials.ts';
 import { chargePackets, limitPackets, maximumPacketsBeforeConnack } from './connect/packet-limit.ts';
-import { type BrokerEngines, openEngines } from './engines.ts';
-import type { BrokerMetrics } from './metrics.ts';
+import { type BrokerMetrics, brokerTasks, createBrokerMetrics } from './metrics.ts';
 import { createAcceptPublish, createAuthorizeForward, createAuthorizeSubscribe } from './publish/accept-publish.ts';
 import { type HeldPublication, HeldPublications } from './publish/held-publications.ts';
-import { disconnectRevokedDevices, forwardRejects } from './sessions/announcements.ts';
 import { DeviceBroker } from './sessions/device-broker.ts';
 import type { DeviceSession, Session, Sessions } from './sessions/session-registry.ts';
 
@@ -270,4 +276,97 @@ async function stopGracefully({ aedes, uploads, acknowledgements, registry }: Pa
   await new Promise<void>((resolve) => aedes.close(() => resolve()));
   await turn();
   await registry.stop();
+}
+
+/** Opens the connections of the broker to PostgreSQL and Redis. Either may be unavailable, also at the start. */
+export async function openEngines({ config, logger, metrics: registry, onStop }: ServiceHost<Http>) {
+  const { DATABASE_URL, REDIS_URL, QUEUE_PREFIX } = config;
+  const db = openDatabase({ url: DATABASE_URL, name: 'broker', size: 2, statementTimeoutMs: 5000 });
+  onStop('broker database', () => db.destroy());
+  const redis = connectRedis(REDIS_URL, logger);
+  const subscriber = connectRedis(REDIS_URL, logger);
+  onStop('broker redis', () => {
+    redis.disconnect();
+    subscriber.disconnect();
+  });
+  const connection = { redisUrl: REDIS_URL, prefix: QUEUE_PREFIX };
+  const uploads = openDurableQueue('uploads', connection, config.REDIS_IS_DURABLE);
+  onStop('broker queue uploads', uploads.close);
+  const acknowledgements = openDurableQueue('acknowledgements', connection, config.REDIS_IS_DURABLE);
+  onStop('broker queue acknowledgements', acknowledgements.close);
+  const lateUploads = openDurableQueue('late-uploads', connection, config.REDIS_IS_DURABLE);
+  onStop('broker queue late-uploads', lateUploads.close);
+  const metrics = createBrokerMetrics(registry);
+  const failures = new BackgroundFailures(brokerTasks, logger, metrics.backgroundFailures);
+  await awaitRedis(redis);
+  const queues = { uploads: uploads.queue, lateUploads: lateUploads.queue };
+  const backlog = await watchBacklog({ ...queues, redis, config, metrics, failures });
+  onStop('broker backlog', () => backlog.stop());
+  const addUploads = { uploads: uploads.add, 'late-uploads': lateUploads.add };
+  const add = { addUploads, addAcknowledgement: acknowledgements.add };
+  return { brokerId: randomUUID(), db, redis, subscriber, ...add, backlog, metrics, failures };
+}
+
+type BrokerEngines = Awaited<ReturnType<typeof openEngines>>;
+
+export interface RevocationOptions {
+  /** A dedicated connection: Redis permits no other commands on one that subscribes. */
+  readonly subscriber: Redis;
+  readonly prefix: string;
+  readonly registry: SessionRegistry<DeviceSession>;
+  readonly credentials: CredentialStore;
+  readonly failures: FailureReports<'revocations'>;
+  readonly logger: Logger;
+}
+
+/**
+ * Closes the sessions of devices that were deleted or whose secret or certificate was revoked.
+ * @returns ends it
+ */
+function disconnectRevokedDevices(options: RevocationOptions): () => void {
+  const { credentials, logger } = options;
+  return watchRevocations({
+    ...options,
+    invalidate: (deviceId) => credentials.invalidate(deviceId),
+    invalidateAll: () => credentials.invalidateAll(),
+    async isRevoked(session) {
+      const stored = await credentials.find(session.deviceId);
+      return session.credentials.some((credential) => validUntil(credential, stored, Date.now()) === 0);
+    },
+    close({ deviceId, client }) {
+      logger.info({ deviceId }, 'session closed: credentials revoked');
+      client.close();
+    },
+  });
+}
+
+interface RejectOptions {
+  /** A dedicated connection: Redis permits no other commands on one that subscribes. */
+  readonly subscriber: Redis;
+  readonly prefix: string;
+  readonly registry: SessionRegistry<DeviceSession>;
+  readonly aedes: DeviceBroker;
+  readonly logger: Logger;
+}
+
+/**
+ * Publishes announced rejects of uploads to the devices that are connected here and subscribe to them: QoS 0, never
+ * retained. Announcements made while this broker was not subscribed are lost ("Rejected uploads" in docs/device-protocol.md).
+ */
+function forwardRejects({ subscriber, prefix, registry, aedes, logger }: RejectOptions): void {
+  const channel = uploadRejectsChannel(prefix);
+  const subscribe = (): void => {
+    subscriber.subscribe(channel).catch((err: unknown) => logger.warn({ err }, 'rejects of uploads unavailable'));
+  };
+  const publish = ({ deviceId, message }: UploadReject): void => {
+    if (!registry.find(deviceId)) return;
+    const payload = JSON.stringify(message);
+    const flags = { qos: 0, retain: false, dup: false } as const;
+    aedes.publish({ cmd: 'publish', topic: deviceTopic(deviceId, 'rejects'), payload, ...flags }, null);
+  };
+  subscriber.on('ready', subscribe);
+  subscriber.on('message', (from, text) => {
+    if (from === channel) for (const reject of JSON.parse(text) as UploadReject[]) publish(reject);
+  });
+  if (subscriber.status === 'ready') subscribe();
 }

@@ -158,11 +158,11 @@ export async function isNext(db: Database, id: string): Promise<boolean> {
 /**
  * Finds active commands whose deadline lies further ahead than any command may take: the clock of the database was set
  * back after they were inserted.
- * @param longestMs the longest time that a command may take
+ * @param maxMs the longest time that a command may take
  */
-export async function findBeyondDeadline(db: Database, longestMs: number): Promise<string[]> {
+export async function findBeyondDeadline(db: Database, maxMs: number): Promise<string[]> {
   const { rows } = await sql<{ id: string }>`select id from command
-    where ${isActive} and expires_at > clock_timestamp() + ${longestMs} * interval '1 millisecond'`.execute(db);
+    where ${isActive} and expires_at > clock_timestamp() + ${maxMs} * interval '1 millisecond'`.execute(db);
   return rows.map(({ id }) => id);
 }
 

@@ -1,5 +1,5 @@
 import { accountsIn } from '@odograph/database/accounts';
-import { openDatabase, pingDatabase } from '@odograph/database/database';
+import { type Database, openDatabase, pingDatabase } from '@odograph/database/database';
 import { RefusedWork } from '@odograph/database/postgres-failure';
 import { tokenRoutes } from '@odograph/http/authentication';
 import type { Http } from '@odograph/http/http';
@@ -13,10 +13,10 @@ import { type AcknowledgementContext, acknowledge } from './acknowledgements.ts'
 import { openCommandEvents } from './command-events.ts';
 import { createCommandPublisher } from './command-publisher.ts';
 import { startKeyDelivery } from './keys/deliver.ts';
-import { createCommandMetrics } from './metrics.ts';
-import { actionRoutes, listRoutes } from './routes.ts';
+import { findBeyondDeadline } from './queries.ts';
+import { actionRoutes, createCommandMetrics, listRoutes } from './routes.ts';
 import type { CommandContext } from './send-command.ts';
-import { startSweep } from './sweep.ts';
+import { endCommand, endOverdueCommands } from './transitions.ts';
 
 /** A statement of the command path takes a millisecond; one that hangs must not hold a request beyond its deadline. */
 const statementTimeoutMs = 5000;
@@ -92,3 +92,49 @@ export const commandService: Service<Http> = {
     };
   },
 };
+
+const intervalMs = 2000;
+/** Twice the maximum of ACK_TIMEOUT_MS. */
+const maxMs = 120_000;
+
+/**
+ * Finds commands that a database clock set back would keep active for too long: those that this process has seen active
+ * for longer than any command may take, by its monotonic clock.
+ * @returns a function to call regularly; resolves with the ids of the commands to end
+ */
+export function createStaleFinder(db: Database, nowMs: () => number = () => performance.now()) {
+  let seenSinceMs = new Map<string, number>();
+  return async (): Promise<string[]> => {
+    const now = nowMs();
+    const found = await findBeyondDeadline(db, maxMs);
+    seenSinceMs = new Map(found.map((id) => [id, seenSinceMs.get(id) ?? now]));
+    return found.filter((id) => now - (seenSinceMs.get(id) ?? now) > maxMs);
+  };
+}
+
+/**
+ * Ends overdue commands every two seconds: the process that waited for them has ended, and they must not be sent later.
+ * @returns stops the sweep
+ */
+function startSweep({ db, events, logger }: CommandContext): () => Promise<void> {
+  const findStale = createStaleFinder(db);
+  const sweep = async (): Promise<void> => {
+    try {
+      events.announce(await endOverdueCommands(db));
+      for (const id of await findStale()) {
+        const ended = await endCommand(db, id);
+        if (ended) events.announce([ended]);
+      }
+    } catch (error) {
+      logger.warn({ err: error }, 'overdue commands not ended');
+    }
+  };
+  let running = sweep();
+  const timer = setInterval(() => {
+    running = running.then(sweep);
+  }, intervalMs);
+  return async () => {
+    clearInterval(timer);
+    await running;
+  };
+}

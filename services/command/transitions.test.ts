@@ -5,7 +5,7 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import fc from 'fast-check';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createStaleFinder } from './sweep.ts';
+import { createStaleFinder } from './service.ts';
 import {
   acknowledgeCommand,
   endCommand,

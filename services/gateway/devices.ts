@@ -1,9 +1,10 @@
 import type { AvlFamily } from '@odograph/contracts/device-models';
 import type { Database } from '@odograph/database/database';
 import { KeyedLookups } from '@odograph/sessions/keyed-lookups';
+import type { RegisteredSession, SessionRegistry } from '@odograph/sessions/session-registry';
 import type { DeviceRates } from '@odograph/sessions/throttle';
 
-/** A device, as far as the doors need it. */
+/** A device, as far as the endpoints need it. */
 export interface GatewayDevice {
   readonly deviceId: string;
   readonly model: string;
@@ -56,3 +57,22 @@ async function selectDevices(db: Database, deviceIds: string[]): Promise<Map<str
     ]),
   );
 }
+
+/** @returns whether the message answers a command */
+export type AnswerListener = (text: string, isRefused: boolean) => boolean;
+
+/** The connection of a device that signed in at an endpoint. */
+export interface GatewaySession extends RegisteredSession {
+  /** Writes bytes to the device. */
+  send(bytes: Buffer): void;
+  /** Orders the sessions of a device by the arrival of their sign-in. */
+  readonly signInNumber: number;
+  /** Calls `listener` with each message of the device that may answer a command. */
+  onAnswer(listener: AnswerListener): void;
+  close(): void;
+  /** Closes the connection and discards what was not delivered. */
+  reset(): void;
+}
+
+/** The live sessions of this gateway: one a device, the newest. */
+export type GatewaySessions = SessionRegistry<GatewaySession>;

@@ -1,8 +1,14 @@
+import { randomUUID } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { CommandAcknowledgement } from '@odograph/contracts/commands';
+import { openDatabase } from '@odograph/database/database';
 import type { Http } from '@odograph/http/http';
 import { AcknowledgementIntake } from '@odograph/queue/acknowledgement-intake';
+import { watchBacklog } from '@odograph/queue/backlog';
+import { openDurableQueue } from '@odograph/queue/queues';
+import { BackgroundFailures } from '@odograph/runtime/background-failures';
 import { parseNetworks } from '@odograph/runtime/network-address';
+import { awaitRedis, connectRedis } from '@odograph/runtime/redis';
 import { openSealer } from '@odograph/runtime/sealing';
 import type { Service, ServiceHealth, ServiceHost } from '@odograph/runtime/service';
 import { ConnectionLimits } from '@odograph/sessions/connection-limits';
@@ -13,11 +19,10 @@ import { createCommandFeed } from './commands/command-feed.ts';
 import { FlespiCommands } from './commands/flespi-commands.ts';
 import { findDeviceBehindSource, findDeviceCommands } from './commands/queries.ts';
 import { TeltonikaCommands } from './commands/teltonika-commands.ts';
-import { GatewayDevices } from './devices.ts';
-import { type GatewayEngines, openEngines } from './engines.ts';
-import type { GatewaySession } from './sessions.ts';
-import { openSourceDoors } from './sources/doors.ts';
-import type { TeltonikaDoor } from './teltonika/connection.ts';
+import { GatewayDevices, type GatewaySession } from './devices.ts';
+import { createGatewayMetrics, gatewayTasks } from './metrics.ts';
+import { openSourceEndpoints } from './sources/routes.ts';
+import type { TeltonikaEndpoint } from './teltonika/connection.ts';
 import { listenForTeltonika } from './teltonika/listen.ts';
 import { findTeltonikaDevice } from './teltonika/store-records.ts';
 import { GatewayUploads, HeldBytes } from './uploads.ts';
@@ -36,17 +41,17 @@ export const createGatewayService = (rates = addressRates): Service<Http> => ({
   async start(host) {
     const engines = await openEngines(host);
     const { backlog, failures } = engines;
-    const door = createDoor(host, engines, rates);
-    await openSourceDoors(host, engines, door);
-    await door.sessions.start();
-    host.onStop('gateway sessions', () => door.sessions.stop());
-    const commands = await createCommands(host, engines, door);
-    const listeners = await listenForTeltonika(door, host.config);
+    const endpoint = createTeltonikaEndpoint(host, engines, rates);
+    await openSourceEndpoints(host, engines, endpoint);
+    await endpoint.sessions.start();
+    host.onStop('gateway sessions', () => endpoint.sessions.stop());
+    const commands = await createCommands(host, engines, endpoint);
+    const listeners = await listenForTeltonika(endpoint, host.config);
     host.onStop('gateway', async () => {
       listeners.stop();
       const timeoutMs = host.config.SHUTDOWN_TIMEOUT_MS / 3;
       await commands.flespi.drain(timeoutMs);
-      await Promise.all([door.uploads.drain(timeoutMs), commands.acknowledgements.drain(timeoutMs)]);
+      await Promise.all([endpoint.uploads.drain(timeoutMs), commands.acknowledgements.drain(timeoutMs)]);
       // The last acknowledgements are written at the end of this turn.
       await turn();
       listeners.closeConnections();
@@ -71,11 +76,11 @@ export const createGatewayService = (rates = addressRates): Service<Http> => ({
 export const gatewayService = createGatewayService();
 
 /** Creates what the connections of Teltonika devices share. */
-function createDoor(
+function createTeltonikaEndpoint(
   { config, logger, metrics: registry }: ServiceHost<Http>,
   { gatewayId, db, redis, addUploads, backlog, metrics, failures }: GatewayEngines,
   rates: typeof addressRates,
-): TeltonikaDoor {
+): TeltonikaEndpoint {
   const held = new HeldBytes(config.UPLOAD_HELD_BYTES, registry);
   const networks = config.TELTONIKA_NETWORKS === undefined ? undefined : parseNetworks(config.TELTONIKA_NETWORKS);
   return {
@@ -109,7 +114,7 @@ function createDoor(
 async function createCommands(
   { config, logger, adminToken, onStop }: ServiceHost<Http>,
   { db, redis, subscriber, addAcknowledgement, backlog, metrics, failures }: GatewayEngines,
-  { devices, sessions }: TeltonikaDoor,
+  { devices, sessions }: TeltonikaEndpoint,
 ) {
   const acknowledgements = new AcknowledgementIntake({ add: addAcknowledgement, backlog, logger });
   const acknowledge = (deviceId: string, message: CommandAcknowledgement): void =>
@@ -148,3 +153,36 @@ async function createCommands(
   });
   return { acknowledgements, flespi, feed };
 }
+
+/** Opens the connections of the gateway to PostgreSQL and Redis. Either may be unavailable, also at the start. */
+async function openEngines({ config, logger, metrics: registry, onStop }: ServiceHost<Http>) {
+  const { DATABASE_URL, REDIS_URL, QUEUE_PREFIX } = config;
+  const db = openDatabase({ url: DATABASE_URL, name: 'gateway', size: 2, statementTimeoutMs: 5000 });
+  onStop('gateway database', () => db.destroy());
+  const redis = connectRedis(REDIS_URL, logger);
+  const subscriber = connectRedis(REDIS_URL, logger);
+  onStop('gateway redis', () => {
+    redis.disconnect();
+    subscriber.disconnect();
+  });
+  const connection = { redisUrl: REDIS_URL, prefix: QUEUE_PREFIX };
+  const uploads = openDurableQueue('uploads', connection, config.REDIS_IS_DURABLE);
+  onStop('gateway queue uploads', uploads.close);
+  const acknowledgements = openDurableQueue('acknowledgements', connection, config.REDIS_IS_DURABLE);
+  onStop('gateway queue acknowledgements', acknowledgements.close);
+  const lateUploads = openDurableQueue('late-uploads', connection, config.REDIS_IS_DURABLE);
+  onStop('gateway queue late-uploads', lateUploads.close);
+  const metrics = createGatewayMetrics(registry);
+  const failures = new BackgroundFailures(gatewayTasks, logger, metrics.backgroundFailures);
+  await awaitRedis(redis);
+  const queues = { uploads: uploads.queue, lateUploads: lateUploads.queue };
+  const backlog = await watchBacklog({ ...queues, redis, config, metrics, failures });
+  onStop('gateway backlog', () => backlog.stop());
+  return {
+    ...{ gatewayId: randomUUID(), db, redis, subscriber, backlog, metrics, failures },
+    addUploads: { uploads: uploads.add, 'late-uploads': lateUploads.add },
+    addAcknowledgement: acknowledgements.add,
+  };
+}
+
+type GatewayEngines = Awaited<ReturnType<typeof openEngines>>;

@@ -122,7 +122,7 @@ function recordIngestSamples(
 /** Stores uploads from the queue, segments trips and maintains the database. */
 export const ingestService: Service<Http> = {
   name: 'ingest',
-  givesWay: true,
+  yields: true,
   async start(host) {
     const { config } = host;
     const db = openDatabase({ url: config.DATABASE_URL, name: 'ingest', size: 3 });

@@ -14,7 +14,7 @@ import { checkBeforeStart, portFailure, StartFailure } from './start-checks.ts';
  * acknowledging uploads takes precedence over storing them.
  */
 function lowerPriority(services: readonly Service<Http>[], logger: Logger): void {
-  if (!services.every(({ givesWay }) => givesWay)) return;
+  if (!services.every(({ yields }) => yields)) return;
   try {
     setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
   } catch (error) {

@@ -46,9 +46,9 @@ function addressOf(url: string, standardPort: number): string {
   return `${hostname}:${port || standardPort}`;
 }
 
-/** Tries until success, a lasting fault, or the end of `patience`. */
-async function insist<T>(attempt: () => Promise<T>, patience: number): Promise<T> {
-  for (const end = performance.now() + patience; ; await delay(retryMs)) {
+/** Retries until success, a permanent fault, or the timeout. */
+async function retryUntil<T>(attempt: () => Promise<T>, withinMs: number): Promise<T> {
+  for (const end = performance.now() + withinMs; ; await delay(retryMs)) {
     try {
       return await attempt();
     } catch (error) {
@@ -98,8 +98,8 @@ export function migrationSetting({ MIGRATION_DATABASE_URL: url }: Config): 'MIGR
 }
 
 /** Checks that a database answers, with TimescaleDB preloaded and in a supported version. @throws StartFailure */
-export async function checkDatabase(setting: string, url: string, patience = timeoutMs): Promise<void> {
-  const facts = await insist(() => readDatabase(url), patience).catch((error: unknown) => {
+export async function checkDatabase(setting: string, url: string, withinMs = timeoutMs): Promise<void> {
+  const facts = await retryUntil(() => readDatabase(url), withinMs).catch((error: unknown) => {
     throw new StartFailure(setting, databaseFact(faultOf(error), url));
   });
   requireSupported(setting, `PostgreSQL at ${addressOf(url, 5432)}`, facts);
@@ -171,7 +171,7 @@ function redisFact({ code = '', message }: Fault, url: string): string {
 /** Checks that Redis answers, is recent and keeps acknowledged uploads. @throws StartFailure */
 export async function checkRedis({ REDIS_URL: url, REDIS_ALLOW_DATA_LOSS }: Config): Promise<void> {
   if (url === undefined) return;
-  const { version, faults } = await insist(() => readRedis(url), timeoutMs).catch((error: unknown) => {
+  const { version, faults } = await retryUntil(() => readRedis(url), timeoutMs).catch((error: unknown) => {
     throw new StartFailure('REDIS_URL', redisFact(faultOf(error), url));
   });
   if (isOlder(version, oldestRedis)) {

@@ -1,11 +1,13 @@
+import { isUtf8 } from 'node:buffer';
 import { everyCommandTopic, parseDeviceTopic } from '@odograph/contracts/topics';
+import type { AcknowledgementIntake } from '@odograph/queue/acknowledgement-intake';
 import { lateLane, type UploadIntake, type UploadLane } from '@odograph/queue/upload-intake';
+import type { Logger } from '@odograph/runtime/logger';
 import type { AedesOptions, AedesPublishPacket, PublishPacket } from 'aedes';
-import type { RefusalReason } from '../metrics.ts';
+import type { BrokerMetrics, RefusalReason } from '../metrics.ts';
 import type { DeviceSession, Sessions } from '../sessions/session-registry.ts';
-import { type AcceptAcknowledgementOptions, acceptAcknowledgement } from './acknowledgements.ts';
 import { chooseLane } from './choose-lane.ts';
-import type { HeldPublication } from './held-publications.ts';
+import type { HeldPublication, HeldPublications } from './held-publications.ts';
 
 type AuthorizePublish = NonNullable<AedesOptions['authorizePublish']>;
 type Answer = (error?: Error | null) => void;
@@ -17,7 +19,7 @@ const refusals = {
 } as const satisfies Partial<Record<RefusalReason, string>>;
 type Refusal = keyof typeof refusals;
 
-export interface AcceptPublishOptions extends AcceptAcknowledgementOptions {
+interface AcceptPublishOptions extends AcceptAcknowledgementOptions {
   readonly sessions: Sessions;
   readonly uploads: UploadIntake<HeldPublication>;
   /** True from the moment the broker stops: nothing more is accepted. */
@@ -83,7 +85,7 @@ type AuthorizeSubscribe = NonNullable<AedesOptions['authorizeSubscribe']>;
  * docs/device-protocol.md), and as a phone with OwnTracks what that publishes for it as the user; nothing else.
  * @returns the channel, or undefined when the device may not publish there
  */
-export function authorizeDevicePublish(
+function authorizeDevicePublish(
   session: DeviceSession,
   packet: PublishPacket,
 ): 'telemetry' | 'acks' | 'owntracks' | undefined {
@@ -95,7 +97,7 @@ export function authorizeDevicePublish(
 }
 
 /** Whether the command service may publish this packet: only commands and key lists of any device. */
-export function mayCommandServicePublish(packet: PublishPacket): boolean {
+function mayCommandServicePublish(packet: PublishPacket): boolean {
   const channel = parseDeviceTopic(packet.topic)?.channel;
   return channel === 'commands' || channel === 'keys';
 }
@@ -150,4 +152,33 @@ function isExpired({ payload }: AedesPublishPacket): boolean {
   } catch {
     return true;
   }
+}
+
+export const maximumAcknowledgementBytes = 4096;
+
+interface AcceptAcknowledgementOptions {
+  readonly acknowledgements: AcknowledgementIntake;
+  readonly held: HeldPublications;
+  readonly metrics: BrokerMetrics;
+  readonly logger: Logger;
+}
+
+/**
+ * Queues an acknowledgement and then releases its PUBACK; never, when the broker stops before that. One longer than 4 KiB or
+ * not UTF-8 is invalid: dropped as if it were stored, since the device would repeat it for ever without a PUBACK.
+ */
+async function acceptAcknowledgement(
+  { acknowledgements, held, metrics, logger }: AcceptAcknowledgementOptions,
+  acknowledgement: HeldPublication,
+): Promise<void> {
+  const { payload, publisher, receivedAtMs } = acknowledgement;
+  const { deviceId } = publisher;
+  if (payload.length > maximumAcknowledgementBytes || !isUtf8(payload)) {
+    metrics.refused.inc({ reason: 'acknowledgement' });
+    logger.warn({ deviceId, bytes: payload.length }, 'invalid acknowledgement dropped');
+    held.release(acknowledgement);
+    return;
+  }
+  const isStored = await acknowledgements.add({ deviceId, receivedAtMs, text: payload.toString() });
+  if (isStored) held.release(acknowledgement);
 }

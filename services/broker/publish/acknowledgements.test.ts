@@ -6,7 +6,7 @@ import { createDevice } from '@odograph/testkit/fixtures';
 import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-platform';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { brokerService } from '../service.ts';
-import { maximumAcknowledgementBytes } from './acknowledgements.ts';
+import { maximumAcknowledgementBytes } from './accept-publish.ts';
 
 let platform: TestPlatform;
 let queue: TypedQueue<'acknowledgements'>;

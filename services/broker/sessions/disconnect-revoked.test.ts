@@ -13,8 +13,7 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import type { KyselyPlugin, Updateable } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { closed, connackOf, connectPacket, openRedis, openSocket, startOwnRedis } from '../broker.fixture.ts';
-import { openEngines } from '../engines.ts';
-import { brokerService, startBroker } from '../service.ts';
+import { brokerService, openEngines, startBroker } from '../service.ts';
 
 /** The broker with a plugin that watches its statements. */
 const brokerWith = (plugin: KyselyPlugin): Service<Http> => ({

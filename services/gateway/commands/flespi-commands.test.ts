@@ -7,8 +7,7 @@ import { Sealer, sourceTokenContext } from '@odograph/runtime/sealing';
 import { FlespiServer, notConnected } from '@odograph/simulator/flespi-server';
 import { freePort } from '@odograph/testkit/free-port';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { sendToFlespi } from './flespi-api.ts';
-import { FlespiCommands, type FlespiCommandsOptions } from './flespi-commands.ts';
+import { FlespiCommands, type FlespiCommandsOptions, sendToFlespi } from './flespi-commands.ts';
 
 const flespi = new FlespiServer();
 const deviceId = '350000000000001';

@@ -1,4 +1,4 @@
-import type { DeviceCommands } from '@odograph/contracts/device-models';
+import type { DeviceCommands, FlespiCommand, TextCommand } from '@odograph/contracts/device-models';
 import { nameBehindSource } from '@odograph/contracts/sources';
 import type { Database } from '@odograph/database/database';
 import { sql } from 'kysely';
@@ -53,4 +53,27 @@ export async function findDeviceBehindSource(db: Database, deviceId: string): Pr
   const { commands, app_id: appId, id, sealed } = row;
   const ident = appId === null ? deviceId : nameBehindSource(appId, deviceId);
   return { ident, commands, source: id === null || sealed === null ? undefined : { id, sealedToken: sealed } };
+}
+
+/** Characters of a reason that the command service takes. */
+const maxReason = 256;
+
+/** Converts text from a device to a reason: one printable line of limited length. */
+export function reasonOf(text: string): string {
+  return text
+    .replace(/[\p{C}\s]+/gu, ' ')
+    .trim()
+    .slice(0, maxReason);
+}
+
+/** What an answer means; undefined when it means nothing to the model. */
+export function judgeAnswer(
+  { success, refusal }: Pick<TextCommand | FlespiCommand, 'success' | 'refusal'>,
+  text: string,
+  isRefused: boolean,
+): 'success' | 'refusal' | undefined {
+  const answer = text.toLowerCase();
+  const contains = (part: string): boolean => answer.includes(part.toLowerCase());
+  if (isRefused || refusal.some(contains)) return 'refusal';
+  return success === undefined || success.some(contains) ? 'success' : undefined;
 }

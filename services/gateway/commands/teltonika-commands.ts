@@ -3,8 +3,8 @@ import type { CommandAcknowledgement, CommandMessage } from '@odograph/contracts
 import type { DeviceCommands, TextCommand } from '@odograph/contracts/device-models';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Counter } from '@odograph/runtime/metrics';
-import type { GatewaySession } from '../sessions.ts';
-import { judgeAnswer, reasonOf } from './rules.ts';
+import type { GatewaySession } from '../devices.ts';
+import { judgeAnswer, reasonOf } from './queries.ts';
 
 /** The connection of a device, as far as commands need it. */
 export type CommandedSession = Pick<GatewaySession, 'deviceId' | 'send' | 'onAnswer' | 'onClose' | 'reset'>;

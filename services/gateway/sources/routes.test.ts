@@ -73,7 +73,7 @@ async function queuedOf(deviceId: string, from = queues): Promise<QueuedUpload[]
   return (await from.uploads()).filter((upload) => upload.deviceId === deviceId);
 }
 
-describe('the secret of a request to a door', () => {
+describe('the secret of a request to an endpoint', () => {
   it('is missing, wrong, deleted or of another application that is gone: 401, and nothing is queued', async () => {
     const { sourceId, secret } = await sourceOf('flespi');
     const ident = randomUUID();
@@ -93,7 +93,7 @@ describe('the secret of a request to a door', () => {
     expect(await queuedOf(ident)).toHaveLength(1);
   });
 
-  it('opens the door of its own format only', async () => {
+  it('opens the endpoint of its own format only', async () => {
     const { secret } = await sourceOf('flespi');
     const answer = await send('/in/traccar', { body: '{}', headers: bearer(secret) });
     expect(answer).toMatchObject({ status: 403, body: { error: 'UNAUTHORIZED' } });

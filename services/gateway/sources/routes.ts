@@ -5,20 +5,23 @@ import { sourceFormats } from '@odograph/codec/uploads';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import type { SourceFormatName } from '@odograph/contracts/sources';
 import { deviceIdPattern } from '@odograph/contracts/topics';
+import type { Database } from '@odograph/database/database';
 import { answerFailure } from '@odograph/http/failure-answer';
 import type { Http } from '@odograph/http/http';
+import type { Backlog } from '@odograph/queue/backlog';
 import type { ResolvedConfig } from '@odograph/runtime/config';
+import type { Redis } from '@odograph/runtime/redis';
+import type { ServiceHost } from '@odograph/runtime/service';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { GatewayMetrics } from '../metrics.ts';
-import type { HeldBytes } from '../uploads.ts';
-import { type MessageIntake, maximumMessages } from './accept-messages.ts';
-import type { SenderLimits, SenderRates } from './limits.ts';
-import type { PresentedSecret, Sender, Senders } from './senders.ts';
-import type { UsageCounts } from './usage.ts';
+import type { GatewayUploads, HeldBytes } from '../uploads.ts';
+import { MessageIntake, maximumMessages } from './accept-messages.ts';
+import { type PresentedSecret, type Sender, SenderLimits, type SenderRates, Senders } from './senders.ts';
+import { UsageCounts } from './usage.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The sender of a request to a door; undefined until it is authenticated. */
+    /** The sender of a request to an endpoint; undefined until it is authenticated. */
     sender: Sender | undefined;
   }
 }
@@ -29,7 +32,7 @@ const overheadBytes = 4096;
 const retryAfterSeconds = 5;
 const deviceIdForm = new RegExp(deviceIdPattern);
 
-export interface DoorOptions {
+interface EndpointOptions {
   readonly senders: Senders;
   readonly limits: SenderLimits;
   readonly held: HeldBytes;
@@ -41,8 +44,8 @@ export interface DoorOptions {
   unavailable(): string | undefined;
 }
 
-/** A door for one format. */
-interface Door {
+/** An endpoint for one format. */
+interface Endpoint {
   readonly format: SourceFormatName;
   readonly method: 'GET' | 'POST';
   readonly url: string;
@@ -50,7 +53,7 @@ interface Door {
   deviceOf?(request: FastifyRequest, name: string | undefined): string | undefined;
 }
 
-const doors: readonly Door[] = [
+const endpoints: readonly Endpoint[] = [
   { format: 'traccar', method: 'POST', url: '/in/traccar' },
   { format: 'flespi', method: 'POST', url: '/in/flespi' },
   { format: 'tesla', method: 'POST', url: '/in/tesla' },
@@ -67,10 +70,10 @@ function deviceOfPath({ params }: FastifyRequest): string {
 }
 
 /**
- * Adds the doors for other systems and apps: `POST /in/{format}`, answered once everything in the body is durable in the
+ * Adds the endpoints for other systems and apps: `POST /in/{format}`, answered once everything in the body is durable in the
  * queue. Each authenticates before its body is read. They are not part of the interface that OpenAPI describes.
  */
-export async function addSourceDoors(http: Http, options: DoorOptions): Promise<void> {
+async function addSourceEndpoints(http: Http, options: EndpointOptions): Promise<void> {
   await http.register(async (scope: Http) => {
     scope.decorateRequest('sender', undefined);
     scope.removeAllContentTypeParsers();
@@ -80,24 +83,24 @@ export async function addSourceDoors(http: Http, options: DoorOptions): Promise<
       const failure = toFailure(error);
       if (failure instanceof Failure && failure.status === 401)
         reply.header('www-authenticate', 'Basic realm="odograph"');
-      const format = doors.find(({ url }) => url === request.routeOptions.url)?.format ?? 'unknown';
+      const format = endpoints.find(({ url }) => url === request.routeOptions.url)?.format ?? 'unknown';
       options.metrics.sourceRequests.inc({
         format,
         outcome: failure instanceof Failure ? failure.code : 'INTERNAL_ERROR',
       });
       answerFailure(failure, request, reply);
     });
-    for (const door of doors) {
+    for (const endpoint of endpoints) {
       scope.route({
-        method: door.method,
-        url: door.url,
+        method: endpoint.method,
+        url: endpoint.url,
         bodyLimit: maximumBodyBytes,
         exposeHeadRoute: false,
         schema: { hide: true },
         // Each sender has limits of its own.
         config: { rateLimit: false },
-        onRequest: (request, reply) => admit(options, door, request, reply),
-        handler: (request) => accept(options, door, request),
+        onRequest: (request, reply) => admit(options, endpoint, request, reply),
+        handler: (request) => accept(options, endpoint, request),
       });
     }
   });
@@ -110,12 +113,17 @@ function toFailure(error: Error & { statusCode?: number }): Error {
 }
 
 /** Authenticates a request and holds memory for it, before its body is read. */
-async function admit(options: DoorOptions, door: Door, request: FastifyRequest, reply: FastifyReply): Promise<void> {
-  const presented = presentedBy(request, door);
-  const sender = await options.senders.authenticate(door.format, presented, request.ip);
+async function admit(
+  options: EndpointOptions,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<void> {
+  const presented = presentedBy(request, endpoint);
+  const sender = await options.senders.authenticate(endpoint.format, presented, request.ip);
   request.sender = sender;
   const announced = request.headers['content-length'];
-  const bytes = door.method === 'GET' ? 0 : announced === undefined ? maximumBodyBytes : Number(announced);
+  const bytes = endpoint.method === 'GET' ? 0 : announced === undefined ? maximumBodyBytes : Number(announced);
   options.limits.take(idOf(sender), ratesOf(sender, options.config), Math.min(bytes, maximumBodyBytes));
   const reason = options.unavailable();
   if (reason !== undefined) throw new Failure('OVERLOADED', reason, { retryAfterSeconds });
@@ -128,7 +136,7 @@ async function admit(options: DoorOptions, door: Door, request: FastifyRequest, 
 }
 
 /** Reads the secret of a request: a bearer token, basic authentication or, where a URL is all there is, its query. */
-function presentedBy(request: FastifyRequest, { format, deviceOf }: Door): PresentedSecret | undefined {
+function presentedBy(request: FastifyRequest, { format, deviceOf }: Endpoint): PresentedSecret | undefined {
   const [scheme = '', value = ''] = request.headers.authorization?.split(' ', 2) ?? [];
   const [name, secret] =
     scheme.toLowerCase() === 'basic' ? basicCredentials(value) : [undefined, bearerOf(scheme, value)];
@@ -172,7 +180,11 @@ function ratesOf(sender: Sender, config: ResolvedConfig): SenderRates {
 }
 
 /** Queues the messages of a request. @returns the answer that its sender expects */
-async function accept({ intake, metrics }: DoorOptions, { format }: Door, request: FastifyRequest): Promise<unknown> {
+async function accept(
+  { intake, metrics }: EndpointOptions,
+  { format }: Endpoint,
+  request: FastifyRequest,
+): Promise<unknown> {
   const { sender } = request;
   if (sender === undefined) throw new Error('the request is not authenticated');
   const receivedAtMs = Date.now();
@@ -224,4 +236,31 @@ function readBody(format: SourceFormatName, { query, body, headers }: FastifyReq
   } catch {
     throw invalidParameter('body', 'must be JSON');
   }
+}
+
+/** Opens the HTTP endpoints for other systems and apps. */
+export async function openSourceEndpoints(
+  { http, config, logger, onStop }: ServiceHost<Http>,
+  { db, redis, backlog, metrics }: { db: Database; redis: Redis; backlog: Backlog; metrics: GatewayMetrics },
+  { held, uploads }: { held: HeldBytes; uploads: GatewayUploads },
+): Promise<void> {
+  const usage = new UsageCounts(db, logger);
+  onStop('counts of sources', () => usage.stop());
+  await addSourceEndpoints(http, {
+    ...{ config, metrics, held, usage },
+    senders: new Senders({
+      ...{ db, logger },
+      failuresPerSecret: config.LOGIN_ATTEMPTS_PER_MINUTE,
+      failuresPerNetwork: config.HTTP_REQUESTS_PER_MINUTE,
+    }),
+    limits: new SenderLimits(),
+    intake: new MessageIntake({
+      ...{ db, logger, usage, uploads },
+      newDevicesPerHour: config.SOURCE_NEW_DEVICES_PER_HOUR,
+    }),
+    unavailable() {
+      if (redis.status !== 'ready') return 'Redis is away';
+      return backlog.isFull ? 'the backlog exceeds its limit' : undefined;
+    },
+  });
 }

@@ -10,16 +10,14 @@ import type { AvlFamily } from '@odograph/contracts/device-models';
 import type { Logger } from '@odograph/runtime/logger';
 import { type Network, networkOf } from '@odograph/runtime/network-address';
 import type { ConnectionLimits } from '@odograph/sessions/connection-limits';
-import type { DeviceThrottle, DeviceThrottles } from '@odograph/sessions/throttle';
-import { TokenBucket } from '@odograph/sessions/throttle';
-import type { GatewayDevices } from '../devices.ts';
+import { type DeviceThrottle, type DeviceThrottles, TokenBucket } from '@odograph/sessions/throttle';
+import type { AnswerListener, GatewayDevices, GatewaySession, GatewaySessions } from '../devices.ts';
 import type { GatewayMetrics, RefusalReason } from '../metrics.ts';
-import type { AnswerListener, GatewaySession, GatewaySessions } from '../sessions.ts';
 import type { GatewayUploads, HeldBytes } from '../uploads.ts';
 import { findTeltonikaDevice, storeRecords } from './store-records.ts';
 
-/** What the connections of this door share. */
-export interface TeltonikaDoor {
+/** Shared by the connections of the listeners for Teltonika devices. */
+export interface TeltonikaEndpoint {
   readonly devices: GatewayDevices;
   readonly uploads: GatewayUploads;
   readonly held: HeldBytes;
@@ -65,7 +63,7 @@ let signIns = 0;
  * it again.
  */
 export class TeltonikaConnection implements GatewaySession {
-  readonly #door: TeltonikaDoor;
+  readonly #endpoint: TeltonikaEndpoint;
   readonly #socket: Socket;
   readonly #events = new EventEmitter();
   readonly #address: DeviceThrottle;
@@ -84,17 +82,17 @@ export class TeltonikaConnection implements GatewaySession {
   #isRefused = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(door: TeltonikaDoor, socket: Socket) {
-    this.#door = door;
+  constructor(endpoint: TeltonikaEndpoint, socket: Socket) {
+    this.#endpoint = endpoint;
     this.#socket = socket;
-    this.#address = door.addresses.acquire(networkOf(socket.remoteAddress ?? ''), {}, socket);
+    this.#address = endpoint.addresses.acquire(networkOf(socket.remoteAddress ?? ''), {}, socket);
     this.#timer = setTimeout(() => this.#refuse('timeout'), helloTimeoutMs);
     socket.on('data', (chunk) => this.#receive(chunk));
     // Every error is followed by the close of the connection, which is all that matters here.
     socket.on('error', () => undefined);
     socket.once('close', () => {
       clearTimeout(this.#timer);
-      door.held.give(this.#bytes);
+      endpoint.held.give(this.#bytes);
       this.#bytes = 0;
       this.#events.emit('close');
     });
@@ -137,7 +135,7 @@ export class TeltonikaConnection implements GatewaySession {
 
   #receive(chunk: Buffer): void {
     if (this.#socket.destroyed || this.#isRefused) return;
-    if (!this.#door.held.take(chunk.length)) {
+    if (!this.#endpoint.held.take(chunk.length)) {
       this.#refuse('held_bytes');
       return;
     }
@@ -172,7 +170,7 @@ export class TeltonikaConnection implements GatewaySession {
     this.#neededBytes = frame ? 1 : bytes;
     if (!frame) return undefined;
     this.#bytes -= bytes;
-    this.#door.held.give(bytes);
+    this.#endpoint.held.give(bytes);
     return { frame, bytes };
   }
 
@@ -184,10 +182,10 @@ export class TeltonikaConnection implements GatewaySession {
     if (frame.kind === 'imei') return this.#whilePaused(() => this.#greet(frame.imei));
     if (!isKnownCodec(frame.data[0])) return this.#refuse('codec', frame.data[0]);
     // A device sends a file only on request, and the gateway sends no such request.
-    if (isCameraFile(frame.data)) return this.#door.metrics.refused.inc({ door: 'teltonika', reason: 'file' });
+    if (isCameraFile(frame.data)) return this.#endpoint.metrics.refused.inc({ door: 'teltonika', reason: 'file' });
     const messages = readMessages(frame.data);
     if (messages?.every((message) => this.#isAnswer(message))) return;
-    if (messages) this.#door.metrics.messages.inc(messages.length);
+    if (messages) this.#endpoint.metrics.messages.inc(messages.length);
     return this.#whilePaused(() => this.#store(frame.data));
   }
 
@@ -206,9 +204,9 @@ export class TeltonikaConnection implements GatewaySession {
     }
     const waitMs = Math.max(...budgets.map((budget) => budget.waitMs(nowMs)));
     if (waitMs === 0 || this.#socket.destroyed || this.#isRefused) return;
-    this.#door.metrics.throttled.inc();
+    this.#endpoint.metrics.throttled.inc();
     const { remoteAddress: address } = this.#socket;
-    this.#door.logger.warn({ deviceId: this.#deviceId, address }, 'device throttled');
+    this.#endpoint.logger.warn({ deviceId: this.#deviceId, address }, 'device throttled');
     await this.#whilePaused(() => delay(waitMs, undefined, { ref: false }));
   }
 
@@ -227,7 +225,7 @@ export class TeltonikaConnection implements GatewaySession {
   }
 
   async #signIn(imei: string): Promise<void> {
-    const { devices, sessions, throttles, limits } = this.#door;
+    const { devices, sessions, throttles, limits } = this.#endpoint;
     signIns += 1;
     this.#signInNumber = signIns;
     const device = await findTeltonikaDevice(devices, imei).catch((error: unknown) => ({ error }));
@@ -256,7 +254,7 @@ export class TeltonikaConnection implements GatewaySession {
     const throttle = this.#throttle;
     if (!throttle) return;
     const device = { deviceId: this.#deviceId, family: this.#family };
-    const stored = storeRecords(this.#door.uploads, device, throttle, data);
+    const stored = storeRecords(this.#endpoint.uploads, device, throttle, data);
     if (!stored) return this.#refuse('held_bytes');
     const records = await stored;
     // Messages are not acknowledged: the device would take it for the acknowledgement of records.
@@ -265,7 +263,7 @@ export class TeltonikaConnection implements GatewaySession {
 
   /** Closes the connection after what was written to it, and says why. */
   #refuse(reason: Refusal, fault?: unknown, imei = this.#deviceId): void {
-    const { metrics, logger } = this.#door;
+    const { metrics, logger } = this.#endpoint;
     this.#isRefused = true;
     metrics.refused.inc({ door: 'teltonika', reason });
     const device = imei === '' ? {} : { deviceId: imei };

@@ -153,7 +153,7 @@ describe('a Teltonika device', () => {
   });
 });
 
-describe('the door', () => {
+describe('the listener', () => {
   it('leaves open only the newest of many connections that sign in with one IMEI at once', async () => {
     const imei = await createImeiOf('teltonika');
     const sockets = await Promise.all(Array.from({ length: 300 }, openSocket));
