@@ -98,7 +98,10 @@ create table device_model (
   -- monitored scenarii of the fleet vehicle status record -> action that the device takes
   scenarii jsonb not null default '{}',
   -- as it came with a release, so that a later one may change it; false once an operator has written it
-  shipped boolean not null default false
+  shipped boolean not null default false,
+  -- the family of its Teltonika devices, which decides what their I/O elements mean; null: unknown
+  family text check (family in ('fmb', 'ftc', 'tat', 'fmx6')),
+  constraint device_model_family check (family is null or protocol = 'teltonika')
 );
 
 create table device (

@@ -92,32 +92,7 @@ create table reading_change (
 );
 create index reading_change_age on reading_change (stored_at);
 
--- Uploads of which at least one part could not be stored, byte for byte. A repeated upload only counts up.
-create table quarantine (
-  id bigint generated always as identity primary key,
-  device_id text not null,
-  received_at timestamptz not null,
-  -- of contracts/queues.ts
-  format text not null default 'native',
-  -- the only application that its readings may belong to, where a source of that application sent it; null: any
-  application_id integer references application,
-  -- encrypted, because it can contain private positions; the key is not in the database
-  sealed_payload bytea not null,
-  payload_bytes integer not null,
-  -- keyed hash: identifies equal payloads without revealing them
-  payload_fingerprint bytea not null,
-  -- [{ "index", "reason", "field", "message" }]; index null for the whole upload
-  faults jsonb not null,
-  times_seen integer not null default 1,
-  resolved_at timestamptz,
-  -- why the operator gave it up
-  dismissed_reason text,
-  unique (device_id, payload_fingerprint)
-);
-create index quarantine_open on quarantine (id) where resolved_at is null;
-create index quarantine_age on quarantine (received_at);
-
--- The next two run as the owner of the hypertable, on behalf of ingest (infra/database-roles.sql).
+-- The next three run as the owner of the hypertable, on behalf of ingest (infra/database-roles.sql).
 create function compress_reading_chunk(chunk regclass) returns void
 language plpgsql security definer set search_path = public, pg_temp as $$
 begin
@@ -138,3 +113,127 @@ begin
   return (select count(*) from drop_chunks('reading', older_than => age));
 end $$;
 revoke all on function drop_readings_older_than(interval) from public;
+
+-- Only the owner of a table can analyze it before PostgreSQL 17, so ingest calls this function.
+create function analyze_reading_chunk(chunk regclass) returns void
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  if not exists (select from show_chunks('reading') as own where own = chunk) then
+    raise exception '% is no chunk of readings', chunk;
+  end if;
+  execute format('analyze %s', chunk);
+end $$;
+revoke all on function analyze_reading_chunk(regclass) from public;
+
+-- Serializes changes of links, privacy and vehicles with ingest.
+--
+-- Ingest caches what decides where a reading goes: links, privacy intervals, deleted vehicles. A statement that changes one
+-- of them waits for running writers and increments the version; a writer compares the version with that of its cache.
+-- Triggers do this for every statement, including those an operator types.
+create sequence ingest_decision_version;
+-- last_value is 1 before and after the first nextval of a new sequence, so the first change would not show.
+select setval('ingest_decision_version', 1);
+
+-- The versions of alarm rules and of CAN databases have sequences of their own, beside their tables: a change of privacy does
+-- not empty those caches.
+create function share_ingest_barrier(out decisions bigint, out alarm_rules bigint, out can_databases bigint)
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform pg_advisory_xact_lock_shared(7305114903);
+  decisions := (select last_value from ingest_decision_version);
+  alarm_rules := (select last_value from alarm_rule_version);
+  can_databases := (select last_value from can_database_version);
+end $$;
+
+create function raise_ingest_barrier() returns void
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform pg_advisory_xact_lock(7305114903);
+  perform nextval('ingest_decision_version');
+end $$;
+
+-- A trigger on what ingest caches; its argument is the sequence of that version.
+create function before_ingest_decision() returns trigger
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  perform pg_advisory_xact_lock(7305114903);
+  perform nextval(tg_argv[0]::regclass);
+  return null;
+end $$;
+
+revoke all on function share_ingest_barrier(), raise_ingest_barrier(), before_ingest_decision() from public;
+
+create trigger ingest_decision before insert or update or delete or truncate on device_link
+  for each statement execute function before_ingest_decision('ingest_decision_version');
+create trigger ingest_decision before insert or update or delete or truncate on privacy_period
+  for each statement execute function before_ingest_decision('ingest_decision_version');
+create trigger ingest_decision before update of deleted_at, application_id or delete or truncate on vehicle
+  for each statement execute function before_ingest_decision('ingest_decision_version');
+
+-- Readings per vehicle and hour, so that a large offset skips whole hours. The counts are exact: a late reading marks its
+-- hour as uncounted in the same transaction, and maintenance counts it again.
+
+create table reading_count (
+  vehicle_id integer not null references vehicle on delete cascade,
+  hour timestamptz not null,
+  -- application of the readings, which may differ from the vehicle's
+  application_id integer not null,
+  -- null: to be counted
+  count integer,
+  primary key (vehicle_id, hour, application_id) include (count)
+);
+create index reading_count_unknown on reading_count (vehicle_id, hour, application_id) where count is null;
+
+create table reading_settlement (
+  only_row boolean primary key default true check (only_row),
+  -- A transaction that stores an earlier reading marks its hour.
+  settled_until timestamptz not null,
+  -- Earlier hours without a row have no readings.
+  counted_until timestamptz not null check (counted_until <= settled_until)
+);
+
+-- Moves the settlement forward. Raising the barrier waits for every transaction that still treats an hour as unsettled, and
+-- gives later ones a new version.
+create function settle_readings(lag interval) returns void
+language plpgsql security definer set search_path = public, pg_temp as $$
+begin
+  -- Waits for a running count before raising the barrier, so that ingest does not wait for that count.
+  perform from reading_settlement for update;
+  perform raise_ingest_barrier();
+  insert into reading_settlement (settled_until, counted_until)
+    select until, least(until, (select min(range_start) from timescaledb_information.chunks
+      where hypertable_schema = 'public' and hypertable_name = 'reading'))
+    from (select date_bin('1 hour', clock_timestamp() - lag, timestamptz 'epoch') as until) as settled
+  on conflict (only_row) do update set settled_until = greatest(reading_settlement.settled_until, excluded.settled_until);
+end $$;
+revoke all on function settle_readings(interval) from public;
+
+-- Missing sequence numbers of each device.
+
+-- State of the sequence that a device is counting. services/ingest/gaps/ledger.ts bounds the number of ranges.
+create table device_sequence (
+  device_id text primary key references device on delete cascade,
+  -- device time of the first reading after the sequence restarted, in microseconds; null when it never did
+  started_us bigint,
+  -- newest device time of a reading, in microseconds
+  newest_us bigint,
+  received int8multirange not null default '{}',
+  -- open gaps, [{ "from", "until", "sinceMs" }], both ends inclusive
+  gaps jsonb not null default '[]',
+  open_gaps integer not null default 0,
+  missing_readings bigint not null default 0
+) with (fillfactor = 50, autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0);
+create index device_sequence_open on device_sequence (device_id) include (open_gaps, missing_readings)
+  where open_gaps > 0;
+
+create table closed_gap (
+  device_id text not null references device on delete cascade,
+  from_sequence bigint not null,
+  -- inclusive
+  until_sequence bigint not null check (until_sequence >= from_sequence),
+  since timestamptz not null,
+  closed_at timestamptz not null,
+  outcome text not null check (outcome in ('ARRIVED', 'RESTARTED', 'GIVEN_UP'))
+);
+create index closed_gap_device on closed_gap (device_id, closed_at);
+create index closed_gap_age on closed_gap (closed_at);

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Database } from './database.ts';
 
-// Serializes changes of links and privacy with ingest; migrations/0004_ingest_barrier.sql has the triggers.
+// Serializes changes of links and privacy with ingest; migrations/0003_readings.sql has the triggers.
 
 /** Versions of what ingest caches; equal versions mean that nothing changed. */
 export interface IngestVersions {

@@ -40,7 +40,7 @@ export function recognizeDatabase(url: string): Promise<boolean> {
 export interface BackupRecord {
   readonly completedAt: Date;
   readonly bytes: number;
-  /** The newest migration that the backup has, such as `0030_last_backup.sql`. */
+  /** The newest migration that the backup has, such as `0010_fleet_views.sql`. */
   readonly schema: string;
 }
 

@@ -22,6 +22,9 @@ export class UnsupportedDatabase extends Error {}
 /** Whether a migration is a file of migrations/; the other one stores the shipped device models. */
 export const isNumbered = (name: string): boolean => /^\d{4}_[a-z_]+\.sql$/.test(name);
 
+/** Whether migrations are of a version before 0.1.0, whose files were replaced by one for each topic. */
+export const isPrerelease = (names: readonly string[]): boolean => names.includes('0004_ingest_barrier.sql');
+
 interface Migration {
   name: string;
   sql: string;
@@ -193,21 +196,19 @@ function unknownOf(migrations: readonly Migration[], names: readonly string[]): 
   return names.filter((name) => isNumbered(name) && !known.has(name)).sort();
 }
 
-/** @throws UnsupportedDatabase when a newer version migrated it, or an applied migration was changed afterwards */
+/** @throws UnsupportedDatabase when the database is from before 0.1.0, or when a newer version migrated it */
 function missingOf(migrations: readonly Migration[], applied: ReadonlyMap<string, string>): Migration[] {
+  const isChanged = ({ name, sha256 }: Migration) => applied.has(name) && applied.get(name) !== sha256;
+  if (isPrerelease([...applied.keys()]) || migrations.some(isChanged)) {
+    throw new UnsupportedDatabase(
+      'the database is from before 0.1.0, which cannot be upgraded, and neither can its backups: start with an empty database, or keep the version that made it',
+    );
+  }
   const unknown = unknownOf(migrations, [...applied.keys()]);
   if (unknown.length > 0) {
     throw new UnsupportedDatabase(
       `a newer version migrated the database: this one does not know ${unknown.join(', ')}; run the newer version, or restore the backup from before the upgrade`,
     );
   }
-  return migrations.filter(({ name, sha256 }) => {
-    const appliedSha256 = applied.get(name);
-    if (appliedSha256 !== undefined && appliedSha256 !== sha256) {
-      throw new UnsupportedDatabase(
-        `migration ${name} was changed after it was applied: the database is from before 0.1.0, which cannot be upgraded`,
-      );
-    }
-    return appliedSha256 === undefined;
-  });
+  return migrations.filter(({ name }) => !applied.has(name));
 }

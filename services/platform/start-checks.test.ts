@@ -180,12 +180,15 @@ describe('a database that a newer version migrated', { timeout: 120_000 }, () =>
     },
   );
 
-  it('is refused by `npm run migrate` with one line, and migrated once it is of this version', async () => {
+  it('is refused by `npm run migrate` with one line, as one from before 0.1.0, and migrated once it is of this version', async () => {
     const before = await contentOf();
     const refused = npmRunMigrate();
     expect([refused.status, refused.stdout, refused.stderr]).toEqual([1, '', expect.stringMatching(refusal)]);
     expect(await contentOf()).toEqual(before);
     await change("delete from migration where name = '9001_of_tomorrow.sql'");
+    await change("insert into migration (name, sha256) values ('0004_ingest_barrier.sql', '')");
+    expect(npmRunMigrate().stderr).toMatch(/^(MIGRATION_)?DATABASE_URL: the database is from before 0\.1\.0, .*\n$/);
+    await change("delete from migration where name = '0004_ingest_barrier.sql'");
     const { status, stdout } = npmRunMigrate();
     expect([status, JSON.parse(stdout)]).toEqual([0, { applied: [expect.stringMatching(/^device_models_/)] }]);
   });

@@ -193,11 +193,28 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
     );
   });
 
+  it('from before 0.1.0 is rejected with one line', async () => {
+    const prerelease = await copyArchive('prerelease.backup', ({ name, content }) => {
+      if (name !== 'manifest.json') return content;
+      const manifest = JSON.parse(content.toString('utf8')) as Manifest;
+      return Buffer.from(
+        JSON.stringify({ ...manifest, migrations: [{ name: '0004_ingest_barrier.sql', sha256: '' }] }),
+      );
+    });
+    const refused = restoreBackup(
+      await testConfig(),
+      { databaseUrl: 'postgres://127.0.0.1:1/none' },
+      prerelease,
+      undefined,
+    );
+    await expect(refused).rejects.toThrow(/is from before 0\.1\.0, which cannot be restored by this version$/);
+  });
+
   it('of an older version is migrated; a changed audit is restored and reported with exit code 1', async () => {
     const shipped = (await readdir(new URL('../../../migrations/', import.meta.url))).filter((name) =>
       name.endsWith('.sql'),
     );
-    const older = shipped.filter((name) => name <= '0023_fleet_views.sql');
+    const older = shipped.filter((name) => name <= '0009_events_and_webhooks.sql');
     const path = join(directory, 'older.backup');
     await writeFile(path, 'an earlier backup');
     await withEngine(async (databaseUrl) => {
@@ -214,7 +231,7 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
       await expect(runCommandLine(['backup', path], environment)).rejects.toThrow(`${path} exists`);
       expect(await readFile(path, 'utf8')).toBe('an earlier backup');
       expect(JSON.parse(await runCommandLine(['backup', path, '--overwrite'], environment))).toMatchObject({
-        ...{ version: expect.stringMatching(/^\d+\.\d+\.\d+$/), schema: '0023_fleet_views.sql' },
+        ...{ version: expect.stringMatching(/^\d+\.\d+\.\d+$/), schema: '0009_events_and_webhooks.sql' },
         keys: expect.stringMatching(/without ENCRYPTION_KEYS .* cannot read 1 quarantined uploads;/),
       });
     });
@@ -227,7 +244,7 @@ describe('backup and restore', { timeout: 2 * hookTimeoutMs }, () => {
       expect([restored.status, restored.stderr]).toEqual([
         ...[1, expect.stringMatching(/everything is restored, but the audit was changed: chain 0 does not verify/)],
       ]);
-      expect(report).toMatchObject({ schema: '0023_fleet_views.sql', isAuditIntact: false });
+      expect(report).toMatchObject({ schema: '0009_events_and_webhooks.sql', isAuditIntact: false });
       expect(report.applied).toEqual([
         ...shipped.filter((name) => !older.includes(name)),
         ...[expect.stringMatching(/^device_models_/)],

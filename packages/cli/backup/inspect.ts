@@ -1,6 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import { gunzipSync } from 'node:zlib';
-import { findUnknownMigrations } from '@odograph/database/migrate';
+import { findUnknownMigrations, isPrerelease } from '@odograph/database/migrate';
 import { platformVersion } from '@odograph/runtime/platform-version';
 import Value from 'typebox/value';
 import { type ArchiveEntry, readArchive } from './archive.ts';
@@ -78,9 +78,11 @@ function checkTables(file: string, { tables }: Content, manifest: Manifest): voi
   }
 }
 
-/** @throws Error when a newer version made the backup */
+/** @throws Error when a version before 0.1.0 or a newer one made the backup */
 async function checkVersion(file: string, manifest: Manifest): Promise<void> {
-  const unknown = await findUnknownMigrations(manifest.migrations.map(({ name }) => name));
+  const names = manifest.migrations.map(({ name }) => name);
+  if (isPrerelease(names)) throw new Error(`${file} is from before 0.1.0, which cannot be restored by this version`);
+  const unknown = await findUnknownMigrations(names);
   if (unknown.length === 0) return;
   const own = `${file} is of version ${manifest.version} with schema ${schemaOf(manifest)}`;
   throw new Error(`${own}, which is newer than this version, ${platformVersion()}: restore it with that version`);

@@ -189,7 +189,7 @@ describe('a deployment', { timeout: 120_000 }, () => {
       await appendAudit(db, entry);
       await sql`insert into quarantine (device_id, received_at, sealed_payload, payload_bytes, payload_fingerprint, faults)
         values ('d', now(), ${sealed}, 6, '\\x00', '[]')`.execute(db);
-      await recordBackup(db, { bytes: 2 ** 20, schema: '0030_last_backup.sql' });
+      await recordBackup(db, { bytes: 2 ** 20, schema: '0010_fleet_views.sql' });
     });
   });
   afterAll(() => drop());

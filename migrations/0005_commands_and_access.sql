@@ -1,3 +1,49 @@
+-- Commands: the row is the state machine.
+create table command (
+  id uuid primary key default gen_random_uuid(),
+  -- order in which the commands of a vehicle are sent
+  position bigint generated always as identity,
+  application_id integer not null references application,
+  vehicle_id integer not null references vehicle,
+  user_id uuid references user_account,
+  device_id text not null references device,
+  action text not null,
+  state text not null default 'pending'
+    check (state in ('pending', 'sent', 'acknowledged', 'refused', 'unknown', 'expired')),
+  created_at timestamptz not null default now(),
+  sent_at timestamptz,
+  expires_at timestamptz not null,
+  ended_at timestamptz,
+  -- why it was not acknowledged; the `reason` of the answer
+  cause text,
+  -- as the device reported them
+  status text,
+  reason text,
+  idempotency_key text
+);
+-- Idempotency keys of a user are separate from those of the application and of its other users.
+create unique index command_idempotency on command (application_id, idempotency_key, user_id) nulls not distinct
+  where idempotency_key is not null;
+-- A vehicle never has two commands in flight.
+create unique index command_under_way on command (vehicle_id) where state = 'sent';
+create index command_active on command (vehicle_id, position) where state in ('pending', 'sent');
+create index command_vehicle on command (vehicle_id, position);
+create index command_unanswered on command (application_id, ended_at) where state in ('unknown', 'expired');
+
+-- Requests with an idempotency key, for 24 hours. Requests of remote actions are rows of `command`.
+create table idempotent_request (
+  -- the application, its user or the operator that made it
+  principal text not null,
+  key_sha256 bytea not null,
+  -- HMAC of the path and the parameters
+  fingerprint bytea not null,
+  -- the status and the body of the answer, encrypted under ENCRYPTION_KEYS and the key of the request; null until it is answered
+  sealed_answer bytea,
+  created_at timestamptz not null default now(),
+  primary key (principal, key_sha256)
+);
+create index idempotent_request_created_at on idempotent_request (created_at);
+
 -- Bluetooth authorizations, device keys, bookings and parking.
 
 create table bluetooth_authorization (
@@ -159,3 +205,18 @@ create table vehicle_parking (
   parking_id uuid not null references parking on delete cascade
 );
 create index vehicle_parking_spot on vehicle_parking (parking_id);
+
+-- What applications publish to everyone as GBFS feeds.
+
+create table gbfs_system (
+  application_id integer primary key references application,
+  -- public, part of the paths of the feeds
+  system_id text not null,
+  -- contracts/gbfs.ts
+  settings jsonb not null,
+  -- Key of the vehicle ids in the feeds, which change after each rental. With it, the ids of one vehicle can be told.
+  id_key bytea not null,
+  created_at timestamptz not null default now(),
+  updated_at timestamptz not null default now(),
+  constraint gbfs_system_id unique (system_id)
+);
