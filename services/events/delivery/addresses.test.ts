@@ -4,7 +4,8 @@ import type { AddressInfo } from 'node:net';
 import { isPublicAddress, parseNetworks } from '@odograph/runtime/network-address';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type ResolveHost, requireLiteralPermitted } from './addresses.ts';
-import { type Attempt, Receiver, signHeaders } from './receiver.ts';
+import type { Attempt } from './context.ts';
+import { Receiver, signHeaders } from './receiver.ts';
 
 describe('an address that webhooks may be delivered to', () => {
   it.each(['8.8.8.8', '::ffff:8.8.8.8', '64:ff9b::808:808', '2606:4700::1111'])('is %s', (address) => {

@@ -5,7 +5,29 @@ import type { FailureReports } from '@odograph/runtime/background-failures';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Kysely } from 'kysely';
 import type { EventMetrics, EventTask } from '../metrics.ts';
-import type { Attempt } from './receiver.ts';
+
+/** The outcome of an attempt, as the metric's label. */
+export type AttemptOutcome =
+  | 'delivered'
+  | 'gone'
+  | 'redirected'
+  | 'refused'
+  | 'failed'
+  | 'timeout'
+  | 'unreachable'
+  | 'forbidden';
+
+/** The result of one attempt. */
+export interface Attempt {
+  readonly outcome: AttemptOutcome;
+  /** Of the answer; undefined without one. */
+  readonly status: number | undefined;
+  readonly durationMs: number;
+  /** For people; undefined after a success. */
+  readonly error: string | undefined;
+  /** The receiver's `Retry-After`; 0 without one. */
+  readonly retryAfterMs: number;
+}
 
 /** Shared by the deliveries of a process. */
 export interface DeliveryContext {

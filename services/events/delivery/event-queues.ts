@@ -1,10 +1,10 @@
 import type { EventType } from '@odograph/contracts/events';
 import { type EventCursor, isBefore } from '@odograph/event-list/cursor';
 import type { EventPage, EventRequest, PlatformEvent } from '@odograph/event-list/read-events';
+import type { Attempt } from './context.ts';
 import { backOffMs, deadLetterAfterMs } from './health.ts';
 import type { ProgressLog } from './progress.ts';
 import type { Retry, VehicleKey } from './queries.ts';
-import type { Attempt } from './receiver.ts';
 
 /** An event that was read and is not delivered yet. */
 export interface WindowEntry {

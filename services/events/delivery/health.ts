@@ -1,5 +1,5 @@
+import type { Attempt } from './context.ts';
 import type { ReceiverHealth } from './queries.ts';
-import type { Attempt } from './receiver.ts';
 
 /** Maximum attempts in flight to one receiver. */
 export const maxInFlight = 128;

@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 import type { PlatformEvent } from '@odograph/event-list/read-events';
-import type { DeliveryContext } from './context.ts';
+import type { Attempt, DeliveryContext } from './context.ts';
 import {
   type DeadLetter,
   type LoggedAttempt,
@@ -9,7 +9,6 @@ import {
   saveProgress,
   type VehicleKey,
 } from './queries.ts';
-import type { Attempt } from './receiver.ts';
 
 /** Successful attempts of a webhook logged in a second; more would make the log larger than the events. */
 const maxLoggedSuccesses = 100;

@@ -4,32 +4,9 @@ import type { Clock } from '@odograph/http/http';
 import { type Sealer, webhookSecretContext } from '@odograph/runtime/sealing';
 import { type Dispatcher, Pool } from 'undici';
 import { type AddressRules, ForbiddenAddress, permittedLookup, requireLiteralPermitted } from './addresses.ts';
-import type { PostEvent } from './context.ts';
+import type { Attempt, AttemptOutcome, PostEvent } from './context.ts';
 import { maxInFlight } from './health.ts';
 import type { DeliveredWebhook } from './queries.ts';
-
-/** The outcome of an attempt, as the metric's label. */
-export type AttemptOutcome =
-  | 'delivered'
-  | 'gone'
-  | 'redirected'
-  | 'refused'
-  | 'failed'
-  | 'timeout'
-  | 'unreachable'
-  | 'forbidden';
-
-/** The result of one attempt. */
-export interface Attempt {
-  readonly outcome: AttemptOutcome;
-  /** Of the answer; undefined without one. */
-  readonly status: number | undefined;
-  readonly durationMs: number;
-  /** For people; undefined after a success. */
-  readonly error: string | undefined;
-  /** The receiver's `Retry-After`; 0 without one. */
-  readonly retryAfterMs: number;
-}
 
 export interface ReceiverOptions extends AddressRules {
   readonly connections: number;

@@ -5,9 +5,9 @@ import type { Database } from '@odograph/database/database';
 import { parseCursor } from '@odograph/event-list/cursor';
 import { findEventHeads, readEvents } from '@odograph/event-list/read-events';
 import type { DeliveryState } from '../metrics.ts';
-import type { DeliveryContext, PostEvent } from './context.ts';
+import type { Attempt, DeliveryContext, PostEvent } from './context.ts';
 import * as queries from './queries.ts';
-import { type Attempt, openReceiver, type PostOptions } from './receiver.ts';
+import { openReceiver, type PostOptions } from './receiver.ts';
 import { WebhookDelivery } from './webhook-delivery.ts';
 
 /** Interval of starting, continuing and saving deliveries. */

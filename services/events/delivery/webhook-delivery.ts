@@ -2,12 +2,11 @@ import { type EventType, eventTypes, typesOfPattern } from '@odograph/contracts/
 import { Failure } from '@odograph/contracts/failures';
 import { type EventCursor, isBefore } from '@odograph/event-list/cursor';
 import { type EventHeads, findEventCursorAt, type PlatformEvent, readEvents } from '@odograph/event-list/read-events';
-import type { DeliveryContext, PostEvent, SlotUser } from './context.ts';
+import type { Attempt, DeliveryContext, PostEvent, SlotUser } from './context.ts';
 import { EventWindow, type ReadPage, VehicleRetries } from './event-queues.ts';
 import { deadLetterAfterMs, ReceiverState } from './health.ts';
 import { ProgressLog } from './progress.ts';
 import { countDeadLetters, type DeadLetter, type DeliveredWebhook, type VehicleKey } from './queries.ts';
-import type { Attempt } from './receiver.ts';
 
 const eventsPerPage = 500;
 /** With more retrying vehicles, those of the window stop: each of their failures would add another. */

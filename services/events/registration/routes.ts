@@ -14,7 +14,7 @@ import type { Sealer } from '@odograph/runtime/sealing';
 import type { Kysely } from 'kysely';
 import Type from 'typebox';
 import type { AddressRules } from '../delivery/addresses.ts';
-import type { Attempt } from '../delivery/receiver.ts';
+import type { Attempt } from '../delivery/context.ts';
 import * as queries from './queries.ts';
 import {
   formatDeadLetterCursor,

@@ -1,4 +1,16 @@
-import type { ShownVehicle } from './home-assistant.ts';
+/** A vehicle as Home Assistant shows it; null is unknown, and a private vehicle has no position. */
+export interface ShownVehicle {
+  readonly id: number;
+  readonly appId: string;
+  readonly plate: string;
+  readonly brand: string;
+  readonly model: string;
+  readonly latitude: number | null;
+  readonly longitude: number | null;
+  readonly battery: number | null;
+  readonly range: number | null;
+  readonly lock: string | null;
+}
 
 /** A message that is retained, or with an empty text removed. */
 export interface Message {

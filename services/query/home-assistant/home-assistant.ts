@@ -16,24 +16,11 @@ import {
   type Message,
   parseAnnounced,
   remove,
+  type ShownVehicle,
   stateTopic,
   type VehicleKey,
   writeState,
 } from './entities.ts';
-
-/** A vehicle as Home Assistant shows it; null is unknown, and a private vehicle has no position. */
-export interface ShownVehicle {
-  readonly id: number;
-  readonly appId: string;
-  readonly plate: string;
-  readonly brand: string;
-  readonly model: string;
-  readonly latitude: number | null;
-  readonly longitude: number | null;
-  readonly battery: number | null;
-  readonly range: number | null;
-  readonly lock: string | null;
-}
 
 const number = (group: string, key: string) =>
   sql`(vehicle_latest.${sql.ref(group)}->>${sql.lit(key)})::double precision`;

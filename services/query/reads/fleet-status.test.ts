@@ -12,7 +12,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { application, client, platform, setUpVehicle, vehicle } from '../application.fixture.ts';
 import { createUser, storeLatest, storeReadings, turnPrivacyOn } from '../query.fixture.ts';
 import { VehicleStatus } from '../shared/schemas.ts';
-import { CombinedStatus, FleetStatus, PositionAnswer } from './fleet-status.ts';
+import { CombinedStatus, FleetStatus, PositionAnswer } from './fleet-facts.ts';
 
 setUpVehicle();
 

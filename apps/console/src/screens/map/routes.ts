@@ -5,7 +5,6 @@ import { answerOf, api, CallFailure } from '../../api/client.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import type { Route } from '../../parts/map/route-layer.ts';
 import { actingFor } from '../../session.ts';
-import type { RouteKind, ShownRoute } from './vehicle-card.tsx';
 
 const daySeconds = 86_400;
 const trailSeconds = 3600;
@@ -26,6 +25,16 @@ async function loadTrail(vehicle: LiveVehicle): Promise<Route> {
       : [[location.longitude, location.latitude] as const],
   );
 }
+
+/** The lines that the map draws besides the vehicle. */
+export type RouteKind = 'trail' | 'last trip';
+
+/** A route that is drawn, on its way, or why there is none. */
+export type ShownRoute =
+  | { readonly kind: RouteKind; readonly state: 'loading' }
+  | { readonly kind: RouteKind; readonly state: 'none' }
+  | { readonly kind: RouteKind; readonly state: 'failed' }
+  | { readonly kind: RouteKind; readonly state: 'drawn'; readonly trip: Trip | undefined };
 
 /** A completed trip. */
 export interface Trip {

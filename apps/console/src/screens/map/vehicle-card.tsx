@@ -13,17 +13,7 @@ import {
   formatTime,
 } from '../../texts/format.ts';
 import { texts } from '../../texts/texts.ts';
-import type { Trip } from './routes.ts';
-
-/** The lines that the map draws besides the vehicle. */
-export type RouteKind = 'trail' | 'last trip';
-
-/** A route that is drawn, on its way, or why there is none. */
-export type ShownRoute =
-  | { readonly kind: RouteKind; readonly state: 'loading' }
-  | { readonly kind: RouteKind; readonly state: 'none' }
-  | { readonly kind: RouteKind; readonly state: 'failed' }
-  | { readonly kind: RouteKind; readonly state: 'drawn'; readonly trip: Trip | undefined };
+import type { RouteKind, ShownRoute } from './routes.ts';
 
 interface VehicleCardOptions {
   readonly vehicle: LiveVehicle;
