@@ -25,12 +25,12 @@ import { DeviceThrottles } from '@odograph/sessions/throttle';
 import { ConnectAttempts } from './connect/attempts.ts';
 import { createAuthenticate, dropWill } from './connect/authenticate.ts';
 import { hasBadCertificate } from './connect/client-certificate.ts';
-import { CredentialStore, validUntil } from './connect/credentials.ts';
 import { chargePackets, limitPackets, maximumPacketsBeforeConnack } from './connect/packet-limit.ts';
-import { type BrokerMetrics, brokerTasks, createBrokerMetrics } from './metrics.ts';
 import { createAcceptPublish, createAuthorizeForward, createAuthorizeSubscribe } from './publish/accept-publish.ts';
-import { type HeldPublication, HeldPublications } from './publish/held-publications.ts';
+import { CredentialStore, validUntil } from './sessions/credentials.ts';
 import { DeviceBroker } from './sessions/device-broker.ts';
+import { type HeldPublication, HeldPublications } from './sessions/held-publications.ts';
+import { type BrokerMetrics, brokerTasks, createBrokerMetrics } from './sessions/metrics.ts';
 import type { DeviceSession, Session, Sessions } from './sessions/session-registry.ts';
 
 /** Accepts uploads and acknowledgements of devices over MQTT into the queue, and sends commands to them. */

@@ -19,13 +19,13 @@ import { createCommandFeed } from './commands/command-feed.ts';
 import { FlespiCommands } from './commands/flespi-commands.ts';
 import { findDeviceBehindSource, findDeviceCommands } from './commands/queries.ts';
 import { TeltonikaCommands } from './commands/teltonika-commands.ts';
-import { GatewayDevices, type GatewaySession } from './devices.ts';
-import { createGatewayMetrics, gatewayTasks } from './metrics.ts';
+import { GatewayDevices, type GatewaySession } from './shared/devices.ts';
+import { createGatewayMetrics, gatewayTasks } from './shared/metrics.ts';
+import { GatewayUploads, HeldBytes } from './shared/uploads.ts';
 import { openSourceEndpoints } from './sources/routes.ts';
 import type { TeltonikaEndpoint } from './teltonika/connection.ts';
 import { listenForTeltonika } from './teltonika/listen.ts';
 import { findTeltonikaDevice } from './teltonika/store-records.ts';
-import { GatewayUploads, HeldBytes } from './uploads.ts';
 
 /**
  * Of all Teltonika devices of one IPv4 address or IPv6 /64, with bursts of ten seconds' worth: a network operator may put

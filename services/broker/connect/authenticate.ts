@@ -8,7 +8,13 @@ import type { ConnectionLimits } from '@odograph/sessions/connection-limits';
 import type { SessionRegistry } from '@odograph/sessions/session-registry';
 import type { DeviceThrottles } from '@odograph/sessions/throttle';
 import type { AedesOptions, Client } from 'aedes';
-import type { BrokerMetrics } from '../metrics.ts';
+import {
+  type CredentialStore,
+  firstUseOfSecret,
+  type PresentedCredential,
+  validUntil,
+} from '../sessions/credentials.ts';
+import type { BrokerMetrics } from '../sessions/metrics.ts';
 import {
   createDeviceSession,
   type DeviceSession,
@@ -18,7 +24,6 @@ import {
 } from '../sessions/session-registry.ts';
 import type { ConnectAttempts } from './attempts.ts';
 import { type ClientCertificate, clientCertificateOf } from './client-certificate.ts';
-import { type CredentialStore, firstUseOfSecret, type PresentedCredential, validUntil } from './credentials.ts';
 
 type Authenticate = NonNullable<AedesOptions['authenticate']>;
 type Answer = Parameters<Authenticate>[3];

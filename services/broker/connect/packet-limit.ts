@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { maximumPacketBytes } from '@odograph/contracts/telemetry';
-import type { RefusalReason } from '../metrics.ts';
+import type { RefusalReason } from '../sessions/metrics.ts';
 import type { Session } from '../sessions/session-registry.ts';
 
 const publishType = 3;

@@ -4,10 +4,10 @@ import type { AcknowledgementIntake } from '@odograph/queue/acknowledgement-inta
 import { lateLane, type UploadIntake, type UploadLane } from '@odograph/queue/upload-intake';
 import type { Logger } from '@odograph/runtime/logger';
 import type { AedesOptions, AedesPublishPacket, PublishPacket } from 'aedes';
-import type { BrokerMetrics, RefusalReason } from '../metrics.ts';
+import type { HeldPublication, HeldPublications } from '../sessions/held-publications.ts';
+import type { BrokerMetrics, RefusalReason } from '../sessions/metrics.ts';
 import type { DeviceSession, Sessions } from '../sessions/session-registry.ts';
 import { chooseLane } from './choose-lane.ts';
-import type { HeldPublication, HeldPublications } from './held-publications.ts';
 
 type AuthorizePublish = NonNullable<AedesOptions['authorizePublish']>;
 type Answer = (error?: Error | null) => void;

@@ -15,8 +15,8 @@ import { startTestPlatform, type TestPlatform } from '@odograph/testkit/test-pla
 import type { Client } from 'aedes';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { closed, openRedis, startOwnRedis } from '../broker.fixture.ts';
-import { brokerTasks, createBrokerMetrics } from '../metrics.ts';
 import { brokerService } from '../service.ts';
+import { brokerTasks, createBrokerMetrics } from './metrics.ts';
 import { createDeviceSession } from './session-registry.ts';
 
 let platform: TestPlatform;

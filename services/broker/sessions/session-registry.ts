@@ -2,8 +2,8 @@ import { deviceTopic, ownTracksPrefix } from '@odograph/contracts/topics';
 import type { RegisteredSession } from '@odograph/sessions/session-registry';
 import type { DeviceThrottle } from '@odograph/sessions/throttle';
 import type { Client } from 'aedes';
-import type { PresentedCredential } from '../connect/credentials.ts';
-import { ReleaseOrder } from '../publish/held-publications.ts';
+import type { PresentedCredential } from './credentials.ts';
+import { ReleaseOrder } from './held-publications.ts';
 
 /** The MQTT session of one device, from its authentication to the end of its connection. */
 export interface DeviceSession extends RegisteredSession {

@@ -7,7 +7,7 @@ import { createLogger } from '@odograph/runtime/logger';
 import { Counter } from '@odograph/runtime/metrics';
 import { eventually } from '@odograph/testkit/eventually';
 import { expect, it } from 'vitest';
-import type { AnswerListener } from '../devices.ts';
+import type { AnswerListener } from '../shared/devices.ts';
 import { type CommandedSession, TeltonikaCommands } from './teltonika-commands.ts';
 
 const deviceCommands: DeviceCommands = {

@@ -3,7 +3,7 @@ import type { CommandAcknowledgement, CommandMessage } from '@odograph/contracts
 import type { DeviceCommands, TextCommand } from '@odograph/contracts/device-models';
 import type { Logger } from '@odograph/runtime/logger';
 import type { Counter } from '@odograph/runtime/metrics';
-import type { GatewaySession } from '../devices.ts';
+import type { GatewaySession } from '../shared/devices.ts';
 import { judgeAnswer, reasonOf } from './queries.ts';
 
 /** The connection of a device, as far as commands need it. */

@@ -9,7 +9,7 @@ import { isLate, lateLane, liveLane, type ReceivedUpload, type UploadLane } from
 import { within } from '@odograph/runtime/clock';
 import type { Logger } from '@odograph/runtime/logger';
 import { WindowCounter } from '@odograph/runtime/window-counter';
-import type { GatewayUploads } from '../uploads.ts';
+import type { GatewayUploads } from '../shared/uploads.ts';
 import { createDevices, findOwners, type StoredSource } from './queries.ts';
 import type { Sender } from './senders.ts';
 import type { UsageCounts } from './usage.ts';

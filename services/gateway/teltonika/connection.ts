@@ -11,9 +11,9 @@ import type { Logger } from '@odograph/runtime/logger';
 import { type Network, networkOf } from '@odograph/runtime/network-address';
 import type { ConnectionLimits } from '@odograph/sessions/connection-limits';
 import { type DeviceThrottle, type DeviceThrottles, TokenBucket } from '@odograph/sessions/throttle';
-import type { AnswerListener, GatewayDevices, GatewaySession, GatewaySessions } from '../devices.ts';
-import type { GatewayMetrics, RefusalReason } from '../metrics.ts';
-import type { GatewayUploads, HeldBytes } from '../uploads.ts';
+import type { AnswerListener, GatewayDevices, GatewaySession, GatewaySessions } from '../shared/devices.ts';
+import type { GatewayMetrics, RefusalReason } from '../shared/metrics.ts';
+import type { GatewayUploads, HeldBytes } from '../shared/uploads.ts';
 import { findTeltonikaDevice, storeRecords } from './store-records.ts';
 
 /** Shared by the connections of the listeners for Teltonika devices. */

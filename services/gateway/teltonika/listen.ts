@@ -7,7 +7,7 @@ import type { ResolvedConfig } from '@odograph/runtime/config';
 import { isInNetworks, networkOf } from '@odograph/runtime/network-address';
 import { type DeviceListeners, listenForDevices } from '@odograph/sessions/listeners';
 import type { DeviceThrottle } from '@odograph/sessions/throttle';
-import type { RefusalReason } from '../metrics.ts';
+import type { RefusalReason } from '../shared/metrics.ts';
 import { TeltonikaConnection, type TeltonikaEndpoint } from './connection.ts';
 import { findTeltonikaDevice, storeRecords } from './store-records.ts';
 

@@ -2,8 +2,8 @@ import { firstRecordSeconds } from '@odograph/codec/teltonika/upload';
 import { teltonikaFormat } from '@odograph/contracts/queues';
 import { isLate, lateLane, liveLane, type UploadLane } from '@odograph/queue/upload-intake';
 import type { DeviceThrottle } from '@odograph/sessions/throttle';
-import type { GatewayDevice, GatewayDevices } from '../devices.ts';
-import type { GatewayUploads } from '../uploads.ts';
+import type { GatewayDevice, GatewayDevices } from '../shared/devices.ts';
+import type { GatewayUploads } from '../shared/uploads.ts';
 
 /**
  * Finds a device that may report in Teltonika's protocol, which knows no secret: the IMEI is all that a device says.
