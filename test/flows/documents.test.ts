@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { commands } from '@odograph/cli/command-line';
 import { describe, expect, it } from 'vitest';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -52,14 +53,16 @@ describe('every page of the documentation', () => {
     expect(broken).toEqual([]);
   });
 
-  it('names scripts of package.json that exist', () => {
-    const unknown = pages.flatMap((page) =>
-      [...read(page).matchAll(/\bnpm run ([a-z:-]+)/g)]
-        .map(([, name = '']) => name)
-        .filter((name) => !Object.hasOwn(scripts, name))
-        .map((name) => `${page}: npm run ${name}`),
-    );
-    expect(unknown).toEqual([]);
+  it('shows npm scripts and commands of the command line that exist', () => {
+    const named = new Set(commands.flatMap(({ name }) => [name, name.split(' ', 1)[0]]));
+    const unknown = pages.flatMap((page) => {
+      const text = read(page);
+      return [
+        ...[...text.matchAll(/\bnpm run ([a-z:-]+)/g)].filter(([, name = '']) => !Object.hasOwn(scripts, name)),
+        ...[...text.matchAll(/\bnpx odograph ([a-z][a-z-]*)/g)].filter(([, name = '']) => !named.has(name)),
+      ].map(([shown]) => `${page}: ${shown}`);
+    });
+    expect(unknown.filter((shown) => !shown.endsWith('completion'))).toEqual([]);
   });
 
   it('names settings, error codes and constants that exist', () => {
