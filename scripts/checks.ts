@@ -1,3 +1,4 @@
+import { buildInterface } from './build/interface.ts';
 import { runInstalled } from './run-command.ts';
 
 const checks: readonly [name: string, program: string, ...parameters: string[]][] = [
@@ -8,7 +9,11 @@ const checks: readonly [name: string, program: string, ...parameters: string[]][
   ['unused files, exports and dependencies', 'knip'],
 ];
 
-/** Runs the type check and every linter, also when one fails. @returns the names of those that failed */
-export function runChecks(): string[] {
+/**
+ * Generates the types of the interface, then runs the type check and every linter, also when one fails.
+ * @returns the names of those that failed
+ */
+export async function runChecks(): Promise<string[]> {
+  await buildInterface();
   return checks.filter(([, program, ...parameters]) => !runInstalled(program, ...parameters)).map(([name]) => name);
 }

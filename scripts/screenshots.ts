@@ -16,8 +16,8 @@ const images = join(root, 'docs/images');
 const programs = ['/usr/bin/chromium', '/usr/bin/google-chrome'];
 const viewport = { width: 1280, height: 800 };
 const quality = 82;
-const largestBytes = 150 * 1024;
-const demoPatienceMs = 300_000;
+const maxBytes = 150 * 1024;
+const demoTimeoutMs = 300_000;
 /** For maps and charts to be drawn, by software. */
 const drawingMs = 10_000;
 
@@ -74,7 +74,7 @@ async function startDemo(): Promise<Demo> {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
-  const end = Date.now() + demoPatienceMs;
+  const end = Date.now() + demoTimeoutMs;
   let printed = '';
   child.stdout.on('data', (chunk: Buffer) => {
     printed += chunk.toString();
@@ -133,7 +133,7 @@ async function take(page: Page, screen: Screen, demo: Demo): Promise<void> {
   const file = join(images, `${name}.webp`);
   writeFileSync(file, Buffer.from(data, 'base64'));
   const { size } = statSync(file);
-  if (size > largestBytes) throw new Error(`${file} has ${size} bytes, more than ${largestBytes}`);
+  if (size > maxBytes) throw new Error(`${file} has ${size} bytes, more than ${maxBytes}`);
   console.log(`${file.slice(root.length + 1)} ${Math.round(size / 1024)} kB`);
 }
 

@@ -64,7 +64,7 @@ async function repeatFailed(first: TestRun): Promise<TestRun & { unstable: strin
 
 /** Runs the type check, the linters and every test; the last line counts them, each check and unhandled error as one. */
 async function main(filters: string[]): Promise<void> {
-  const failedChecks = runChecks();
+  const failedChecks = await runChecks();
   const { passed, failed, skipped, unhandledErrors, unstable } = await repeatFailed(await runTests(filters, true));
   writeFileSync(unstableTestsFile, unstable.map((test) => `${test}\n`).join(''));
   for (const test of unstable) console.log(`UNSTABLE, passed only when run again: ${test}`);

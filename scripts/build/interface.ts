@@ -18,7 +18,8 @@ const sources = ['services', ...packages.map((name) => `packages/${name}`), 'scr
  */
 export async function buildInterface(): Promise<void> {
   mkdirSync(cache, { recursive: true });
-  await buildChanged(join(cache, 'interface.sources'), sources, () => {
+  // Beside its output, so that they are removed together.
+  await buildChanged(join(root, 'packages/client/interface.sources'), sources, () => {
     console.error('generating the types of the interface');
     const { status } = spawnSync(process.execPath, ['scripts/run.mjs', 'scripts/interface/main.ts', documentPath], {
       cwd: root,

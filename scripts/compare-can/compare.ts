@@ -3,7 +3,7 @@ import { scale, toNumber, toText } from '../../packages/codec/can/decimal.ts';
 import { compileDecoder, compileMatcher, type DecodedSignal } from '../../packages/codec/can/decode.ts';
 import { parseDbc } from '../../packages/codec/can/parse-dbc.ts';
 
-/** What cantools says about a file: one line of reference.py. */
+/** The result of cantools for a file: one line of reference.py. */
 export interface ReferenceFile {
   readonly file: string;
   /** Of the file, without what cantools refuses. */

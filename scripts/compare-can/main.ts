@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { type Comparison, compareFile, type ReferenceFile } from './compare.ts';
 
-/** What is compared with: the Python package, and public files at the commits for which the figures were published. */
+/** The Python package to compare with, and public files at the commits of the published figures. */
 const cantools = 'cantools==45.1.0';
 const repositories = {
   cantools: { url: 'https://github.com/cantools/cantools', commit: 'c1dcd3968abc66aae9558605711a6bb7c718a6b7' },
