@@ -85,7 +85,7 @@ function isAllowed(file: SourceFile, target: string): boolean {
   if (file.isTest && (target === 'testkit' || target === 'simulator')) return true;
   if (file.workspace === 'services/platform') return target !== 'testkit';
   if (file.workspace.startsWith('services/')) return serviceMayImport.includes(target);
-  // What runs in a browser shares with the platform only what it says over HTTP.
+  // Code in a browser shares only the HTTP interface with the platform.
   if (file.workspace.startsWith('apps/')) return target === 'client';
   if (file.workspace === 'packages/client') return false;
   const own = allowed[file.workspace.slice('packages/'.length)] ?? [];

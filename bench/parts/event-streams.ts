@@ -8,7 +8,7 @@ import type { TimeHistogram } from './statistics.ts';
 /** License plates of the probes begin with it, which finds them in the bytes of a stream without parsing it. */
 export const probePlate = 'PROBE-';
 
-/** What all streams received. */
+/** Events received by all streams. */
 export interface Received {
   bytes: number;
   events: number;

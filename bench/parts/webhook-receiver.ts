@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { serveParent } from './child-script.ts';
 
-/** What has arrived so far. */
+/** Deliveries received so far. */
 export interface Arrivals {
   readonly events: number;
   /** Events that came before an earlier one of their vehicle, or twice. */

@@ -1,4 +1,4 @@
-const longestKey = 40;
+const maxKeyLength = 40;
 
 /** Replaces control characters: a name that a device chose must not steer the terminal. */
 const printable = (text: string): string => text.replace(/\p{Cc}/gu, '\u{fffd}');
@@ -15,7 +15,7 @@ const isRow = (value: unknown): value is Row => typeof value === 'object' && val
 
 function fields(row: Row): string {
   const shown = Object.entries(row).filter(([, value]) => cellOf(value) !== '');
-  const width = Math.min(Math.max(...shown.map(([key]) => key.length), 0), longestKey);
+  const width = Math.min(Math.max(...shown.map(([key]) => key.length), 0), maxKeyLength);
   return shown.map(([key, value]) => `${printable(key).padEnd(width)}  ${cellOf(value)}\n`).join('');
 }
 

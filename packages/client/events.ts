@@ -29,7 +29,7 @@ async function* readConnection(open: (signal: AbortSignal) => ReturnType<Open>, 
     yield* readEvents(data, hear);
   } catch (error) {
     signal.throwIfAborted();
-    // Whatever else reading throws is a lost connection.
+    // Any other error while reading is a lost connection.
     throw error instanceof OdographFailure ? error : unreachable(error);
   } finally {
     clearTimeout(timer);

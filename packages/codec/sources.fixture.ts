@@ -5,7 +5,7 @@ import { decodeMessages, sourceFormats } from './uploads.ts';
 /** When the requests of tests arrive. */
 export const receivedAtMs = Date.parse('2025-11-21T08:00:00Z');
 
-/** What a request becomes: the devices of its messages, and their readings. */
+/** A decoded request: the devices of its messages, and their readings. */
 export function receive(format: SourceFormatName, body: unknown, request: Partial<SourceRequest> = {}) {
   const messages = sourceFormats[format].split({ body, receivedAtMs, ...request });
   const { readings, faults } = decodeMessages(format, JSON.stringify(messages.map(({ message }) => message)));

@@ -11,7 +11,7 @@ export const alarmKinds = [
 ] as const;
 export type AlarmKind = (typeof alarmKinds)[number];
 
-/** What a rule of each kind needs besides its geofence. */
+/** Parameters of each kind of rule, besides its geofence. */
 export interface AlarmParameters {
   /** silent: minutes without contact. */
   readonly afterMinutes?: number;

@@ -14,7 +14,7 @@ export const avlFamilies = ['fmb', 'ftc', 'tat', 'fmx6'] as const;
 export type AvlFamily = (typeof avlFamilies)[number];
 
 /**
- * What a Teltonika device is told for an action, and what its answer means. An answer that contains a text of `refusal` is a
+ * The command to a Teltonika device for an action, and the meaning of its answers. An answer that contains a text of `refusal` is a
  * refusal, else one that contains a text of `success` is a success; with any other answer the outcome is unknown. Case does not
  * matter.
  */

@@ -22,7 +22,7 @@ export const eventTypes = [
 ] as const;
 export type EventType = (typeof eventTypes)[number];
 
-/** What may stand for types: `trip.*` for all that begin so, `*` for all. */
+/** Wildcards for types: `trip.*` for all with that prefix, `*` for all. */
 export const eventTypePatterns: readonly string[] = [
   '*',
   ...new Set(eventTypes.map((type) => `${type.slice(0, type.indexOf('.'))}.*`)),
@@ -37,7 +37,7 @@ export function typesOfPattern(pattern: string): readonly EventType[] | undefine
 }
 
 /**
- * What changed, in Redis: a stream whose entries name vehicles, commands and alarms. Readers look up their state, so that no
+ * The stream of changes in Redis. Its entries name vehicles, commands and alarms. Readers look up their state, so that no
  * position is ever in Redis. An entry is added after the transaction that changed them, at least once while Redis is
  * available.
  */

@@ -1,7 +1,7 @@
 import Type, { type Static, type TProperties, type TSchema } from 'typebox';
 import { storableUnicodePattern } from './text-patterns.ts';
 
-// What an application publishes as GBFS 3.0. Members in snake_case are those of the specification
+// The GBFS 3.0 settings of an application. Members in snake_case are those of the specification
 // (https://github.com/MobilityData/gbfs/blob/v3.0/gbfs.md); members in camelCase are Odograph's.
 
 const object = <Properties extends TProperties>(properties: Properties) =>
@@ -111,7 +111,7 @@ const VehicleType = object({
     vehicle_image: Url,
     default_pricing_plan_id: Id,
     pricing_plan_ids: Type.Array(Id, { maxItems: 100 }),
-    /** What the record of a vehicle says, in any case; a vehicle is of the first type of which all members apply. */
+    /** Properties of the vehicle record, case-insensitive; the first type whose members all match applies. */
     match: object(
       optional({
         brand: text(256, 'Renault'),
@@ -171,7 +171,7 @@ const Geofencing = object({
   globalRules: list(Rule, 100),
 });
 
-/** What an application publishes, as its operator writes it; docs/gbfs.md explains the members. */
+/** The settings as an operator writes them; docs/gbfs.md explains the members. */
 export const GbfsSettings = object({
   publicUrl: Type.String({
     maxLength: 256,

@@ -27,7 +27,7 @@ const storableRule = 'must not contain NUL or half of a surrogate pair';
 export const listPattern = (words: readonly string[]): string => `^(${words.join('|')})(,(${words.join('|')}))*$`;
 const listForm = /^\^\(([\w|-]+)\)\(,\(\1\)\)\*\$$/;
 
-/** What a pattern demands, for people. Patterns that read well are not listed. */
+/** Descriptions of patterns for error messages. Patterns that read well are not listed. */
 const patternRules: ReadonlyMap<string, string> = new Map([
   [storablePattern, storableRule],
   [storableUnicodePattern, storableRule],

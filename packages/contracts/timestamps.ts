@@ -7,9 +7,9 @@ export type Microseconds = bigint;
 export type Timestamp = string | number;
 
 /** From this number on, timestamps are in milliseconds: in seconds they would lie beyond the year 5000. */
-const leastMilliseconds = 100_000_000_000n * 1_000_000n;
+const minMilliseconds = 100_000_000_000n * 1_000_000n;
 /** From this number on, timestamps are in microseconds, which no client of the interface sends. */
-const leastMicroseconds = 100_000_000_000_000n;
+const minMicroseconds = 100_000_000_000_000n;
 /** The last microsecond of the year 9999, the largest that ISO 8601 represents without further agreement. */
 const latest: Microseconds = 253_402_300_799_999_999n;
 const numberForm = /^(\d{1,20})(?:\.(\d{1,400}))?$/;
@@ -32,8 +32,8 @@ function parseNumber(text: string): Microseconds | undefined {
   if (!match) return undefined;
   const whole = BigInt(match[1] ?? '0');
   const value = whole * 1_000_000n + fractionMicroseconds(match[2]);
-  if (whole >= leastMicroseconds) return value;
-  return value >= leastMilliseconds ? value / 1000n : value;
+  if (whole >= minMicroseconds) return value;
+  return value >= minMilliseconds ? value / 1000n : value;
 }
 
 function parseIso(text: string): Microseconds | undefined {

@@ -30,7 +30,7 @@ export function parseDeviceTopic(topic: string): { deviceId: string; channel: De
   return { deviceId: topic.slice(root.length, slash), channel: channel as DeviceChannel };
 }
 
-/** What the topics begin with that a phone with OwnTracks publishes to; its user is the device (docs/devices/owntracks.md). */
+/** Prefix of the topics that a phone with OwnTracks publishes to; its user is the device (docs/devices/owntracks.md). */
 export function ownTracksPrefix(deviceId: string): string {
   return `owntracks/${deviceId}/`;
 }
@@ -85,7 +85,7 @@ const RejectedReading = Type.Object({
 /** A reading, or a whole upload, that went to quarantine, as its device is told; see "Rejected uploads" in docs/device-protocol.md. */
 export type RejectedReading = Static<typeof RejectedReading>;
 
-/** What a device receives on its topic `rejects`: one message for an upload. */
+/** A message on a device's topic `rejects`: one for each upload. */
 export const RejectMessage = Type.Object({
   receivedAt: Type.Number({ description: 'UNIX seconds' }),
   bytes: Type.Integer({ description: 'size of the upload' }),

@@ -11,7 +11,7 @@ export interface Batch<Row> {
 }
 
 const firstFetchRows = 100;
-const mostFetchRows = 2000;
+const maxFetchRows = 2000;
 /** Target size of a fetch, small enough that a fetch of unexpectedly large rows is bounded. */
 const fetchBytes = 1024 * 1024;
 
@@ -26,7 +26,7 @@ export function inSnapshot<T>(db: Kysely<Tables>, work: (snapshot: Database) => 
 /** Takes text in pieces, as it is read. */
 export type Send = (text: string) => void;
 
-/** What takes rows as they are fetched. */
+/** Receives rows as they are fetched. */
 interface RowTaker<Row> {
   /** Bytes that a row took on average so far; undefined before the first. */
   averageBytes(): number | undefined;
@@ -69,7 +69,7 @@ export async function fetchRows<Row>(
 function fetchSize(taker: RowTaker<never>): number {
   const average = taker.averageBytes();
   if (average === undefined) return firstFetchRows;
-  return Math.max(1, Math.min(mostFetchRows, Math.ceil(fetchBytes / average), Math.ceil(taker.room() / average)));
+  return Math.max(1, Math.min(maxFetchRows, Math.ceil(fetchBytes / average), Math.ceil(taker.room() / average)));
 }
 
 /**

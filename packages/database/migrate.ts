@@ -114,14 +114,14 @@ async function applyOutsideTransaction(client: Client, migration: Migration): Pr
 }
 
 async function applyMigration(client: Client, migration: Migration, options: MigrateOptions): Promise<void> {
-  const { onWait, patienceMs = 600_000 } = options;
+  const { onWait, timeoutMs = 600_000 } = options;
   const apply = migration.sql.startsWith(outsideTransaction) ? applyOutsideTransaction : applyInTransaction;
   for (const start = performance.now(); ; await delay(pauseMs)) {
     try {
       return await apply(client, migration);
     } catch (error) {
       const isLock = lockStates.has(sqlState(error) ?? '');
-      if (!isLock || performance.now() - start > patienceMs) {
+      if (!isLock || performance.now() - start > timeoutMs) {
         throw new Error(`migration ${migration.name} failed`, { cause: error });
       }
       onWait?.(migration.name);
@@ -135,7 +135,7 @@ export interface MigrateOptions {
   /** Names of the migrations to apply, for a schema of an older version; all by default. */
   readonly only?: readonly string[];
   /** How long a migration is retried when it does not get its locks. */
-  readonly patienceMs?: number;
+  readonly timeoutMs?: number;
   /** Called with the name of a migration that did not get its locks in time and will be retried. */
   onWait?(name: string): void;
 }

@@ -38,7 +38,7 @@ export interface Trip {
 
 const round = (value: number, digits: number) => Number(value.toFixed(digits));
 /** On shorter trips the consumption per 100 km is not meaningful. */
-const leastKmForAverage = 1;
+const minKmForAverage = 1;
 
 /** Writes a Timestamp: ISO 8601 UTC to the millisecond, or to the microsecond if it has any. */
 export function writeTimestamp(moment: Microseconds): string {
@@ -48,7 +48,7 @@ export function writeTimestamp(moment: Microseconds): string {
 /** Composes the trip object. */
 function toTrip(facts: TripFacts): Trip {
   const { id, start, minutes, distanceKm, fuelLitres, electricKwh, tariffPerKm, tariffPerMinute, first, last } = facts;
-  const per100Km = (amount: number) => (distanceKm < leastKmForAverage ? 0 : round((amount / distanceKm) * 100, 2));
+  const per100Km = (amount: number) => (distanceKm < minKmForAverage ? 0 : round((amount / distanceKm) * 100, 2));
   return {
     trip_id: id,
     timestamp: writeTimestamp(start),

@@ -4,13 +4,13 @@ import { type RawBuilder, sql } from 'kysely';
 import type { Database } from './database.ts';
 
 const vehicleIdForm = /^[1-9]\d{9}$/;
-const largestInteger = 2_147_483_647;
+const maxInteger = 2_147_483_647;
 
 /** Parses a vehicle id of the interface, ten digits; undefined for any other text. */
 export function parseVehicleId(id: string): number | undefined {
   if (!vehicleIdForm.test(id)) return undefined;
   const number = Number(id);
-  return number <= largestInteger ? number : undefined;
+  return number <= maxInteger ? number : undefined;
 }
 
 /** The roles of a grant. Every role includes the rights of those before it. */
@@ -18,7 +18,7 @@ export const grantRoles = ['viewer', 'driver', 'manager'] as const;
 export type GrantRole = (typeof grantRoles)[number];
 
 /**
- * What a caller does with a vehicle. In application mode everything is permitted; in user mode:
+ * An action of a caller on a vehicle. In application mode everything is permitted; in user mode:
  * - `read` needs the role viewer;
  * - `book` needs the role driver: own bookings and authorizations;
  * - `use` needs the role manager, or the role driver and an own booking or authorization that is current: commands,

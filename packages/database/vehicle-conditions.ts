@@ -49,4 +49,4 @@ export const isMoving = sql<boolean>`(coalesce((vehicle_latest.status->>'ignitio
   or coalesce(${lastSpeed} > 5 and ${speedTime} >= coalesce(vehicle_latest.status_time, '-infinity'), false))`;
 
 /** SQL of the time without contact after which a vehicle is silent: parked, its device reports once a day. */
-export const longestPause = sql`case when ${isMoving} then interval '10 minutes' else interval '25 hours' end`;
+export const maxPause = sql`case when ${isMoving} then interval '10 minutes' else interval '25 hours' end`;

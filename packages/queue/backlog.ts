@@ -42,7 +42,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
   const { uploads, lateUploads, redis, config, metrics, failures } = options;
   let jobs = 0;
   let bytes = 0;
-  let mostBytes = config.UPLOAD_BACKLOG_BYTES;
+  let maxBytes = config.UPLOAD_BACKLOG_BYTES;
   let isLogWritten = true;
   let isMeasuring = false;
 
@@ -55,7 +55,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
     const [info, persistence] = await Promise.all([redis.info('memory'), redis.info('persistence')]);
     isLogWritten = !/^aof_last_write_status:err/m.test(persistence);
     bytes = usedMemory(info);
-    mostBytes = Math.min(config.UPLOAD_BACKLOG_BYTES, usableMemory * maximumMemory(info));
+    maxBytes = Math.min(config.UPLOAD_BACKLOG_BYTES, usableMemory * maximumMemory(info));
     metrics.backlogBytes.set(bytes);
   };
   const measure = async (): Promise<void> => {
@@ -68,7 +68,7 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
     else failures.succeeded('backlog');
   };
 
-  // What Redis uses without any job is not the backlog: holding uploads would never free it.
+  // Memory that Redis uses without any job is no backlog: holding uploads would never free it.
   const exceeds = (limitBytes: number): boolean => jobs > 0 && bytes > limitBytes;
   const exceedsJobs = (): boolean => jobs > config.UPLOAD_BACKLOG_JOBS;
 
@@ -76,18 +76,18 @@ export async function watchBacklog(options: BacklogOptions): Promise<Backlog> {
   const timer = setInterval(() => void measure(), pollMs);
   return {
     get isFull() {
-      return exceedsJobs() || exceeds(mostBytes);
+      return exceedsJobs() || exceeds(maxBytes);
     },
     get isLateFull() {
-      return jobs > config.UPLOAD_BACKLOG_JOBS / 2 || exceeds(mostBytes / 2);
+      return jobs > config.UPLOAD_BACKLOG_JOBS / 2 || exceeds(maxBytes / 2);
     },
     get isMemoryFull() {
-      return exceeds(mostBytes);
+      return exceeds(maxBytes);
     },
     get fault() {
       if (redis.status !== 'ready') return 'Redis is unreachable; if it exited, see its log (a full disk ends it)';
       if (!isLogWritten) return 'Redis cannot write its log: free space on its disk';
-      if (exceeds(mostBytes)) {
+      if (exceeds(maxBytes)) {
         return `the backlog exceeds its limit of memory in Redis (${mebibytes(bytes)} used): see that ingest stores it`;
       }
       return exceedsJobs() ? `the backlog exceeds its limit of ${config.UPLOAD_BACKLOG_JOBS} jobs` : undefined;

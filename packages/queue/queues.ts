@@ -147,11 +147,11 @@ export function countUnfinishedJobs(queue: Pick<Queue, 'getJobCountByTypes'>): P
 }
 
 const firstRetryDelayMs = 200;
-const longestRetryDelayMs = 15_000;
+const maxRetryDelayMs = 15_000;
 
 /** Exponential back-off: 200 ms after the first failure, doubling up to 15 s. */
 function retryDelayMs(attempt: number): number {
-  return Math.min(firstRetryDelayMs * 2 ** (attempt - 1), longestRetryDelayMs);
+  return Math.min(firstRetryDelayMs * 2 ** (attempt - 1), maxRetryDelayMs);
 }
 
 export interface WorkOptions<Name extends QueueName> extends QueueConnection {

@@ -1,7 +1,7 @@
 import type { Logger } from './logger.ts';
 import type { Counter } from './metrics.ts';
 
-/** What a part needs to report that its work for `Task` failed or succeeded. */
+/** Reports that background work for `Task` failed or succeeded. */
 export interface FailureReports<Task extends string> {
   failed(task: Task, error: unknown): void;
   succeeded(task: Task): void;

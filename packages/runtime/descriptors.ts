@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
 /** Minimum of descriptors reserved for databases, Redis, files and child processes; otherwise a fortieth of the limit. */
-const leastReserve = 256;
+const minReserve = 256;
 const reserveDivisor = 40;
 /** Share of HTTP connections in the remaining descriptors; connections of devices get the rest. */
 const httpDivisor = 8;
@@ -19,7 +19,7 @@ export interface ConnectionShares {
  * @returns the maximum of connections of each kind
  */
 export function shareDescriptors(limit: number = descriptorLimit()): ConnectionShares {
-  const available = Math.max(2, limit - Math.max(leastReserve, Math.ceil(limit / reserveDivisor)));
+  const available = Math.max(2, limit - Math.max(minReserve, Math.ceil(limit / reserveDivisor)));
   const http = Math.floor(available / httpDivisor);
   return { http, devices: available - http };
 }

@@ -22,7 +22,7 @@ import {
 import { DelayedUploads, StorageProgress } from './upload/progress.ts';
 
 const silentDatabaseMs = 30_000;
-const longestUncheckedMs = 120_000;
+const maxUncheckedMs = 120_000;
 /** More than the distinct statements of an upload transaction. */
 const uploadStatements = 50;
 
@@ -144,7 +144,7 @@ export const ingestService: Service<Http> = {
           return { ok: false, state: `an upload has been waiting for ${delaySeconds} s` };
         }
         const uncheckedMs = Math.min(await alarmCheckAgeMs(db), performance.now() - startedAt);
-        if (uncheckedMs <= longestUncheckedMs) return { ok: true, state: 'processing uploads' };
+        if (uncheckedMs <= maxUncheckedMs) return { ok: true, state: 'processing uploads' };
         return { ok: false, state: `silent devices not checked for ${Math.floor(uncheckedMs / 1000)} s` };
       },
     };

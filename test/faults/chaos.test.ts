@@ -13,7 +13,7 @@ import { openTestbed, report, type Testbed } from './parts/testbed.fixture.ts';
 const timeoutMs = 600_000 + scale.chaosRounds * 90_000;
 const roundsBetweenLooks = 10;
 /** How long a device waits for a PUBACK before it reconnects. */
-const patienceMs = 8000;
+const lateAfterMs = 8000;
 let database: SeparateDatabase;
 let testbed: Testbed | undefined;
 
@@ -22,8 +22,8 @@ async function createPoisoner({ db, mqttUrl }: Testbed) {
   const vehicle = await createVehicle(db, await createApplication(db));
   let sent = 0;
   const attempt = async (number: number): Promise<void> => {
-    const device = await connectDevice(mqttUrl, vehicle, { connectTimeout: patienceMs });
-    const late = delay(patienceMs, undefined, { ref: false }).then(() => {
+    const device = await connectDevice(mqttUrl, vehicle, { connectTimeout: lateAfterMs });
+    const late = delay(lateAfterMs, undefined, { ref: false }).then(() => {
       throw new Error('no PUBACK');
     });
     try {

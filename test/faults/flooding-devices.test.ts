@@ -22,7 +22,7 @@ const maximumMs = 1000;
  * are those of the machine.
  */
 const maximumRatio = 8;
-const leastMs = 50;
+const minMs = 50;
 
 const at = (delays: readonly number[], share: number): number =>
   Math.round(delays[Math.floor(share * (delays.length - 1))] ?? Number.NaN);
@@ -42,7 +42,7 @@ describe('next to devices of another application that flood the platform, the up
     });
   const expectUndelayed = (delays: (measured: Measured) => readonly number[], measured: Measured): void => {
     if (scale.patient) expect(at(delays(measured), 0.99)).toBeLessThan(maximumMs);
-    const alone = Math.max(leastMs, ...calm.map((one) => at(delays(one), 0.5)));
+    const alone = Math.max(minMs, ...calm.map((one) => at(delays(one), 0.5)));
     expect(at(delays(measured), 0.5)).toBeLessThan(maximumRatio * alone);
   };
 

@@ -15,7 +15,7 @@ import { runs, seed } from './fuzz/runs.fixture.ts';
 
 const services = [ingestService, brokerService, commandService];
 const atOnce = 16;
-const patienceMs = 300;
+const timeoutMs = 300;
 const firstReading = 1_760_000_000;
 
 let platform: TestPlatform;
@@ -42,7 +42,7 @@ async function converse(chunks: Chunks): Promise<void> {
     socket.write(chunk);
     await delay(0);
   }
-  await Promise.race([closed, delay(patienceMs)]);
+  await Promise.race([closed, delay(timeoutMs)]);
   socket.destroy();
   await closed;
 }

@@ -22,7 +22,7 @@ import { TraccarForwarder } from './parts/traccar-forwarder.fixture.ts';
 const timeoutMs = 240_000 + scale.rounds * 30_000;
 /** Draining the queue can take long on a busy machine. */
 const drainMs = 180_000;
-const longestPauseMs = 1500;
+const maxPauseMs = 1500;
 
 type ProcessName = 'gateway' | 'ingest' | 'Redis';
 let db: Database;
@@ -148,9 +148,9 @@ describe.skipIf(!hasRedisServer)('a gateway', () => {
         const reporters = await startReporters();
         for (let round = 0; round < scale.rounds; round += 1) {
           await awaitProgress(reporters);
-          await delay(random() * longestPauseMs);
+          await delay(random() * maxPauseMs);
           await kill(victims);
-          await delay((random() * longestPauseMs) / 3);
+          await delay((random() * maxPauseMs) / 3);
           await restart(victims);
         }
         await awaitProgress(reporters);

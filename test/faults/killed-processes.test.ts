@@ -6,7 +6,7 @@ import { openTestbed, type ProcessName, report, type Testbed } from './parts/tes
 
 /** Starting a process several times takes long on a busy machine. */
 const timeoutMs = 240_000 + scale.rounds * 30_000;
-const longestPauseMs = 1500;
+const maxPauseMs = 1500;
 const everything: ProcessName[] = ['broker', 'ingest', 'Redis', 'database'];
 
 let testbed: Testbed;
@@ -29,9 +29,9 @@ describe.skipIf(!hasRedisServer)('every acknowledged upload is stored once when 
       const load = await testbed.startLoad();
       for (let round = 0; round < scale.rounds; round += 1) {
         await load.progress(1);
-        await delay(random() * longestPauseMs);
+        await delay(random() * maxPauseMs);
         await testbed.kill(...victims);
-        await delay((random() * longestPauseMs) / 3);
+        await delay((random() * maxPauseMs) / 3);
         await testbed.restart(...victims);
       }
       await load.progress(3);

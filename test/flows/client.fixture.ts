@@ -5,7 +5,7 @@ export type Send = (request: Request) => Promise<Response>;
 
 /** The way from a client to the platform, on which requests and answers may be lost. */
 export class Network {
-  /** What happens to the next requests, one each; the ones after them arrive. */
+  /** Outcomes of the next requests, one each; later ones arrive. */
   onTheWay: Send[] = [];
   /** The paths of the requests that were sent. */
   #sent: string[] = [];
@@ -43,7 +43,7 @@ export async function readAll<Item>(items: AsyncIterable<Item>): Promise<Item[]>
   return all;
 }
 
-/** What the events of a vehicle showed. */
+/** The contents of a vehicle's events. */
 export interface Seen {
   readonly latitudes: (number | undefined)[];
   readonly resets: string[];

@@ -237,7 +237,7 @@ describe('a route of the interface', () => {
       // Routes that take the admin token as well show the vehicles of all applications.
       expect([name, body.field === 'X-Application']).toEqual([name, !route.tokens.includes('adminToken')]);
       const foreignApplication = { ...headers, cookie: one.cookie, 'x-application': foreign.names.application };
-      // What opens a vehicle is no mere reading.
+      // Opening a vehicle requires more than the right to read.
       const isRead = route.method === 'GET' && !route.path.startsWith('/v1/bluetooth-token');
       const refusal = isRead ? 'UNKNOWN_APPLICATION' : 'UNAUTHORIZED';
       expect([name, (await ask(route, foreignApplication)).body.error]).toEqual([name, refusal]);

@@ -81,7 +81,7 @@ export async function createOwner({ db, httpUrl }: Pick<TestPlatform, 'db' | 'ht
   const { id: alarmRule = '' } = requireBody(await api.post('/v1/x/alarm-rules', rule));
   const hook = { url: 'https://receiver.invalid/hook', types: ['alarm.*'], vehicleIds: [vehicle.id] };
   const { id: webhook = '' } = requireBody(await api.post('/v1/x/webhooks', hook));
-  // What it would log changes rows of the vehicle at any time.
+  // Its log entries would change rows of the vehicle at any time.
   requireBody(await api.put(`/v1/x/webhooks/${webhook}`, { ...hook, enabled: false }));
   const file = { vehicleId: vehicle.id, format: 'csv', from: now - 3600, until: now };
   const { id: job = '' } = requireBody(await api.post('/v1/x/exports', file));

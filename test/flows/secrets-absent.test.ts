@@ -203,7 +203,7 @@ async function callAsBrowser({ browser, operator }: Pick<Actors, 'browser' | 'op
   }
 }
 
-/** Sends the secrets of a device and of a source to the doors for other systems and apps. */
+/** Sends the secrets of a device and of a source to the endpoints for other systems and apps. */
 async function callDoors({ device, source }: Pick<Actors, 'device' | 'source'>): Promise<void> {
   const basic = (name: string, secret: string) => `Basic ${Buffer.from(`${name}:${secret}`).toString('base64')}`;
   const osmand = `/in/osmand/${device.deviceId}`;

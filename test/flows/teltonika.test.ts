@@ -51,7 +51,7 @@ describe('a Teltonika device', () => {
         });
       for (let index = 0; index < 45; index += 1) record(index);
       await device.drain();
-      // What it sends twice, because an acknowledgement was lost, changes nothing.
+      // A packet repeated after a lost acknowledgement changes nothing.
       for (let index = 0; index < 45; index += 1) record(index);
       await device.drain();
       await device.close();

@@ -113,7 +113,7 @@ async function dumpDatabase(
   };
 }
 
-/** What a backup contains, for people. */
+/** The contents of a backup, for people. */
 export interface BackupReport {
   file: string;
   version: string;

@@ -146,7 +146,7 @@ function settingsThatDiffer(config: Config, manifest: Manifest): Record<string, 
   return Object.fromEntries(names.map((name) => [name, { backup: manifest.settings[name], here: here[name] }]));
 }
 
-/** What was restored, for people. */
+/** The result of a restore, for people. */
 export interface RestoreReport {
   createdAt: string;
   version: string;

@@ -12,7 +12,7 @@ export interface Check {
 
 const dayMs = 86_400_000;
 const certificateWarningDays = 30;
-const largestClockDifferenceMs = 1000;
+const maxClockDifferenceMs = 1000;
 
 export const ok = (check: string, detail: string): Check => ({ check, result: 'ok', detail });
 export const finding = (result: Check['result'], check: string, detail: string, remedy: string): Check => ({
@@ -47,7 +47,7 @@ export interface ClockReading {
 export function checkClock(check: string, { clockMs, beforeMs, afterMs }: ClockReading): Check {
   const differenceMs = Math.max(beforeMs - clockMs, clockMs - afterMs, 0);
   const detail = `${Math.round(differenceMs)} ms from this host`;
-  return expectThat(differenceMs <= largestClockDifferenceMs, check, detail, 'synchronize both hosts by NTP');
+  return expectThat(differenceMs <= maxClockDifferenceMs, check, detail, 'synchronize both hosts by NTP');
 }
 
 /** Compares the clocks of two engines, each read relative to that of this host. */
@@ -57,7 +57,7 @@ export function checkSkew(check: string, left: ClockReading, right: ClockReading
   const [rightLow, rightHigh] = bounds(right);
   const differenceMs = Math.max(leftLow - rightHigh, rightLow - leftHigh, 0);
   const remedy = 'synchronize the hosts of both by NTP: tokens, commands and locks compare their times';
-  return expectThat(differenceMs <= largestClockDifferenceMs, check, `${Math.round(differenceMs)} ms apart`, remedy);
+  return expectThat(differenceMs <= maxClockDifferenceMs, check, `${Math.round(differenceMs)} ms apart`, remedy);
 }
 
 /** Checks the end of a certificate. */

@@ -24,11 +24,11 @@ const oldestTimescale = [2, 14] as const;
 /** Connections of one process with all services, apart from the pools that settings size: see each service. */
 const fixedConnections = 14;
 const pooledServices = 5;
-const longestLagMs = 60_000;
-const longestTransactionMinutes = 5;
-const mostCountedUploads = 10_000;
+const maxLagMs = 60_000;
+const maxTransactionMinutes = 5;
+const maxCountedUploads = 10_000;
 
-/** What the checks need of a database. */
+/** The state of a database that the checks read. */
 export interface DatabaseState {
   readonly postgres: string;
   readonly timescale: string | null;
@@ -86,7 +86,7 @@ export function checkDatabaseSettings(state: DatabaseState, config: Config): Che
       `${available} for services, which open up to ${wanted} in each process that runs all of them`,
       'increase max_connections and restart PostgreSQL, or lower DATABASE_POOL_SIZE',
     ),
-    state.longestTransactionMinutes < longestTransactionMinutes
+    state.longestTransactionMinutes < maxTransactionMinutes
       ? ok('long transactions', 'none')
       : warning(
           'long transactions',
@@ -150,7 +150,7 @@ async function checkSchema(url: string): Promise<Check[]> {
 /** Checks the quarantine, and how far storing is behind. */
 async function checkContent(db: Database): Promise<Check[]> {
   const { rows } = await sql<{ open: number; lagMs: number | null }>`
-    select (select count(*) from (select from quarantine where resolved_at is null and not is_partial limit ${mostCountedUploads}) as listed)::integer
+    select (select count(*) from (select from quarantine where resolved_at is null and not is_partial limit ${maxCountedUploads}) as listed)::integer
         as open,
       (select max(lag_p99_ms) from pipeline_sample where at > now() - interval '1 minute')::double precision as "lagMs"`.execute(
     db,
@@ -162,10 +162,10 @@ async function checkContent(db: Database): Promise<Check[]> {
       ? ok('quarantine', 'empty')
       : warning(
           'quarantine',
-          `${open === mostCountedUploads ? 'at least ' : ''}${open} uploads`,
+          `${open === maxCountedUploads ? 'at least ' : ''}${open} uploads`,
           'see odograph quarantine list; mend the cause, then replay or dismiss them',
         ),
-    (lagMs ?? 0) <= longestLagMs
+    (lagMs ?? 0) <= maxLagMs
       ? ok('ingest lag', lagMs === null ? 'nothing was stored in the last minute' : behind)
       : warning('ingest lag', behind, 'see the log of ingest, and docs/performance.md for the capacity of a machine'),
   ];

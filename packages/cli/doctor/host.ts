@@ -6,8 +6,8 @@ import { promisify } from 'node:util';
 import type { Config } from '@odograph/runtime/config';
 import { type Check, checkCertificate, checkExpiry, checkPrivateKey, fault, ok, unknown, warning } from './check.ts';
 
-const leastFreeBytes = 1024 ** 3;
-const leastFreeShare = 0.1;
+const minFreeBytes = 1024 ** 3;
+const minFreeShare = 0.1;
 const answerMs = 5000;
 
 /** Checks the space on the disk of a directory; one that this host does not have is not checked. */
@@ -22,7 +22,7 @@ export async function checkDisk(check: string, directory: string): Promise<Check
   const { bavail, blocks, bsize } = space;
   const free = bavail * bsize;
   const detail = `${(free / 1024 ** 3).toFixed(1)} GiB free (${Math.round((100 * bavail) / blocks)} %) in ${directory}`;
-  const isLow = free < leastFreeBytes || bavail / blocks < leastFreeShare;
+  const isLow = free < minFreeBytes || bavail / blocks < minFreeShare;
   return [isLow ? warning(check, detail, 'free or add space, or set RETENTION_DAYS') : ok(check, detail)];
 }
 
@@ -58,7 +58,7 @@ export async function checkCertificates(config: Config): Promise<Check[]> {
 async function checkServerCertificate(url: string): Promise<Check> {
   const { hostname, port } = new URL(url);
   const host = hostname.replace(/^\[|\]$/g, '');
-  // What is wrong with the certificate is the question here, so it is shown whatever it is.
+  // The check reports any fault of the certificate, so no certificate is rejected here.
   const socket = connect({ host, port: Number(port || 443), servername: host, rejectUnauthorized: false });
   try {
     await once(socket, 'secureConnect', { signal: AbortSignal.timeout(answerMs) });

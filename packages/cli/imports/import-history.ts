@@ -34,10 +34,10 @@ interface ImportAnswer {
 }
 
 /** Of one request; the platform accepts 1,000 readings and 1 MiB. */
-const mostRows = 1000;
-const mostBytes = 512 * 1024;
+const maxRows = 1000;
+const maxBytes = 512 * 1024;
 /** How long the platform may be unreachable or overloaded before the import gives up. */
-const patienceMs = 600_000;
+const timeoutMs = 600_000;
 
 /**
  * Sends the rows of a file. Its progress is kept in `FILE.import.json`, so the same command continues after an interruption;
@@ -119,7 +119,7 @@ class RowSender {
   }
 
   get isFull(): boolean {
-    return this.#rows >= mostRows || this.#bytes >= mostBytes;
+    return this.#rows >= maxRows || this.#bytes >= maxBytes;
   }
 
   add(row: HistoryRow): void {
@@ -196,7 +196,7 @@ class RowSender {
 
 /** Sends a request until the platform takes it. @throws Refusal, Unreachable */
 async function post(api: AdminApi, body: object): Promise<ImportAnswer> {
-  const end = performance.now() + patienceMs;
+  const end = performance.now() + timeoutMs;
   for (let waitMs = 250; ; waitMs = Math.min(waitMs * 2, 10_000)) {
     try {
       return (await api.post('import', body)) as ImportAnswer;

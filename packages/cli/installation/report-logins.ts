@@ -4,7 +4,7 @@ import type { Database } from '@odograph/database/database';
 import { createSecret } from '@odograph/runtime/secrets';
 import { sql } from 'kysely';
 
-/** What every report login is a member of; it may read the views of the schema fleet. */
+/** The role of every report login; it may read the views of the schema fleet. */
 const group = 'odograph_reports';
 const connections = 5;
 /** How long a session may take to end. */

@@ -6,7 +6,7 @@ import { requestJson } from './admin-api.ts';
 /** The cookie of a session (docs/interface.md, "Sessions of the console"). */
 export const sessionCookie = 'odograph_session';
 
-/** What a command signs in to a server with. */
+/** Credentials for a server. */
 export type SavedLogin =
   | {
       readonly session: string;

@@ -207,7 +207,7 @@ export class TokenReader {
   }
 }
 
-/** What an attribute, a comment or a list of labels belongs to; `id` is that of the file, with bit 31 for extended ids. */
+/** The object of an attribute, a comment or a list of labels; `id` is that of the file, with bit 31 for extended ids. */
 export type Target = { of: 'database' } | { of: 'message'; id: number } | SignalTarget | { of: 'other' };
 
 export interface SignalTarget {

@@ -12,7 +12,7 @@ import {
 const flespiParameters = readFieldTable(new URL('parameters.json', import.meta.url));
 
 /**
- * What an HTTP stream of flespi sends: an array of flat messages with `ident` and `timestamp` (flespi, "Parameters"). Speeds are
+ * The format of an HTTP stream of flespi: an array of flat messages with `ident` and `timestamp` (flespi, "Parameters"). Speeds are
  * in km/h, mileages in km, fuel levels in %.
  */
 export const flespi: SourceFormat = {

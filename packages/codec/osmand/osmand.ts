@@ -14,7 +14,7 @@ const osmandParameters = readFieldTable(new URL('parameters.json', import.meta.u
 const secondsPerHourInKilometres = 3.6;
 
 /**
- * What OsmAnd and Traccar Client send: a query such as `?lat=…&lon=…&timestamp=…&speed=…` with the speed in knots, or JSON
+ * The format of OsmAnd and Traccar Client: a query such as `?lat=…&lon=…&timestamp=…&speed=…` with the speed in knots, or JSON
  * `{ location: { timestamp, coords } }` with the speed in m/s (Traccar, "OsmAnd"). In both, −1 is unknown.
  */
 export const osmand: SourceFormat = {

@@ -16,7 +16,7 @@ const owntracksFields = readFieldTable(new URL('fields.json', import.meta.url));
 const topicForm = /^owntracks\/[^/]+\/([^/]+)$/;
 
 /**
- * What OwnTracks sends over HTTP and MQTT: objects with a `_type`, of which `location` has a position; `vel` in km/h, `tst` in
+ * The format of OwnTracks over HTTP and MQTT: objects with a `_type`, of which `location` has a position; `vel` in km/h, `tst` in
  * UNIX seconds (OwnTracks, "JSON"). Other types give no message.
  */
 export const owntracks: SourceFormat = {

@@ -8,7 +8,7 @@ export interface SourceMessage {
   readonly message: Readonly<Record<string, unknown>>;
 }
 
-/** A request of another system, as its door received it. */
+/** A request of another system, as its endpoint received it. */
 export interface SourceRequest {
   readonly body: unknown;
   /** The device that the address or the credentials name, where the body does not. */

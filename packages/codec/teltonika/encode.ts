@@ -23,7 +23,7 @@ interface AvlRecord {
 export const avlCodecs = { codec8: 0x08, codec8Extended: 0x8e, codec16: 0x10 } as const;
 export type AvlCodec = keyof typeof avlCodecs;
 
-const mostRecords = 255;
+const maxRecords = 255;
 const fixedLengths = [1, 2, 4, 8];
 const properties = avlTable('fmb');
 
@@ -36,7 +36,7 @@ const properties = avlTable('fmb');
 export function encodeAvlRecords(codec: AvlCodec, readings: readonly TelemetryReading[]): Buffer {
   const id = avlCodecs[codec];
   const layout = layouts.get(id);
-  if (layout === undefined || readings.length > mostRecords) throw new RangeError(`${readings.length} records`);
+  if (layout === undefined || readings.length > maxRecords) throw new RangeError(`${readings.length} records`);
   const records = readings.map((reading) => encodeRecord(toRecord(reading), layout));
   const count = Buffer.from([readings.length]);
   return Buffer.concat([Buffer.from([id]), count, ...records, count]);

@@ -1,7 +1,7 @@
 import { crc16 } from './crc16.ts';
 
 /**
- * What a TCP device sends, as Teltonika's "Teltonika Data Sending Protocols" describes it: its IMEI, then packets, and
+ * The stream of a TCP device, as Teltonika's "Teltonika Data Sending Protocols" describes it: its IMEI, then packets, and
  * between them a single 0xFF that keeps the connection open.
  */
 export type Frame =

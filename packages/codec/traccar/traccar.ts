@@ -44,7 +44,7 @@ const placed = new Set([
 ]);
 
 /**
- * What Traccar forwards with `forward.type=json` and `event.forward.type=json`: `{ position, device }` and `{ event, device }`
+ * The format that Traccar forwards with `forward.type=json` and `event.forward.type=json`: `{ position, device }` and `{ event, device }`
  * (Traccar, PositionData, EventData). Speeds are in knots, distances in metres.
  */
 export const traccar: SourceFormat = {

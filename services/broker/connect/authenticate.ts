@@ -42,7 +42,7 @@ const badUserNameOrPassword = 4;
 
 const failureDelayMs = 1000;
 /** The end of a credential is checked at least this often: the wall clock may jump. */
-const longestTimerMs = 60_000;
+const maxTimerMs = 60_000;
 
 export interface AuthenticateOptions {
   readonly credentials: CredentialStore;
@@ -209,7 +209,7 @@ function closeAt(client: Client, endMs: number): void {
       if (Date.now() >= endMs) client.close();
       else closeAt(client, endMs);
     },
-    Math.min(Math.max(endMs - Date.now(), 0), longestTimerMs),
+    Math.min(Math.max(endMs - Date.now(), 0), maxTimerMs),
   );
   client.conn.once('close', () => clearTimeout(timer));
 }

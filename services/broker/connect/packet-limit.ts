@@ -16,7 +16,7 @@ const publishHeaderBytes = 256;
 const maximumPublishBytes = maximumPacketBytes + publishHeaderBytes;
 /** All other packets; also the first one of a connection, whatever its type. */
 const maximumOtherBytes = 16 * 1024;
-const longestLengthBytes = 4;
+const maxLengthBytes = 4;
 
 /** Counts of packets other than PUBLISH. */
 export interface PacketCounts {
@@ -56,7 +56,7 @@ export function checkPackets(): PacketCheck {
       inHeader = false;
       first = false;
       countPacket(counts, type, length);
-    } else if (lengthBytes === longestLengthBytes) return 'a malformed remaining length';
+    } else if (lengthBytes === maxLengthBytes) return 'a malformed remaining length';
     return undefined;
   };
 

@@ -28,7 +28,7 @@ const head = { uint32: 0x1a, float32: 0xfa, float64: 0xfb };
 /** The number that stands for `timestamp`, and the last letter of the name itself. */
 const keyEnds = new Set([0, 'p'.charCodeAt(0)]);
 /** September 2001. A smaller number is none of a clock that was set. */
-const leastSeconds = 1e9;
+const minSeconds = 1e9;
 const daySeconds = 86_400;
 
 /** The last number of a payload in CBOR that follows what can be the key `timestamp` and is a time in the past. */
@@ -37,7 +37,7 @@ function lastCborTimestamp(payload: Buffer, receivedAtMs: number): number | unde
   for (let at = payload.length - 5; at > 0; at -= 1) {
     if (!keyEnds.has(payload[at - 1] ?? -1)) continue;
     const seconds = numberAt(payload, at);
-    if (seconds !== undefined && seconds >= leastSeconds && seconds <= latest) return seconds;
+    if (seconds !== undefined && seconds >= minSeconds && seconds <= latest) return seconds;
   }
   return undefined;
 }

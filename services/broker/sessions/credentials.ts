@@ -5,12 +5,12 @@ import { KeyedLookups } from '@odograph/sessions/keyed-lookups';
 import type { DeviceRates } from '@odograph/sessions/throttle';
 import { sql } from 'kysely';
 
-/** What a client presented to sign in. */
+/** Credentials that a client presents. */
 export type PresentedCredential =
   | { readonly kind: 'secret'; readonly sha256: Buffer }
   | { readonly kind: 'certificate'; readonly issuedAtMs: number; readonly expiresAtMs: number };
 
-/** What the database has of a device to check credentials against. */
+/** Stored credentials of a device. */
 export interface StoredCredentials {
   readonly secretSha256: Buffer;
   /** The secret before this one, which is valid until `previousUntilMs`. */

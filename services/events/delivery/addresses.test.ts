@@ -87,7 +87,7 @@ describe('the addresses of a host', () => {
     const { port } = server.address() as AddressInfo;
     const changing = [['93.184.215.14'], ['127.0.0.1']];
     const resolve: ResolveHost = (host, callback) => answering(changing.shift() ?? [])(host, callback);
-    // What a check before the connection would see.
+    // The result of a check before the connection.
     resolve('receiver.example', () => undefined);
     const attempt = await postTo(`https://receiver.example:${port}/`, '', resolve);
     expect(attempt).toMatchObject({ outcome: 'forbidden', error: 'the host has no public address' });

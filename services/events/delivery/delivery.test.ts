@@ -188,7 +188,7 @@ describe('a receiver', { timeout: 2 * waitMs }, () => {
       const { deliveries } = (await api.get(`/v1/x/webhooks/${id}/deliveries`)).body;
       expect(deliveries).toMatchObject([{ status: 200, attempt: 1 }]);
     }, waitMs);
-    // What the buffers of two sockets hold.
+    // The capacity of the buffers of two sockets.
     expect(written).toBeLessThan(50_000_000);
   });
 

@@ -121,7 +121,7 @@ export class FlespiCommands {
   }
 }
 
-/** What came of a command that was sent to flespi. */
+/** The outcome of a command that was sent to flespi. */
 type FlespiOutcome =
   | { readonly kind: 'answered'; readonly answer: string }
   /** The device was not told, or flespi says that it refused. */

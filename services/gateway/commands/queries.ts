@@ -66,7 +66,7 @@ export function reasonOf(text: string): string {
     .slice(0, maxReason);
 }
 
-/** What an answer means; undefined when it means nothing to the model. */
+/** Interprets an answer; undefined when the model does not define it. */
 export function judgeAnswer(
   { success, refusal }: Pick<TextCommand | FlespiCommand, 'success' | 'refusal'>,
   text: string,

@@ -33,7 +33,7 @@ interface Desk {
   isPreparing: boolean;
 }
 
-const mostWaiting = 8;
+const maxWaiting = 8;
 const connectionEnded = 'the connection ended before the command could be sent';
 
 /**
@@ -54,7 +54,7 @@ export class TeltonikaCommands {
     const session = this.#options.findSession(deviceId);
     if (!session) return;
     const desk = this.#deskOf(session);
-    if (desk.waiting.length >= mostWaiting) {
+    if (desk.waiting.length >= maxWaiting) {
       this.#refuse(session, message, 'too many commands wait for the device');
       return;
     }

@@ -100,7 +100,7 @@ export async function createDevices(
   return rows.map(({ id }) => id);
 }
 
-/** What a source has sent since its counts were last written. */
+/** Counts of a source since they were last written. */
 export interface SourceUsage {
   readonly sourceId: string;
   readonly lastSeenMs: number;

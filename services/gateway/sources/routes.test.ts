@@ -268,7 +268,7 @@ describe('a sender', () => {
       const { messages, refused_requests: refused } = await counts.executeTakeFirstOrThrow();
       expect([messages, refused]).toEqual([statuses.filter((one) => one === 200).length, statuses.length - messages]);
     });
-    // Whatever was stored twice is the same reading.
+    // A reading that arrives twice is stored once.
     const texts = new Set((await queuedOf(ident, own)).map(({ text }) => text));
     expect(texts).toEqual(new Set([messagesOf(ident)]));
   });

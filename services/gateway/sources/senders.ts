@@ -23,7 +23,7 @@ export type Sender =
   | { readonly kind: 'source'; readonly source: StoredSource }
   | { readonly kind: 'device'; readonly device: StoredDevice };
 
-/** What a request presents to authenticate. */
+/** Credentials of a request. */
 export interface PresentedSecret {
   /** The user name of basic authentication. */
   readonly name?: string;

@@ -274,7 +274,7 @@ describe('the listener', () => {
     }
     await eventually(async () => expect(await refused('held_bytes')).toBeGreaterThan(before));
     for (const socket of sockets) socket.destroy();
-    // What the closed connections held is free again.
+    // The bytes held by closed connections are free again.
     const tracker = await createTracker();
     await tracker.connect();
     recordReadings(tracker, 25);

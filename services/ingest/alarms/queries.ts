@@ -71,7 +71,7 @@ export interface AlarmChange {
   readonly kind: AlarmKind;
   readonly fromMicroseconds: number;
   readonly untilMicroseconds: number;
-  /** What the reading showed that raised it; undefined if the alarm begins as stored. */
+  /** The value of the reading that raised it; undefined if the alarm begins as stored. */
   readonly evidence?: { readonly value?: number; readonly latitude?: number; readonly longitude?: number };
 }
 

@@ -12,7 +12,7 @@ export interface Alarm<Evidence = unknown> {
   fromMicroseconds: number;
   /** Infinity while the alarm is open. */
   untilMicroseconds: number;
-  /** What raised it; undefined for a stored one that began no earlier than known. */
+  /** The reading that raised it; undefined for a stored alarm that began no earlier than known. */
   evidence?: Evidence;
 }
 

@@ -2,7 +2,7 @@ import type { Database } from '@odograph/database/database';
 import { describeDatabaseError } from '@odograph/database/postgres-failure';
 import { privacyIsOn } from '@odograph/database/reading-json';
 import type { Tables } from '@odograph/database/tables';
-import { longestPause } from '@odograph/database/vehicle-conditions';
+import { maxPause } from '@odograph/database/vehicle-conditions';
 import { openQueue, openWorker } from '@odograph/queue/queues';
 import { keepSchedule } from '@odograph/queue/schedules';
 import type { ChangeAnnouncer } from '@odograph/runtime/change-announcer';
@@ -12,7 +12,7 @@ import { findPresent } from '@odograph/sessions/presence';
 import { type Kysely, type RawBuilder, sql } from 'kysely';
 
 /** A longer pause between two checks counts as an outage of the platform. */
-const longestPauseSeconds = 120;
+const maxPauseSeconds = 120;
 
 /** SQL that is true if the rule `rule` applies to the vehicle `vehicle`. */
 const appliesToVehicle = sql`vehicle.application_id = rule.application_id and vehicle.deleted_at is null
@@ -32,7 +32,7 @@ export async function keepWatch(db: Database, isBehind: boolean): Promise<void> 
   await sql`insert into alarm_watch (since, checked_at) values (now(), now())
     on conflict (single) do update set checked_at = now(),
       since = case when ${isBehind}::boolean or alarm_watch.checked_at > now()
-          or alarm_watch.checked_at < now() - make_interval(secs => ${longestPauseSeconds})
+          or alarm_watch.checked_at < now() - make_interval(secs => ${maxPauseSeconds})
         then now() else alarm_watch.since end`.execute(db);
 }
 
@@ -99,7 +99,7 @@ export async function recordSilences(db: Database): Promise<void> {
       and known.contact_at is distinct from vehicle_latest.received_at
       and vehicle.deleted_at is null and vehicle.archived_at is null and not ${sql.raw(privacyIsOn)}
       and now() >= greatest(vehicle_latest.received_at, alarm_watch.since, nullif(lower(device_link.period), '-infinity'))
-        + ${longestPause}
+        + ${maxPause}
     on conflict (vehicle_id) do update set contact_at = excluded.contact_at, device_id = excluded.device_id`.execute(
     db,
   );

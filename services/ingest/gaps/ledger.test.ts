@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Arrival, emptyLedger, type Ledger, largestGap, maximumRanges, recordArrivals } from './ledger.ts';
+import { type Arrival, emptyLedger, type Ledger, maxGap, maximumRanges, recordArrivals } from './ledger.ts';
 
 /** Readings of one device that never restarts its count: each is later than the previous one. */
 const arrival = (sequence: number): Arrival => ({ sequence, timeMicroseconds: sequence * 1_000_000 });
@@ -15,7 +15,7 @@ const ranges = ({ gaps }: Ledger) => gaps.map(({ from, until }) => [from, until]
 function gapsOf(sequences: readonly number[]): number[][] {
   const sorted = [...new Set(sequences)].sort((a, b) => a - b);
   const pairs = sorted.slice(1).map((next, index) => [(sorted[index] ?? 0) + 1, next - 1] as const);
-  return pairs.filter(([from, until]) => from <= until && until - from < largestGap).map((pair) => [...pair]);
+  return pairs.filter(([from, until]) => from <= until && until - from < maxGap).map((pair) => [...pair]);
 }
 
 const sequence = fc.oneof(

@@ -36,7 +36,7 @@ export function without([from, until]: Range, others: readonly Range[]): Range[]
  * A larger jump between two readings is not a gap but another count: no device loses that many readings, while a reset or
  * replaced one starts anywhere.
  */
-export const largestGap = 100_000;
+export const maxGap = 100_000;
 /** Ranges stored for one device; beyond it the oldest gaps are given up. */
 export const maximumRanges = 500;
 /** A newer reading this far below the highest sequence starts a new count; a smaller step can be a clock set back. */
@@ -80,7 +80,7 @@ export interface Recorded {
 
 /** Replaces the received ranges and closes the gaps they cover; new gaps are open since `nowMs`. */
 function receive(ledger: Ledger, received: Range[], outcome: ClosedGap['outcome'], nowMs: number): Recorded {
-  const missing = between(received).filter(([from, until]) => until - from < largestGap);
+  const missing = between(received).filter(([from, until]) => until - from < maxGap);
   const gaps = missing.map(([from, until]) => {
     const known = ledger.gaps.find((gap) => gap.from <= from && until <= gap.until);
     return { from, until, sinceMs: known?.sinceMs ?? nowMs };
@@ -95,9 +95,9 @@ function receive(ledger: Ledger, received: Range[], outcome: ClosedGap['outcome'
 function extend(ledger: Ledger, sequences: readonly number[], nowMs: number): Recorded {
   const received = mergeRanges([...ledger.received, ...sequences.map((sequence): Range => [sequence, sequence])]);
   const arrived = receive(ledger, received, 'ARRIVED', nowMs);
-  const [oldest, lastGivenUp] = [received[0], received[received.length - maximumRanges]];
-  if (received.length <= maximumRanges || !oldest || !lastGivenUp) return arrived;
-  const bounded: Range[] = [[oldest[0], lastGivenUp[1]], ...received.slice(received.length - maximumRanges + 1)];
+  const [oldest, lastDiscarded] = [received[0], received[received.length - maximumRanges]];
+  if (received.length <= maximumRanges || !oldest || !lastDiscarded) return arrived;
+  const bounded: Range[] = [[oldest[0], lastDiscarded[1]], ...received.slice(received.length - maximumRanges + 1)];
   const given = receive(arrived.ledger, bounded, 'GIVEN_UP', nowMs);
   return { ledger: given.ledger, closed: [...arrived.closed, ...given.closed] };
 }

@@ -189,17 +189,17 @@ export async function rewriteRedisLog(redisUrl: string, logger: Logger): Promise
   }
 }
 
-const longestReport = '10 minutes';
+const maxReportDuration = '10 minutes';
 
 /**
  * Ends transactions of the database users for reports that are open for ten minutes: the change feed waits for every open
  * transaction, and such a user may lift its own statement_timeout. @returns how many were ended
  */
 export async function endLongReports(db: Kysely<Tables>, logger: Logger): Promise<number> {
-  const { rows } = await sql<{ ended: number }>`select end_long_reports(${longestReport}::interval) as ended`.execute(
+  const { rows } = await sql<{ ended: number }>`select end_long_reports(${maxReportDuration}::interval) as ended`.execute(
     db,
   );
   const ended = rows[0]?.ended ?? 0;
-  if (ended > 0) logger.warn({ ended, longestReport }, 'long transactions of report logins ended');
+  if (ended > 0) logger.warn({ ended, maxReportDuration }, 'long transactions of report logins ended');
   return ended;
 }

@@ -125,9 +125,9 @@ export async function recordProgress(db: Database, { id }: Redecoding, progress:
  */
 const readingsPerStep = 500;
 /** Other maintenance waits for a run. */
-const longestRunMs = 4000;
+const maxRunMs = 4000;
 
-/** What one transaction changed. */
+/** The changes of one transaction. */
 interface Step {
   readonly readings: number;
   readonly vehicleIds: readonly number[];
@@ -150,7 +150,7 @@ export class FrameRedecoding {
   async run(stopping?: AbortSignal): Promise<number> {
     const start = performance.now();
     let readings = 0;
-    while (stopping?.aborted !== true && performance.now() - start < longestRunMs) {
+    while (stopping?.aborted !== true && performance.now() - start < maxRunMs) {
       const stepStart = performance.now();
       const step = await this.#step();
       if (step === undefined) break;

@@ -11,7 +11,7 @@ import { deleteWorkOfDeleted, distributeTouched, findDue, finishWork, postponeWo
 
 const tickMs = 1000;
 const vehiclesAtOnce = 50;
-const longestJobMs = 1000;
+const maxJobMs = 1000;
 /** The worker pauses for this multiple of a job's duration, which leaves most of the database to uploads. */
 const pauseFactor = 1.5;
 /** A turn is one transaction, and the embedded database runs only one at a time. */
@@ -78,7 +78,7 @@ export async function scheduleTrips(db: Kysely<Tables>, host: ServiceHost): Prom
         pauseMs: config.TRIPS_PAUSE_MS,
         limits: limitsAt(Date.now(), config.RETENTION_DAYS),
         logger,
-        isOver: () => stopping.signal.aborted || performance.now() - start > longestJobMs,
+        isOver: () => stopping.signal.aborted || performance.now() - start > maxJobMs,
       };
       // A failed job would be retried concurrently with the next one, which is due in a second anyway.
       await segmentDueVehicles(db, options).catch((error: unknown) =>

@@ -55,7 +55,7 @@ export const uploadTransactions = 2;
 /** Late jobs taken for each transaction. */
 export const lateJobsPerTransaction = 4;
 
-/** What follows the transaction of a batch. Its jobs wait for it; the next transaction does not. */
+/** Runs after the transaction of a batch. Its jobs wait for it; the next transaction does not. */
 interface Stored {
   readonly announced: Promise<void>;
 }

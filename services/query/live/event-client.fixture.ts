@@ -14,7 +14,7 @@ interface ReceivedEvent {
   readonly data: any;
 }
 
-/** What a browser shows, made of the events that it has received. */
+/** The state of a browser, built from the events that it has received. */
 export class BrowserState {
   readonly vehicles = new Map<string, LiveVehicle>();
   readonly cells = new Map<string, LiveCell>();

@@ -115,7 +115,7 @@ class Watched {
     return this.#view.isUpToDate;
   }
 
-  /** What a browser that opens the page now shows. */
+  /** The state of a browser that opens the page now. */
   get expected() {
     const fresh = (most: number) => freshly(this.fleet, this.#scope, this.#request, most);
     // Cells are left only below the limit.

@@ -6,7 +6,7 @@ import type { Database } from '@odograph/database/database';
 import { isoTime } from '@odograph/database/iso-time';
 import { privacyIsOn } from '@odograph/database/reading-json';
 import { visibleTo } from '@odograph/database/vehicle-access';
-import { isMoving, lastSpeed, longestPause, outOfService } from '@odograph/database/vehicle-conditions';
+import { isMoving, lastSpeed, maxPause, outOfService } from '@odograph/database/vehicle-conditions';
 import { moment, word } from '@odograph/http/schemas';
 import { type RawBuilder, sql } from 'kysely';
 import Type, { type Static } from 'typebox';
@@ -134,7 +134,7 @@ const jsonNumber = (group: string, key: string) =>
 
 const state = sql<TableVehicle['state']>`case when vehicle.archived_at is not null then 'archived'
   when ${isPrivate} then 'private'
-  when vehicle_latest.received_at is null or now() >= vehicle_latest.received_at + ${longestPause} then 'silent'
+  when vehicle_latest.received_at is null or now() >= vehicle_latest.received_at + ${maxPause} then 'silent'
   when ${isMoving} then 'moving' else 'parked' end`;
 
 const unlessPrivate = (value: RawBuilder<unknown>) => sql`case when not ${isPrivate} then ${value} end`;

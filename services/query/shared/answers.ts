@@ -58,7 +58,7 @@ export class Answers {
    */
   async open<Next>(reader: Reader, read: ReadPart<Next>, bytes = partBytes): Promise<Readable> {
     const { db, budget, minimumBytesPerSecond, rateWindowMs } = this.#options;
-    const room = Math.min(bytes, partBytes, budget.largestReservation);
+    const room = Math.min(bytes, partBytes, budget.maxReservation);
     const answer = new AnswerStream<Next>({
       ...{ minimumBytesPerSecond, rateWindowMs },
       reserve: () => budget.reserve(reader, room),

@@ -52,12 +52,12 @@ export class ReadBudget {
   }
 
   /** The largest possible reservation. */
-  get largestReservation(): number {
+  get maxReservation(): number {
     return Math.floor(this.totalBytes * tokenShare);
   }
 
   /**
-   * Reserves bytes, at most largestReservation, for an answer that is about to be read from the database.
+   * Reserves bytes, at most maxReservation, for an answer that is about to be read from the database.
    * @throws Failure OVERLOADED when they do not become free in time
    */
   async reserve(reader: Reader, bytes: number): Promise<Reservation> {

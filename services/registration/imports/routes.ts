@@ -10,7 +10,7 @@ import Type from 'typebox';
 import { findImport, type ImportIdentity, importPart, resetImport } from './queries.ts';
 
 const maxRows = 1000;
-const largestInteger = 2_147_483_647;
+const maxInteger = 2_147_483_647;
 const FileSha256 = Type.String({
   pattern: '^[0-9a-f]{64}$',
   description: 'SHA-256 of the file',
@@ -20,7 +20,7 @@ const OptionalAppId = Type.Optional(
   Type.Unsafe<string>({ ...AppId, description: 'application that sees the records; without it, all do' }),
 );
 const Row = Type.Object({
-  line: Type.Integer({ minimum: 1, maximum: largestInteger }),
+  line: Type.Integer({ minimum: 1, maximum: maxInteger }),
   record: Type.Optional(
     Type.Unknown({
       description: 'record; its values may be text',
@@ -89,7 +89,7 @@ function addImportRoute(http: Http, db: Kysely<Tables>): void {
           appId: OptionalAppId,
           position: Type.Integer({
             minimum: 0,
-            maximum: largestInteger,
+            maximum: maxInteger,
             description: 'number of rows before this part',
           }),
           rows: Type.Array(Row, { maxItems: maxRows }),

@@ -67,7 +67,7 @@ function mutated(samples: readonly Uint8Array[]): Arbitrary<Buffer> {
   });
 }
 
-/** What breaks parsers: largest numbers and lengths, and words with a meaning of their own. */
+/** Inputs that break parsers: extreme numbers and lengths, and reserved words. */
 const extremes = [
   ...['ff', 'ffff', 'ffffffff', 'ffffffffffffffff', '7fffffff', '80000000', '00', '0000000000000000', '9f', 'bf', '5f'],
   ...[
@@ -86,7 +86,7 @@ const anything = fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(by
 const anyJson = fc.jsonValue().map((value) => Buffer.from(JSON.stringify(value)));
 
 /** Bytes of a decoded upload as JSON, for each byte of input: names in the table of a format are longer than their ids. */
-const largestGrowth = 100;
+const maxGrowth = 100;
 
 function check({ readings, faults }: DecodedTelemetry, input: Buffer): void {
   for (const { timeMicroseconds } of readings) {
@@ -96,7 +96,7 @@ function check({ readings, faults }: DecodedTelemetry, input: Buffer): void {
   for (const { message } of faults)
     if (message.length > 500) throw new Error(`a fault of ${message.length} characters`);
   const size = JSON.stringify(readings).length;
-  if (size > 5000 + largestGrowth * input.length) throw new Error(`${size} bytes from ${input.length}`);
+  if (size > 5000 + maxGrowth * input.length) throw new Error(`${size} bytes from ${input.length}`);
 }
 
 function format(name: string, inputs: readonly Arbitrary<Buffer>[], decode: (input: Buffer) => void): FuzzedFormat {
@@ -187,7 +187,7 @@ const sourceSamples: Readonly<Record<SourceFormatName, unknown>> = {
   },
 };
 
-/** Receives a body as its door does, and decodes its messages as ingest does. */
+/** Receives a body as its endpoint does, and decodes its messages as ingest does. */
 function receiveSource(name: SourceFormatName, input: Buffer): void {
   check(decodeMessages(name, input.toString()), input);
   let body: unknown;

@@ -13,8 +13,8 @@ interface Faults {
 
 const lineNames: readonly LineName[] = ['device-broker', 'broker-Redis', 'ingest-Redis', 'ingest-database'];
 const hourMs = 3_600_000;
-const longestHoldMs = 1500;
-const mostAtOnce = 3;
+const maxHoldMs = 1500;
+const maxConcurrent = 3;
 const slowMs = 150;
 
 type Fault = readonly [name: string, begin: () => Promise<Mend>];
@@ -96,12 +96,12 @@ export function createChaos({ testbed, database, random, poison }: ChaosOptions)
   const pick = (names: readonly string[]) => names[Math.floor(random() * names.length)] ?? '';
   return async () => {
     const chosen = new Set<string>();
-    const count = 1 + Math.floor(random() * mostAtOnce);
+    const count = 1 + Math.floor(random() * maxConcurrent);
     while (chosen.size < count) chosen.add(pick([...(random() < 0.5 ? killing : lasting).keys()]));
     const mends: Mend[] = [];
     const killed: ProcessName[] = [];
     for (const name of chosen) {
-      await delay((random() * longestHoldMs) / 3);
+      await delay((random() * maxHoldMs) / 3);
       const victim = killing.get(name);
       const begin = lasting.get(name);
       if (begin) mends.push(await begin());
@@ -110,7 +110,7 @@ export function createChaos({ testbed, database, random, poison }: ChaosOptions)
         await testbed.kill(victim);
       }
     }
-    await delay(random() * longestHoldMs);
+    await delay(random() * maxHoldMs);
     // A killed process can start only when it reaches the others.
     for (const mend of mends) await mend();
     await testbed.restart(...killed);

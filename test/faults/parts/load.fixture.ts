@@ -8,7 +8,7 @@ import { expect } from 'vitest';
 import { scale } from './scale.fixture.ts';
 
 /** How long a device waits for a PUBACK before it closes the connection. */
-const patienceMs = 8000;
+const timeoutMs = 8000;
 /** Draining the queue can take long on a busy machine. */
 const drainMs = 180_000;
 
@@ -38,7 +38,7 @@ class Uploader {
 
   async #run(): Promise<void> {
     while (this.#busy) {
-      const options = { connectTimeout: patienceMs };
+      const options = { connectTimeout: timeoutMs };
       const device = await connectDevice(this.#url, this.#vehicle, options).catch(() => undefined);
       if (device) await this.#uploadOver(device);
       await device?.close('cut');
@@ -55,10 +55,10 @@ class Uploader {
       }
       const reading = { timestamp: this.#timestamp, sequence: this.sent, status: { mileage: this.sent } };
       const upload = device.upload(reading).then(() => true);
-      const patience = new AbortController();
-      const late = delay(patienceMs, false, { signal: patience.signal }).catch(() => false);
+      const timeout = new AbortController();
+      const late = delay(timeoutMs, false, { signal: timeout.signal }).catch(() => false);
       const wasAcknowledged = await Promise.race([upload, closed, late]).catch(() => false);
-      patience.abort();
+      timeout.abort();
       if (!wasAcknowledged) return;
       this.acknowledged = this.sent;
       await delay(this.#pauseMs);

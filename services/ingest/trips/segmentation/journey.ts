@@ -159,7 +159,7 @@ export interface Travel {
 }
 
 const odometerAgeMicroseconds = seconds(60);
-const longestLegMicroseconds = seconds(120);
+const maxLegMicroseconds = seconds(120);
 const odometerNoiseKm = 1;
 
 const hasPosition = (place: Place | undefined): place is Place => place !== undefined && place.latitude !== null;
@@ -201,13 +201,13 @@ function legMetres({ point, blindMetres }: Travel, place: Place): number {
 /** Extends the path to a moving reading. @param lastTime of the previous reading */
 export function advance(travel: Travel, reading: TripReading, place: Place | undefined, lastTime: number): void {
   if (!hasPosition(place)) {
-    const legSeconds = Math.min(reading.timeMicroseconds - lastTime, longestLegMicroseconds) / seconds(1);
+    const legSeconds = Math.min(reading.timeMicroseconds - lastTime, maxLegMicroseconds) / seconds(1);
     travel.blindMetres += (Math.max(0, reading.speedKmh ?? 0) / 3.6) * legSeconds;
     travel.hasGaps = true;
     return;
   }
   const since = travel.point?.timeMicroseconds;
-  if (since === undefined || place.timeMicroseconds - since > longestLegMicroseconds) travel.hasGaps = true;
+  if (since === undefined || place.timeMicroseconds - since > maxLegMicroseconds) travel.hasGaps = true;
   travel.pathMetres += legMetres(travel, place);
   travel.point = place;
   travel.blindMetres = 0;

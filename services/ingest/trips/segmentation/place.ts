@@ -36,9 +36,9 @@ export interface Place {
 export const fastestMetresPerSecond = 100;
 /** Slower than this is not driving: a walk of 4 km/h. */
 const slowestMetresPerSecond = 1.11;
-const leastMetres = 50;
+const minMetres = 50;
 /** The time that 50 m take at the lowest driving speed. */
-export const judgedAfterMicroseconds = seconds(leastMetres / slowestMetresPerSecond);
+export const judgedAfterMicroseconds = seconds(minMetres / slowestMetresPerSecond);
 
 /** Returns the place of a reading; undefined without position and odometer. */
 export function placeOf({ timeMicroseconds, latitude, longitude, mileageKm }: TripReading): Place | undefined {
@@ -81,13 +81,13 @@ export function isReachable(from: Place, to: Place, metres: number): boolean {
 }
 
 /** Whether the distance between two places implies a drive of `atLeastMetres` (decisions: 1.11 m/s). */
-export function wasDriven(from: Place, to: Place, atLeastMetres = leastMetres): boolean {
+export function wasDriven(from: Place, to: Place, atLeastMetres = minMetres): boolean {
   const metres = separationMetres(from, to);
   if (metres === null || metres < atLeastMetres || !isReachable(from, to, metres)) return false;
   return metres >= secondsBetween(from, to) * slowestMetresPerSecond;
 }
 
-const leastMovingKmh = 5;
+const minMovingKmh = 5;
 
 /** `pending`: decided by a later reading; `unknown`: undecidable. */
 export type Verdict = 'moving' | 'still' | 'pending' | 'unknown';
@@ -101,7 +101,7 @@ interface Judgement {
 /** The verdict of the reading alone: `movement`, else its speed. */
 function ownVerdict({ movement, speedKmh }: TripReading): Verdict | undefined {
   if (movement !== null) return movement ? 'moving' : 'still';
-  if (speedKmh !== null) return speedKmh >= leastMovingKmh ? 'moving' : 'still';
+  if (speedKmh !== null) return speedKmh >= minMovingKmh ? 'moving' : 'still';
   return undefined;
 }
 

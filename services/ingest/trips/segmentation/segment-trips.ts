@@ -111,7 +111,7 @@ export interface SegmentState {
   gap: Gap | null;
 }
 
-export const longestGap = seconds(3600);
+export const maxGapMicroseconds = seconds(3600);
 const stillFor = seconds(300);
 export const offFor = seconds(60);
 const ignitionBefore = seconds(120);
@@ -238,7 +238,7 @@ export function takeReading(state: SegmentState, reading: TripReading): Trip[] {
   const trips: Trip[] = [];
   const place = placeOf(reading);
   const last = state.lastMicroseconds;
-  if (last !== null && reading.timeMicroseconds - last > longestGap) crossGap(state, reading, last, trips);
+  if (last !== null && reading.timeMicroseconds - last > maxGapMicroseconds) crossGap(state, reading, last, trips);
   if (state.gap) inferTrip(state, reading, place, trips);
 
   const turnsOn = reading.ignition === true && state.ignition !== true;
@@ -276,7 +276,7 @@ export function openTrip(state: SegmentState): OpenTrip | undefined {
   const trip = journey && ending && tripOf(journey, ending);
   if (!trip || lastMicroseconds === null) return undefined;
   const off = journey.offSinceMicroseconds;
-  const endsKnownAtMicroseconds = off === null ? lastMicroseconds + longestGap : off + offFor;
+  const endsKnownAtMicroseconds = off === null ? lastMicroseconds + maxGapMicroseconds : off + offFor;
   return { trip, endsKnownAtMicroseconds: Math.max(lastMicroseconds, endsKnownAtMicroseconds) };
 }
 

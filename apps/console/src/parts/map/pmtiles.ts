@@ -3,7 +3,7 @@ import { addProtocol, type LayerSpecification, type SourceSpecification, type St
 import { FetchSource, PMTiles, Protocol } from 'pmtiles';
 import { language } from '../../texts/texts.ts';
 
-/** What lies on the outlines of countries. */
+/** Layers drawn over the outlines of countries. */
 export interface Detail {
   readonly sources: Readonly<Record<string, SourceSpecification>>;
   readonly layers: readonly LayerSpecification[];
