@@ -57,6 +57,8 @@ const card = (page: Page, plate: string) => page.getByRole('region', { name: pla
 
 /** Opens the map with a vehicle in its middle, and leaves nothing chosen. */
 async function centre(page: Page, plate: string): Promise<void> {
+  // A click would interrupt the flight to the vehicle.
+  await page.emulateMedia({ reducedMotion: 'reduce' });
   await page.getByRole('button', { name: new RegExp(plate) }).click();
   await card(page, plate).getByRole('button', { name: 'Follow' }).click();
   await expect.poll(() => page.locator('.maplibregl-ctrl-scale').innerText()).toMatch(/^\d{2,3}\s?m$/);

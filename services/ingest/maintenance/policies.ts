@@ -196,9 +196,9 @@ const maxReportDuration = '10 minutes';
  * transaction, and such a user may lift its own statement_timeout. @returns how many were ended
  */
 export async function endLongReports(db: Kysely<Tables>, logger: Logger): Promise<number> {
-  const { rows } = await sql<{ ended: number }>`select end_long_reports(${maxReportDuration}::interval) as ended`.execute(
-    db,
-  );
+  const { rows } = await sql<{
+    ended: number;
+  }>`select end_long_reports(${maxReportDuration}::interval) as ended`.execute(db);
   const ended = rows[0]?.ended ?? 0;
   if (ended > 0) logger.warn({ ended, maxReportDuration }, 'long transactions of report logins ended');
   return ended;
