@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readdirSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from '../run-command.ts';
 import { buildChanged } from './sources.ts';
@@ -18,8 +18,10 @@ const sources = ['services', ...packages.map((name) => `packages/${name}`), 'scr
  */
 export async function buildInterface(): Promise<void> {
   mkdirSync(cache, { recursive: true });
-  // Beside its output, so that they are removed together.
-  await buildChanged(join(root, 'packages/client/interface.sources'), sources, () => {
+  const stamp = join(cache, 'interface.sources');
+  // `git clean` removes the types, and keeps node_modules if told so.
+  if (!existsSync(join(root, 'packages/client/interface.d.ts'))) rmSync(stamp, { force: true });
+  await buildChanged(stamp, sources, () => {
     console.error('generating the types of the interface');
     const { status } = spawnSync(process.execPath, ['scripts/run.mjs', 'scripts/interface/main.ts', documentPath], {
       cwd: root,
