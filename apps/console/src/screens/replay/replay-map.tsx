@@ -1,9 +1,9 @@
 import type { Feature, FeatureCollection } from 'geojson';
 import type { GeoJSONSource, Map as MapLibreMap } from 'maplibre-gl';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { answerOf, api } from '../../api/client.ts';
-import { createBaseMap } from '../../parts/map/base-map.ts';
-import { type MapPalette, paletteOf } from '../../parts/map/palette.ts';
+import { useMap } from '../../parts/map/base-map.ts';
+import type { MapPalette } from '../../parts/map/palette.ts';
 import { boundsOf } from '../../parts/map/route-layer.ts';
 import { linesOf, loadTrail, type Moment, type Trail } from '../../parts/time/trail.ts';
 import { isDark } from '../../preferences.ts';
@@ -181,21 +181,8 @@ function drawMoments(map: MapLibreMap, { vehicles, moments }: ReplayMapOptions, 
 /** The trails of several vehicles, and where each is at one moment; pale where that is not known. */
 export function ReplayMap(options: ReplayMapOptions) {
   const { vehicles, moments } = options;
-  const container = useRef<HTMLDivElement>(null);
-  const [map, setMap] = useState<MapLibreMap | undefined>(undefined);
+  const { container, map } = useMap(addLayers);
   const dark = isDark();
-  useEffect(() => {
-    if (!container.current) return undefined;
-    const created = createBaseMap(container.current, { isDark: dark });
-    created.on('load', () => {
-      addLayers(created, paletteOf(dark));
-      setMap(created);
-    });
-    return () => {
-      setMap(undefined);
-      created.remove();
-    };
-  }, [dark]);
   useEffect(() => {
     if (map) drawTrails(map, vehicles, dark);
   }, [map, vehicles]);

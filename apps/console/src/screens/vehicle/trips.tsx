@@ -1,20 +1,19 @@
 import { useSignal } from '@preact/signals';
 import type { FeatureCollection } from 'geojson';
 import type { GeoJSONSource, Map as MapLibreMap } from 'maplibre-gl';
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { answerOf, api, CallFailure, type Schema } from '../../api/client.ts';
 import { useLoad } from '../../api/use-load.ts';
 import type { LiveVehicle } from '../../live/live-stream.ts';
 import { Button } from '../../parts/layout/button.tsx';
 import { Empty, LoadFailure, Loading } from '../../parts/layout/placeholders.tsx';
-import { createBaseMap } from '../../parts/map/base-map.ts';
+import { useMap } from '../../parts/map/base-map.ts';
 import { addMarkerImages } from '../../parts/map/marker-images.ts';
-import { type MapPalette, paletteOf } from '../../parts/map/palette.ts';
+import type { MapPalette } from '../../parts/map/palette.ts';
 import { addRouteLayer, boundsOf, drawLines } from '../../parts/map/route-layer.ts';
 import { type Band, Chart } from '../../parts/time/chart.tsx';
 import { PlayBar } from '../../parts/time/play-bar.tsx';
 import { linesOf, loadTrail, type Moment, momentAt, type Trail } from '../../parts/time/trail.ts';
-import { isDark } from '../../preferences.ts';
 import { actingFor } from '../../session.ts';
 import { assign } from '../../signals.ts';
 import {
@@ -179,22 +178,10 @@ function addMarkers(map: MapLibreMap, palette: MapPalette): void {
 
 /** A trip on the map, with its stops and the vehicle at one moment. */
 function TripMap({ trail, moment }: TripMapOptions) {
-  const container = useRef<HTMLDivElement>(null);
-  const [map, setMap] = useState<MapLibreMap | undefined>(undefined);
-  const dark = isDark();
-  useEffect(() => {
-    if (!container.current) return undefined;
-    const created = createBaseMap(container.current, { isDark: dark });
-    created.on('load', () => {
-      addRouteLayer(created, paletteOf(dark));
-      addMarkers(created, paletteOf(dark));
-      setMap(created);
-    });
-    return () => {
-      setMap(undefined);
-      created.remove();
-    };
-  }, [dark]);
+  const { container, map } = useMap((created, palette) => {
+    addRouteLayer(created, palette);
+    addMarkers(created, palette);
+  });
   useEffect(() => {
     if (!map) return;
     const lines = linesOf(trail);
