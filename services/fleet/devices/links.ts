@@ -128,14 +128,19 @@ async function findActiveVehicle(db: Database, caller: Caller, id: string): Prom
   return vehicle.id;
 }
 
-async function requireFree(db: Database, vehicleId: number): Promise<void> {
+/** Finds the device that is linked to a vehicle. */
+export async function findLinkedDevice(db: Database, vehicleId: number): Promise<string | undefined> {
   const link = await db
     .selectFrom('device_link')
     .select('device_id')
     .where('vehicle_id', '=', vehicleId)
     .where(sql<boolean>`upper_inf(period)`)
     .executeTakeFirst();
-  if (link) throw new Failure('VEHICLE_ALREADY_LINKED');
+  return link?.device_id;
+}
+
+async function requireFree(db: Database, vehicleId: number): Promise<void> {
+  if ((await findLinkedDevice(db, vehicleId)) !== undefined) throw new Failure('VEHICLE_ALREADY_LINKED');
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Database } from '@odograph/database/database';
 import { accessibleTo, findVehicle, parseVehicleId, requireManager } from '@odograph/database/vehicle-access';
 import { hasPlate } from '@odograph/database/vehicle-conditions';
 import { type RawBuilder, sql } from 'kysely';
-import { endLink } from '../devices/links.ts';
+import { endLink, findLinkedDevice } from '../devices/links.ts';
 
 /** A vehicle with the field names of the interface specification, "Fleet vehicle detail". */
 interface VehicleDetail {
@@ -94,13 +94,8 @@ export async function deleteVehicle(db: Database, caller: Caller, id: string): P
     .where(accessibleTo(caller))
     .executeTakeFirst();
   if (numUpdatedRows === 0n) throw new Failure('UNKNOWN_VEHICLE');
-  const link = await db
-    .selectFrom('device_link')
-    .select('device_id')
-    .where('vehicle_id', '=', vehicleId)
-    .where(sql<boolean>`upper_inf(period)`)
-    .executeTakeFirst();
-  if (link) await endLink(db, link.device_id, vehicleId);
+  const deviceId = await findLinkedDevice(db, vehicleId);
+  if (deviceId !== undefined) await endLink(db, deviceId, vehicleId);
   await db
     .insertInto('vehicle_purge')
     .values({ vehicle_id: vehicleId, application_id: caller.applicationId })
