@@ -1,7 +1,45 @@
 import { computed } from '@preact/signals';
 import { preferences } from '../preferences.ts';
-import { en } from './en.ts';
-import { fr } from './fr.ts';
+import { accountTexts } from './accounts.ts';
+import { alarmTexts } from './alarms.ts';
+import { commonTexts } from './common.ts';
+import { deviceTexts } from './devices.ts';
+import { vehicleTexts } from './vehicles.ts';
+
+/** A text in each language: English, French. */
+type Pair = readonly [en: string, fr: string];
+
+/** Texts by name; a text with parameters is a function. */
+export interface TextTree {
+  readonly [name: string]: Pair | ((...parameters: never[]) => Pair) | TextTree;
+}
+
+/** Texts by a name that comes from the platform, which may send one that has no text. */
+export type Lookup = Readonly<Record<string, Pair>>;
+
+/** A tree of texts in one language. */
+type Translated<Tree> = {
+  readonly [Name in keyof Tree]: Tree[Name] extends Pair
+    ? string
+    : Tree[Name] extends (...parameters: infer Parameters) => Pair
+      ? (...parameters: Parameters) => string
+      : Translated<Tree[Name]>;
+};
+
+const tree = { ...commonTexts, ...vehicleTexts, ...deviceTexts, ...alarmTexts, ...accountTexts };
+
+function translate(texts: TextTree, column: 0 | 1): object {
+  const entries = Object.entries(texts).map(([name, text]) => {
+    if (typeof text === 'function') return [name, (...parameters: never[]) => text(...parameters)[column]];
+    return [name, Array.isArray(text) ? text[column] : translate(text as TextTree, column)];
+  });
+  return Object.fromEntries(entries);
+}
+
+const languages = {
+  en: translate(tree, 0) as Translated<typeof tree>,
+  fr: translate(tree, 1) as Translated<typeof tree>,
+};
 
 /** The language of the texts: the one chosen, else the first of the browser's that there is, else English. */
 export const language = computed<'en' | 'fr'>(() => {
@@ -12,4 +50,4 @@ export const language = computed<'en' | 'fr'>(() => {
 });
 
 /** Every text of the console in the language of the page. */
-export const texts = computed(() => (language.value === 'fr' ? fr : en));
+export const texts = computed(() => languages[language.value]);

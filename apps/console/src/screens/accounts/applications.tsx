@@ -139,7 +139,7 @@ function Key({ appId }: { appId: string }) {
           <SelectField
             label={text.keyOverlap}
             value={overlap.value}
-            options={text.keyOverlaps}
+            options={Object.entries(text.keyOverlaps)}
             onChange={(hours) => assign(overlap, hours)}
           />
         </ActionButton>
