@@ -7,8 +7,8 @@ rm -rf packages/testkit packages/simulator services/platform/demo
 rm -rf node_modules/@odograph/testkit node_modules/@odograph/simulator
 # For programs that call the platform.
 rm -rf packages/client node_modules/@odograph/client node_modules/openapi-fetch
-# Node.js 24 runs TypeScript directly; tsx and esbuild are for Node.js 20.
-rm -rf node_modules/tsx node_modules/esbuild node_modules/@esbuild node_modules/.bin/tsx node_modules/.bin/esbuild
+# Node.js 24 runs TypeScript directly; esbuild is for Node.js 20.
+rm -rf node_modules/esbuild node_modules/@esbuild node_modules/.bin/esbuild
 # A peer dependency for type checks only.
 rm -rf node_modules/typescript node_modules/@typescript node_modules/.bin/tsc
 # Variants of OpenTelemetry for bundlers; Node.js loads build/src.

@@ -158,7 +158,7 @@ describe('architecture', () => {
             .join('/'),
         )
         .filter((name) => !(name in declared) && !(`@types/${name}` in declared))
-        .filter((name) => name !== manifest.name && name !== 'tsx')
+        .filter((name) => name !== manifest.name)
         .map((name) => `${path} imports ${name}`);
     });
     expect([...new Set(undeclared)]).toEqual([]);

@@ -10,10 +10,9 @@ import { childEnvironment } from '@odograph/runtime/config';
 import { quarantineContext, Sealer } from '@odograph/runtime/sealing';
 import { applyDatabaseRoles, roleSettings, urlInRole } from '@odograph/testkit/database-roles';
 import { createOwnDatabase } from '@odograph/testkit/own-database';
-import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testConfig, testEncryptionKeys } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Check, checkCertificate, checkClock, checkSkew } from './check.ts';
 import { checkDatabase, checkDatabaseSettings, type DatabaseState } from './database.ts';
 import { checkRedisSettings, checkRedisState, checkSchedules } from './redis.ts';
@@ -176,7 +175,7 @@ describe('a deployment', { timeout: 120_000 }, () => {
   }
 
   beforeAll(async () => {
-    const database = await createOwnDatabase(inject('isNativeDatabase') ? testDatabaseUrl() : undefined, 'doctor');
+    const database = await createOwnDatabase('doctor');
     ({ drop, url: databaseUrl } = database);
     const config = await testConfig();
     settings = {

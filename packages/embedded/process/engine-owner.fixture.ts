@@ -9,8 +9,9 @@ export async function startOwner(
   engine: 'redis' | 'timescale',
   dataDirectory: string,
 ): Promise<{ process: ChildProcess; url: string }> {
+  const runner = fileURLToPath(new URL('../../../scripts/run.mjs', import.meta.url));
   const module = fileURLToPath(new URL('./engine-owner-process.fixture.ts', import.meta.url));
-  const owner = spawn(process.execPath, ['--import', 'tsx', module, engine, dataDirectory], {
+  const owner = spawn(process.execPath, [runner, module, engine, dataDirectory], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const [url] = (await once(owner.stdout, 'data')) as [Buffer];

@@ -1,9 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import type { ChildArguments, ChildMessage, ParentMessage } from './child-service.ts';
 
 /** A child process that listens on a port and is restarted on that port when it ends unexpectedly. */
@@ -19,6 +18,8 @@ interface StartedChild {
   durable: boolean;
 }
 
+/** Runs TypeScript on older versions of Node.js. */
+const runner = fileURLToPath(new URL('../../../scripts/run.mjs', import.meta.url));
 const stopGraceMs = 10_000;
 const maxRestartDelayMs = 5000;
 
@@ -69,8 +70,10 @@ export async function superviseChild(
 }
 
 async function startChild(module: URL, options: ChildArguments, onLine: (line: string) => void): Promise<StartedChild> {
-  const child = fork(fileURLToPath(module), [JSON.stringify(options)], {
-    execArgv: runsTypeScript() ? [] : ['--import', loaderUrl()],
+  const path = fileURLToPath(module);
+  const [program, ...rest] = runsTypeScript() ? [path] : [runner, path];
+  const child = fork(program, [...rest, JSON.stringify(options)], {
+    execArgv: [],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   for (const stream of [child.stdout, child.stderr]) {
@@ -109,9 +112,4 @@ async function ended(child: ChildProcess): Promise<void> {
 /** Node.js runs TypeScript since 22.18; the types used here are those of Node.js 20. */
 function runsTypeScript(): boolean {
   return 'typescript' in process.features && Boolean(process.features.typescript);
-}
-
-/** The loader with which older versions of Node.js run TypeScript. */
-function loaderUrl(): string {
-  return pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
 }
