@@ -1,7 +1,6 @@
 import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
-import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { type Database, openDatabase } from './database.ts';
 import { shareIngestBarrier } from './ingest-barrier.ts';
 
@@ -9,7 +8,7 @@ let own: OwnDatabase;
 let db: ReturnType<typeof openDatabase>;
 
 beforeAll(async () => {
-  own = await createOwnDatabase(inject('isNativeDatabase') ? testDatabaseUrl() : undefined, 'barrier');
+  own = await createOwnDatabase('barrier');
   db = openDatabase({ url: own.url, name: 'test-barrier', size: 1 });
 });
 afterAll(async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { readConfig } from '@odograph/runtime/config';
 import type { TestProject } from 'vitest/node';
 import { chooseEngineSource, startEngine } from './engines.ts';
-import { createOwnDatabase } from './own-database.ts';
+import { createOnServer, createTemplate, startAnotherEngine } from './own-database.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -24,10 +24,14 @@ export default async function setup(project: TestProject): Promise<Undo> {
   const isNative = chooseEngineSource(DATABASE_URL) !== 'embedded';
   const server = isNative ? await startEngine('TimescaleDB', DATABASE_URL, directory) : undefined;
   if (server) undo.push(server.stop);
+  const template = server ? '' : join(directory, 'template');
+  if (!server) await createTemplate(template);
   // The embedded engine has one session: with an engine for each worker, no test file waits for another's transactions.
   const workers = Math.min(project.config.maxWorkers, project.vitest.state.getPaths().length);
   const databases = await Promise.all(
-    Array.from({ length: workers }, (_, worker) => createOwnDatabase(server?.url, `test${worker}`)),
+    Array.from({ length: workers }, (_, worker) =>
+      server ? createOnServer(server.url, `test${worker}`) : startAnotherEngine(template),
+    ),
   );
   undo.push(() => Promise.all(databases.map((database) => database.drop())));
   const redis = await startEngine('Redis', REDIS_URL, directory);
@@ -38,6 +42,7 @@ export default async function setup(project: TestProject): Promise<Undo> {
     databases.map((database) => database.url),
   );
   project.provide('isNativeDatabase', isNative);
+  project.provide('databaseTemplate', template);
   project.provide('redisUrl', redis.url);
   return async () => {
     for (const step of undo.reverse()) await step();

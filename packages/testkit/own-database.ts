@@ -1,10 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { cp, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { migrate } from '@odograph/database/migrate';
 import { Client } from 'pg';
+import { inject } from 'vitest';
 import { applyDatabaseRoles } from './database-roles.ts';
 import { startEngine } from './engines.ts';
+import { testDatabaseUrl } from './test-database.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Data directory of a migrated database that no engine uses; empty on a TimescaleDB server. */
+    databaseTemplate: string;
+  }
+}
 
 /** A migrated database with the roles of the services. */
 export interface OwnDatabase {
@@ -13,13 +22,20 @@ export interface OwnDatabase {
   drop(): Promise<void>;
 }
 
-async function createOnServer(serverUrl: string, purpose: string): Promise<OwnDatabase> {
+async function prepare(url: string): Promise<void> {
+  await migrate(url);
+  await applyDatabaseRoles(url);
+}
+
+/** Creates a database on a TimescaleDB server. */
+export async function createOnServer(serverUrl: string, purpose: string): Promise<OwnDatabase> {
   const name = `odograph_${purpose}_${process.pid}_${Date.now()}`;
   const client = new Client({ connectionString: serverUrl });
   await client.connect();
   await client.query(`create database ${name}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
+  await prepare(url.href);
   return {
     url: url.href,
     async drop() {
@@ -29,9 +45,21 @@ async function createOnServer(serverUrl: string, purpose: string): Promise<OwnDa
   };
 }
 
+/** Creates the data directory that embedded engines of a run start from: creating a database takes seconds, a copy none. */
+export async function createTemplate(dataDirectory: string): Promise<void> {
+  const engine = await startEngine('TimescaleDB', undefined, dataDirectory);
+  await prepare(engine.url);
+  await engine.stop();
+}
+
+/** Puts the embedded database of an installation that has started once before into its DATA_DIR. */
+export const copyTemplate = (dataDirectory: string, template = inject('databaseTemplate')): Promise<void> =>
+  cp(template, dataDirectory, { recursive: true });
+
 /** Starts another embedded engine: each has one database and a single session, which one idle transaction occupies. */
-async function startAnotherEngine(): Promise<OwnDatabase> {
+export async function startAnotherEngine(template: string): Promise<OwnDatabase> {
   const directory = await mkdtemp(join(tmpdir(), 'odograph-test-'));
+  await copyTemplate(directory, template);
   const engine = await startEngine('TimescaleDB', undefined, directory);
   return {
     url: engine.url,
@@ -42,13 +70,9 @@ async function startAnotherEngine(): Promise<OwnDatabase> {
   };
 }
 
-/**
- * Creates a database for a test run, or for one file of it, as a deployment does.
- * @param server the TimescaleDB server that the run uses, or undefined when it uses the embedded engine
- */
-export async function createOwnDatabase(server: string | undefined, purpose: string): Promise<OwnDatabase> {
-  const database = server === undefined ? await startAnotherEngine() : await createOnServer(server, purpose);
-  await migrate(database.url);
-  await applyDatabaseRoles(database.url);
-  return database;
+/** Creates a database for one test file. */
+export function createOwnDatabase(purpose: string): Promise<OwnDatabase> {
+  return inject('isNativeDatabase')
+    ? createOnServer(testDatabaseUrl(), purpose)
+    : startAnotherEngine(inject('databaseTemplate'));
 }

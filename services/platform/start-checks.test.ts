@@ -163,7 +163,7 @@ describe('a database that a newer version migrated', { timeout: 120_000 }, () =>
   }
 
   beforeAll(async () => {
-    database = await createOwnDatabase(inject('isNativeDatabase') ? testDatabaseUrl() : undefined, 'newer');
+    database = await createOwnDatabase('newer');
     await change("insert into migration (name, sha256) values ('9001_of_tomorrow.sql', '')");
     // As long as they are missing, a start would apply them.
     await change("delete from migration where name like 'device_models_%'");

@@ -5,7 +5,6 @@ import { startOf } from '@odograph/event-list/cursor';
 import { findEventHeads, readEventsOf } from '@odograph/event-list/read-events';
 import { findPage as findChanges, findFeedState, readChanges } from '@odograph/event-list/reading-changes';
 import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
-import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { type Kysely, sql } from 'kysely';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { findVehicles } from './live/queries.ts';
@@ -33,7 +32,7 @@ let own: OwnDatabase;
 let explained: ReturnType<typeof openExplained>;
 let filled: FilledDatabase;
 beforeAll(async () => {
-  own = await createOwnDatabase(inject('isNativeDatabase') ? testDatabaseUrl() : undefined, 'plans');
+  own = await createOwnDatabase('plans');
   explained = openExplained(own.url);
   filled = await fillDatabase(explained.db);
 });

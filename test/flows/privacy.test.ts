@@ -8,10 +8,9 @@ import { compressReadings } from '@odograph/testkit/compress-readings';
 import { eventually } from '@odograph/testkit/eventually';
 import { createDevice, type TestVehicle } from '@odograph/testkit/fixtures';
 import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
-import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testAdminToken, testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createOwner, type Owner } from './owner.fixture.ts';
 import {
   numberForms,
@@ -62,7 +61,7 @@ async function ingest(until: () => Promise<void> = async () => undefined): Promi
 
 beforeAll(async () => {
   // The chunks of other tests would make its maintenance take minutes.
-  database = await createOwnDatabase(inject('isNativeDatabase') ? testDatabaseUrl() : undefined, 'privacy');
+  database = await createOwnDatabase('privacy');
   db = openDatabase({ url: database.url, name: 'test', size: 2 });
   config = await testConfig({ DATABASE_URL: database.url });
   front = await spawnPlatform(

@@ -9,10 +9,9 @@ import { eventually } from '@odograph/testkit/eventually';
 import { createApplication, createVehicle, type TestApplication } from '@odograph/testkit/fixtures';
 import { freePort } from '@odograph/testkit/free-port';
 import { createOwnDatabase, type OwnDatabase } from '@odograph/testkit/own-database';
-import { testDatabaseUrl } from '@odograph/testkit/test-database';
 import { testConfig } from '@odograph/testkit/test-platform';
 import { sql } from 'kysely';
-import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 
 const timeoutMs = 90_000;
 let settings: Record<string, string>;
@@ -26,7 +25,7 @@ const register = async (url: string): Promise<{ id: string; secret: string }> =>
 
 beforeAll(async () => {
   // Processes of other tests would take over the webhooks of one that was killed.
-  database = await createOwnDatabase(inject('isNativeDatabase') ? testDatabaseUrl() : undefined, 'webhooks');
+  database = await createOwnDatabase('webhooks');
   const config = await testConfig({ DATABASE_URL: database.url });
   settings = { ...(await settingsFrom(config)), WEBHOOK_ALLOWED_NETWORKS: '127.0.0.0/8' };
   db = openDatabase({ url: database.url, name: 'test', size: 2 });
