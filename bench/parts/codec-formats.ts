@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { DecodedTelemetry } from '@odograph/codec/shared/readings';
 import { decodeMessages } from '@odograph/codec/uploads';
-import { type CanFrame, compileDecoder } from '../../packages/codec/can/decode.ts';
-import { compileModelDatabase } from '../../packages/codec/can/frame-values.ts';
+import { type CanFrame, compileDecoder, compileModelDatabase } from '../../packages/codec/can/decode.ts';
 import { parseDbc } from '../../packages/codec/can/parse-dbc.ts';
 import { encodeCbor } from '../../packages/codec/native/cbor.ts';
 import { decodeTelemetry } from '../../packages/codec/native/telemetry.ts';

@@ -16,7 +16,6 @@ interface ReferenceMessage {
   readonly name: string;
   readonly id: number;
   readonly isExtended: boolean;
-  readonly cycleTimeMs: number | null;
   readonly units: Readonly<Record<string, string | null>>;
   readonly frames: readonly ReferenceFrame[];
 }
@@ -95,10 +94,6 @@ function count({ differences }: Comparison, what: string): void {
 function compareDescription(result: Comparison, message: CanMessage, reference: ReferenceMessage): void {
   const { name } = reference;
   if (message.name !== name) count(result, `message ${name}: named ${message.name}`);
-  const cycleTimeMs = reference.cycleTimeMs || undefined;
-  if (message.cycleTimeMs !== cycleTimeMs) {
-    count(result, `message ${name}: cycle time ${message.cycleTimeMs} instead of ${cycleTimeMs} ms`);
-  }
   for (const signal of message.signals) {
     const unit = reference.units[signal.name] ?? '';
     if (signal.unit !== unit) count(result, `signal ${name}.${signal.name}: unit ${signal.unit} instead of ${unit}`);

@@ -132,7 +132,6 @@ def describe(generator, message):
         "name": message.name,
         "id": message.frame_id,
         "isExtended": message.is_extended_frame,
-        "cycleTimeMs": message.cycle_time,
         "units": {signal.name: signal.unit for signal in message.signals},
         "frames": frames_of(generator, message),
     }

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { compileModelDatabase } from '../../packages/codec/can/frame-values.ts';
+import { compileModelDatabase } from '../../packages/codec/can/decode.ts';
 import { maximumPacketBytes } from '../../packages/contracts/telemetry.ts';
 import { fuzzedFormats } from './fuzz/formats.fixture.ts';
 import { checkFor, runs, seed } from './fuzz/runs.fixture.ts';

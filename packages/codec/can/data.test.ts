@@ -103,7 +103,7 @@ describe('j1939.dbc', () => {
 
   it('has no faults, and a suspect parameter number for every signal', () => {
     expect(faults).toEqual([]);
-    const spns = database.messages.flatMap(({ signals }) => signals.map(({ spn }) => spn));
+    const spns = database.messages.flatMap(({ signals }) => signals.map(({ attributes }) => attributes.get('SPN')));
     expect(spns).not.toContain(undefined);
     expect(new Set(spns).size).toBe(spns.length);
   });

@@ -23,19 +23,12 @@ export interface CanSignal {
   type: 'integer' | 'float' | 'double';
   factor: Decimal;
   offset: Decimal;
-  /** Of the physical value; both are 0 in files that state no limits. */
-  minimum: number;
-  maximum: number;
   unit: string;
-  receivers: string[];
   isMultiplexer: boolean;
   /** Present if the raw value of `multiplexer` lies in one of the ranges, whose ends belong to them. */
   selection: { multiplexer: CanSignal; ranges: SelectorRange[] } | undefined;
   /** Texts of raw values; a key is a bigint where a double cannot hold it. */
   labels: Map<number | bigint, string>;
-  comment: string;
-  /** Suspect parameter number (SAE J1939). */
-  spn: number | undefined;
   attributes: Map<string, AttributeValue>;
   /** Of its statement in the file. */
   line: number;
@@ -54,21 +47,14 @@ export interface CanMessage {
   isExtended: boolean;
   /** In bytes: up to 64, or 1785 for a J1939 message in several packets. */
   length: number;
-  isFd: boolean;
   /** Parameter group number of a J1939 message, by which it is matched; undefined: matched by its id. */
   pgn: number | undefined;
-  sender: string;
   signals: CanSignal[];
-  cycleTimeMs: number | undefined;
-  comment: string;
   attributes: Map<string, AttributeValue>;
   line: number;
 }
 
 export interface CanDatabase {
-  version: string;
-  comment: string;
-  nodes: string[];
   messages: CanMessage[];
   attributes: Map<string, AttributeValue>;
 }

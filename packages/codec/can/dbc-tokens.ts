@@ -219,8 +219,6 @@ export interface SignalTarget {
 /** Raw values as in the file, with their texts. */
 export type Labels = [raw: string, label: string][];
 
-export type AttributeScope = Target['of'];
-
 export interface SignalStatement {
   kind: 'signal';
   line: number;
@@ -233,22 +231,17 @@ export interface SignalStatement {
   isSigned: boolean;
   factor: string;
   offset: string;
-  minimum: number;
-  maximum: number;
   unit: string;
-  receivers: string[];
 }
 
 /** A statement of a DBC file, before references between statements are followed. */
 export type Statement =
-  | { kind: 'version'; line: number; text: string }
-  | { kind: 'nodes'; line: number; names: string[] }
-  | { kind: 'message'; line: number; id: number; name: string; length: number; sender: string }
+  | { kind: 'message'; line: number; id: number; name: string; length: number }
   /** Its signals are left out with it. */
   | { kind: 'unreadableMessage'; line: number }
   | SignalStatement
-  | { kind: 'comment'; line: number; target: Target; text: string }
-  | { kind: 'attributeDefinition'; line: number; name: string; scope: AttributeScope; values: string[] | undefined }
+  | { kind: 'comment'; line: number; target: Target }
+  | { kind: 'attributeDefinition'; line: number; name: string; values: string[] | undefined }
   | { kind: 'attributeDefault'; line: number; name: string; value: AttributeValue }
   | { kind: 'attribute'; line: number; name: string; target: Target; value: AttributeValue }
   | { kind: 'table'; line: number; name: string; labels: Labels }

@@ -56,14 +56,3 @@ export function scale(raw: bigint, factor: Decimal, offset: Decimal): Decimal {
   const places = Math.max(factor.places, offset.places);
   return { digits: raw * digitsAt(factor, places) + digitsAt(offset, places), places };
 }
-
-/** Returns the whole number nearest to (value - offset) / factor; halves are rounded away from zero. */
-export function unscale(value: Decimal, factor: Decimal, offset: Decimal): bigint {
-  const places = Math.max(value.places, factor.places, offset.places);
-  const numerator = digitsAt(value, places) - digitsAt(offset, places);
-  const denominator = digitsAt(factor, places);
-  const isNegative = numerator < 0n !== denominator < 0n;
-  const [dividend, divisor] = [numerator < 0n ? -numerator : numerator, denominator < 0n ? -denominator : denominator];
-  const quotient = (2n * dividend + divisor) / (2n * divisor);
-  return isNegative ? -quotient : quotient;
-}

@@ -7,16 +7,197 @@ import {
   pgnOf,
   type SelectorRange,
 } from './database.ts';
-import { DatabaseDraft } from './dbc-draft.ts';
-import type { Statement, StatementOf, Target } from './dbc-tokens.ts';
-import { decodeFile, maximumFileBytes, StatementFault } from './dbc-tokens.ts';
+import {
+  decodeFile,
+  type Labels,
+  maximumFaults,
+  maximumFileBytes,
+  type SignalStatement,
+  type SignalTarget,
+  type Statement,
+  StatementFault,
+  type StatementOf,
+  type Target,
+} from './dbc-tokens.ts';
+import { parseDecimal } from './decimal.ts';
 import { readStatements } from './read-statements.ts';
+import { bytesNeeded } from './signal-bits.ts';
+
+/** Set in the ids of a DBC file for extended ids. */
+const extendedFlag = 0x8000_0000;
+/** The name of a message that only holds signals without a message. */
+const independentSignals = 'VECTOR__INDEPENDENT_SIG_MSG';
+/** Of a J1939 message in several packets (SAE J1939-21, "Transport protocol"); CAN FD carries up to 64. */
+const maximumMessageBytes = 1785;
+
+/** A database while the statements of its file are applied. */
+class DatabaseDraft {
+  readonly database: CanDatabase = { messages: [], attributes: new Map() };
+  readonly faults: DbcFault[] = [];
+  /** Number of faults beyond those in `faults`. */
+  unlisted = 0;
+  /** `M`, `m3` or `m3M` of the signals that have one. */
+  readonly multiplexing = new Map<CanSignal, string>();
+  /** By the id in the file; undefined for a message without a meaning. */
+  readonly #messages = new Map<number, CanMessage | undefined>();
+  readonly #signals = new Map<CanMessage, Map<string, CanSignal>>();
+  readonly #tables = new Map<string, CanSignal['labels']>();
+  /** Of the signals that follow; undefined after a faulty one, whose signals are left out with it. */
+  #message: CanMessage | undefined;
+  #isAfterMessage = false;
+
+  /** Applies a statement or a part of one; its fault is recorded. @returns whether it has none */
+  attempt(apply: () => void): boolean {
+    try {
+      apply();
+      return true;
+    } catch (error) {
+      if (!(error instanceof StatementFault)) throw error;
+      if (this.faults.length === maximumFaults) this.unlisted += 1;
+      else this.faults.push({ line: error.line, message: error.message });
+      return false;
+    }
+  }
+
+  /** Leaves out a signal whose layout is unknown because of a faulty statement. */
+  leaveOut({ id, signal }: SignalTarget): void {
+    const message = this.#messages.get(id);
+    if (message) message.signals = message.signals.filter(({ name }) => name !== signal);
+  }
+
+  /** @returns undefined for the message without a meaning @throws StatementFault for an unknown one */
+  findMessage(line: number, id: number): CanMessage | undefined {
+    if (!this.#messages.has(id)) throw new StatementFault(line, `there is no message with the id ${id}`);
+    return this.#messages.get(id);
+  }
+
+  /** @returns undefined for a signal without a message @throws StatementFault for an unknown one */
+  findSignal(line: number, { id, signal: name }: SignalTarget): CanSignal | undefined {
+    const message = this.findMessage(line, id);
+    const signal = message && this.#signals.get(message)?.get(name);
+    if (message && !signal) throw new StatementFault(line, `message ${message.name} has no signal ${name}`);
+    return signal;
+  }
+
+  /** Applies a statement that others refer to. @throws StatementFault */
+  define(statement: Statement): void {
+    if (statement.kind === 'unreadableMessage') this.#beginMessage();
+    if (statement.kind === 'message') this.#defineMessage(statement);
+    if (statement.kind === 'signal') this.#defineSignal(statement);
+    if (statement.kind === 'table') this.#tables.set(statement.name, labelMap(statement.labels));
+  }
+
+  /** Applies a statement that refers to messages and signals. @throws StatementFault */
+  complete(statement: Statement): void {
+    if (statement.kind === 'labels') this.#setLabels(statement);
+    if (statement.kind === 'valueType') this.#setType(statement);
+    if (statement.kind === 'comment') this.#checkTarget(statement);
+  }
+
+  #beginMessage(): void {
+    this.#message = undefined;
+    this.#isAfterMessage = true;
+  }
+
+  #defineMessage({ line, id, name, length }: StatementOf<'message'>): void {
+    this.#beginMessage();
+    if (name === independentSignals) {
+      this.#messages.set(id, undefined);
+      return;
+    }
+    const isExtended = id >= extendedFlag;
+    const ownId = isExtended ? id - extendedFlag : id;
+    const first = this.#messages.get(id);
+    if (ownId > (isExtended ? 0x1fffffff : 0x7ff)) {
+      const hint = isExtended ? '29 bits' : `11 bits; ${extendedFlag} is added to extended ids`;
+      throw new StatementFault(line, `the id ${id} of message ${name} has more than ${hint}`);
+    }
+    if (length > maximumMessageBytes) {
+      throw new StatementFault(line, `message ${name} has ${length} bytes, more than ${maximumMessageBytes}`);
+    }
+    if (first) throw new StatementFault(line, `message ${name} has the id of ${first.name} in line ${first.line}`);
+    this.#message = {
+      ...{ name, id: ownId, isExtended, length, pgn: undefined, signals: [], attributes: new Map(), line },
+    };
+    this.#messages.set(id, this.#message);
+    this.#signals.set(this.#message, new Map());
+    this.database.messages.push(this.#message);
+  }
+
+  #defineSignal(statement: SignalStatement): void {
+    const { line, name, multiplexing } = statement;
+    if (!this.#isAfterMessage) throw new StatementFault(line, `signal ${name} stands before the first message`);
+    const message = this.#message;
+    const signals = message && this.#signals.get(message);
+    if (!message || !signals) return;
+    const first = signals.get(name);
+    if (first) throw new StatementFault(line, `message ${message.name} has a signal ${name} in line ${first.line}`);
+    checkLayout(statement, message);
+    const { startBit, length, isBigEndian, isSigned, unit } = statement;
+    const signal: CanSignal = {
+      ...{ name, startBit, length, isBigEndian, isSigned, type: 'integer', unit, line },
+      ...readScale(statement),
+      ...{ isMultiplexer: multiplexing.endsWith('M'), selection: undefined, labels: new Map(), attributes: new Map() },
+    };
+    signals.set(name, signal);
+    message.signals.push(signal);
+    this.multiplexing.set(signal, multiplexing);
+  }
+
+  #setLabels({ line, target, labels, table }: StatementOf<'labels'>): void {
+    const signal = this.findSignal(line, target);
+    const map = table === undefined ? labelMap(labels) : this.#tables.get(table);
+    if (!map) throw new StatementFault(line, `there is no value table ${table}`);
+    if (signal) signal.labels = map;
+  }
+
+  #setType({ line, target, type }: StatementOf<'valueType'>): void {
+    const signal = this.findSignal(line, target);
+    if (!signal || type === 0) return;
+    const { name, length } = signal;
+    const bits = type === 1 ? 32 : 64;
+    if (type > 2) throw new StatementFault(line, `the type of signal ${name} must be 0, 1 or 2, not ${type}`);
+    if (length !== bits) throw new StatementFault(line, `signal ${name} of ${length} bits is no float of ${bits} bits`);
+    signal.type = type === 1 ? 'float' : 'double';
+  }
+
+  /** Decoding needs no comments; one about an unknown message or signal is still a fault. */
+  #checkTarget({ line, target }: StatementOf<'comment'>): void {
+    if (target.of === 'message') this.findMessage(line, target.id);
+    if (target.of === 'signal') this.findSignal(line, target);
+  }
+}
+
+function checkLayout(statement: SignalStatement, message: CanMessage): void {
+  const { line, name, length } = statement;
+  if (length < 1 || length > 64) throw new StatementFault(line, `signal ${name} has ${length} bits, not 1 to 64`);
+  const bytes = bytesNeeded(statement);
+  if (bytes <= message.length) return;
+  throw new StatementFault(line, `signal ${name} needs ${bytes} bytes; message ${message.name} has ${message.length}`);
+}
+
+function readScale({ line, name, ...texts }: SignalStatement): Pick<CanSignal, 'factor' | 'offset'> {
+  const factor = parseDecimal(texts.factor);
+  const offset = parseDecimal(texts.offset);
+  if (!factor || !offset) throw new StatementFault(line, `factor or offset of signal ${name} has more than 60 digits`);
+  if (factor.digits === 0n) throw new StatementFault(line, `the factor of signal ${name} is 0`);
+  return { factor, offset };
+}
+
+function labelMap(labels: Labels): CanSignal['labels'] {
+  return new Map(labels.map(([raw, label]) => [rawValue(raw), label]));
+}
+
+function rawValue(text: string): number | bigint {
+  const value = Number(text);
+  return Number.isInteger(value) && !Number.isSafeInteger(value) && /^[+-]?\d+$/.test(text) ? BigInt(text) : value;
+}
 
 type Definitions = ReadonlyMap<string, StatementOf<'attributeDefinition'>>;
 type Attributes = Map<string, AttributeValue>;
 
-/** Sets attributes, and what follows from them: J1939, CAN FD, cycle times, suspect parameter numbers and long names. */
-export function applyAttributes(draft: DatabaseDraft, statements: readonly Statement[]): void {
+/** Sets attributes, and applies them: parameter group numbers of J1939 and long names. */
+function applyAttributes(draft: DatabaseDraft, statements: readonly Statement[]): void {
   const definitions = readDefinitions(statements);
   const defaults = readDefaults(draft, statements, definitions);
   for (const statement of statements) {
@@ -27,7 +208,6 @@ export function applyAttributes(draft: DatabaseDraft, statements: readonly State
   for (const message of database.messages) {
     const attribute = (name: string) => message.attributes.get(name) ?? defaults.get(name);
     describeMessage(message, attribute, database.attributes.get('ProtocolType') ?? defaults.get('ProtocolType'));
-    for (const signal of message.signals) describeSignal(signal, defaults);
     renameSignals(draft, message);
   }
 }
@@ -72,8 +252,6 @@ function attributesOf(draft: DatabaseDraft, line: number, target: Target): Attri
   return draft.database.attributes;
 }
 
-const asPositive = (value: AttributeValue | undefined) => (Number(value) > 0 ? Number(value) : undefined);
-
 function describeMessage(
   message: CanMessage,
   attribute: (name: string) => AttributeValue | undefined,
@@ -82,14 +260,8 @@ function describeMessage(
   const format = attribute('VFrameFormat');
   const isJ1939 = format === undefined ? protocol === 'J1939' : format === 'J1939PG';
   if (isJ1939 && message.isExtended) message.pgn = pgnOf(message.id);
-  message.isFd = String(format).endsWith('_FD') || (message.pgn === undefined && message.length > 8);
-  message.cycleTimeMs = asPositive(attribute('GenMsgCycleTime'));
   const name = message.attributes.get('SystemMessageLongSymbol');
   if (typeof name === 'string' && name !== '') message.name = name;
-}
-
-function describeSignal(signal: CanSignal, defaults: Attributes): void {
-  signal.spn = asPositive(signal.attributes.get('SPN') ?? defaults.get('SPN'));
 }
 
 function renameSignals(draft: DatabaseDraft, { name: message, signals }: CanMessage): void {
@@ -110,7 +282,7 @@ function renameSignals(draft: DatabaseDraft, { name: message, signals }: CanMess
 const maximumNesting = 8;
 
 /** Finds the multiplexer of every multiplexed signal. Signals that no frame could contain are faults and are left out. */
-export function applyMultiplexing(draft: DatabaseDraft, statements: readonly Statement[]): void {
+function applyMultiplexing(draft: DatabaseDraft, statements: readonly Statement[]): void {
   for (const statement of statements) {
     if (statement.kind !== 'selection') continue;
     if (!draft.attempt(() => select(draft, statement))) draft.leaveOut(statement.target);

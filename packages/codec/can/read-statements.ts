@@ -1,5 +1,5 @@
 import type { AttributeValue, DbcFault, SelectorRange } from './database.ts';
-import type { AttributeScope, Labels, SignalTarget, Statement, Target } from './dbc-tokens.ts';
+import type { Labels, SignalTarget, Statement, Target } from './dbc-tokens.ts';
 import { maximumFaults, StatementFault, TokenReader } from './dbc-tokens.ts';
 
 /** Statements without an effect on decoding. */
@@ -16,10 +16,10 @@ const decisive = ['SIG_VALTYPE_', 'SG_MUL_VAL_'];
 type StatementReader = (tokens: TokenReader, line: number) => Statement | undefined;
 
 const readers = new Map<string, StatementReader>([
-  ['VERSION', (tokens, line) => ({ kind: 'version', line, text: tokens.text() })],
+  ['VERSION', skipText],
   ['NS_', skipSymbols],
   ['BS_', skipLine],
-  ['BU_', readNodes],
+  ['BU_', skipNodes],
   ['BO_', readMessage],
   ['SG_', readSignal],
   ['CM_', readComment],
@@ -74,6 +74,10 @@ function skipStatement(tokens: TokenReader): undefined {
   }
 }
 
+function skipText(tokens: TokenReader): undefined {
+  tokens.text();
+}
+
 function skipLine(tokens: TokenReader): undefined {
   while (!tokens.isAtEnd && !tokens.token.isFirstOnLine) tokens.advance();
 }
@@ -90,11 +94,9 @@ function skipSymbols(tokens: TokenReader): undefined {
   }
 }
 
-function readNodes(tokens: TokenReader, line: number): Statement {
+function skipNodes(tokens: TokenReader): undefined {
   tokens.sign(':');
-  const names: string[] = [];
-  while (tokens.isName) names.push(tokens.name('a node'));
-  return { kind: 'nodes', line, names };
+  while (tokens.isName) tokens.advance();
 }
 
 function readMessage(tokens: TokenReader, line: number): Statement {
@@ -102,8 +104,8 @@ function readMessage(tokens: TokenReader, line: number): Statement {
   const name = tokens.name('the name of a message');
   tokens.sign(':');
   const length = tokens.whole('the length of a message');
-  const sender = tokens.token.isFirstOnLine ? '' : tokens.name('the sender of a message');
-  return { kind: 'message', line, id, name, length, sender };
+  if (!tokens.token.isFirstOnLine) tokens.name('the sender of a message');
+  return { kind: 'message', line, id, name, length };
 }
 
 function readSignal(tokens: TokenReader, line: number): Statement {
@@ -123,10 +125,10 @@ function readSignal(tokens: TokenReader, line: number): Statement {
   tokens.sign(',');
   const offset = tokens.take('number', 'the offset');
   tokens.sign(')');
-  const limits = readLimits(tokens);
+  skipLimits(tokens);
   const unit = tokens.text();
-  const receivers = readReceivers(tokens);
-  return { kind: 'signal', line, name, multiplexing, ...layout, factor, offset, ...limits, unit, receivers };
+  skipReceivers(tokens);
+  return { kind: 'signal', line, name, multiplexing, ...layout, factor, offset, unit };
 }
 
 function readByteOrder(tokens: TokenReader): { isBigEndian: boolean; isSigned: boolean } {
@@ -138,30 +140,27 @@ function readByteOrder(tokens: TokenReader): { isBigEndian: boolean; isSigned: b
   return { isBigEndian: order === '0', isSigned };
 }
 
-function readLimits(tokens: TokenReader): { minimum: number; maximum: number } {
+function skipLimits(tokens: TokenReader): void {
   tokens.sign('[');
-  const minimum = Number(tokens.take('number', 'the minimum'));
+  tokens.take('number', 'the minimum');
   tokens.sign('|');
-  const maximum = Number(tokens.take('number', 'the maximum'));
+  tokens.take('number', 'the maximum');
   tokens.sign(']');
-  return { minimum, maximum };
 }
 
-function readReceivers(tokens: TokenReader): string[] {
-  const names: string[] = [];
+function skipReceivers(tokens: TokenReader): void {
   let isListed = false;
   while (tokens.isName && (isListed || !tokens.token.isFirstOnLine)) {
-    names.push(tokens.name('a receiver'));
+    tokens.advance();
     isListed = tokens.skipSign(',');
   }
-  return names;
 }
 
 /** Reads what a comment or an attribute belongs to; without a keyword that is the database. */
 function readTarget(tokens: TokenReader): Target {
   if (tokens.token.kind !== 'name') return { of: 'database' };
   const { text } = tokens.token;
-  if (!['BO_', 'SG_', 'BU_', 'EV_'].includes(text)) throw tokens.expected('BU_, BO_, SG_ or EV_');
+  if (!targetKeywords.includes(text)) throw tokens.expected('BU_, BO_, SG_ or EV_');
   tokens.advance();
   if (text === 'BO_') return { of: 'message', id: tokens.whole('the id of a message') };
   if (text === 'SG_') return readSignalName(tokens);
@@ -175,22 +174,20 @@ function readSignalName(tokens: TokenReader): SignalTarget {
 
 function readComment(tokens: TokenReader, line: number): Statement {
   const target = readTarget(tokens);
-  const text = tokens.text();
+  tokens.text();
   tokens.sign(';');
-  return { kind: 'comment', line, target, text };
+  return { kind: 'comment', line, target };
 }
 
-const scopes = new Map<string, AttributeScope>([
-  ['BO_', 'message'],
-  ['SG_', 'signal'],
-  ['BU_', 'other'],
-  ['EV_', 'other'],
-]);
+const targetKeywords = ['BO_', 'SG_', 'BU_', 'EV_'];
 
 function readAttributeDefinition(tokens: TokenReader, line: number): Statement {
-  const scope = tokens.token.kind === 'name' ? scopes.get(tokens.token.text) : 'database';
-  if (scope === undefined) throw tokens.expected('BU_, BO_, SG_, EV_ or the name of an attribute');
-  if (scope !== 'database') tokens.advance();
+  if (tokens.token.kind === 'name') {
+    if (!targetKeywords.includes(tokens.token.text)) {
+      throw tokens.expected('BU_, BO_, SG_, EV_ or the name of an attribute');
+    }
+    tokens.advance();
+  }
   const name = tokens.text();
   const type = tokens.token.text;
   if (!['INT', 'HEX', 'FLOAT', 'STRING', 'ENUM'].includes(type)) {
@@ -204,7 +201,7 @@ function readAttributeDefinition(tokens: TokenReader, line: number): Statement {
     else if (kind !== 'number' && !tokens.isSign(',')) throw tokens.expected('";"');
     tokens.advance();
   }
-  return { kind: 'attributeDefinition', line, name, scope, values: type === 'ENUM' ? values : undefined };
+  return { kind: 'attributeDefinition', line, name, values: type === 'ENUM' ? values : undefined };
 }
 
 function readAttributeDefault(tokens: TokenReader, line: number): Statement {

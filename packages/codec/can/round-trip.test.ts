@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { CanMessage } from './database.ts';
 import { compileDecoder, type DecodedSignal } from './decode.ts';
-import { encodeMessage } from './encode.ts';
+import { encodeMessage } from './encode.fixture.ts';
 import { parseDbc } from './parse-dbc.ts';
 
 const decimal = fc
@@ -39,8 +39,11 @@ function messageOf({ startBit, length, format }: Signal, [factor, offset]: reado
 }
 
 function decodeMessage(message: CanMessage, data: Uint8Array): DecodedSignal[] {
-  const database = { version: '', comment: '', nodes: [], messages: [message], attributes: new Map() };
-  return compileDecoder(database)({ id: message.id, isExtended: message.isExtended, data });
+  return compileDecoder({ messages: [message], attributes: new Map() })({
+    id: message.id,
+    isExtended: message.isExtended,
+    data,
+  });
 }
 
 describe('encoding and decoding', () => {

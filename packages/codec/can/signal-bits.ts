@@ -15,7 +15,7 @@ export interface BitField {
 }
 
 /** Returns the position of the most significant bit of a Motorola signal, counted from the first bit that is sent. */
-function firstSentBit(startBit: number): number {
+export function firstSentBit(startBit: number): number {
   return (startBit & ~7) + 7 - (startBit & 7);
 }
 
@@ -50,14 +50,4 @@ export function readBits(data: Uint8Array, { firstByte, step, byteCount, shift, 
   }
   for (let count = 0; count < byteCount; count += 1, index += step) value = (value << 8) | (data[index] ?? 0);
   return ((value >>> shift) & (0xffffffff >>> (32 - bitCount))) >>> 0;
-}
-
-/** Writes the bits of a raw value, one after the other; those beyond the length of the signal are ignored. */
-export function writeBits(data: Uint8Array, { startBit, length, isBigEndian }: Layout, raw: bigint): void {
-  for (let bit = 0; bit < length; bit += 1) {
-    const sent = isBigEndian ? firstSentBit(startBit) + length - 1 - bit : startBit + bit;
-    const mask = 1 << (isBigEndian ? 7 - (sent & 7) : sent & 7);
-    const byte = data[sent >> 3] ?? 0;
-    data[sent >> 3] = (raw >> BigInt(bit)) & 1n ? byte | mask : byte & ~mask;
-  }
 }

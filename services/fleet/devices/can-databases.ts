@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { decodeFile } from '@odograph/codec/can/dbc-tokens';
-import { compileModelDatabase, readShipped, shippedDatabases } from '@odograph/codec/can/frame-values';
+import { compileModelDatabase, readShipped, shippedDatabases } from '@odograph/codec/can/decode';
 import { Failure, invalidParameter } from '@odograph/contracts/failures';
 import { isoMicroseconds, parseOptionalTimestamp } from '@odograph/contracts/timestamps';
 import { auditChange, operatorOrigin } from '@odograph/database/audit';

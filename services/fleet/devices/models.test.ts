@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { readShipped } from '@odograph/codec/can/frame-values';
+import { readShipped } from '@odograph/codec/can/decode';
 import { createBrowser } from '@odograph/testkit/api-client';
 import { createOperator, createUnlinkedVehicle } from '@odograph/testkit/fixtures';
 import { sql } from 'kysely';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { compileModelDatabase } from '@odograph/codec/can/frame-values';
+import { compileModelDatabase } from '@odograph/codec/can/decode';
 import type { Database } from '@odograph/database/database';
 import { openSealer } from '@odograph/runtime/sealing';
 import { createApplication, createVehicle, type TestVehicle } from '@odograph/testkit/fixtures';

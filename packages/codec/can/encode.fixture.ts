@@ -1,6 +1,6 @@
 import type { CanMessage, CanSignal } from './database.ts';
-import { parseDecimal, toNumber, unscale } from './decimal.ts';
-import { writeBits } from './signal-bits.ts';
+import { type Decimal, digitsAt, parseDecimal, toNumber } from './decimal.ts';
+import { firstSentBit } from './signal-bits.ts';
 
 /**
  * Encodes a message from physical values by the names of its signals; texts give exact decimal numbers. Bits of signals
@@ -42,4 +42,25 @@ function floatBits({ type, factor, offset }: CanSignal, value: number): bigint {
   }
   view.setFloat32(0, raw);
   return BigInt(view.getUint32(0));
+}
+
+/** Returns the whole number nearest to (value - offset) / factor; halves are rounded away from zero. */
+function unscale(value: Decimal, factor: Decimal, offset: Decimal): bigint {
+  const places = Math.max(value.places, factor.places, offset.places);
+  const numerator = digitsAt(value, places) - digitsAt(offset, places);
+  const denominator = digitsAt(factor, places);
+  const isNegative = numerator < 0n !== denominator < 0n;
+  const [dividend, divisor] = [numerator < 0n ? -numerator : numerator, denominator < 0n ? -denominator : denominator];
+  const quotient = (2n * dividend + divisor) / (2n * divisor);
+  return isNegative ? -quotient : quotient;
+}
+
+/** Writes the bits of a raw value, one after the other; those beyond the length of the signal are ignored. */
+function writeBits(data: Uint8Array, { startBit, length, isBigEndian }: CanSignal, raw: bigint): void {
+  for (let bit = 0; bit < length; bit += 1) {
+    const sent = isBigEndian ? firstSentBit(startBit) + length - 1 - bit : startBit + bit;
+    const mask = 1 << (isBigEndian ? 7 - (sent & 7) : sent & 7);
+    const byte = data[sent >> 3] ?? 0;
+    data[sent >> 3] = (raw >> BigInt(bit)) & 1n ? byte | mask : byte & ~mask;
+  }
 }
